@@ -23,7 +23,7 @@ from typing import Any
 
 from PIL import Image
 from tests.build.damage import png
-from tests.build.test_traces import RULES, cases
+from tests.build.test_points import RULES, cases
 from tests.needs import SHARED
 
 from limner import exams

@@ -9,7 +9,7 @@ from limner.build.open import new_build, with_models
 from limner.core import settings
 from limner.store import Store
 from tests.build.damage import png
-from tests.build.test_near import drawn
+from tests.build.test_picture_rules import drawn
 
 SETTINGS = (
     "keywords.per_topic=0", "review.reviewers=0", "images.licence=CC-BY-4.0", "read-text.faint=false",

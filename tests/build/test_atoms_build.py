@@ -96,13 +96,6 @@ def test_figures_leave_for_what_is_wrong_with_them(built: Built) -> None:
     assert {named(built)[id] for id in built[2]} == {GOOD, COUNTED, ADDED}
 
 
-def test_the_funnel_stands_beside_the_papers(built: Built) -> None:
-    builder, counts, _ = built
-    funnel = {one.place: one.kept for one in counts}
-    assert (funnel["figures"], funnel["prompt"], funnel["screen"], funnel["atoms"], funnel["verify"]) == (8, 7, 6, 4, 3)
-    assert [(mile.after, mile.items) for mile in builder.recipe.paper] == [("screen", 1300), ("verify", 1300)]
-
-
 def test_atoms_are_the_samples(built: Built) -> None:
     for id, item in built[2].items():
         gold = FIGURES[named(built)[id]]
@@ -122,11 +115,6 @@ def test_nothing_is_added_to_the_structured_prompt(built: Built, llm: Scripted) 
     assert any("added: the number 4" in heard.text for heard in objected), "rules object before anybody is asked"
     for figure, prompt in prompts.items():
         assert prompt.startswith("Layout: "), figure
-
-
-def test_ocr_tells_the_annotator_where_text_stands(built: Built, llm: Scripted) -> None:
-    asked = next(heard.text for heard in llm.asked(MARKS["atoms"]) if FIGURES[GOOD]["prompts"]["free"] in heard.text)
-    assert "- Incident ray (upper left, usual)" in asked
 
 
 def test_a_review_that_breaks_the_split_waits(built: Built, llm: Scripted, tmp_path: Path) -> None:

@@ -87,15 +87,6 @@ def test_a_prompt_that_two_topics_have_is_taken_once(built: Built) -> None:
     assert (rows["BE_1"].body or {})["prompt"] == SAME
 
 
-def test_reviewers_are_warned(built: Built) -> None:
-    items = built[0].arriving("review")
-    for item in items.values():
-        assert item.sort != "prompt" or len(item.body["checklist"]) == 10
-    told = [one for item in items.values() for one in item.body.get("warnings", ())]
-    assert any(one.startswith("compound: item 5:") for one in told)
-    assert any(one.startswith("already-stated: item 6:") for one in told)
-
-
 def test_reviews_make_an_exam(built: Built, llm: Scripted, tmp_path: Path) -> None:
     builder = built[0]
     asked = llm.total

@@ -1,22 +1,23 @@
-"""Lint of checklists: the paper's own items have no error, planted ones are found, nothing breaks it."""
+"""Lint of checklists and criteria: the papers' own have no error, planted faults are found."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from benchmarks.rubric_proof import HALVES, planted, rows_of
 
+from limner import exams
 from limner.build.checklists import (
     CHECKLIST_ERRORS,
     CHECKLIST_WARNINGS,
-    ChecklistLimits,
     lint_checklist,
     several,
     stated,
     unseen,
 )
+from limner.build.criterion_words import KINDS, always_true, criterion_faults, invisible
 from tests.build.checklist_items import (
     COMPOUND,
     HELD_OUT,
@@ -26,8 +27,8 @@ from tests.build.checklist_items import (
     planted_compounds,
     planted_stated,
     printed,
-    sampled,
 )
+from tests.needs import released
 
 PROMPT = "In the spring of 1950 a ferryman crosses the river at Basel while the fair is on."
 ENTRIES = [
@@ -41,10 +42,6 @@ ENTRIES = [
 
 def kinds(prompt: str = PROMPT, entries: list[dict[str, str]] | None = None) -> set[str]:
     return {one.kind for one in lint_checklist(prompt, ENTRIES if entries is None else entries)}
-
-
-def test_a_good_checklist_is_clean() -> None:
-    assert kinds() == set()
 
 
 @pytest.mark.parametrize(
@@ -76,10 +73,6 @@ def test_the_papers_own_items_have_no_error() -> None:
     assert not any(unseen(entry["item"]) for each in lists for entry in each.entries), "pH and pKa among them"
 
 
-def test_the_sample_has_no_error() -> None:
-    assert not {one.kind for each in sampled() for one in lint_checklist(each.prompt, each.entries)} & CHECKLIST_ERRORS
-
-
 @pytest.mark.parametrize("half", ["tuned on", "held out"])
 def test_error_rates(half: str) -> None:
     """What docs/build-worldgenbench.md says of the half that no rule was set on."""
@@ -106,8 +99,31 @@ def test_error_rates(half: str) -> None:
         assert counts == {"compound": (5, 5, 1, 60), "stated": (1, 2, 2, 63), "planted": (55, 56, 35, 36)}
 
 
-@given(st.text(max_size=80), st.lists(st.tuples(st.text(max_size=80), st.text(max_size=20)), max_size=25))
-def test_nothing_breaks_it(prompt: str, entries: list[tuple[str, str]]) -> None:
-    rows = [{"item": item, "explanation": why} for item, why in entries]
-    found = lint_checklist(prompt, rows, ChecklistLimits())
-    assert all(one.kind in CHECKLIST_ERRORS or one.kind in CHECKLIST_WARNINGS for one in found)
+@pytest.mark.parametrize(("half", "least"), [("tune", 40), ("report", 36)])
+def test_bad_criteria_are_found_by_their_words(half: str, least: int) -> None:
+    bad = planted(HALVES.index(half))
+    assert tuple(sorted(bad)) == tuple(sorted(KINDS))
+    found = {
+        kind: sum(bool(criterion_faults(text.format(label="Anode", other="Cathode"))) for text in texts)
+        for kind, texts in bad.items()
+    }
+    print(f"{half}: {sum(found.values())} of {sum(map(len, bad.values()))}", found)
+    assert sum(found.values()) >= least
+
+
+@pytest.mark.parametrize("kind", exams.SHIPPED)
+def test_criteria_of_the_samples_are_neither_always_true_nor_invisible(kind: str) -> None:
+    source = exams.resolve(f"sample/{kind}", None)
+    protocol = exams.kind(source.kind).protocol
+    texts = {one.text for question in exams.read(source).questions for one in protocol.criteria(question)}
+    assert not [text for text in texts if always_true(text) or invisible(text)]
+
+
+def test_few_criteria_of_the_release_are_accused() -> None:
+    points = [point["question"] for row in rows_of(released("genexam"), 1) for point in row["scoring_points"]]
+    found = Counter(kind for text in points for kind, _ in criterion_faults(text))
+    print(f"of {len(points)}:", json.dumps(found))
+    assert found["always-true"] == 0
+    assert found["invisible"] <= 0.003 * len(points)
+    assert found["general"] <= 0.022 * len(points)
+    assert found["compound"] <= 0.12 * len(points)

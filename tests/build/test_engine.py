@@ -156,14 +156,6 @@ def test_counts_reasons_and_costs(store: Store, folder: Path, llm: Scripted) -> 
     assert load_rows(store, "b", "unique")["n8"].reason == "twice: as n0"
 
 
-def test_a_second_run_does_nothing(store: Store, folder: Path, llm: Scripted) -> None:
-    start(store, folder).run(Spending())
-    asked = llm.total
-    before = load_rows(store, "b", "write")
-    again(store).run(Spending())
-    assert (llm.total, load_rows(store, "b", "write")) == (asked, before)
-
-
 def test_a_step_with_other_settings_leaves_the_others_alone(store: Store, folder: Path, llm: Scripted) -> None:
     start(store, folder).run(Spending())
     asked, evens = llm.total, load_rows(store, "b", "even")
@@ -174,14 +166,6 @@ def test_a_step_with_other_settings_leaves_the_others_alone(store: Store, folder
     # Back again: the journal has it all.
     again(store, "write.language=English").run(Spending())
     assert llm.total == asked + 4
-
-
-def test_a_filter_set_otherwise_asks_only_for_what_is_new(store: Store, folder: Path, llm: Scripted) -> None:
-    start(store, folder, "count.n=4").run(Spending())
-    asked = llm.total
-    again(store, "even.keep=1").run(Spending())
-    counts, _ = again(store).look()
-    assert (counts[1].dropped["odd"], counts[2].arrived, llm.total - asked) == (2, 2, 2)
 
 
 def test_a_source_that_lost_items_forgets_them(store: Store, folder: Path, llm: Scripted) -> None:
@@ -226,15 +210,6 @@ def test_two_reviewers_must_agree(store: Store, folder: Path, llm: Scripted) -> 
     again(store).run(Spending())
     _, items = again(store).look()
     assert dict(items["n0"].body) == {"n": 0, "noise": 7, "half": 0, "word": "zero", "reviewers": ["anna", "bert"]}
-
-
-def test_reviews_of_a_state_that_is_gone_do_not_count(store: Store, folder: Path, llm: Scripted) -> None:
-    builder = start(store, folder, "review.reviewers=1")
-    builder.run(Spending())
-    add_review(store, Review("b", "n0", "anna", "accept", state_id({"word": "other"})))
-    again(store).run(Spending())
-    counts, _ = again(store).look()
-    assert counts[4].waiting == 3
 
 
 def test_missing_roles_wrong_settings_and_unknown_steps_are_told(store: Store, folder: Path, llm: Scripted) -> None:

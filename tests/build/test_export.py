@@ -89,16 +89,6 @@ def test_croissant_is_valid(made: tuple[Path, Made]) -> None:
     assert {record["questions/canary"] for record in records} == {made[1].canary.encode()}
 
 
-def test_datasets_loads_it(made: tuple[Path, Made], tmp_path: Path) -> None:
-    datasets = pytest.importorskip("datasets")
-    found = datasets.load_dataset(
-        "json", data_files=str(made[0] / "questions.jsonl"), split="train", cache_dir=str(tmp_path)
-    )
-    assert (len(found), sum(bool(row["image"]) for row in found)) == (6, 5)
-    assert json.loads(found[0]["rubric"])["scoring_points"]
-    assert all((made[0] / row["image"]).is_file() for row in found if row["image"])
-
-
 def test_licences_may_be_added_and_a_folder_must_be_empty(build: Builder, tmp_path: Path) -> None:
     told = export(build, tmp_path / "all", pass_on=["All rights reserved"])
     assert (told.pictures, told.withheld, (tmp_path / "all" / "recover.csv").exists()) == (6, 0, False)

@@ -241,16 +241,6 @@ def test_the_training_part_is_written_as_training_reads_it(finished: dict[str, A
         limner("build", "export", "school", "samples", "--train")
 
 
-def test_table_4_counts_the_training_part(finished: dict[str, Any], place: Path) -> None:
-    limner("table", "mmmg:table4", "--format", "csv", "-o", "table4.csv")
-    lines = (place / "table4.csv").read_text("utf-8").splitlines()
-    mine = next(line for line in lines if "school in this store (3 samples)" in line).split(",")
-    paper = next(line for line in lines if "14.72" in line)
-    assert "7.80" in paper
-    assert {"66.67", "33.33", "4.00", "3.00"} <= set(mine)
-    assert "training part of build school, 3 samples" in limner("table", "mmmg:table4")
-
-
 def test_what_was_built_is_an_exam(finished: dict[str, Any], place: Path) -> None:
     count = {step["place"]: step for step in finished["steps"]}["traces"]["miles"]["in the exam"]
     assert f"{count} questions and {count} pictures" in limner("build", "export", "school", "out")
@@ -277,10 +267,3 @@ def test_what_was_built_is_an_exam(finished: dict[str, Any], place: Path) -> Non
         page = client.get(f"/r/{token}/1")
         assert page.status_code == 200
         assert any(one.prompt in unescape(page.text) for one in SUBJECTS), "the page asks about a drawing of this exam"
-
-
-def test_a_role_that_is_missing_is_asked_for_when_it_is_needed(place: Path, finished: dict[str, Any]) -> None:
-    limner("build", "new", "other", "--recipe", "graph", "--set", 'found.folders=["found"]', "-S", "writer=fake/llm",
-           "-S", "checker=fake/llm")  # fmt: skip
-    with pytest.raises(UsageError, match="step graph needs the annotator"):
-        limner("build", "run", "other")

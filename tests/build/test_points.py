@@ -1,16 +1,22 @@
-"""Lint: the release has no error, planted faults are found, nothing breaks it."""
+"""Lint of scoring points and traces: good ones pass, planted faults are told."""
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from limner.build.points import ERRORS, WARNINGS, LintLimits, compound, general, lint_question
+from limner import exams
+from limner.build.points import ERRORS, WARNINGS, compound, general, lint_question
+from limner.build.traces import read_trace, read_trace_rules
+from limner.core.asks import Unreadable
+from limner.exams.mmmg.draft import check_graph
+from limner.painters.diffusers.text_encoding import SEPARATOR
 from tests.build.planted import HELD_OUT, TUNED, planted
 from tests.build.rows import rows
 
@@ -28,10 +34,6 @@ def kinds(prompt: str = PROMPT, points: list[dict[str, Any]] | None = None) -> s
 
 def one_point(words: str) -> set[str]:
     return kinds(points=[{"question": words, "score": 1.0}])
-
-
-def test_a_good_question_is_clean() -> None:
-    assert kinds() == set()
 
 
 @pytest.mark.parametrize(
@@ -62,13 +64,9 @@ def test_errors_of_a_question(kind: str, prompt: str, points: list[dict[str, Any
     ("kind", "words"),
     [
         ("not-yes-no", "What colour is the nucleus?"),
-        ("not-yes-no", "Where is the nucleus drawn?"),
         ("not-yes-no", "The nucleus is drawn in the vacuole"),
-        ("not-yes-no", "Name the parts?"),
         ("polarity", "Is the cell wall missing?"),
-        ("polarity", "Is the nucleus mislabeled?"),
         ("polarity", "Does the drawing contain any spelling errors?"),
-        ("polarity", "Does the arrow fail to reach the vacuole?"),
         ("negated", "Does the cell lack chloroplasts?"),
         ("compound", "Is the nucleus drawn, and is it labeled?"),
         ("general", "Is the cell correct?"),
@@ -86,8 +84,6 @@ def test_faults_of_a_point(kind: str, words: str) -> None:
         "In the upper panel, is the nucleus left of the vacuole?",
         "When moving clockwise, does the number of sharps increase by one?",
         "Is the drawing free of spelling errors in its labels?",
-        "Are there no arrows missing between A and B?",
-        "Does the curve pass through (0, 1)?",
     ],
 )
 def test_right_points_have_no_error(words: str) -> None:
@@ -131,8 +127,53 @@ def test_planted_points_are_found_on_the_half_never_tuned_on() -> None:
             assert hits[kind] / many >= 0.8
 
 
-@given(st.text(max_size=80), st.lists(st.tuples(st.text(max_size=80), st.floats(-1, 2)), max_size=25))
-def test_nothing_breaks_it(prompt: str, points: list[tuple[str, float]]) -> None:
-    found = lint_question(prompt, [{"question": words, "score": score} for words, score in points], LintLimits())
-    assert all(one.kind in ERRORS or one.kind in WARNINGS for one in found)
-    assert all(str(one) for one in found)
+HERE = Path(__file__).parent
+RULES = read_trace_rules(HERE.parents[1] / "src/limner/exams/mmmg/recipe")
+
+
+@lru_cache
+def cases() -> dict[str, tuple[str, str, list[str], list[list[str]]]]:
+    """Question -> a trace that people wrote, its final prompt, the graph's names and links."""
+    exam = {one.id: one.rubric for one in exams.read(exams.resolve("sample/mmmg")).questions}
+    found = {}
+    for row in map(json.loads, (HERE / "traces.jsonl").read_text("utf-8").splitlines()):
+        rubric = exam[row["id"]]
+        links, _ = check_graph([(n, "x") for n in rubric.elements], [(d, "x") for d in rubric.dependencies], "d")
+        told = [[link.relation, *link.ends] for link, _ in links]
+        found[row["id"]] = row["trace"], row["final_prompt"], list(rubric.elements), told
+    return found
+
+
+@pytest.mark.parametrize("id", sorted(cases()))
+def test_good_traces_pass(id: str) -> None:
+    trace, final, names, links = cases()[id]
+    assert read_trace(f"{trace}\n\n{SEPARATOR}\n\n{final}", names, links, RULES) == (trace, final)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda trace: trace.replace(" caterpillar", " creature"), "entity: 'caterpillar' is not named"),
+        (
+            lambda trace: trace.replace("does nothing but eat: it needs the leaf as food", "is near the leaf"),
+            "relation: the trace does not say Requires(caterpillar, leaf) in words",
+        ),
+        (lambda trace: f"- {trace}", "prose: the trace has a list"),
+        (lambda trace: f"# Plan\n{trace}", "prose: the trace has a list, a heading"),
+        (lambda trace: f"{trace} Requires(caterpillar, leaf).", "prose: the trace has the graph's notation"),
+        (lambda trace: f"{trace}\n{SEPARATOR}\n", "separator: "),
+        (lambda trace: "An egg.", "short: the trace has 2 words"),
+    ],
+)
+def test_what_is_missing_is_told(change: Any, said: str) -> None:
+    trace, final, names, links = cases()["preschool_Biology_1"]
+    with pytest.raises(Unreadable) as found:
+        read_trace(f"{change(trace)}\n\n{SEPARATOR}\n\n{final}", names, links, RULES)
+    assert said in str(found.value)
+
+
+def test_no_separator_and_no_final_prompt_are_told() -> None:
+    trace, _, names, links = cases()["preschool_Biology_1"]
+    for reply in (trace, f"{trace}\n{SEPARATOR}\n"):
+        with pytest.raises(Unreadable, match="description"):
+            read_trace(reply, names, links, RULES)

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import csv
+import json
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.build.records import Build, add_review, load_reviews, save_build
+from limner.build.engine import Spending
+from limner.build.open import open_build
+from limner.build.records import load_reviews
+from limner.build.review_acts import add_if_unchanged, difference, misfit
+from limner.build.review_files import read_review, write_review
+from limner.build.review_hints import read_hints
+from limner.build.reviewers import Reviewer, load_reviewers, save_reviewer
 from limner.build.reviews import Review, standing, state_id
+from limner.core.errors import DataError, UsageError
 from limner.store import Store
+from tests.web.review.conftest import store as store
 
 BODY = {"prompt": "Draw a cell.", "points": ["a"]}
 BASE = state_id(BODY)
@@ -15,13 +29,6 @@ BASE = state_id(BODY)
 
 def said(reviewer: str, action: str, base: str | None = BASE, **change: object) -> Review:
     return Review("b", "i", reviewer, action, base, dict(change) or None)
-
-
-def test_agreement_settles() -> None:
-    found = standing(BODY, [said("a", "accept"), said("b", "accept")], 3)
-    assert (found.verdict, found.body) == ("open", BODY)
-    found = standing(BODY, [said("a", "accept"), said("b", "accept"), said("c", "accept")], 3)
-    assert (found.verdict, found.body) == ("accepted", BODY)
 
 
 def test_two_edits_of_one_state_are_both_kept_until_one_is_agreed_on() -> None:
@@ -54,18 +61,125 @@ def test_comments_decide_nothing_and_stale_reviews_are_told() -> None:
     assert (found.verdict, [one.reviewer for one in found.stale]) == ("open", ["b"])
 
 
-def test_every_action_is_kept(store: Store) -> None:
-    save_build(store, Build("b", "exam"))
-    for action in ("accept", "edit", "accept"):
-        add_review(store, said("a", action, prompt="x"))
-    kept = load_reviews(store, "b")["i"]
-    assert [one.action for one in kept] == ["accept", "edit", "accept"]
-    assert len({one.id for one in kept}) == 3
-
-
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["accept", "edit", "reject", "settle", "comment"]),
                           st.sampled_from([BASE, None, "gone"]), st.sampled_from("xyz")), max_size=12))  # fmt: skip
 def test_a_verdict_always_has_a_state(actions: list[tuple[str, str, str | None, str]]) -> None:
     found = standing(BODY, [said(who, what, base, prompt=word) for who, what, base, word in actions], 2)
     assert found.body in list(found.states.values())
     assert found.states[BASE] == BODY
+
+
+ONE, TWO = "CVPR_2025/paper1", "CVPR_2025/paper2"
+
+
+def filled(file: Path, **cells: str) -> None:
+    """The first row of a table, filled in."""
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    rows[0] |= cells
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        table = csv.DictWriter(stream, list(rows[0]))
+        table.writeheader()
+        table.writerows(rows)
+
+
+def test_a_table_goes_out_and_comes_back(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    assert write_review(open_build(store, "mine"), file, "dora") == 2
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        state = json.loads(next(csv.DictReader(stream))["state"])
+    state["checklist"][0]["question"] = "Is it there at last?"
+    filled(file, action="edit", change=json.dumps(state), comment="clearer")
+    assert read_review(store, "mine", file, "dora") == 1
+    filled(file, action="accept", change="")
+    (kept,) = load_reviews(store, "mine")[ONE]
+    assert (kept.reviewer, kept.action, kept.comment) == ("dora", "edit", "clearer")
+    again = tmp_path / "again.csv"
+    assert write_review(open_build(store, "mine"), again, "dora") == 1, "what was judged is not written again"
+    lines = tmp_path / "emil.jsonl"
+    assert write_review(open_build(store, "mine"), lines, "emil") == 2
+    row = json.loads(lines.read_text("utf-8").splitlines()[0])
+    accepted = {**row, "action": "accept", "base": row["others"][0]["base"]}
+    lines.write_text(json.dumps(accepted) + "\n", "utf-8")
+    assert read_review(store, "mine", lines, "emil") == 1
+    open_build(store, "mine").run(Spending())
+    _, items = open_build(store, "mine").look()
+    assert items[ONE].body["checklist"][0]["question"] == "Is it there at last?"
+    assert items[ONE].body["reviewers"] == ["dora", "emil"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [({"action": "burn"}, "action is one of"), ({"action": "edit"}, "change says nothing"),
+     ({"action": "edit", "change": "{"}, "change is no JSON")],
+)  # fmt: skip
+def test_what_is_wrong_in_a_table_is_told(store: Store, tmp_path: Path, cells: dict[str, str], said: str) -> None:
+    file = tmp_path / "mine.csv"
+    write_review(open_build(store, "mine"), file, "dora")
+    filled(file, **cells)
+    with pytest.raises(DataError, match=said):
+        read_review(store, "mine", file, "dora")
+    assert load_reviews(store, "mine") == {}
+
+
+def test_a_table_without_its_columns_is_told(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(DataError, match="no column item, action, base"):
+        read_review(store, "mine", tmp_path / "x.csv", "dora")
+
+
+def test_reviewers_are_kept_and_named(store: Store) -> None:
+    save_reviewer(store, "mine", Reviewer("dora", "hash"))
+    save_reviewer(store, "mine", Reviewer("anna", "newer"))
+    found = load_reviewers(store, "mine")
+    assert list(found) == ["anna", "ben", "carla", "dora"]
+    assert found["anna"].token == "newer"
+    assert found["carla"].settles
+    with pytest.raises(UsageError, match="names no reviewer"):
+        save_reviewer(store, "mine", Reviewer("../x", "hash"))
+
+
+def test_changes_are_told_apart() -> None:
+    old = {"a": [1, 2], "b": "x"}
+    assert difference(old, {"a": [1, 2, 3], "b": "x"}) == ("add", {"a": [3]})
+    assert difference(old, {"a": [1, 2, 3], "b": "y"}) == ("edit", {"a": [1, 2, 3], "b": "y"})
+    assert difference(old, {"a": [2], "b": "x"}) == ("edit", {"a": [2]})
+    assert difference(old, old) == ("edit", {})
+
+
+def test_other_shapes_are_told() -> None:
+    old = {"a": [{"n": 1}], "b": {"c": "x", "d": 1.5}, "e": True, "f": None}
+    assert misfit(old, old) is None
+    assert misfit(old, {**old, "b": {"c": "y", "d": 2}, "f": "now a text"}) is None
+    assert misfit(old, {**old, "b": {"c": "y"}}) == "b.d is missing"
+    assert misfit(old, {**old, "e": 1}) == "e must be true or false, not a number"
+    assert misfit(old, {**old, "b": {"c": 5, "d": 2}}) == "b.c must be a text, not a number"
+    assert misfit(old, {**old, "a": [{"n": 1}, 5]}) == "a.2 must be an object"
+
+
+def test_hints_of_recipes_can_be_read(tmp_path: Path) -> None:
+    from limner import exams
+
+    for kind in exams.each():
+        if kind.recipe is not None:
+            assert read_hints(kind.recipe).guide
+    assert read_hints(tmp_path).pictures == ("image",)
+
+
+def test_of_many_at_once_one_is_kept_and_the_others_are_told(store: Store) -> None:
+    async def all_at_once() -> list[Review | None]:
+        reviews = [Review("mine", ONE, "anna", "accept", f"state{n}") for n in range(20)]
+        return await asyncio.gather(*(add_if_unchanged(store, one, None, alone=True) for one in reviews))
+
+    found = asyncio.run(all_at_once())
+    assert sum(one is not None for one in found) == 1
+    assert len(load_reviews(store, "mine")[ONE]) == 1
+
+
+def test_others_do_not_hinder_who_judges_alone(store: Store) -> None:
+    async def both() -> list[Review | None]:
+        reviews = [Review("mine", ONE, who, "reject") for who in ("anna", "ben")]
+        return await asyncio.gather(*(add_if_unchanged(store, one, None, alone=True) for one in reviews))
+
+    assert None not in asyncio.run(both())
+    assert {one.reviewer for one in load_reviews(store, "mine")[ONE]} == {"anna", "ben"}

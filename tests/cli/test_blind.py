@@ -48,26 +48,10 @@ def test_scores(stored: Path, more: tuple[str, ...]) -> None:
     assert "passes wrong" not in said(stored, "scores", "sample/genexam", "--judge", FAIR, *more)
 
 
-def test_scores_as_json(stored: Path) -> None:
-    rows = json.loads(said(stored, "scores", "sample/genexam", "--format", "json"))
-    told = {row["judge"]: row["passes_wrong_drawings"] for row in rows}
-    assert told[FAIR] is None
-    assert told[BLIND]["words"] == LINE
-    assert (told[BLIND]["reference"], told[BLIND]["questions"], told[BLIND]["score"]) == (100.0, 13, "strict")
-
-
 @pytest.mark.parametrize("more", [(), ("--score", "relaxed")])
 def test_compare(stored: Path, more: tuple[str, ...]) -> None:
     assert said(stored, "compare", "sample/genexam", "--judge", BLIND, *more).count(LINE) == 1
     assert "passes wrong" not in said(stored, "compare", "sample/genexam", "--judge", FAIR, *more)
-
-
-def test_compare_as_json_and_by_a_tag(stored: Path) -> None:
-    for more in ((), ("--by", "subject")):
-        found = json.loads(said(stored, "compare", "sample/genexam", "--format", "json", *more))
-        told = {one["judge"]: one["passes_wrong_drawings"] for one in found}
-        assert told[FAIR] is None
-        assert told[BLIND]["words"] == LINE
 
 
 @pytest.mark.parametrize("form", ["text", "html"])
@@ -77,10 +61,6 @@ def test_table(stored: Path, form: str) -> None:
     assert said(stored, *words).count(told) == 1
     assert said(stored, *words, "--judge", BLIND, "--painter", "alpha").count(told) == 1
     assert told not in said(stored, *words, "--judge", FAIR)
-
-
-def test_items(stored: Path) -> None:
-    assert said(stored, "exam", "stats", "sample/genexam", "--judge", BLIND).count(LINE) == 1
 
 
 def test_several_exams(stored: Path) -> None:

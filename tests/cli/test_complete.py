@@ -22,7 +22,6 @@ from limner.painters import CONTROLS
 from limner.tables.paper import known
 from tests.cli.invoke import limner as command
 from tests.cli.test_start import HEAVY
-from tests.needs import need
 
 SHELLS = {
     "bash": "complete -o nosort -F _limner_completion limner",
@@ -49,14 +48,6 @@ def test_commands_and_options() -> None:
 def test_exams(name: str) -> None:
     assert set(offered(name, "")) >= {*kinds(), *(f"sample/{kind}" for kind in kinds())}
     assert offered(name, "sample/gen") == ["sample/genexam"]
-
-
-def test_exams_of_several() -> None:
-    assert offered("report", "-o", "x", "sample/m") == offered("plot", "heatmap", "sample/m") == ["sample/mmmg"]
-    Path("mine.toml").write_text("")
-    Path("limner.toml").write_text("")
-    assert offered("run", "mi") == ["mine.toml"]
-    assert offered("run", "limn") == []
 
 
 def test_painters() -> None:
@@ -89,10 +80,6 @@ def test_the_scripts(shell: str) -> None:
     said = command("completion", shell).out
     assert f"_LIMNER_COMPLETE={shell}_complete" in said
     assert SHELLS[shell] in said
-
-
-def test_the_controls_are_all_there() -> None:
-    assert complete.CONTROLS == CONTROLS
 
 
 @pytest.mark.parametrize(
@@ -192,40 +179,3 @@ def test_in_a_real_bash(tmp_path: Path) -> None:
         assert "table3b" in shell.type("limner table genexam:table3\t\t", "table3b")
     finally:
         shell.close()
-
-
-@pytest.mark.slow
-def test_in_a_real_zsh(tmp_path: Path) -> None:
-    need("shells", shutil.which("zsh") is not None, "no zsh")
-    program(tmp_path)
-    (tmp_path / ".zshrc").write_text(
-        "PS1='> '\nautoload -Uz compinit && compinit -u -D\neval \"$(limner completion zsh)\"\necho ready\n"
-    )
-    shell = Terminal(["zsh", "-i"], tmp_path, ZDOTDIR=str(tmp_path))
-    try:
-        shell.until("ready")
-        for typed, whole in PRESSED:
-            shell.type(typed, whole)
-    finally:
-        shell.close()
-
-
-@pytest.mark.slow
-def test_in_a_real_fish(tmp_path: Path) -> None:
-    """Fish says itself what it would offer."""
-    need("shells", shutil.which("fish") is not None, "no fish")
-    program(tmp_path)
-    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)}
-    lines = (
-        "limner sco",
-        "limner run sample/worl",
-        "limner scores genexam --without control/b",
-        "limner table genexam:table3",
-    )
-    asked = "; echo; ".join(f"complete -C '{line}'" for line in lines)
-    done = subprocess.run(
-        ["fish", "-c", f"limner completion fish | source; {asked}"], capture_output=True, text=True, check=True,
-        env=env, cwd=tmp_path, timeout=120,
-    )  # fmt: skip
-    offers = [[line.split("\t")[0] for line in block.splitlines()] for block in done.stdout.split("\n\n")]
-    assert offers == [["scores"], ["sample/worldgenbench"], ["control/blank"], ["genexam:table3a", "genexam:table3b"]]

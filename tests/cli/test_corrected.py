@@ -42,9 +42,3 @@ def test_scores_as_table_json_and_csv(place: Path) -> None:
     lines = list(csv.DictReader(io.StringIO(limner(*words, "--format", "csv").out)))
     assert {line["method"] for line in lines} == {"raw", "ppi"}
     assert any(line["against"] == "poor" for line in lines)
-
-
-def test_a_study_that_is_not_there(place: Path) -> None:
-    said = limner("scores", EXAM, "--study", "none", "--store", place, code=None)
-    assert said.code != 0
-    assert "no study 'none'; there is: pilot" in said.err

@@ -12,8 +12,8 @@ import pytest
 from limner.exams import SHIPPED
 from limner.exams.genexam import GENEXAM
 from tests.cli.invoke import limner
-from tests.conformance.verdicts import SAMPLE, released_rows, verdicts, write_replay, write_results
-from tests.support import SmallExam, picture
+from tests.conformance.verdicts import released_rows, verdicts, write_replay, write_results
+from tests.support import picture
 
 
 def test_exams_are_listed_with_all_they_offer() -> None:
@@ -22,24 +22,6 @@ def test_exams_are_listed_with_all_they_offer() -> None:
     for fact in ("strict (0-100): ", "relaxed (0-100): ", "variants: release, paper", "bundled sample: sample/genexam"):
         assert fact in out
     assert "-O reference=image|none|caption|both" in out
-
-
-def test_checking_an_exam(small_exam: SmallExam) -> None:
-    out = limner("exam", "check", "genexam", "--data", small_exam.data).out
-    assert "genexam: 4 questions, all well-formed" in out
-    assert "subject: Biology 2, Mathematics 1, Physics 1" in out
-    assert "subset mini: 1" in out
-    assert "note" not in out
-
-
-def test_checking_says_what_is_wrong(small_exam: SmallExam) -> None:
-    file = small_exam.data / "annotations" / "All_Subjects.jsonl"
-    file.write_text(file.read_text("utf-8").replace('"hard"', '"odd"') + "{\n", "utf-8")
-    said = limner("exam", "check", "genexam", "--data", small_exam.data, code=1)
-    assert said.out == ""
-    assert "limner: 2 problems:" in said.err
-    assert f"{file}:3: id Physics_2: difficulty: " in said.err
-    assert f"{file}:5: not JSON: " in said.err
 
 
 @pytest.mark.parametrize(
@@ -90,23 +72,6 @@ def test_an_exam_of_ones_own(tmp_path: Path) -> None:
         shown = limner("show", word, rows[0]["id"], "--json").json()
         assert (shown["exam"], shown["prompt"]) == ("mine", "Draw something of my own.")
         assert limner("mark", word, "--painter", "me", "--judge", judge, "--json").json()["stored"] == 6
-
-
-def test_importing(tmp_path: Path) -> None:
-    rows = released_rows(SAMPLE)
-    results = write_results(tmp_path / "results", verdicts(rows, 5))
-    (results / f"{rows[0]['id']}.json").write_text("{", "utf-8")
-    Path("drawings").mkdir()
-    Path("drawings", f"{rows[1]['id']}.png").write_bytes(picture(1))
-    words = ("--results", results, "--painter", "model", "--judge", "gpt-5", "--images", "drawings")
-    said = limner("import", "sample/genexam", *words, code=3)
-    assert "13 results imported, 1 with their drawing, 1 of them unreadable, into limner-store" in said.out
-    assert f"{rows[0]['id']}.json: not readable as JSON" in said.err
-    assert "… and 8 more" in said.err
-    body = limner("import", "sample/genexam", *words, "--json", code=3).json()
-    assert body == {"results": 13, "images": 1, "failures": {"unreadable": 1}}
-    (standing,) = limner("scores", "sample/genexam", "--format", "json").json()
-    assert (standing["n"], standing["failures"]) == (12, {"unreadable": 1})
 
 
 def test_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,9 +66,3 @@ def test_a_dry_run_says_whether_a_budget_can_be_kept(small_exam: SmallExam) -> N
     assert "can cost with this quality, only with low, medium, high" in limner(*dear).out
     big = (*words, "--painter", "openai/gpt-image-2", "--painter-arg", "size=3840x2160", "--judge", "ocr")
     assert "can cost with this size" in limner(*big).out
-
-
-@pytest.mark.slow
-def test_the_doctor_tells_which_models_go() -> None:
-    said = limner("doctor", code=None).out
-    assert "openai/o3 will be gone on 2026-12-11" in said

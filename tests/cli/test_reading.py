@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import polars
 import pytest
 
-from tests.cli.conftest import Marked, mark
+from tests.cli.conftest import Marked
 from tests.cli.invoke import limner
 from tests.conformance.verdicts import Verdict, means, verdicts, write_replay
 from tests.support import SmallExam, picture
@@ -41,21 +40,6 @@ def test_scores_as_json(marked: Marked) -> None:
     assert means(marked.sets["one"][:3])["relaxed"].agrees(one["common"]["scores"]["relaxed"]["value"])
 
 
-def test_scores_as_csv(marked: Marked) -> None:
-    words = ("--by", "subject", "--by", "dimension", "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(limner("scores", "genexam", "--store", marked.store, *words).out)))
-    as_json = limner("scores", "genexam", "--store", marked.store, "--format", "json").json()
-    for standing in as_json:
-        for name, interval in standing["common"]["scores"].items():
-            (row,) = [
-                row for row in rows if (row["painter"], row["by"], row["score"]) == (standing["painter"], "", name)
-            ]
-            assert float(row["value"]) == interval["value"]
-            assert (int(row["n"]), float(row["coverage"])) == (interval["n"], standing["coverage"])
-    assert {row["by"] for row in rows} == {"", "subject", "dimension"}
-    assert {row["category"] for row in rows if row["by"] == "subject"} == {"Biology", "Mathematics", "Physics"}
-
-
 def test_scores_as_a_table(marked: Marked) -> None:
     out = limner("scores", "genexam", "--store", marked.store, "--by", "difficulty").out
     assert f"genexam · judge {marked.judge} (not examined) · reading careful" in out
@@ -76,34 +60,12 @@ def test_scores_of_some(marked: Marked) -> None:
     assert one["n"] == 2
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["--painter", "three"], 2, "has no drawing of genexam by 'three'; there is: one, two"),
-        (["--judge", "nobody"], 2, "no judge 'nobody' in this store; there is: replay/"),
-        (["--variant", "paper"], 2, "no variant 'paper' in this store; there is: release"),
-        (["--ids", "Art_1"], 2, "no question with id Art_1"),
-        (["--where", "subject=Art"], 2, "no question is selected"),
-    ],
-)
-@pytest.mark.parametrize("command", ["scores", "export"])
-def test_names_that_the_store_does_not_know(
-    marked: Marked, command: str, words: list[str], code: int, said: str
-) -> None:
-    assert said in limner(command, "genexam", "--store", marked.store, *words, code=code).err
-
-
 @pytest.mark.parametrize("command", [["scores", "genexam"], ["export", "genexam"], ["show", "genexam", "Biology_0"]])
 def test_a_store_or_exam_that_is_not_there(marked: Marked, command: list[str]) -> None:
     assert "no store at nowhere" in limner(*command, "--store", "nowhere", code=1).err
     assert not Path("nowhere").exists()
     command[1] = "genexom"
     assert "has no exam 'genexom'; it has: genexam" in limner(*command, "--store", marked.store, code=1).err
-
-
-def test_breaking_down_by_what_is_not_there(marked: Marked) -> None:
-    said = limner("scores", "genexam", "--store", marked.store, "--by", "colour", code=2).err
-    assert "--by colour: there is: difficulty, dimension, img_type, subject, taxonomy" in said
 
 
 def test_nothing_marked_yet(marked: Marked) -> None:
@@ -231,21 +193,6 @@ def test_show_as_json(marked: Marked) -> None:
     assert [one["value"] for one in first["marks"]] == [*expected.answers, *expected.ratings.values()]
     assert first["marks"][0]["reason"] == "point 1"
     assert [criterion["weight"] for criterion in body["criteria"][:3]] == [0.5, 0.3, 0.2]
-
-
-def test_showing_what_is_not_there(marked: Marked) -> None:
-    said = limner("show", "genexam", "Art_1", "--store", marked.store, code=2).err
-    assert "genexam has no question 'Art_1' in this store; it has Biology_0, " in said
-
-
-@pytest.mark.slow
-def test_the_store_alone_is_needed(tmp_path: Path) -> None:
-    marked = mark(tmp_path)
-    before = [limner(*words, "--store", marked.store).raw for words in reading()]
-    for folder in (marked.small.data, marked.small.drawings):
-        shutil.rmtree(folder)
-    Path(marked.judge.removeprefix("replay/")).unlink()
-    assert [limner(*words, "--store", marked.store).raw for words in reading()] == before
 
 
 def reading() -> list[tuple[str, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -44,52 +43,11 @@ def test_run_draws_marks_and_shows(words: list[str], judge: str) -> None:
     assert "8/8 done" in said.err
 
 
-@pytest.mark.slow
-def test_run_again_does_nothing_more(words: list[str], judge: str) -> None:
-    first = limner("run", "genexam", *words, "--judge", judge, "--json").json()
-    before = everything("store")
-    second = limner("run", "genexam", *words, "--judge", judge, "--json").json()
-    assert (first["done"], first["stored"]) == (8, 0)
-    assert (second["done"], second["stored"], second["failed"]) == (0, 8, 0)
-    assert everything("store") == before
-
-
 def test_draw_then_mark(words: list[str], judge: str, small_exam: SmallExam) -> None:
     assert limner("draw", "genexam", *words, "--json").json()["done"] == 4
     shutil.rmtree(small_exam.data)
     marked = limner("mark", "genexam", "--judge", judge, "--store", "store", "--json").json()
     assert (marked["done"], marked["stored"]) == (4, 4)
-
-
-@pytest.mark.slow
-def test_part_of_it_failed(words: list[str], judge: str, small_exam: SmallExam) -> None:
-    small_exam.drawing(small_exam.ids[1]).unlink()
-    small_exam.drawing(small_exam.ids[2]).write_bytes(b"no image")
-    said = limner("run", "genexam", *words, "--judge", judge, code=3)
-    assert f"failed: missing: {small_exam.ids[1]}: " in said.err
-    assert f"failed: image: {small_exam.ids[2]}: " in said.err
-    assert "50%" in said.out
-    body = limner("run", "genexam", *words, "--judge", judge, "--json", code=3).json()
-    assert (body["failed"], body["failures"]) == (2, {"missing": 1, "image": 1})
-    small_exam.drawing(small_exam.ids[1]).write_bytes(picture(1))
-    small_exam.drawing(small_exam.ids[2]).write_bytes(picture(2))
-    assert limner("run", "genexam", *words, "--judge", judge, "--json").json()["failed"] == 0
-
-
-def test_replies_that_cannot_be_read(words: list[str], small_exam: SmallExam, tmp_path: Path) -> None:
-    """Three tries, then a stored fault; the others are marked all the same."""
-    good = verdicts(small_exam.rows, 5)
-    lines: list[dict[str, Any]] = [{"id": one.row["id"], "reply": one.reply()} for one in good]
-    lines[0] = {"id": small_exam.ids[0], "replies": ["no JSON", '{"answers": []}', "", "never asked for"]}
-    lines[1] = {"id": small_exam.ids[1], "replies": ["{", good[1].reply()]}
-    replay = tmp_path / "bad.jsonl"
-    replay.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    said = limner("run", "genexam", *words, "--judge", f"replay/{replay}", code=3)
-    assert f"failed: unreadable: {small_exam.ids[0]}: try 1" in said.err
-    assert "1 unreadable" in said.out
-    rows = limner("export", "genexam", "--store", "store").lines()
-    states = {row["id"]: row["status"] for row in rows}
-    assert states == {id: "unreadable" if id == small_exam.ids[0] else "done" for id in small_exam.ids}
 
 
 @pytest.mark.slow
@@ -109,16 +67,6 @@ def test_a_dry_run_writes_nothing(
     assert "to do for 4 questions: 3 drawings" in said.out
     assert everything("store") == before
     assert chat.counts()["total"] == 0
-
-
-def test_a_dry_run_of_marking(words: list[str], judge: str) -> None:
-    limner("draw", "genexam", *words)
-    before = everything("store")
-    asked = ("--judge", judge, "--store", "store", "--dry-run", "--json")
-    assert limner("mark", "genexam", *asked).json() == {"drawings": 0, "markings": 4, "questions": 4}
-    assert everything("store") == before
-    assert "no store at nowhere" in limner("mark", "genexam", "--judge", judge, "--store", "nowhere", code=1).err
-    assert not Path("nowhere").exists()
 
 
 @pytest.mark.slow
@@ -155,52 +103,16 @@ WRONG: dict[str, tuple[Callable[[SmallExam], list[str]], int, str]] = {
     "unknown control": (lambda exam: ["--painter", "control/none", "--judge", "ocr"], 2, "no control 'none'"),
     "no such folder": (lambda exam: ["--painter", "folder/none", "--judge", "ocr"], 2, "no such folder"),
     "unknown judge": (lambda exam: ["--painter", "control/blank", "--judge", "nobody"], 2, "'nobody' is not a judge"),
-    "unknown provider": (lambda exam: ["--painter", "control/blank", "--judge", "no/body"], 2, "no provider 'no'"),
     "no such replay": (lambda exam: ["--painter", "control/blank", "--judge", "replay/x"], 2, "cannot be read"),
-    "unknown variant": (
-        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--variant", "odd"],
-        2,
-        "genexam has no variant 'odd'",
-    ),
-    "unknown option": (
-        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "-O", "colour=red"],
-        2,
-        "genexam has no option 'colour'",
-    ),
     "option without a value": (
         lambda exam: ["--painter", "control/blank", "--judge", "ocr", "-O", "reference"],
         2,
         "-O takes KEY=VALUE, not 'reference'",
     ),
-    "unknown use of the reference": (
-        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--reference", "half"],
-        2,
-        "reference=half: genexam takes image, none, caption, both",
-    ),
-    "unknown preset": (
-        lambda exam: ["--painter", "control/blank", "--preset", "odd"],
-        2,
-        "genexam has no preset 'odd'; there is: paper, release",
-    ),
-    "no such prompts": (
-        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--prompts", "none"],
-        2,
-        "--prompts none: no such folder",
-    ),
     "unknown id": (
         lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--ids", "Art_1"],
         2,
         "no question with id Art_1",
-    ),
-    "unknown tag": (
-        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--where", "a=b"],
-        2,
-        "no tag 'a' in this exam",
-    ),
-    "unknown subset": (
-        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--subset", "maxi"],
-        2,
-        "no subset 'maxi' in this exam; there is: mini",
     ),
     "nothing selected": (
         lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--where", "subject=Art"],
@@ -211,11 +123,6 @@ WRONG: dict[str, tuple[Callable[[SmallExam], list[str]], int, str]] = {
         lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--data", str(spoil(exam))],
         1,
         "All_Subjects.jsonl:2: id Mathematics_1: difficulty: ",
-    ),
-    "no such data": (
-        lambda exam: ["--painter", "control/blank", "--judge", "ocr", "--data", "none"],
-        2,
-        "genexam: no such data folder: none",
     ),
 }
 
@@ -279,14 +186,6 @@ def test_misnamed_files_are_told_of_and_a_list_renames_them(
     subprocess.run(["sh"], input=listed.out, text=True, check=True)
     assert limner("run", "genexam", *words, "--judge", judge, "--json").json()["done"] == 8
     assert limner("exam", "rename", "genexam", small_exam.drawings, "--store", "store").out == ""
-
-
-def test_absent_references_are_told_of(words: list[str], judge: str, small_exam: SmallExam) -> None:
-    shutil.rmtree(small_exam.data / "images")
-    said = limner("run", "genexam", *words, "--judge", judge, code=3)
-    assert "note: 4 of 4 reference images are absent" in said.err
-    assert "is absent; add it, or use --reference none" in said.err
-    assert limner("run", "genexam", *words, "--judge", judge, "--reference", "none").code == 0
 
 
 def test_a_store_from_the_environment(words: list[str], judge: str, monkeypatch: pytest.MonkeyPatch) -> None:

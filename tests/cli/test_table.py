@@ -51,12 +51,6 @@ def test_without_a_store_the_published_figures_stand_alone(tmp_path: Path, monke
     assert "no store at" in limner("table", "genexam:table2", "--no-published", code=1).err
 
 
-def test_a_store_without_this_exam(here: Path) -> None:
-    said = limner("table", "mmmg:table2")
-    assert "limner-store has nothing marked for mmmg:table2" in said.err
-    assert "GPT-4o" in said.out
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "start"),
@@ -128,9 +122,3 @@ def test_on_which_questions(uneven: Path, words: tuple[str, ...], n: set[str]) -
 def test_one_way_of_asking(uneven: Path, words: tuple[str, ...]) -> None:
     assert {row["evaluator"] for row in stored()} == {"gpt-5 · reasoning_effort=high", "gpt-5 · reasoning_effort=low"}
     assert {row["evaluator"] for row in stored(*words)} == {"gpt-5 · reasoning_effort=low"}
-
-
-def test_ways_that_are_not_there(uneven: Path) -> None:
-    assert not stored("-O", "reference=none")
-    for option in ("--variant", "--wording"):
-        assert "no " in limner("table", "genexam:table2", option, "zzz", code=2).err

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from limner import exams
 from limner.core import catalogue, settings
-from limner.core.catalogue import ModelFacts, state_of, successor_of, warnings
+from limner.core.catalogue import ModelFacts, successor_of, warnings
 from limner.core.errors import DataError, UsageError
 from limner.exams import paper
 from limner.models.chat import ChatModel
@@ -24,7 +21,6 @@ KNOWN = settings.load()
 PRESETS = [
     (kind.name, name, preset) for kind in exams.each() for name, preset in kind.all_presets.items() if "judge" in preset
 ]
-SERVICES = (*KNOWN.providers, "diffusers")
 PLACEHOLDERS = {"lab/reader-2", "lab/sketcher-2", "azure/my-image-deployment", "comfyui/sd_xl_base_1.0.safetensors"}
 """Models of the reader's own that the pages make up."""
 
@@ -103,12 +99,6 @@ def test_ends_that_were_announced(name: str, ends: str) -> None:
     assert str(KNOWN.models[name].shutdown) == ends
 
 
-@given(st.dates(date(2020, 1, 1), date(2030, 1, 1)), st.integers(-400, 400))
-def test_a_model_goes_from_current_to_ending_to_gone(ends: date, days: int) -> None:
-    state = state_of(ModelFacts(shutdown=ends), ends - timedelta(days))
-    assert state == ("gone" if days <= 0 else "ending" if days <= catalogue.ENDING_DAYS else "current")
-
-
 def test_successors_are_followed_and_never_in_a_circle() -> None:
     gone = date(2026, 1, 1)
     models = {
@@ -157,8 +147,3 @@ def test_another_day_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
         catalogue.today()
     monkeypatch.delenv("LIMNER_TODAY")
     assert catalogue.today() >= DAY
-
-
-def test_the_shipped_files_keep_to_their_kinds() -> None:
-    assert set(tomllib.loads(catalogue.SHIPPED.read_text("utf-8"))) == {"models", "painters"}
-    assert set(tomllib.loads(settings.SHIPPED.read_text("utf-8"))) == {"providers"}

@@ -1,4 +1,4 @@
-"""Rows of data files become questions, and everything wrong with them is told at once, by file, line and id."""
+"""Data files, references and prompts: read whole, or named with what is wrong."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from limner.core.data_files import Rows, files_under, json_rows, read_questions, stream_lines
-from limner.core.errors import DataError
-from limner.core.exam import Question
-from limner.core.problems import Problems
-from limner.core.schema import Id, StrictModel
+from limner.core.data_files import Rows, read_questions, stream_lines
+from limner.core.errors import DataError, UsageError
+from limner.core.exam import Question, Reference
+from limner.core.problems import LONGEST, SHOWN, Problems, parse_row, short
+from limner.core.prompts import Prompts
+from limner.core.references import find_reference
+from limner.core.schema import FrozenModel, Id, StrictModel, Words, first_wrong, read_model, read_toml
+from tests.support import picture
 
 
 class Line(StrictModel):
@@ -64,21 +68,6 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     ]
 
 
-def test_the_same_id_in_another_file(tmp_path: Path) -> None:
-    write(tmp_path / "data" / "a" / "x.json", '[{"id": "x"}]')
-    write(tmp_path / "data" / "b.jsonl", '{"id": "x"}')
-    files = files_under(tmp_path / "data", "*.json", "*.jsonl")
-    assert [file.name for file in files] == ["x.json", "b.jsonl"]
-    (said,) = told(tmp_path / "data", files=files, rows=json_rows)
-    assert said == "data/b.jsonl:1: id x: this id stands already in a/x.json:1"
-
-
-def test_no_row_at_all(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", "")
-    assert told(path) == ["a.jsonl: no question in this file"]
-    assert told(path, nothing="no sample in this file") == ["a.jsonl: no sample in this file"]
-
-
 def test_rows_under_another_name_for_their_id(tmp_path: Path) -> None:
     class Keyed(StrictModel):
         """A row that calls its id a key."""
@@ -110,3 +99,180 @@ def test_a_line_that_is_not_utf8_is_told_with_its_byte(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"not UTF-8 \(byte 6\)") as error:
         list(stream_lines(tmp_path / "x"))
     assert error.value.line == 2
+
+
+FILE = Path("a.jsonl")
+
+
+class Part(FrozenModel):
+    """Something in a row."""
+
+    points: int
+
+
+class Lined(FrozenModel):
+    """A row."""
+
+    id: Id
+    parts: tuple[Part, ...] = ()
+
+
+def test_one_problem_is_told_as_itself() -> None:
+    problems = Problems()
+    problems.add("is odd", FILE, 3, "x")
+    with pytest.raises(DataError) as caught:
+        problems.settle()
+    assert caught.value is problems.found[0]
+    assert str(caught.value) == "a.jsonl:3: id x: is odd"
+
+
+def test_of_many_problems_the_first_are_shown() -> None:
+    problems = Problems()
+    for line in range(1, SHOWN + 4):
+        problems.add("is odd", FILE, line)
+    with pytest.raises(DataError) as caught:
+        problems.settle()
+    first, *shown, last = str(caught.value).splitlines()
+    assert (first, len(shown), last.strip()) == (f"{SHOWN + 3} problems:", SHOWN, "… and 3 more")
+
+
+def test_what_stands_in_a_list_goes_by_its_own_id() -> None:
+    problems = Problems()
+    row = {"id": "x", "parts": [{"id": "first", "points": "no"}, {"points": "no"}]}
+    assert parse_row(Lined, row, problems, FILE, 7) is None
+    assert [str(problem).partition(": Input")[0] for problem in problems.found] == [
+        "a.jsonl:7: id x: parts.first.points",
+        "a.jsonl:7: id x: parts.1.points",
+    ]
+
+
+def test_a_message_bears_only_so_much() -> None:
+    assert short("x" * LONGEST) == "x" * LONGEST
+    assert short("x" * 5000) == "x" * LONGEST + "… (5,000 characters)"
+
+
+class Entry(StrictModel):
+    """What the files here say."""
+
+    id: Id = "x"
+    words: Words = ""
+
+
+def wrong(**fields: object) -> str:
+    with pytest.raises(ValidationError) as caught:
+        Entry.model_validate(fields)
+    return first_wrong(caught.value)
+
+
+@pytest.mark.parametrize("id", ["", "a//b", "../a", "a/.", " a", "a\\b", "a\nb", "a\u200bb"])
+def test_an_id_names_a_file(id: str) -> None:
+    assert wrong(id=id).startswith("id: Value error, an id names a file: no ")
+
+
+def test_ids_and_words_as_they_should_be() -> None:
+    entry = Entry(id="Biology/Biology 97.b", words="two\nlines\tand é")
+    assert (entry.id, entry.words) == ("Biology/Biology 97.b", "two\nlines\tand é")
+
+
+def test_words_that_no_terminal_can_take() -> None:
+    assert wrong(words="a\x1b[1m") == "words: Value error, the control character U+001B stands in it"
+    assert wrong(words="\ud800") == "words: Value error, half of a surrogate pair stands in it"
+
+
+def test_toml_that_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text("a = ", "utf-8")
+    with pytest.raises(DataError, match=r"a\.toml: cannot be read: "):
+        read_toml(path)
+    with pytest.raises(DataError, match="cannot be read: "):
+        read_toml(tmp_path / "nowhere.toml")
+    path.write_text("a = 1", "utf-8")
+    assert read_toml(path) == {"a": 1}
+    with pytest.raises(DataError, match=r"a\.toml: a: Extra inputs are not permitted"):
+        read_model(path, Entry)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of images beside a file that is not for it."""
+    (tmp_path / "images" / "a").mkdir(parents=True)
+    (tmp_path / "images" / "a" / "x.png").write_bytes(picture(1))
+    (tmp_path / "outside.png").write_bytes(picture(2))
+    return tmp_path / "images"
+
+
+def test_there_or_absent(folder: Path) -> None:
+    assert find_reference(folder, "a/x.png") == Reference("a/x.png", folder / "a" / "x.png")
+    assert find_reference(folder, "a/y.png") == Reference("a/y.png")
+
+
+@pytest.mark.parametrize("name", ["../outside.png", "a/../../outside.png", "/etc/x.png", "a\\x.png", "a\0", ""])
+def test_no_name_leaves_the_folder(folder: Path, name: str) -> None:
+    with pytest.raises(ValueError, match="leaves the folder"):
+        find_reference(folder, name)
+
+
+def test_no_link_leaves_the_folder(folder: Path) -> None:
+    (folder / "out.png").symlink_to(folder.parent / "outside.png")
+    (folder / "in.png").symlink_to(folder / "a" / "x.png")
+    with pytest.raises(ValueError, match=r"leaves the folder .* through a link"):
+        find_reference(folder, "out.png")
+    assert find_reference(folder, "in.png").path == folder / "in.png"
+
+
+def test_what_is_no_image_or_no_name(folder: Path) -> None:
+    (folder / "words.png").write_text("words")
+    with pytest.raises(ValueError, match=r"image .*words\.png: not an image"):
+        find_reference(folder, "words.png")
+    with pytest.raises(ValueError, match="half of a surrogate pair"):
+        find_reference(folder, "\ud800.png")
+
+
+@pytest.fixture
+def shipped(tmp_path: Path) -> Path:
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+    (folder / "mark.md").write_text("Look at {{thing}}.\n{{thing}} again, {{count}} times.", "utf-8")
+    (folder / "shape.md").write_text("One object.", "utf-8")
+    return folder
+
+
+@given(st.text(), st.text())
+def test_values_are_taken_as_they_are(tmp_path_factory: pytest.TempPathFactory, one: str, other: str) -> None:
+    """Braces in a value, even another field's name, stay words."""
+    folder = tmp_path_factory.mktemp("prompts")
+    (folder / "t.md").write_text("<{{a}}|{{b}}>", "utf-8")
+    assert Prompts(folder).fill("t", a=one + "{{b}}", b=other) == f"<{one}{{{{b}}}}|{other}>"
+
+
+def test_a_field_that_the_template_lacks(shipped: Path) -> None:
+    with pytest.raises(UsageError, match=r"prompt template shape\.md lacks the field \{\{count\}\}"):
+        Prompts(shipped).fill("shape", count="3")
+
+
+def test_a_template_that_is_not_there(shipped: Path) -> None:
+    with pytest.raises(UsageError, match=r"no prompt template caption\.md"):
+        Prompts(shipped).text("caption")
+
+
+def test_own_wording_goes_before_the_shipped(shipped: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "shape.md").write_text("My own.", "utf-8")
+    prompts = Prompts(shipped, own)
+    assert (prompts.text("shape"), prompts.text("mark")) == ("My own.", Prompts(shipped).text("mark"))
+    assert prompts.hash("shape") != Prompts(shipped).hash("shape")
+    assert prompts.hash("mark") == Prompts(shipped).hash("mark")
+
+
+def test_own_wording_must_be_a_folder_of_text(shipped: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such folder"):
+        Prompts(shipped, tmp_path / "nowhere")
+    (tmp_path / "shape.md").write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match=r"shape\.md: cannot be read"):
+        Prompts(shipped, tmp_path).text("shape")
+
+
+def test_the_hash_depends_on_names_and_words_not_on_order(shipped: Path) -> None:
+    prompts = Prompts(shipped)
+    assert prompts.hash("mark", "shape") == prompts.hash("shape", "mark") != prompts.hash("mark")

@@ -24,10 +24,6 @@ def labels(*setups: dict[str, Any]) -> list[str]:
     return [each.label for each in made(*setups)]
 
 
-def test_one_way_of_asking_needs_no_words() -> None:
-    assert labels(PLAIN) == ["gpt-5"]
-
-
 def test_a_provider_is_told_where_two_have_the_same_model() -> None:
     other = {**PLAIN, "judge": "azure/gpt-5"}
     assert labels(PLAIN, other) == ["openai/gpt-5", "azure/gpt-5"]
@@ -41,15 +37,6 @@ def test_labels_tell_what_differs_and_no_more() -> None:
     assert labels(low, high) == ["gpt-5 · reasoning_effort=low", "gpt-5 · reasoning_effort=high"]
     assert labels(PLAIN, blind)[1] == "gpt-5 · reference=none"
     assert labels(PLAIN, worded)[1] == "gpt-5 · wording aaaa"
-
-
-def test_a_variant_goes_before_its_wording() -> None:
-    assert labels(PLAIN, {**PLAIN, "variant": "paper", "templates": "z"}) == ["gpt-5 · release", "gpt-5 · paper"]
-
-
-def test_the_plain_way_keeps_the_plain_name() -> None:
-    low, both = {**PLAIN, "args": {"effort": "low"}}, {**PLAIN, "args": {"effort": "low", "seed": 1}}
-    assert labels(PLAIN, low, both) == ["gpt-5", "gpt-5 · effort=low", "gpt-5 · seed=1"]
 
 
 def test_judges_without_a_model_keep_their_whole_name() -> None:

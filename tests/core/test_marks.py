@@ -1,12 +1,19 @@
-"""Marks: an answer has a value, everything else has none."""
+"""Marks and asks, summaries of protocols, and panels that vote."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
 
+from limner.core.asks import Ask, Reply, Unreadable, Variant, list_schema, object_schema, only_reply, text_in
+from limner.core.exam import Question
 from limner.core.marks import Criterion, Mark, fill, values
+from limner.core.panels import PanelFacts, Rule, combined, divided
+from limner.core.protocol import Evidence, Protocol, Reading, Row
 
 TEXT = st.text(max_size=20)
 MARKS = st.one_of(
@@ -42,3 +49,141 @@ def test_filling_answers_everything_and_changes_no_answer(given_: list[tuple[int
     assert [mark.criterion for mark in filled] == [criterion.id for criterion in criteria]
     for mark, old, criterion in zip(filled, marks, criteria, strict=True):
         assert mark.value == (old.value if old.value is not None else criterion.top if best else 0)
+
+
+def test_the_one_reply_to_an_ask() -> None:
+    replies = [Reply("ocr", "words"), Reply("mark", "yes")]
+    assert only_reply(replies, {"mark"}).text == "yes"
+    for asks, count in (({"caption"}, 0), ({"mark", "ocr"}, 2)):
+        with pytest.raises(Unreadable, match=f"{count} replies where one is wanted"):
+            only_reply(replies, asks)
+
+
+def test_shapes_name_every_field_and_allow_no_other() -> None:
+    words = {"type": "string"}
+    shape = {"type": "object", "properties": {"a": words}, "required": ["a"], "additionalProperties": False}
+    assert object_schema({"a": words}) == shape
+    assert list_schema({"a": words}) == {"type": "array", "items": shape}
+
+
+def test_a_reason_is_text_or_nothing() -> None:
+    assert [text_in(entry, "reason") for entry in ({"reason": "so"}, {"reason": 3}, {})] == ["so", "", ""]
+
+
+class Plain(BaseModel):
+    pass
+
+
+class Counting(Protocol[Plain]):
+    """Scores that average over criteria rather than drawings, and one derived from another."""
+
+    scored = ()
+    variants = ("plain",)
+
+    def criteria(self, question: Question[Plain]) -> list[Criterion]:
+        return []
+
+    def asks(self, question: Question[Plain], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
+        return []
+
+    def templates(self, variant: Variant) -> tuple[str, ...]:
+        return ()
+
+    def marks(self, question: Question[Plain], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
+        return []
+
+    def scores(self, question: Question[Plain], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
+        return {}
+
+
+class Micro(Counting):
+    def parts(self, row: Row) -> dict[str, tuple[float, float]]:
+        answered = [mark.value for mark in row.marks if mark.value is not None]
+        return {"share": (float(sum(answered)), float(len(answered)))}
+
+    def derive(self, means: Mapping[str, float]) -> dict[str, float]:
+        return {**means, "lacking": 1 - means["share"]}
+
+
+def row(*marks: int, **scores: float | None) -> Row:
+    question = Question("q", "Draw.", Plain())
+    return Row(question, tuple(Mark(str(n), mark) for n, mark in enumerate(marks)), scores)
+
+
+def test_the_default_summary_is_the_mean_of_the_rows_that_have_the_score() -> None:
+    rows = [row(a=1.0, b=None), row(a=0.0, b=4.0), row(a=0.5, c=None)]
+    assert Counting().summary(rows) == {"a": 0.5, "b": 4.0}
+
+
+def test_a_summary_over_criteria_is_exact() -> None:
+    found = Micro().summary([row(1), row(0, 0, 0), row()])
+    assert found == {"share": 0.25, "lacking": 0.75}
+
+
+def _one(rule: Rule, *votes: int | None, weights: list[float] | None = None) -> Mark:
+    given = {f"m{n}": [Mark("x", v) if v is not None else Mark.abstain("x", "")] for n, v in enumerate(votes)}
+    (found,) = combined(given, rule, weights or [1.0] * len(votes), ["x"])
+    return found
+
+
+def test_the_majority_decides_and_the_votes_are_told() -> None:
+    found = _one("majority", 1, 0, 1)
+    assert (found.value, found.source, found.reason) == (1, "panel", "m0 1, m1 0, m2 1")
+
+
+def test_a_tie_decides_nothing() -> None:
+    found = _one("majority", 1, 0)
+    assert (found.value, found.verdict, found.reason) == (None, "abstain", "m0 1, m1 0")
+    assert _one("majority", 0, 1, 2).verdict == "abstain"
+
+
+def test_the_median_is_the_middle_or_the_lower_of_two() -> None:
+    assert _one("median", 0, 2, 1).value == 1
+    assert _one("median", 0, 2).value == 0
+    assert _one("median", 2, 2, 0, 0, 1).value == 1
+
+
+def test_weights_decide() -> None:
+    assert _one("weights", 1, 0, 0, weights=[3.0, 1.0, 1.0]).value == 1
+    assert _one("weights", 1, 0, 0, weights=[1.5, 1.0, 1.0]).value == 0
+
+
+def test_who_abstains_has_no_vote_and_half_must_decide() -> None:
+    assert _one("majority", 1, None).value == 1
+    assert _one("majority", 1, None, None).verdict == "abstain"
+    assert _one("majority", None, None).reason == "m0 abstain, m1 abstain"
+
+
+def test_what_one_of_three_found_beyond_the_criteria_is_dropped() -> None:
+    extra, plain = [Mark("x", 1), Mark("too/much", 0)], [Mark("x", 1)]
+    assert [m.criterion for m in combined({"a": extra, "b": plain, "c": plain}, "majority", [1] * 3, ["x"])] == ["x"]
+    both = combined({"a": extra, "b": extra, "c": plain}, "majority", [1] * 3, ["x"])
+    assert [m.criterion for m in both] == ["x", "too/much"]
+
+
+def test_members_that_differ_are_counted() -> None:
+    marks = [
+        _one("majority", 1, 0, 1),
+        _one("majority", 1, 1, 1),
+        _one("majority", 1, None, None),
+        _one("median", 0, 2),
+    ]
+    assert divided(marks) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"members": ["ocr"]}, "at least 2"),
+        ({"members": ["ocr", "ocr"]}, "named twice"),
+        ({"members": ["ocr", "panel/x"]}, "cannot be a member of a panel"),
+        ({"members": ["a/b", "c/d"], "rule": "weights"}, "weights go with"),
+        ({"members": ["a/b", "c/d"], "weights": [1, 2]}, "weights go with"),
+        ({"members": ["a/b", "c/d"], "rule": "weights", "weights": [1]}, "one weight above 0"),
+        ({"members": ["a/b", "c/d"], "rule": "weights", "weights": "luck"}, "not 'luck'"),
+        ({"members": ["a/b", "c/d"], "rule": "lottery"}, "majority"),
+    ],
+)
+def test_what_does_not_hold_together_is_refused(body: dict[str, object], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        PanelFacts.model_validate(body)

@@ -57,22 +57,6 @@ def test_the_longer_side_is_bounded_and_nothing_is_enlarged(width: int, height: 
     assert (found.width, found.height) == expected == opened(found).size
 
 
-def test_768_with_its_shorter_side_rounded_down() -> None:
-    for size, expected in (((1000, 999), (768, 767)), ((1023, 769), (768, 577)), ((769, 2), (768, 1))):
-        found = prepare(picture(1, size=size), 768)
-        assert (found.width, found.height) == expected
-
-
-def test_what_is_sent_is_a_flat_jpeg() -> None:
-    image = opened(prepare(save(Image.new("RGBA", (10, 10), (0, 0, 0, 0)), "PNG"), 768))
-    assert (image.format, image.mode, image.getpixel((5, 5))) == ("JPEG", "RGB", (255, 255, 255))
-
-
-def test_the_same_image_is_always_sent_as_the_same_bytes() -> None:
-    data = save(Image.effect_noise((300, 200), 70).convert("RGB"), "PNG")
-    assert len({prepare(data, 128).url for _ in range(3)}) == 1
-
-
 def test_a_side_too_long_for_jpeg_is_refused_unless_scaled() -> None:
     data = save(Image.new("L", (65_501, 1)), "PNG")
     with pytest.raises(BadImage, match="65501 x 1 pixels; JPEG"):
@@ -173,13 +157,6 @@ def test_no_more_bytes_are_kept_than_allowed() -> None:
     assert preparer._bytes == sum(len(one.url) for one in preparer._kept.values()) <= 3 * size + size // 2
 
 
-def test_one_image_larger_than_the_whole_shelf_is_still_served() -> None:
-    preparer = Preparer(Shelf(1, 2), limit=10)
-    for n in ("1", "2", "1"):
-        assert asyncio.run(preparer.get(n, None)).width == 40
-    assert len(preparer._kept) == 1
-
-
 def test_a_bad_image_fails_for_everyone_who_waits_and_is_not_kept() -> None:
     data, tried = [b"no image", picture(1)], 0
 
@@ -268,16 +245,3 @@ def test_the_quick_way_gives_the_same_picture_in_other_bytes(format: str) -> Non
         ours, theirs = (np.asarray(decode(one.parts[1]), dtype=float) for one in (quick, exact))
         assert np.abs(ours - theirs).mean() < 3
         assert prepare(data, None, other) == prepare(data, None, form)  # There is nothing to scale.
-
-
-def test_an_image_that_is_at_hand_is_known_to_be_until_it_is_driven_out() -> None:
-    shelf = Shelf(1, 2, 3)
-    preparer = Preparer(shelf, limit=2 * len(prepare(shelf.data["1"], None).url) + 10)
-
-    async def run() -> None:
-        for n in "123":
-            await preparer.get(n, None)
-
-    assert not preparer.has("1")
-    asyncio.run(run())
-    assert [preparer.has(n) for n in "123"] == [False, True, True]

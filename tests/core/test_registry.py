@@ -6,15 +6,13 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from limner.core import registry
 from limner.core.errors import UsageError
-from limner.core.registry import Registration, Registry, entries, names
+from limner.core.registry import Registration, Registry, entries
 from limner.doctor import registered, registries
-from limner.painters import PAINTERS, PainterKind
 
 
 @dataclass(frozen=True)
@@ -70,14 +68,6 @@ def test_a_broken_one_is_told_with_its_package(monkeypatch: pytest.MonkeyPatch, 
     assert (things.names(), things.usages(), things.about("bad")) == (["bad", "own"], ["bad", "thing/WORD"], "")
     check = registered("things", things)
     assert (check.state, check.detail.startswith("own; bad from limner-more 1.2: the thing 'bad' of")) == ("bad", True)
-
-
-def test_one_that_ends_the_program_on_import(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "ends_at_once.py").write_text("raise SystemExit(3)")
-    monkeypatch.syspath_prepend(tmp_path)
-    things = made(monkeypatch, Registration("bad", "ends_at_once:THING", "limner-more", "1.2"), OWN)
-    with pytest.raises(UsageError, match="is broken: SystemExit: 3"):
-        things.get("bad")
 
 
 def test_two_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,10 +126,3 @@ def test_all_of_limner_s_own_can_be_loaded() -> None:
             found.get(one)
             assert found.about(one), f"{name}: {one}"
             assert "\n" not in found.about(one)
-
-
-def test_every_module_on_the_shelf_is_an_image_service() -> None:
-    known = ["bfl", "chat-images", "dashscope", "declared", "declared-jobs", "gemini", "openai-images"]
-    assert names("limner.services")[:7] == known
-    assert all(entry.value.endswith(":SERVICE") for entry in entries("limner.services") if entry.own)
-    assert isinstance(PAINTERS.get("folder"), PainterKind)

@@ -1,17 +1,20 @@
+"""None"""
+
 from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from limner import exams
+from limner.core.choices import balanced, constants
 from limner.core.exam import Selection
 from limner.core.sample import shares, stratified
 from limner.running.setup import load_exam_or_data
-from tests.needs import shared
 
 SIZES = st.dictionaries(st.text(max_size=4), st.integers(0, 60), max_size=9)
 Item = tuple[int, str, str]
@@ -32,21 +35,6 @@ def test_shares_are_whole_numbers_next_to_the_exact_ones(sizes: dict[str, int], 
         assert 0 <= found[name] <= size
         if whole:
             assert abs(found[name] - Fraction(size * min(n, whole), whole)) < 1
-
-
-@given(SIZES, st.integers(0, 400))
-def test_who_is_rounded_up_has_the_larger_remainder(sizes: dict[str, int], n: int) -> None:
-    found, whole = shares(sizes, n), sum(sizes.values())
-    exact = {name: Fraction(size * min(n, whole), whole or 1) for name, size in sizes.items()}
-    up = [exact[name] % 1 for name in sizes if found[name] > exact[name]]
-    down = [exact[name] % 1 for name in sizes if found[name] < exact[name]]
-    assert not up or not down or min(up) >= max(down)
-
-
-@given(SIZES, st.integers(0, 400))
-def test_a_larger_group_never_gets_less(sizes: dict[str, int], n: int) -> None:
-    found = shares(sizes, n)
-    assert all(found[a] >= found[b] for a in sizes for b in sizes if sizes[a] > sizes[b])
 
 
 @given(ITEMS, st.integers(0, 80), st.integers(), st.randoms())
@@ -71,29 +59,54 @@ def test_groups_and_the_groups_within_them_keep_their_shares(items: list[Item], 
         assert +inner == +Counter(shares(Counter(one[2] for one in items if one[1] == outer), room))
 
 
-def test_another_seed_takes_others() -> None:
-    items = [(n, "a", "x") for n in range(100)]
-    assert pick(items, 10, 1) == pick(items, 10, 1)
-    assert len({tuple(pick(items, 10, seed)) for seed in range(20)}) == 20
-    # Over many seeds everybody has the same chance, within five deviations of a coin that falls one time in ten.
-    often = Counter(one[0] for seed in range(400) for one in pick(items, 10, seed))
-    assert all(40 - 30 < often[n] < 40 + 30 for n in range(100))
-
-
-def test_a_sample_of_genexam_is_not_all_biology() -> None:
-    named, whole = load_exam_or_data("genexam", shared("data", "genexam"), "nowhere")
-    breakdowns = exams.kind(named.kind).protocol.breakdowns
-    first = Counter(q.tags["subject"] for q in whole.select(Selection(limit=150)).questions)
-    assert set(first) == {"Biology"}
-    found = Counter(q.tags["subject"] for q in whole.select(Selection(sample=150), breakdowns).questions)
-    everyone = Counter(q.tags["subject"] for q in whole.questions)
-    assert found == Counter(shares(everyone, 150))
-    assert len(found) == len(everyone)
-
-
 @pytest.mark.parametrize("sample", ["genexam", "mmmg", "worldgenbench", "fepbench", "aibench"])
 def test_every_exam_says_what_it_is_spread_over(sample: str) -> None:
     named, whole = load_exam_or_data(f"sample/{sample}", None, "nowhere")
     breakdowns = exams.kind(named.kind).protocol.breakdowns
     assert breakdowns
     assert len(whole.select(Selection(sample=3), breakdowns).questions) == 3
+
+
+LETTERS = "ABCD"
+
+
+def row(id: int, size: int, right: str) -> dict[str, Any]:
+    return {
+        "id": id,
+        "options": {letter: f"{letter.lower()}{id}" for letter in LETTERS[:size]},
+        "correct_option": right,
+    }
+
+
+ROWS = st.lists(st.integers(2, 4).flatmap(lambda size: st.tuples(st.just(size), st.sampled_from(LETTERS[:size]))),
+                max_size=30).map(lambda found: [row(n, *one) for n, one in enumerate(found)])  # fmt: skip
+
+
+@given(ROWS, st.text(max_size=5))
+def test_letters_are_even_and_answers_stay(rows: list[dict[str, Any]], key: str) -> None:
+    done = balanced(rows, key)
+    for before, after in zip(rows, done, strict=True):
+        assert after["options"][after["correct_option"]] == before["options"][before["correct_option"]]
+        assert sorted(after["options"].values()) == sorted(before["options"].values())
+        assert list(after["options"]) == sorted(after["options"])
+    for size in (2, 3, 4):
+        counts = Counter(one["correct_option"] for one in done if len(one["options"]) == size)
+        if counts:
+            assert max(counts.values()) - min(counts[letter] for letter in LETTERS[:size]) <= 1
+    assert balanced(done, key) == done, "what is even stays"
+    assert balanced(rows, key) == done
+
+
+def test_constants_are_measured() -> None:
+    rows = [
+        {"id": 1, "options": {"A": "Yes", "B": "No"}, "correct_option": "A"},
+        {"id": 2, "options": {"A": "Yes", "B": "No"}, "correct_option": "A"},
+        {"id": 3, "options": {"A": "No", "B": "Yes, it is"}, "correct_option": "A"},
+        {"id": 4, "options": {"A": "a", "B": "b", "C": "c", "D": "the longest"}, "correct_option": "D"},
+    ]
+    found = constants(rows)
+    assert found["A of 2"] == {"right": 1.0, "n": 3, "chance": 0.5}
+    assert found["D of 4"] == {"right": 1.0, "n": 1, "chance": 0.25}
+    assert found["yes"]["right"] == 2 / 3
+    assert found["no"]["right"] == 1 / 3
+    assert found["longest"]["right"] == 3 / 4

@@ -79,14 +79,6 @@ def test_which_drawing_prompt_a_painter_gets(tmp_path: Path) -> None:
             load(write(tmp_path, text))
 
 
-def test_the_file_in_the_working_folder_is_taken_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert "mine" not in load().providers
-    for port in (1, 2):
-        write(tmp_path, f'[providers.mine]\nbase_url = "http://127.0.0.1:{port}/v1"\n')
-        assert load().provider("mine").base_url == f"http://127.0.0.1:{port}/v1"
-
-
 @pytest.mark.parametrize(
     ("text", "place"),
     [
@@ -115,11 +107,6 @@ def test_a_file_that_is_no_toml_is_named(tmp_path: Path, text: str) -> None:
     with pytest.raises(DataError, match="cannot be read") as caught:
         load(path)
     assert str(path) in str(caught.value)
-
-
-def test_a_file_that_was_named_must_be_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be read"):
-        load(tmp_path / "none.toml")
 
 
 def test_an_unknown_provider_is_told_with_what_is_known() -> None:

@@ -1,18 +1,30 @@
-"""No control character reaches a terminal, whatever servers, data and models say."""
+"""Small tools: what a terminal is shown, masked keys, names that load late, loops."""
 
 from __future__ import annotations
 
 import ast
+import asyncio
 import json
+import re
+import subprocess
+import sys
+import threading
 import unicodedata
+from concurrent.futures import Future
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import limner
+from limner import api
+from limner.core import redaction
+from limner.core.loops import run_to_end
+from limner.core.redaction import HIDDEN, name_key, redacted, without_key, without_secrets
 from limner.core.terminal import printable, visible
+from limner.scoring.groups import find_groups
 
 BIDI = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 ODD = st.text(st.one_of(st.characters(max_codepoint=0xFF), st.sampled_from(sorted(BIDI)), st.characters()))
@@ -52,3 +64,125 @@ def test_nothing_prints_past_it(path: Path) -> None:
         if called in ("click.echo", "click.secho", "print"):
             first = ast.unparse(node.args[0]) if node.args else ""
             assert "printable(" in first, f"{path}:{node.lineno}: {called}({first})"
+
+
+PLAIN = re.compile(r"[\w.-]*\*{3,}[\w-]*")
+"""What a masked word is; it takes time with the square of the length, so that it stands here alone."""
+
+
+@given(st.text(st.sampled_from("ab.-_* é\n"), max_size=40))
+def test_masked_words_are_those_of_the_plain_rule(text: str) -> None:
+    assert without_key(text, None) == PLAIN.sub(HIDDEN, text)
+
+
+@pytest.mark.slow
+def test_a_long_word_takes_no_more_than_its_length() -> None:
+    """The plain rule would take hours for these."""
+    long = "x." * 2**20
+    assert redacted(long) == long
+    assert redacted(f"{long}***{long}") == HIDDEN + long[1:]
+    login = "https://" + "a:" * 2**20
+    assert redacted(login) == login
+    assert redacted("https://me:pass:word@host/x") == f"https://{HIDDEN}@host/x"
+
+
+def test_a_key_is_known_once_it_is_set_and_no_longer_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"told": "it was first-value-1, then other-value-2"}
+    assert without_secrets(said) == said
+    monkeypatch.setenv("SOME_API_KEY", "first-value-1")
+    assert without_secrets(said) == {"told": "it was ***, then other-value-2"}
+    monkeypatch.setenv("SOME_API_KEY", "other-value-2")
+    assert without_secrets(said) == {"told": "it was first-value-1, then ***"}
+    monkeypatch.delenv("SOME_API_KEY")
+    assert without_secrets(said) == said
+
+
+def test_a_variable_that_is_named_later_is_a_key_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redaction, "_named", set())
+    monkeypatch.setenv("PLAIN_NAME", "value-of-mine")
+    assert redacted("value-of-mine") == "value-of-mine"
+    name_key("PLAIN_NAME")
+    assert redacted("value-of-mine") == "***"
+
+
+def test_each_name_is_what_its_module_has() -> None:
+    assert api.groups is find_groups
+    assert limner.scores is api.scores
+    for package in (limner, api):
+        assert set(package.__all__) <= set(dir(package))
+        assert all(getattr(package, name) is not None for name in package.__all__)
+
+
+def test_other_names_are_missing_as_they_are_elsewhere() -> None:
+    with pytest.raises(AttributeError, match=r"module 'limner\.api' has no attribute 'nothing'"):
+        api.nothing  # noqa: B018
+
+
+def test_scores_need_nothing_that_only_a_run_needs() -> None:
+    code = "import sys, limner; limner.scores; print('limner.running' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+
+
+async def here() -> tuple[int, str]:
+    await asyncio.sleep(0)
+    return 1, threading.current_thread().name
+
+
+def test_without_a_loop_it_runs_here() -> None:
+    assert run_to_end(here()) == (1, threading.current_thread().name)
+
+
+def test_within_a_loop_it_runs_beside() -> None:
+    async def cell() -> tuple[int, str]:
+        return run_to_end(here())
+
+    assert asyncio.run(cell()) == (1, "limner-run")
+
+
+def test_what_goes_wrong_is_raised_here() -> None:
+    async def wrong() -> None:
+        raise ValueError("no")
+
+    async def cell() -> None:
+        run_to_end(wrong())
+
+    with pytest.raises(ValueError, match="no"):
+        asyncio.run(cell())
+
+
+@pytest.mark.parametrize("gently", [True, False])
+def test_an_interrupt_stops_or_cancels(gently: bool) -> None:
+    """The stop button of a notebook: what is in flight is finished; where nothing can be asked, it is cancelled."""
+    stops: list[int] = []
+    seen: list[bool] = []
+    waiting, cancelled = threading.Event(), threading.Event()
+
+    class Interrupted(Future[str]):
+        """Its first reader is interrupted while the work goes on."""
+
+        def result(self, timeout: float | None = None) -> str:
+            if not seen:
+                seen.append(waiting.wait(60))
+                raise KeyboardInterrupt
+            return super().result(timeout)
+
+    async def work() -> str:
+        waiting.set()
+        try:
+            while not stops:
+                await asyncio.sleep(0.005)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        return "whole"
+
+    async def cell() -> str:
+        return run_to_end(work(), (lambda: stops.append(1)) if gently else None)
+
+    with mock.patch("limner.core.loops.Future", Interrupted):
+        if gently:
+            assert asyncio.run(cell()) == "whole"
+        else:
+            with pytest.raises(KeyboardInterrupt):
+                asyncio.run(cell())
+            assert cancelled.wait(60)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -85,14 +84,3 @@ def test_the_index_finds_what_looking_at_each_pair_finds(
                 ids += [] if id in ids else [id]
     found = concepts_in(given_, asked)
     assert {name: sorted(ids) for name, ids in found.items()} == {name: sorted(ids) for name, ids in wanted.items()}
-
-
-@given(st.text(max_size=40))
-def test_plain_words_stay_plain(text: str) -> None:
-    assert plain(plain(text)) == plain(text)
-
-
-def test_more_columns_do_no_harm(tmp_path: Path) -> None:
-    folder = write_samples(tmp_path / "more", 1, licence="CC0")
-    assert json.loads((folder / "train.jsonl").read_text("utf-8"))["licence"] == "CC0"
-    assert len(read_samples(folder)) == 1

@@ -69,6 +69,14 @@ def judging(chat: ChatServer, **provider: Any) -> dict[str, dict[str, Any]]:
     return {"providers.judging": {"base_url": chat.base_url, "timeout_s": 30, **provider}, f"models.{JUDGE}": facts}
 
 
+def settle(
+    here: Path, judge: BilledChat, painting: BilledImages, both: Mapping[str, Any] | None = None, **drawing: Any
+) -> None:
+    """Write settings that point at both services; `drawing` replaces fields of the painter's, `both` of each."""
+    service = {"base_url": painting.base_url, "image_shape": "openai-images", **(both or {}), **drawing}
+    write_toml(here, {"providers.drawing": service, **judging(judge, **(both or {}))})
+
+
 @dataclass(frozen=True)
 class Ended:
     """A command that has ended."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.invoke import limner
-from tests.end_to_end.shop import JUDGE, BilledChat, BilledImages, expected_scores, judging, write_toml
+from tests.end_to_end.shop import JUDGE, BilledChat, BilledImages, expected_scores, settle, write_toml
 from tests.end_to_end.shop import limner as limner_apart
 from tests.support import SmallExam, write_exam
 
@@ -20,11 +20,6 @@ PAINTER = "mine=drawing/gpt-image-1"
 @pytest.fixture
 def exam(here: Path) -> SmallExam:
     return write_exam(here, QUESTIONS)
-
-
-def settle(here: Path, judge: BilledChat, painting: BilledImages, **provider: Any) -> None:
-    drawing = {"base_url": painting.base_url, "image_shape": "openai-images", **provider}
-    write_toml(here, {"providers.drawing": drawing, **judging(judge, **provider)})
 
 
 def marking(exam: SmallExam) -> list[str]:
@@ -126,7 +121,7 @@ def test_a_refused_key_or_an_empty_purse_stops_the_run_with_one_message(
 def test_a_wrong_key_in_a_process_of_its_own(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
-    settle(here, judge, painting, key_env="MY_API_KEY")
+    settle(here, judge, painting, {"key_env": "MY_API_KEY"})
     judge.configure(api_key="sk-right-0123456789abcdef")
     env = {"MY_API_KEY": "sk-wrong-0123456789abcdef"}
     ended = limner_apart(*marking(exam), cwd=here, env=env, code=1)
@@ -183,7 +178,7 @@ def test_a_service_that_hangs_is_given_up_in_time(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
     """One attempt has a time limit of its own, and all of them together have one."""
-    settle(here, judge, painting, timeout_s=3, call_timeout_s=5.6)
+    settle(here, judge, painting, {"timeout_s": 3, "call_timeout_s": 5.6})
     judge.configure(faults={"hang": 1.0})
     body = limner(*marking(exam), "--json", code=3).json()
     assert body["failures"] == {"timeout": QUESTIONS}

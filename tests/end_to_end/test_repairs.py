@@ -10,7 +10,7 @@ import pytest
 
 from limner.core.faults import Kind
 from tests.cli.invoke import limner
-from tests.end_to_end.shop import JUDGE, BilledChat, BilledImages, judging, write_toml
+from tests.end_to_end.shop import JUDGE, BilledChat, BilledImages, settle
 from tests.support import SmallExam, write_exam
 
 QUESTIONS, DONE, LEFT = 6, 2, 4
@@ -21,12 +21,6 @@ ASKS_AGAIN = "Fix this, then run the same command again: it asks again"
 @pytest.fixture
 def exam(here: Path) -> SmallExam:
     return write_exam(here, QUESTIONS)
-
-
-def settle(here: Path, judge: BilledChat, painting: BilledImages, **drawing: str) -> None:
-    """Write settings that point at both services; `drawing` replaces fields of the painter's."""
-    service = {"base_url": painting.base_url, "image_shape": "openai-images", **drawing}
-    write_toml(here, {"providers.drawing": service, **judging(judge)})
 
 
 def words_for(exam: SmallExam, side: str) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import shutil
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,8 @@ from PIL import Image
 from limner import exams
 from limner.core.errors import DataError, UsageError
 from limner.core.exam import Exam, Question
-from limner.core.protocol import READINGS
 from limner.exams import kind, read, resolve
 from limner.exams.starter import write_starter
-from limner.judges import make_variant
 from tests.cli.invoke import limner
 
 ODD: tuple[Any, ...] = (None, 0, -1.5, True, "", "\x00", "\ud800", "../x", [], [[]], {}, {"": []}, "x" * 70_000)
@@ -71,20 +68,6 @@ def test_criteria_are_sound(name: str) -> None:
         assert all(criterion.top >= 1 and criterion.text for criterion in criteria)
         seen |= {criterion.kind for criterion in criteria}
     assert protocol.label_kinds <= seen
-
-
-@each_exam
-def test_presets_name_what_there_is(name: str) -> None:
-    found = kind(name)
-    assert found.presets is not None
-    presets = tomllib.loads(found.presets.read_text("utf-8"))
-    assert "paper" in presets
-    for preset, body in presets.items():
-        variant = make_variant(found, body.get("variant"), body.get("options", {}))
-        assert variant.prompts.hash(*found.protocol.templates(variant))
-        assert body.get("reading", READINGS[0]) in READINGS, preset
-        for option, value in body.get("draw_options", {}).items():
-            assert value in found.protocol.draw_options[option], preset
 
 
 @each_exam

@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from limner.core.errors import DataError
 from limner.exams.python_texts import LARGEST, read_texts
@@ -23,12 +21,8 @@ def found(folder: Path, source: str | bytes, name: str = "words") -> tuple[str, 
     [
         ("words = 'one'\n", "one", 1),
         ("import os\n\nwords = '''\na {x}\n'''\n", "\na {x}\n", 3),
-        ("words = ('one'\n  ' two')\n", "one two", 1),
         ("words = 'one' + (' two' + ' three')\n", "one two three", 1),
-        ("words: str = 'one'\n", "one", 1),
-        ("words = other = 'one'\n", "one", 1),
         ("def run():\n    words = 'inner'\n    return words\nwords = r'\\d'\n", "\\d", 4),
-        ("words = 'a\\d'\n", "a\\d", 1),
         ("\ufeffwords = 'ä\\u00e4'\n", "ää", 1),
         ("print(words.x)\nwords = 'one'\n", "one", 2),
     ],
@@ -53,12 +47,6 @@ def test_attributes_of_a_class(tmp_path: Path) -> None:
     assert found(tmp_path, CLASS, "Words.kind") == ("x", 2)
 
 
-@given(st.text(max_size=200), st.text(max_size=50))
-def test_any_text_comes_back(tmp_path_factory: pytest.TempPathFactory, one: str, other: str) -> None:
-    folder = tmp_path_factory.mktemp("source")
-    assert found(folder, f"words = {one!a} + {other!a}\n") == (one + other, 1)
-
-
 def test_nothing_is_run(tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     source = f"open({str(mark)!r}, 'w').close()\nraise SystemExit(3)\nwords = 'one'\n"
@@ -73,24 +61,16 @@ def test_nothing_is_run(tmp_path: Path) -> None:
         ("words = HEAD + 'two'\n", 1, "made with the name HEAD"),
         ("words = ''.join(['a'])\n", 1, "made with a call"),
         ("words = b'one'\n", 1, r"made with what is no text \(Constant\)"),
-        ("words = 'a' * 3\n", 1, r"made with what is no text \(BinOp\)"),
         ("words = 'one'\nwords = 'two'\n", 2, r"set more than once \(lines 1 and 2\)"),
         ("words = 'one'\nif x:\n    words = 'two'\n", 3, "set more than once"),
-        ("words = 'one'\ntry:\n    pass\nexcept E:\n    words = 'two'\n", 5, "set more than once"),
-        ("words = 'one'\nwords += 'two'\n", 2, "set more than once"),
-        ("words = 'one'\ndel words\n", 2, "set more than once"),
         ("words = 'one'\ndef words(): pass\n", 2, "set more than once"),
         ("words, more = 'one', 'two'\n", 1, "not simply set to a text; write it as one"),
-        ("for words in 'ab': pass\n", 1, "not simply set to a text"),
-        ("words: str\n", 1, "not simply set to a text"),
         ("other = 'one'\n", None, "does not set words; check out the release's file, or name its folder"),
         ("words = 'one\n", 1, "is no Python: .*; check out the release's file anew"),
         (b"x = 1\nwords = '\xff'\n", 2, r"not UTF-8 \(byte 15\); save it as UTF-8"),
         ("words = 'one'\0", None, "null bytes|cannot be parsed"),
         ("words = " + "(" * 5000, 1, "is no Python: too many nested parentheses"),
-        ("words = " + "-" * 100_000 + "1", None, "cannot be parsed: nested too deeply"),
         ("words = " + "'a' + " * 60_000 + "'b'", None, "cannot be parsed: nested too deeply"),
-        ("words = a" + ".b" * 100_000, None, "cannot be parsed: nested too deeply"),
     ],
 )  # fmt: skip
 def test_what_only_running_would_tell_is_refused(

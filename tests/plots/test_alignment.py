@@ -70,21 +70,6 @@ def test_points_are_means_over_the_drawings_that_both_have(mmmg: Store) -> None:
     assert {p.painter: p.evaluator for p in frame("mmmg", mmmg)["metric/fid"].points} == fids
 
 
-def test_a_point_for_every_value_of_a_tag(mmmg: Store) -> None:
-    found = frame("mmmg", mmmg, by="level")
-    assert "metric/fid" not in found, "a number of a painter as a whole has no levels"
-    levels = {point.value for point in found["fake/judge"].points}
-    assert len(levels) == 6
-    assert len(found["metric/wiscore:openai/o3"].points) == 5 * 6
-
-
-def test_one_scale_of_people(mmmg: Store) -> None:
-    one, every = frame("mmmg", mmmg, score="clarity")["metric/fid"], frame("mmmg", mmmg)["metric/fid"]
-    assert [p.people for p in one.points] != [p.people for p in every.points]
-    with pytest.raises(UsageError, match="no person has rated or chosen by beauty"):
-        frame("mmmg", mmmg, score="beauty")
-
-
 @pytest.mark.slow
 def test_aibenchs_figure_6b(aibench: Store) -> None:
     found = frame("aibench", aibench)

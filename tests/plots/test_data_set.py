@@ -124,19 +124,6 @@ def test_every_sample_can_be_drawn(kind: str, tmp_path: Path, matplotlib: None) 
     assert (tmp_path / "a.pdf").stat().st_size > 5_000
 
 
-def test_shares_that_aibench_tells_stand_in_its_text() -> None:
-    text = shared("papers", "aibench.txt").read_text("utf-8")
-    for row in paper.rows("aibench", "shares"):
-        name = {"semantics": "Semantic"}.get(row["category"], row["category"])
-        assert f"{name[0].upper()}{name[1:]} ({row['share']}%)" in text, row
-
-
-def test_counts_that_worldgenbench_tells_stand_in_its_text() -> None:
-    text = shared("papers", "worldgenbench.txt").read_text("utf-8")
-    assert "a total of 732 prompts" in text
-    assert "generate 340 evaluation prompts across 6 disciplines" in text
-
-
 def test_an_exam_that_says_nothing_and_a_wrong_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paper, "paper_file", lambda exam, file: None)
     with pytest.raises(UsageError, match="genexam does not say what its data set shows"):

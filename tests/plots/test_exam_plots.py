@@ -13,7 +13,6 @@ from limner.core.errors import UsageError
 from limner.exams.aibench import plots as aibench
 from limner.exams.fepbench import plots as fepbench
 from limner.exams.mmmg import plots as mmmg
-from limner.exams.mmmg.analysis import LIMITS
 from limner.plots import known
 from limner.plots.source import PlotChoice, StoreSource, load
 from limner.scoring import Entry
@@ -25,12 +24,6 @@ Sources = Callable[..., StoreSource]
 
 def inside(source: StoreSource, painter: str) -> tuple[Entry, ...]:
     return source.field.inside[source.names.index(painter)]
-
-
-def test_an_exams_own_plot_takes_the_place_of_the_usual_one(filled: dict[str, Store]) -> None:
-    columns = known()["levels"].frame("aibench", PlotChoice(store=filled["aibench"])).columns
-    assert columns == ("component", "topology", "phase", "semantics")
-    assert known()["failures"].frame("mmmg", PlotChoice(store=filled["mmmg"])).columns == tuple(LIMITS)
 
 
 @pytest.mark.slow

@@ -8,8 +8,7 @@ from statistics import mean
 import pytest
 
 from limner import api
-from limner.core.errors import UsageError
-from limner.plots.grids import categories, heatmap, levels, profile
+from limner.plots.grids import categories, heatmap
 from limner.plots.source import StoreSource
 from limner.scoring import Entry
 from limner.scoring.stats import LEAST
@@ -61,32 +60,3 @@ def test_the_map_begins_with_all_categories_as_scores_shows_them(source: Sources
         assert cells[0].low == told.scores["checklist"].low
         if cells[0].value is None:
             assert (cells[0].least, cells[0].most) == told.bounds["checklist"]
-
-
-def test_another_tag_and_one_that_is_not_there(source: Sources) -> None:
-    assert categories(source("genexam", by="difficulty")).columns == ("easy", "medium", "hard")
-    with pytest.raises(UsageError, match="--by nonsense: genexam has questions by difficulty, img_type"):
-        categories(source("genexam", by="nonsense"))
-
-
-def test_profiles_are_shares_of_the_best_value(source: Sources) -> None:
-    found = source("genexam")
-    grid = profile(found)
-    assert grid.columns == ("semantic", "spelling", "readability", "logic")
-    for name, cells in zip(grid.rows, grid.cells, strict=True):
-        ratings = [entry.scores["spelling"] for entry in inside(found, name)]
-        if None not in ratings:
-            assert cells[1].value == pytest.approx(mean(value for value in ratings if value is not None) / 2)
-    with pytest.raises(UsageError, match="worldgenbench: has no dimensions; `limner plot categories`"):
-        profile(source("worldgenbench"))
-
-
-def test_levels_go_from_easy_to_hard(source: Sources) -> None:
-    grid = levels(source("mmmg"))
-    assert grid.columns == ("preschool", "primaryschool", "secondaryschool", "highschool", "undergraduate", "PhD")
-    easy, *_ = levels(source("genexam", score="relaxed")).cells[0]
-    own = [e.scores["relaxed"] for e in source("genexam", score="relaxed").field.inside[0]
-           if e.question.tags["difficulty"] == "easy"]  # fmt: skip
-    assert easy.value == pytest.approx(mean(value for value in own if value is not None) / 100)
-    with pytest.raises(UsageError, match=r"worldgenbench has no levels; there are some in aibench.*, genexam.*, mmmg"):
-        levels(source("worldgenbench"))

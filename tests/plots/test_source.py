@@ -9,14 +9,12 @@ import pytest
 
 from limner import api
 from limner.core.errors import UsageError
-from limner.plots.rows import failures
 from limner.plots.source import PlotChoice, StoreSource, load
 from limner.scoring import MET
 from limner.store import Store
 from tests.tables import synthetic
 
 Sources = Callable[..., StoreSource]
-SMALLER = "openai/gpt-image-1"
 
 
 def test_the_best_first_and_controls_last(source: Sources) -> None:
@@ -35,15 +33,6 @@ def test_strategies_have_rows_of_their_own(source: Sources) -> None:
     assert len(names) == 2 * 9 + 2
 
 
-def test_all_painters_have_the_same_questions(source: Sources) -> None:
-    found = source("genexam")
-    inside = [{entry.question.id for entry in entries} for entries in found.field.inside]
-    assert all(ids == found.field.questions for ids in inside[:-1])
-    assert inside[-1] < found.field.questions, "a control that lacks some of them does not cut them"
-    whole = api.scores("genexam", store=found.choice.store)
-    assert {row.numbers.n for row in whole if not row.control} == {len(found.field.questions)}
-
-
 def test_the_caption_names_judge_reading_n_and_coverage(source: Sources) -> None:
     found = source("genexam", reading="paper")
     shares = [standing.coverage for standing in api.scores("genexam", store=found.choice.store, reading="paper")]
@@ -53,39 +42,6 @@ def test_the_caption_names_judge_reading_n_and_coverage(source: Sources) -> None
         f"genexam · judge fake/judge · reading paper · n = {n} questions common to 9 painters"
         f" · control/reference on {n - 1} of these · coverage {low} to {high}"
     )
-
-
-def test_who_cuts_the_questions_is_told_first(tmp_path: Path) -> None:
-    with Store(tmp_path) as store:
-        synthetic.fill(store, "genexam", painters=3, questions=40, images=False, faults=False)
-        theirs = "SELECT id FROM drawings WHERE painter = 'openai/gpt-image-1' AND question_id NOT LIKE '%-1_'"
-        store.write(lambda connection: connection.exec_driver_sql(f"DELETE FROM markings WHERE drawing IN ({theirs})"))
-        first = load("genexam", PlotChoice(store=store)).caption.split(" · ")[0]
-        assert first == f"{SMALLER} cuts the common questions from 40 to 10; --without {SMALLER} compares the others"
-        rest = load("genexam", PlotChoice(store=store, without=("openai/gpt-image-1",)))
-        assert len(rest.field.questions) == 40
-        assert "cuts" not in rest.caption
-        each = load("genexam", PlotChoice(store=store, on="all"))
-        assert "n = 10 to 40, each painter's own questions" in each.caption
-
-
-def test_painters_without_a_score_are_named_and_left_out(tmp_path: Path) -> None:
-    with Store(tmp_path) as store:
-        synthetic.fill(store, "genexam", painters=2, images=False, faults=False)
-        theirs = "painter = 'openai/gpt-image-1'"
-        store.write(
-            lambda connection: connection.exec_driver_sql(
-                f"DELETE FROM markings WHERE drawing IN (SELECT id FROM drawings WHERE {theirs})"
-            )
-        )
-        failed = f"UPDATE drawings SET status = 'failed', fault = 'refusal' WHERE {theirs}"
-        store.write(lambda connection: connection.exec_driver_sql(failed))
-        found = load("genexam", PlotChoice(store=store))
-        assert found.names == ("openai/gpt-image-1.5",)
-        assert found.caption.endswith("without a score: openai/gpt-image-1")
-        shown = failures(found)
-        assert shown.rows == ("openai/gpt-image-1.5", "openai/gpt-image-1")
-        assert shown.notes == ("0 of 13", "13 of 13")
 
 
 def test_the_score_is_the_first_that_most_painters_have(source: Sources) -> None:
@@ -109,20 +65,6 @@ def test_one_of_several_judges_must_be_named(tmp_path: Path) -> None:
         assert load("genexam", PlotChoice(store=store, judges=("two",))).field.evaluator.name == "two"
         with pytest.raises(UsageError, match="no judge 'three'"):
             load("genexam", PlotChoice(store=store, judges=("three",)))
-
-
-def test_one_of_several_ways_must_be_named(tmp_path: Path) -> None:
-    ways = [
-        {"judge": "openai/gpt-5", "model": "gpt-5", "args": {"reasoning_effort": effort}} for effort in ("low", "high")
-    ]
-    with Store(tmp_path) as store:
-        synthetic.fill(store, "genexam", painters=2, judges=ways, images=False)
-        labels = "'gpt-5 · reasoning_effort=high', 'gpt-5 · reasoning_effort=low'"
-        with pytest.raises(UsageError, match=f"name one with --judge: {labels}"):
-            load("genexam", PlotChoice(store=store))
-        for word in ("gpt-5 · reasoning_effort=low", "openai/gpt-5?reasoning_effort=low"):
-            found = load("genexam", PlotChoice(store=store, judges=(word,)))
-            assert "judge gpt-5 · reasoning_effort=low" in found.caption
 
 
 def test_nothing_marked_says_what_to_run(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
 from limner.core.plot_data import Grid, Quantity
-from limner.plots.style import SMALL, Sketch, broken, compose, fit, look, save, whole, wide, wrapped
+from limner.plots.style import SMALL, Sketch, broken, compose, look, save, whole, wide
 from tests.tables.synthetic import cast
 
 pytestmark = pytest.mark.usefixtures("matplotlib")
@@ -37,26 +37,9 @@ def test_a_broken_name_loses_nothing_and_fits(name: str, inches: float) -> None:
     assert all(wide(line, SMALL) <= inches for line in lines)
 
 
-def test_lines_end_behind_a_sign() -> None:
-    assert broken("gemini-3-pro-image-preview + best-of-4", 1.0) == "gemini-3-pro-image-\npreview + best-of-4"
-
-
 def test_a_provider_stays_where_names_would_be_the_same() -> None:
     assert whole(["a/same", "b/same"], 2) == ["a/same", "b/same"]
     assert whole(["control/blank"], 2) == ["control/blank"]
-
-
-def test_a_strategys_options_are_no_provider() -> None:
-    names = ["lab/brush", "lab/brush + best-of-3[chooser=lab/chooser2]", "lab/brush + best-of-3[chooser=lab/chooser3]"]
-    assert whole(names, 4) == [
-        "brush",
-        "brush + best-of-3[chooser=chooser2]",
-        "brush + best-of-3[chooser=chooser3]",
-    ]
-    # Where the models behind the slashes have the same name, all of it stays.
-    same = ["brush + best-of-3[chooser=a/one]", "brush + best-of-3[chooser=b/one]"]
-    assert whole(same, 4) == same
-    assert len(set(whole(names, 0.7))) == 3
 
 
 PARTS = st.sampled_from(["a", "lab/a", "b/a", "lab/b", "a?x=1", "control/a"])
@@ -66,40 +49,6 @@ WAYS = st.sampled_from(["", " + rewrite", " + best-of-3[chooser=lab/a]", " + bes
 @given(st.lists(st.tuples(PARTS, WAYS).map("".join), min_size=1, max_size=12, unique=True), st.floats(0.5, 3))
 def test_no_two_rows_look_the_same(names: list[str], inches: float) -> None:
     assert len(set(whole(names, inches))) == len(names)
-
-
-@given(st.text("abcdefg $_-/", min_size=5, max_size=60), st.floats(0.4, 2))
-def test_what_is_shortened_fits(name: str, inches: float) -> None:
-    short = fit(name, inches, SMALL)
-    assert short == name or (wide(short, SMALL) <= inches and "…" in short)
-
-
-def test_lines_are_no_longer_than_the_column() -> None:
-    text = "genexam · judge fake/judge · reading careful · n = 93 questions common to 10 painters · coverage 92%"
-    lines = wrapped(text, 3.2).split("\n")
-    assert len(lines) > 1
-    assert " ".join(lines) == text
-    assert all(wide(line, SMALL) <= 3.2 for line in lines)
-
-
-def test_a_word_longer_than_a_line_is_broken_not_cut() -> None:
-    name = "studio/another-model-whose-name-does-not-fit-a-line?quality=high&size=1536x1024"
-    text = f"{name} cuts the common questions; --without '{name}' compares the others"
-    lines = wrapped(text, 2.0).split("\n")
-    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
-    assert all(wide(line, SMALL) <= 2.0 for line in lines)
-
-
-def test_a_long_label_is_broken_and_has_room() -> None:
-    from dataclasses import replace
-
-    from tests.plots.seen import faults
-
-    label = "what all panels have on their horizontal axis, in many words; line: mean, band: middle half"
-    short, long = sketch(), replace(sketch(), label=label)
-    one, other = compose([short], "single"), compose([long], "single")
-    assert other.get_size_inches()[1] > one.get_size_inches()[1]
-    assert not [fault for fault in faults(other) if "cut off" in fault or "lies over" in fault]
 
 
 def test_a_formula_in_a_name_is_no_formula() -> None:

@@ -19,7 +19,6 @@ from tests.fakes.batches import BatchServer
 from tests.support import SmallExam, write_exam
 
 JUDGE, PAINTER, GEMINI, DRAWER = "fake/judge", "fake/gpt-image-1", "google/gemini-3.8-flash", "google/gemini-image"
-PRICES = (2.0, 8.0)
 SETTINGS = """
 [providers.fake]
 base_url = "{openai}"

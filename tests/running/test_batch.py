@@ -368,17 +368,6 @@ def test_images_are_drawn_and_edited_at_half_price(place: Place, painter: str) -
     assert {row.endpoint for row in place.rows("batches")} == ways
 
 
-def test_a_strategy_of_several_rounds_gets_on_by_a_wave_each(place: Place) -> None:
-    words = ["--strategy", "best-of-2", "-S", f"chooser={JUDGE}"]
-    plan(place, reply=json.dumps({"ranking": ["A", "B"], "reason": "neat"}))
-    code, body, _err = place.run(*words, painter=PAINTER, judge=None)
-    assert (code, body["done"]) == (0, QUESTIONS)
-    # Two drawings each, and then both orders of choosing at once.
-    assert place.server.bill()["batches"] == [2 * QUESTIONS, 2 * QUESTIONS]
-    assert set(place.server.bill()["paid"].values()) == {1}
-    assert len(place.server.bill()["paid"]) == 4 * QUESTIONS
-
-
 @pytest.mark.parametrize("inline", [10**7, 0])
 def test_gemini_draws_and_marks_with_batches(place: Place, inline: int) -> None:
     place.configure(inline_bytes=inline)

@@ -94,26 +94,6 @@ def test_a_kill_at_every_request(place: Place) -> None:
 
 
 @ON_FILE
-def test_kills_that_follow_each_other(place: Place) -> None:
-    # At the request that hands the batch in, and then where it is looked up.
-    killed_and_resumed(place, command(place, 300), (2, 3, 1), takes="last", page=1)
-
-
-@ON_FILE
-def test_kills_among_rows_that_fail_and_files_that_break_off(place: Place) -> None:
-    place.configure(inline_bytes=0, calls=2)
-    rows = {"http_500": 0.3, "http_429": 0.2, "expired": 0.3}
-    chance = random.Random(SEED)
-    try:
-        for n, judge in enumerate([JUDGE, GEMINI]):
-            at = tuple(chance.randint(3, 12) for _ in range(2))
-            words = command(place, 1000 + n, judge=judge)
-            killed_and_resumed(place, words, at, rows=rows, breaks=1, most_calls=2)
-    finally:
-        place.configure(inline_bytes=0)
-
-
-@ON_FILE
 @pytest.mark.parametrize("takes", ["first", "last"])
 def test_a_kill_while_a_batch_is_cancelled(place: Place, takes: str) -> None:
     server, words = place.server, command(place, 1100 + (takes == "last"))

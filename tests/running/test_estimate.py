@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from limner import api
 from limner.core.settings import load
-from limner.running.estimate import Estimate, estimate, total
+from limner.running.estimate import estimate
 from limner.running.plan import Plan
 from limner.running.setup import Asking
 from limner.running.shards import Shard
@@ -67,15 +67,6 @@ def test_what_costs_by_tokens_is_bounded_before_it_is_known(exam: SmallExam) -> 
     found = steps("genexam", "--data", str(exam.data), "--painter", "openai/gpt-image-1", "--judge", "ocr")
     assert found["openai/gpt-image-1"]["basis"] == "upper bound"
     assert found["openai/gpt-image-1"]["dollars"] == pytest.approx(6 * 0.42)
-
-
-@pytest.mark.slow
-def test_seeds_repeats_and_selections_count(exam: SmallExam) -> None:
-    words = [*painted(exam), "--judge", "openai/gpt-5"]
-    assert steps(*words, "--limit", "2")["openai/gpt-5"]["steps"] == 2
-    assert steps(*words, "--repeats", "3")["openai/gpt-5"]["steps"] == 18
-    more = steps(*words, "--seeds", "2", "--repeats", "3", "--where", "difficulty=easy")
-    assert (more["mine"]["steps"], more["openai/gpt-5"]["steps"]) == (4, 12)
 
 
 def test_what_is_asked_once_for_a_question_counts_once(exam: SmallExam) -> None:
@@ -145,20 +136,6 @@ def test_without_a_painter_it_is_what_marking_would_cost(exam: SmallExam, tmp_pa
     found = steps("genexam", "--judge", JUDGE)
     assert [(one["role"], one["steps"]) for one in found.values()] == [("judge", 7)]
     assert "name a painter with --painter, or a judge" in limner("estimate", "genexam", code=2).err
-
-
-def test_the_table_says_all_of_it(exam: SmallExam) -> None:
-    said = limner("estimate", *painted(exam), "--painter", "bfl/flux-pro-1.1", "--judge", "openai/gpt-5").out
-    assert "genexam: 6 questions, still to do" in said
-    for word in ("bfl/flux-pro-1.1", "price list", "0.24", "rule of thumb", "in all about $"):
-        assert word in said
-
-
-def test_the_total_leaves_out_what_is_not_known_and_says_so() -> None:
-    def one(who: str, dollars: float | None, calls: int = 1) -> Estimate:
-        return Estimate(who, "painter", calls, calls, 0, 0, dollars, "")
-
-    assert total([one("a", 1.5), one("b", None), one("c", 0.25), one("d", None, calls=0)]) == (1.75, ["b"])
 
 
 @pytest.mark.slow
@@ -259,14 +236,6 @@ def test_the_estimate_of_a_shard_is_what_its_run_does(exam: SmallExam) -> None:
         0,
         sizes[1],
     ]
-
-
-def test_the_estimate_of_a_shard_says_that_it_is_one(exam: SmallExam) -> None:
-    words = [*painted(exam), "--judge", "openai/gpt-5"]
-    assert "genexam: shard 2/8 of 6 questions, still to do" in limner("estimate", *words, "--shard", "2/8").out
-    assert limner("estimate", *words, "--shard", "2/8", "--json").json()["shard"] == "2/8"
-    assert "shard" not in limner("estimate", *words, "--json").json()
-    assert "--shard takes i/n" in limner("estimate", *words, "--shard", "0/8", code=2).err
 
 
 def test_what_is_asked_once_for_a_question_is_asked_in_every_shard_that_has_it(exam: SmallExam) -> None:

@@ -65,16 +65,6 @@ def count(store: Store) -> dict[str, int]:
         }
 
 
-@pytest.mark.slow
-def test_results_are_scored_like_any_others(bring: Bring, store: Store) -> None:
-    found = bring()
-    assert (found.results, found.images, found.failures, found.details) == (4, 0, {}, [])
-    (standing,) = api.scores("genexam", store=store)
-    assert (standing.painter, standing.judge, standing.n) == ("model-a", "gpt-5", 4)
-    assert (standing.scores["strict"].value, standing.cost) == (100.0, None)
-    assert standing.setup["variant"] == "imported"
-
-
 def test_importing_again_changes_nothing(bring: Bring, store: Store) -> None:
     bring()
     before = count(store)
@@ -134,13 +124,6 @@ def test_a_result_that_only_some_readings_take(bring: Bring, store: Store, resul
     for reading, n in (("careful", 4), ("paper", 4), ("release", 3)):
         (standing,) = api.scores("genexam", store=store, reading=reading)
         assert (standing.n, dict(standing.failures)) == (n, {"unreadable": 1} if n == 3 else {})
-
-
-def test_half_a_surrogate_pair_in_a_reply(bring: Bring, store: Store, small_exam: SmallExam, results: Path) -> None:
-    write(results, {**result(small_exam.rows[0]), "description": "half \ud83d"})
-    assert bring().failures == {}
-    (standing,) = api.scores("genexam", store=store, reading="release")
-    assert standing.n == 4
 
 
 def other_weights(row: dict[str, Any]) -> dict[str, Any]:

@@ -34,12 +34,6 @@ def test_svg_stands_alone_and_beside_others() -> None:
         arms([Brush("a")], ["svg"], coder="x/y")
 
 
-def test_arguments_of_models_are_typed() -> None:
-    opened.clear()
-    arms([Brush("a")], ["reason"], planner="x/y", **{"planner.temperature": "0.5", "planner.effort": "low"})
-    assert opened == [("x/y", {"temperature": 0.5, "effort": "low"})]
-
-
 def test_each_strategy_is_named_by_its_own_options() -> None:
     found = arms([Brush("a")], ["reason", "best-of-2"], planner="x/y", chooser="x/z", style="r1")
     assert [name for _, name in found] == ["reason[planner=x/y,style=r1]", "best-of-2[chooser=x/z]"]
@@ -57,11 +51,6 @@ def test_each_strategy_is_named_by_its_own_options() -> None:
 def test_mistakes_are_named(strategies: list[str], given: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         arms([Brush("a")], strategies, **given)
-
-
-def test_somebody_must_draw() -> None:
-    with pytest.raises(UsageError, match="needs a painter"):
-        arms([], ["reason"], planner="x/y")
 
 
 def test_an_option_that_a_mode_does_not_read_is_refused() -> None:

@@ -49,23 +49,6 @@ def test_what_to_do_about_failures() -> None:
     ]
 
 
-def test_in_words() -> None:
-    found = Progress(total=10, started=0.0)
-    assert found.describe(5.0) == "0/10 done · 0 failed · 0.0/s · $0.0000"
-    found.count("q", "done")
-    found.count("q", "done", stored=True)
-    found.count("q", "not_applicable")
-    found.count("q", "failed", "refused", "no")
-    found.spent, found.unpriced, found.doubted = 0.5, 2, 1
-    assert found.describe(4.0) == (
-        "4/10 done · 1 from store · 1 not applicable · 1 failed · 0.5/s · "
-        "$0.5000 + 2 unpriced (1 at their bound: usage not credible) · 12s left"
-    )
-    assert repr(Progress(total=1, done=1)) == "<Progress: 1/1 done · 0 failed · $0.0000>"
-    assert found.seconds_left(4.0) == 12.0
-    assert Progress(total=1, done=1, started=0.0).seconds_left(1.0) is None
-
-
 @pytest.mark.parametrize(("seconds", "words"), [(0.4, "0s"), (59.6, "1m00s"), (3599.7, "1h00m"), (90000, "25h00m")])
 def test_times(seconds: float, words: str) -> None:
     assert duration(seconds) == words

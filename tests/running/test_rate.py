@@ -89,19 +89,6 @@ def test_a_score_for_each_drawing_once(drawn: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-def test_wiscore_is_kept_with_its_parts(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = '{"reason": "so", "consistency": 1, "realism": 2, "aesthetic_quality": 0}'
-    with service(drawn, lambda _: said, monkeypatch):
-        limner("rate", "genexam", "--as", "wiscore", "--judge", MODEL, "--painter", "one")
-    with Store(drawn / "limner-store") as store:
-        rows = list(load_ratings(store, "genexam"))
-        assert {row.scale: row.value for row in rows} == {
-            "wiscore": pytest.approx(0.55), "consistency": 1, "realism": 2, "aesthetic_quality": 0,
-        }  # fmt: skip
-        assert len(rows) == 4 * 4
-
-
-@pytest.mark.slow
 def test_the_arena_asks_in_both_orders(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with service(drawn, lambda _: '{"reason": "so", "choice": "first"}', monkeypatch) as seen:
         limner("rate", "genexam", "--as", "arena", "--judge", MODEL)
@@ -138,19 +125,6 @@ def test_the_arena_finds_the_painter_that_is_preferred(drawn: Path, monkeypatch:
         for row in load_comparisons(store, "genexam"):
             by_pair.setdefault((row.first, row.second), set()).add(row.choice)
         assert all(len(choices) == 1 for choices in by_pair.values()), "the same one wins in both orders"
-
-
-@pytest.mark.slow
-def test_only_pairs_with_one_painter(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = ("rate", "genexam", "--as", "arena", "--judge", MODEL)
-    with service(drawn, lambda _: '{"choice": "tie"}', monkeypatch) as seen:
-        limner(*words, "--against", "one")
-        assert len(seen) == 4 * 2 * 2
-        assert "there is" in limner(*words, "--against", "nobody", code=2).err
-        assert (
-            "goes with --as arena"
-            in limner("rate", "x", "--as", "score", "--judge", MODEL, "--against", "a", code=2).err
-        )
 
 
 @pytest.mark.slow

@@ -113,13 +113,6 @@ def test_groups_are_as_asked_for_and_the_dearest_come_first(store: Store) -> Non
     assert [one.calls for one in spent(store, ["kind"])] == [1, 3]
 
 
-def test_an_empty_store_has_spent_nothing(store: Store) -> None:
-    assert spent(store) == []
-    assert mean_use(store, "service/model") is None
-    assert mean_marking(store, "none") is None
-    assert mean_drawing(store, "service/model", "direct", {}) is None
-
-
 def test_the_command_shows_and_sums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with Store("store") as store:

@@ -61,20 +61,9 @@ def test_ten_common_questions_are_needed(questions: int, told: bool) -> None:
     assert (found([100] * 20, some) is not None) is told
 
 
-def test_the_numbers_are_those_of_the_common_questions() -> None:
-    told = found([100] * 10 + [0] * 10, [90] * 10)
-    assert told is not None
-    assert (told.shuffled, told.reference, told.questions) == (90, 100, 10)
-
-
 @pytest.mark.parametrize(("share", "told"), [(79.9, False), (80, True), (80.1, True), (100, True)])
 def test_four_fifths_of_the_reference_are_too_much(share: float, told: bool) -> None:
     assert (found([100] * 100, [share] * 100) is not None) is told
-
-
-def test_a_share_is_not_missed_by_the_last_bit() -> None:
-    assert found([70.1] * 10, [70.1 * 0.8] * 10) is not None
-    assert found([0.1, 0.2, 0.3, 0.4, 0.6] * 10, [0.08, 0.16, 0.24, 0.32, 0.48] * 10) is not None
 
 
 def test_a_difference_that_may_be_nothing_is_told_below_four_fifths() -> None:
@@ -82,11 +71,6 @@ def test_a_difference_that_may_be_nothing_is_told_below_four_fifths() -> None:
     assert unsure is not None
     assert unsure.shuffled < 0.8 * unsure.reference
     assert found([100] * 12, [0] * 9 + [100] * 3) is None
-
-
-def test_what_beats_the_reference_is_told() -> None:
-    assert found([50] * 12, [90] * 12) is not None
-    assert found([0] * 12, [90] * 12) is not None
 
 
 def test_a_judge_that_fails_everything_passes_nothing() -> None:
@@ -148,12 +132,3 @@ def test_the_line_goes_with_the_judge_whoever_is_asked_for(store: Store, exam: s
         told = {group.evaluator.name: group.evaluator.passes_wrong_drawings for group in groups}
         assert told["fair"] is None
         assert told["blind"] is not None
-
-
-def test_a_judge_that_abstains_is_not_called_out(store: Store) -> None:
-    desk = Desk(store, "sample/genexam")
-    for question in desk.exam.questions:
-        for painter in ("control/reference", "control/shuffled"):
-            desk.put(painter, question, desk.marks(question, lambda top: None))
-    _, groups = find_groups("sample/genexam", store=store)
-    assert [group.evaluator.passes_wrong_drawings for group in groups] == [None, None]

@@ -82,23 +82,6 @@ def test_all_commands_give_one_answer(three: Desk, tmp_path: Path) -> None:
     assert "75.0" not in table.out
 
 
-@pytest.mark.slow
-def test_each_on_its_own_where_that_is_asked_for(three: Desk) -> None:
-    store = three.store.url
-    lines = command("scores", EXAM, "--store", store, "--format", "csv", "--on", "all").out
-    strict = {
-        line["painter"]: line["value"] for line in csv.DictReader(io.StringIO(lines)) if line["score"] == "strict"
-    }
-    assert strict == {"a": "75.0", "b": "100.0", "c": ""}
-    (one,) = command("compare", EXAM, "--store", store, "--format", "json", "--on", "all").json()
-    places = {place["painter"]: place["score"]["value"] for place in one["places"]}
-    assert places == {"b": 100.0, "a": 75.0, "c": None}
-    # Two painters can only be held against each other on what both have.
-    assert one["pairs"][0]["difference"]["value"] == 50.0
-    table = command("table", "genexam:table2", "--store", store, "--exam", EXAM, "--format", "csv", "--on", "all").out
-    assert "75.0" in table
-
-
 def test_the_first_line_says_who_cuts_the_common_questions(three: Desk) -> None:
     said = command("scores", EXAM, "--store", three.store.url).out.splitlines()
     assert said[1] == "b cuts the common questions from 4 to 2; --without b compares the others"
@@ -137,34 +120,6 @@ def test_a_later_score_that_only_some_have_orders_nobody(store: Store) -> None:
     assert (better.painter, settled.painter) == ("better", "settled")
     assert settled.numbers.value("component") == 0
     assert better.numbers.value("component") is None
-
-
-def test_places_are_shared_and_controls_stand_apart(store: Store) -> None:
-    desk = Desk(store, EXAM)
-    put(desk, "a", {0: True, 1: False})
-    put(desk, "b", {0: False, 1: True})
-    put(desk, "c", {0: False, 1: False})
-    put(desk, "control/reference", {0: True, 1: True})
-    from limner.store.schema import drawings
-
-    store.write(
-        lambda connection: connection.execute(
-            drawings.update().where(drawings.c.painter == "control/reference").values(spec="control/reference")
-        )
-    )
-    rows = api.scores(EXAM, store=store)
-    assert [(row.painter, row.place, row.control) for row in rows] == [
-        ("a", 1, False),
-        ("b", 1, False),
-        ("c", 3, False),
-        ("control/reference", None, True),
-    ]
-    said = command("scores", EXAM, "--store", store.url).out
-    assert "=1" in said
-    assert "control" in said
-    assert [row.painter for row in api.scores(EXAM, store=store, sort="name")][:3] == ["a", "b", "c"]
-    with pytest.raises(UsageError, match="--sort colour: there is: strict, relaxed"):
-        api.scores(EXAM, store=store, sort="colour")
 
 
 KIND = kind("genexam")

@@ -96,13 +96,6 @@ def test_differences_are_paired(held: tuple[Rehearsal, dict[str, list[str]]]) ->
     assert back.value == pytest.approx(-found.value)
 
 
-def test_a_strict_score_is_corrected_too(held: tuple[Rehearsal, dict[str, list[str]]]) -> None:
-    made, _ = held
-    row = api.scores(EXAM, store=made.store, study=STUDY)[0]
-    assert _corrected(row).ppi["strict"].value is not None
-    assert row.to_json()["corrected"]["ppi"]["strict"].keys() == {"value", "low", "high", "n", "human", "reason"}
-
-
 def test_inclusion_probabilities_count(tmp_path: Path, store: Store) -> None:
     """Drawings that are wrong were surely chosen, the others one in four: without weights people would look harsh."""
     made = rehearse(tmp_path, store, 140, seed=3)
@@ -139,13 +132,6 @@ def test_strata_of_the_design_are_used(tmp_path: Path, store: Store) -> None:
     (plain,) = api.scores(EXAM, store=store, study=STUDY)
     wide = _corrected(plain).ppi["semantic"]
     assert _width(found) < _width(wide)
-
-
-def test_people_are_no_rows_and_nothing_changes_without_a_study(held: tuple[Rehearsal, dict[str, list[str]]]) -> None:
-    made, _ = held
-    rows = api.scores(EXAM, store=made.store)
-    assert {row.judge for row in rows} == {"lab/judge"}
-    assert all("corrected" not in row.to_json() for row in rows)
 
 
 def test_what_is_not_there_is_said(held: tuple[Rehearsal, dict[str, list[str]]]) -> None:

@@ -109,12 +109,6 @@ def test_of_protocols_from_elsewhere_nobody_knows_which_programs_read(monkeypatc
     marks_reader_id.cache_clear()
 
 
-def test_a_command_that_looks_does_not_write_for_few(store: Store) -> None:
-    synthetic.fill(store, "genexam", painters=3, questions=8, images=False)
-    told(store)
-    assert kept(store) == {}
-
-
 @pytest.mark.usefixtures("few")
 def test_a_marking_made_anew_and_another_reader_count(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     synthetic.fill(store, "genexam", painters=1, questions=6, images=False, faults=False)
@@ -156,12 +150,3 @@ def test_of_a_store_that_can_only_be_read_nothing_is_kept(store: Store) -> None:
     assert told(store)
     store.readonly = False
     assert kept(store) == {}
-
-
-@pytest.mark.usefixtures("few")
-def test_where_nothing_can_be_kept_the_numbers_are_told_all_the_same(store: Store) -> None:
-    synthetic.fill(store, "genexam", painters=2, questions=6, images=False)
-    store.write(lambda connection: connection.execute(sa.text("DROP TABLE read_marks")))
-    full = "CREATE VIEW read_marks AS SELECT '' marking, '' reading, '' reader, 0.0 made, NULL marks WHERE 0"
-    store.write(lambda connection: connection.execute(sa.text(full)))
-    assert told(store)

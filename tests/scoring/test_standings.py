@@ -115,13 +115,6 @@ def test_repeats_are_averaged_within_a_question(desk: Desk) -> None:
     assert found.scores["strict"].n == 2
 
 
-def test_seeds_are_averaged_within_a_question(desk: Desk) -> None:
-    for seed, verdict in enumerate([RIGHT, WRONG]):
-        desk.mark(desk.draw("p", 0, seed=seed), verdict)
-    desk.both("p", 1, WRONG)
-    assert value(desk.one()) == pytest.approx(25)
-
-
 def test_the_worst_case_weighs_questions_as_the_mean_does(desk: Desk) -> None:
     for seed in range(3):
         desk.mark(desk.draw("p", 0, seed=seed), RIGHT)
@@ -158,68 +151,12 @@ def test_failures_are_counted_never_scored(desk: Desk) -> None:
     assert found.pessimistic.value("relaxed") == 20
 
 
-def test_a_painter_whose_drawings_are_not_marked_yet(desk: Desk) -> None:
-    desk.both("p", 0, RIGHT)
-    desk.both("q", 0, RIGHT)
-    desk.mark(desk.draw("none", 0), fault="refusal")
-    desk.draw("none", 1)
-    found = desk.scores()
-    assert found[0].compared.to_json()["left_out"] == {"none": "1 refusal, 1 not marked"}
-
-
 def test_a_painter_that_is_never_scored(desk: Desk) -> None:
     desk.mark(desk.draw("p", 0), fault="unreadable")
     found = desk.one()
     assert (found.n, found.coverage, found.failures) == (0, 0.0, {"unreadable": 1})
     assert all(interval.value is None and interval.n == 0 for interval in found.scores.values())
     assert found.pessimistic.value("relaxed") == 0
-
-
-def test_painters_are_compared_on_common_questions(desk: Desk) -> None:
-    for place in (0, 1, 2):
-        desk.both("a", place, RIGHT if place else WRONG)
-    for place in (1, 2, 3):
-        desk.both("b", place, WRONG if place == 3 else RIGHT)
-    desk.mark(desk.draw("b", 0), fault="unreadable")
-    a, b = desk.scores()
-    for found in (a, b):
-        assert found.all.value("strict") == pytest.approx(200 / 3)
-        assert found.common is not None
-        assert found.common.n == 2
-        assert value(found) == found.common.value("strict") == 100
-        assert found.common.scores["strict"].n == 2
-        assert found.to_json()["scores"]["strict"]["value"] == pytest.approx(200 / 3)
-        assert found.to_json()["common"]["scores"]["strict"]["value"] == 100
-
-
-def test_one_painter_has_nothing_to_be_compared_with(desk: Desk) -> None:
-    desk.both("a", 0)
-    assert desk.one().common is None
-
-
-def test_painters_without_a_common_question(desk: Desk) -> None:
-    desk.both("a", 0)
-    desk.both("b", 1)
-    assert [found.common and found.common.n for found in desk.scores()] == [0, 0]
-    assert [found.numbers.n for found in desk.scores()] == [1, 1]
-
-
-def test_painters_judged_in_different_ways_are_not_compared(desk: Desk) -> None:
-    desk.both("a", 0, variant="release")
-    desk.both("b", 0, variant="paper")
-    b, a = desk.scores()
-    assert (a.setup["variant"], b.setup["variant"]) == ("release", "paper")
-    assert (a.evaluator.label, b.evaluator.label) == ("judge · release", "judge · paper")
-    assert a.common is None
-    assert b.common is None
-
-
-def test_judges_are_kept_apart(desk: Desk) -> None:
-    drawing = desk.draw("p", 0)
-    desk.mark(drawing, RIGHT, judge="kind")
-    desk.mark(drawing, WRONG, judge="stern")
-    assert [(found.judge, value(found)) for found in desk.scores()] == [("kind", 100.0), ("stern", 0.0)]
-    assert desk.one(judges=["stern"]).judge == "stern"
 
 
 def test_every_way_of_asking_is_an_evaluator_of_its_own(desk: Desk) -> None:
@@ -249,13 +186,6 @@ def test_variants_never_mix(desk: Desk) -> None:
     assert value(desk.one(variant="paper")) == 100
 
 
-def test_template_hashes_never_mix(desk: Desk) -> None:
-    desk.both("p", 0, RIGHT, templates="aaa")
-    desk.both("p", 1, WRONG, templates="bbb")
-    assert [(found.n, found.setup["templates"]) for found in desk.scores()] == [(1, "aaa"), (1, "bbb")]
-    assert desk.one(wording="bbb").evaluator.label == "judge · wording bbb"
-
-
 @pytest.mark.parametrize(
     ("which", "said"),
     [
@@ -275,12 +205,6 @@ def test_names_that_the_store_does_not_know(desk: Desk, which: dict[str, Any], s
 def test_an_exam_that_the_store_does_not_have(desk: Desk) -> None:
     with pytest.raises(StoreError, match=r"has no exam 'exom'; it has: exam"):
         api.scores("exom", store=desk.store)
-
-
-def test_nothing_marked_is_no_standing(desk: Desk) -> None:
-    assert desk.scores() == []
-    desk.draw("p", 0)
-    assert desk.scores() == []
 
 
 def test_abstentions_leave_bounds_instead_of_a_value(desk: Desk) -> None:
@@ -303,11 +227,6 @@ def test_a_score_settled_for_some_drawings_only_is_not_averaged(desk: Desk) -> N
     found = desk.one()
     assert value(found) is None
     assert found.bounds["strict"] == (0.0, 50.0)
-
-
-def test_no_bounds_where_all_is_decided(desk: Desk) -> None:
-    desk.both("p", 0)
-    assert desk.one().bounds == {}
 
 
 @pytest.mark.parametrize("tag", ["subject", "difficulty", "img_type", "taxonomy", "taxonomy1", "taxonomy2"])

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from limner.scoring import MET
-from limner.scoring.stats import Measure
 from limner.site import build
-from limner.site.answers import _sure as sureness
 from limner.store import Store
 from tests.browser import expect
 from tests.scoring.compare.desk import Desk
-from tests.site.conftest import Site
 from tests.site.reading import parts
 from tests.site.visiting import Browser
 
@@ -85,16 +80,6 @@ def test_a_score_that_every_control_reaches_is_no_headline(
     assert ("mine is ahead" in words) == (wanted == "relaxed")
 
 
-def test_where_even_a_blank_sheet_gets_as_much_there_is_no_answer(store: Store, tmp_path: Path) -> None:
-    desk = Desk(store, EXAM)
-    put(desk, "mine", [], 0)
-    put(desk, "control/blank", [], 0)
-    build(tmp_path / "out", store=store, images=False)
-    words, _, answer = said(tmp_path / "out")
-    assert words == "No answer yet: by strict, every control gets as much as the best, a blank sheet too."
-    assert answer["score"] is None
-
-
 def test_controls_alone_and_one_alone_are_said_to_be_so(store: Store, tmp_path: Path) -> None:
     desk = Desk(store, EXAM)
     put(desk, "control/reference", list(range(13)))
@@ -107,14 +92,6 @@ def test_controls_alone_and_one_alone_are_said_to_be_so(store: Store, tmp_path: 
     words, sure, _ = said(tmp_path / "out")
     assert words.startswith("mine gets 7.7 strict [")
     assert sure == "There is no other painter to compare it with."
-
-
-def test_the_first_page_says_what_was_examined(site: Site) -> None:
-    (body,) = parts(site.folder / "data", "site")
-    exam = body["exams"][0]
-    assert [judge["name"] for judge in exam["judges"]] == ["fake/judge", "ocr"]
-    assert exam["times"][0] < exam["times"][1]
-    assert "ways" not in exam, "the numbers of all painters are left to the exam's own pages"
 
 
 def test_a_judge_that_passes_wrong_drawings_is_called_out_beside_who_is_ahead(store: Store, tmp_path: Path) -> None:
@@ -152,21 +129,3 @@ def test_the_pages_with_its_scores_show_the_line(store: Store, tmp_path: Path, b
     ):  # fmt: skip
         page = browser.open(file, after)
         expect(page.get_by_text("This judge passes wrong drawings: another question's drawing")).to_have_count(1)
-
-
-def test_who_is_ahead_may_lose_on_the_questions_that_both_have() -> None:
-    """With all its own questions the first has more; on those that both have, another is better."""
-    first, second, third = (SimpleNamespace(name=name) for name in ("first", "second", "third"))
-    winners = {"second": "second", "third": None}
-    found: Any = SimpleNamespace(
-        score=MET, questions=3, compared=SimpleNamespace(on="all"),
-        pair=lambda _, other: SimpleNamespace(winner=winners[other], needed=Measure(None, 0)),
-    )  # fmt: skip
-    rows: Any = [first, second, third]
-    words = sureness(rows[0], rows, MET, found, lambda row: row.name)
-    assert "".join(map(str, words)) == (
-        "second is better on the questions both have. first cannot be told apart from third on the questions both have."
-    )
-    assert sureness(rows[0], rows[:2], MET, found, lambda row: row.name) == [
-        "second", " is better on the questions both have.",
-    ]  # fmt: skip

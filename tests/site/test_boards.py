@@ -8,13 +8,10 @@ from typing import Any
 
 import pytest
 
-from limner import api, exams
+from limner import api
 from limner.scoring import compare
-from limner.scoring.compare.judges import marks_compared
-from limner.scoring.compare.raters import raters
 from limner.store import Store
 from tests.site.conftest import Site
-from tests.site.reading import parts
 from tests.site.test_uneven import LABELS, exam_of
 
 
@@ -86,27 +83,6 @@ def test_lines_join_those_whom_limner_compare_cannot_tell_apart(site: Site) -> N
     assert neighbours - apart <= joined, "neighbours who cannot be told apart are joined"
 
 
-def test_kappa_is_that_of_limner_agree(odd: Site) -> None:
-    exam = exam_of(odd.folder)
-    (head, *_) = parts(odd.data(), "differences")
-    ways = [way["name"] for way in exam["ways"]]
-    shown = next(pair for pair in head["agreement"] if pair["ways"] == [0, 1])
-    with Store(odd.store, create=False) as store:
-        kind, groups = api.groups("genexam", store=store)
-    one, other = raters(groups, exams.kind(kind).protocol)
-    assert [one.name, other.name] == ways
-    found = marks_compared(one.marks, other.marks, one.clusters)["all"]
-    assert shown["kappa"] == pytest.approx(found.kappa.value, abs=1e-4)
-    assert shown["both"] == found.n
-
-
-def test_differences_tell_what_was_asked(site: Site) -> None:
-    (head, *_) = parts(site.data(), "differences")
-    names, words = head["rows"][0][7:9]
-    assert len(words) == min(2, len(names))
-    assert all(len(each) > 10 and " " in each for each in words)
-
-
 def test_what_a_drawing_costs_is_told_apart_and_the_unknown_is_no_zero(site: Site, odd: Site) -> None:
     exam = exam_of(site.folder)
     rows = {exam["painters"][row["p"]]["row"]: row["costs"] for row in exam["ways"][0]["rows"]}
@@ -115,17 +91,3 @@ def test_what_a_drawing_costs_is_told_apart_and_the_unknown_is_no_zero(site: Sit
     assert all(costs["marking"] is not None for costs in rows.values())
     odd_rows = exam_of(odd.folder)["ways"][0]["rows"]
     assert all(row["costs"]["marking"] == pytest.approx(0.01) for row in odd_rows if row["n"])
-
-
-def test_what_nobody_was_asked_about_is_no_failure(tmp_path: Any, store: Store) -> None:
-    from limner.site import build
-    from tests.site.test_builder import draw, mark, tiny
-
-    one, two = tiny(store)
-    mark(store, draw(store, "mine", one), 1, "j")
-    draw(store, "mine", two)
-    build(tmp_path / "out", store=store)
-    exam = exam_of(tmp_path / "out", "mine")
-    (row,) = exam["ways"][0]["rows"]
-    assert (row["unmarked"], row["failures"]) == (1, {})
-    assert exam["counts"]["failures"] == 0

@@ -10,7 +10,7 @@ import pytest
 from tests.browser import comes, expect
 from tests.site.conftest import Site
 from tests.site.reading import keys, parts
-from tests.site.visiting import Browser, faint, lies_over, overflow, unnamed
+from tests.site.visiting import Browser, faint, overflow, unnamed
 
 pytestmark = pytest.mark.slow
 
@@ -178,17 +178,6 @@ def test_places_and_caption_follow_the_column_and_the_address_keeps_order_and_co
     expect(again.locator(".lead").first).to_contain_text("Ordered by Painter; places by strict")
 
 
-def test_nothing_of_a_leaderboard_is_off_the_screen(browser: Browser, site: Site, odd: Site) -> None:
-    wide = "[...document.querySelectorAll('.scroll')].map((one) => one.scrollWidth - one.clientWidth)"
-    for folder in (site.exam(), site.exam("mmmg"), odd.exam()):
-        for after in ("", "#way=1"):
-            page = browser.open(folder / "index.html", after)
-            page.locator("tbody tr").first.wait_for()
-            assert overflow(page) <= 0
-            assert page.evaluate(wide) == [0]
-            browser.leave(page)
-
-
 def test_a_reader_gets_from_the_first_page_to_a_reason_by_keyboard_alone(browser: Browser, site: Site) -> None:
     page = visit(browser, site, "index")
 
@@ -225,32 +214,6 @@ def test_a_reader_gets_from_the_first_page_to_a_reason_by_keyboard_alone(browser
     page.keyboard.press("Escape")
     page.locator("dialog").wait_for(state="detached")
     assert comes(page, lambda: "d=" not in hash_of(page))
-
-
-def test_a_criterion_opens_to_every_reason(browser: Browser, site: Site) -> None:
-    page = visit(browser, site, "question")
-    rows = page.locator(".matrix tbody tr")
-    count = rows.count()
-    rows.first.get_by_role("button").click()
-    expect(rows).to_have_count(count + 1)
-    expect(page.locator(".reasons li")).to_have_count(page.locator(".matrix thead th").count() - 1)
-    rows.first.get_by_role("button").click()
-    expect(rows).to_have_count(count)
-
-
-def test_boxes_lie_over_the_picture_where_it_is(browser: Browser, site: Site) -> None:
-    page = visit(browser, site, "drawing")
-    page.locator("dialog[open]").wait_for()
-    assert page.locator("dialog .overlay polygon").count() == 0
-    page.locator("dialog").get_by_label("Text that OCR read").check()
-    page.locator("dialog .overlay .line").first.wait_for()
-    expect(page.locator("dialog .overlay .line")).to_have_count(2)
-    page.locator("dialog").get_by_label("regions").check()
-    expect(page.locator("dialog .overlay .region")).to_have_count(1)
-    assert comes(page, lambda: lies_over(page))
-    expect(page.locator("dialog .overlay")).to_have_attribute("viewBox", "0 0 48 36")
-    assert "step" in page.locator("dialog").inner_text()
-    assert "The stem is bent." in page.locator("dialog .steps").inner_text()
 
 
 def test_a_graph_shows_what_was_found_and_what_is_missing(browser: Browser, site: Site) -> None:

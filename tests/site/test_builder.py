@@ -132,14 +132,6 @@ def test_lists_painters_and_pictures_belong_together(site: Site) -> None:
     assert set(by) == set(exam["by"])
 
 
-@pytest.mark.slow
-def test_a_graph_comes_with_mmmg_alone(site: Site) -> None:
-    for name, wanted in (("mmmg", True), ("genexam", False)):
-        key = next(iter(keys(site.data(name)).values()))
-        (found,) = question(site.data(name), key)["question"]
-        assert (found["graph"] is not None) == wanted
-
-
 def test_a_store_with_unmarked_drawings_only(tmp_path: Path, store: Store) -> None:
     one, _ = tiny(store)
     draw(store, "mine", one)
@@ -152,12 +144,6 @@ def test_a_store_with_unmarked_drawings_only(tmp_path: Path, store: Store) -> No
     assert parts(data, "drawings/0")[0]["met"] == []
     for page in PAGES:
         assert (tmp_path / "out" / "exams" / "mine" / f"{page}.html").is_file()
-
-
-def test_an_exam_without_a_drawing(tmp_path: Path, store: Store) -> None:
-    tiny(store)
-    build(tmp_path / "out", store=store)
-    assert parts(tmp_path / "out" / "exams" / "mine" / "data", "drawings/0")[0]["q"] == []
 
 
 def test_marks_of_an_older_version_keep_their_own_criteria(tmp_path: Path, store: Store) -> None:
@@ -191,23 +177,6 @@ def test_a_drawing_that_failed_is_a_failure_and_no_mark(tmp_path: Path, store: S
     assert (row["coverage"], row["failures"]) == (0.5, {"refusal": 1})
 
 
-def test_only_the_judges_and_exams_asked_for(tmp_path: Path, store: Store) -> None:
-    for name in ("mine", "yours"):
-        one, _ = tiny(store, name=name)
-        drawing = draw(store, name, one)
-        for judge in ("j", "k"):
-            mark(store, drawing, 1, judge)
-    build(tmp_path / "out", ["yours"], store=store, judges=["k"])
-    assert [path.name for path in (tmp_path / "out" / "exams").iterdir()] == ["yours"]
-    assert [way["judge"] for way in parts(tmp_path / "out" / "exams" / "yours" / "data", "exam")[0]["ways"]] == ["k"]
-    with pytest.raises(UsageError, match=r"no judge 'x'.*j, k"):
-        build(tmp_path / "out", store=store, judges=["x"])
-    with pytest.raises(StoreError, match="no exam 'z'"):
-        build(tmp_path / "out", ["z"], store=store)
-    with pytest.raises(UsageError, match="no reading"):
-        build(tmp_path / "out", store=store, reading="quick")
-
-
 def test_building_again_takes_over_pictures_and_leaves_nothing_old(tmp_path: Path, store: Store) -> None:
     one, other = tiny(store)
     drawing = draw(store, "mine", one)
@@ -222,18 +191,6 @@ def test_building_again_takes_over_pictures_and_leaves_nothing_old(tmp_path: Pat
     assert [path.name for path in (out / "exams").iterdir()] == ["later"]
     assert not list(out.glob("images/*/*"))
     assert not list(out.rglob(".data")) + list(out.rglob(".part-*"))
-
-
-def test_scaled_pictures_do_not_outlive_their_setting(tmp_path: Path, store: Store) -> None:
-    one, _ = tiny(store)
-    sha256, info = store.blobs.put(hostile.picture(1, (900, 600)))
-    id = slot_id("mine", one.hash, "me", "direct", {}, 0)
-    drawing = Drawing(id, "mine", one.id, one.hash, "me", "x", "direct", 0, "done", image=sha256, width=900, height=600)
-    save_drawing(store, drawing).result()
-    assert info.width == 900
-    for max_side, suffix in ((400, "webp"), (None, "png"), (500, "webp")):
-        build(tmp_path / "out", store=store, max_side=max_side)
-        assert [path.suffix for path in (tmp_path / "out" / "images").glob("*/*")] == [f".{suffix}"]
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path, store: Store) -> None:

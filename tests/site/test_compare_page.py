@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from limner.scoring.compare import painters
 from tests.browser import comes, expect
 from tests.site.conftest import Site
 from tests.site.reading import keys, parts
@@ -80,26 +79,6 @@ def test_it_is_quiet_readable_and_fits(browser: Browser, site: Site, width: int,
     assert overflow(page) <= 0
     assert faint(page) == []
     assert unnamed(page) == []
-
-
-def test_a_pair_is_told_as_limner_compare_tells_it(browser: Browser, site: Site) -> None:
-    (wanted,) = painters("genexam", store=site.store, judges=["fake/judge"])
-    pair = wanted.pairs[3]
-    listed = {painter["row"]: painter["key"] for painter in parts(site.data(), "exam")[0]["painters"]}
-    page = compare(browser, site, f"#a={listed[pair.first]}&b={listed[pair.second]}")
-    gap = pair.difference
-    assert gap.value is not None
-    assert gap.low is not None
-    assert gap.high is not None
-    expect(page.locator(".middle .ends")).to_have_text(f"[{gap.low:+.1f}, {gap.high:+.1f}]".replace("-", "−"))
-    assert page.locator(".middle .worth").inner_text().startswith(f"{gap.value:+.1f}")
-    expect(page.locator(".verdict")).to_contain_text(pair.verdict)
-    better, worse, even = (int(one) for one in page.locator(".verdict b").all_inner_texts()[1:])
-    assert (better + worse, better + worse + even) == (pair.differing, wanted.questions)
-    columns = [
-        [int(row.locator("td").nth(n).inner_text()) for row in page.locator(".wins tbody tr").all()] for n in (1, 3)
-    ]
-    assert [sum(column) for column in columns] == [better, worse]
 
 
 def test_keys_lead_on_swap_zoom_and_pan_all_pictures_in_step(browser: Browser, site: Site) -> None:
@@ -207,22 +186,6 @@ def test_a_category_and_who_is_better_choose_the_drawings(browser: Browser, site
     expect(page.locator(".pairlist li")).to_have_count(better)
     choice(page, "By").select_option("difficulty")
     page.locator(".wins th.first", has_text="easy").wait_for()
-
-
-def test_two_judges_of_a_painter_are_compared_on_one_drawing(browser: Browser, site: Site) -> None:
-    page = browser.open(site.exam() / "compare.html", "#what=judges")
-    page.locator(".stage .pane").first.wait_for()
-    assert choice(page, "First").input_value() == "0"
-    (body,) = parts(site.data(), "judges")
-    score = choice(page, "Score").input_value() if choice(page, "Score").count() else next(iter(body["pairs"]))
-    row = next(row for row in body["pairs"][score] if row[0] == 0)
-    assert (
-        page.locator(".middle .worth")
-        .inner_text()
-        .startswith(f"{row[3]:+.1f}".replace("-", "−").replace("+0.0", "±0.0"))
-    )
-    assert page.locator(".glass").count() == 2
-    page.locator(".stage h3", has_text="marked differently").wait_for()
 
 
 @pytest.mark.parametrize("after", ["#a=nobody&b=../../x", "#way=9&q=nothing&score=none&by=x"])

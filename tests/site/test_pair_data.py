@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from limner import exams
-from limner.scoring import MET, Comparable, comparables
+from limner.scoring import MET, Comparable
 from limner.scoring.compare import painters
-from limner.scoring.compare.pairs import side_pairs
-from limner.scoring.groups import find_groups
 from limner.site import build, pair_data
 from limner.store import Store
 from tests.site.conftest import Site
@@ -54,17 +50,6 @@ def test_the_pages_numbers_are_those_of_limner_compare(site: Site, exam: str, wa
     assert body["tested"]
     assert all(len(row) == 10 for row in body["pairs"][body["score"]])
     assert body["score"] == painters(exam, store=site.store, judges=[judge] if judge else [])[0].score.name
-
-
-def test_wins_and_losses_are_the_questions_that_differ(site: Site) -> None:
-    (body,) = parts(site.data(), "pairs/0")
-    listed = parts(site.data(), "exam")[0]["painters"]
-    files = [parts(site.data(), f"rows/{painter['key']}") for painter in listed]
-    columns = [next(part for part in file if part["way"] == 0)["scores"]["strict"]["all"] for file in files]
-    for one, other, value, *_, differing, _verdict, _corrected in body["pairs"]["strict"]:
-        gaps = [columns[one][q] - columns[other][q] for q in body["common"]]
-        assert sum(abs(gap) > 1e-9 for gap in gaps) == differing
-        assert sum(gaps) / len(gaps) == pytest.approx(value, abs=1e-3)
 
 
 def test_met_is_told_question_by_question_where_it_is_the_score(
@@ -141,14 +126,6 @@ def test_many_pairs_are_not_tested_and_many_rows_have_no_intervals(
     body = built("unpaired")
     assert not any(body["pairs"].values())
     assert body["values"] == whole["values"]
-
-
-def test_side_pairs_are_those_of_painters(site: Site) -> None:
-    _, groups = find_groups("genexam", store=site.store, judges=["fake/judge"])
-    (side,) = comparables(groups, exams.kind("genexam").protocol)
-    (wanted,) = painters("genexam", store=site.store, judges=["fake/judge"])
-    assert side_pairs(side, wanted.score) == wanted.pairs
-    assert len(wanted.pairs) == len(list(combinations(side.names, 2)))
 
 
 def test_references_tell_their_sizes_where_boxes_lie_over_them(site: Site) -> None:

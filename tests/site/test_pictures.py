@@ -50,14 +50,6 @@ def test_what_browsers_show_is_taken_as_it_is_without_a_second_copy(
     assert opened(place(tmp_path / "thumbs", image, SMALL)).size == small
 
 
-@pytest.mark.parametrize("form", ["BMP", "GIF"])
-def test_other_forms_are_turned_into_png(tmp_path: Path, form: str) -> None:
-    image, _ = blobs(tmp_path).put(picture(2, (40, 30), form))
-    assert made(spec(tmp_path), image).suffixes == {image: "png"}
-    assert opened(place(tmp_path / "images", image, "png")).size == (40, 30)
-    assert opened(place(tmp_path / "thumbs", image, SMALL)).size == (40, 30), "a small one is not blown up"
-
-
 def test_larger_ones_are_scaled_down_and_small_ones_left(tmp_path: Path) -> None:
     store = blobs(tmp_path)
     wide, _ = store.put(picture(3, (1200, 300)))
@@ -92,14 +84,6 @@ def test_a_small_picture_shows_what_the_large_one_shows_and_what_is_see_through_
         assert size == (342, 171)
         assert abs(left - (200, 40, 40)).max() < 8
         assert abs(right - 255).max() < 8
-
-
-def test_without_large_pictures_there_are_small_ones_alone(tmp_path: Path) -> None:
-    image, _ = blobs(tmp_path).put(picture(5))
-    pictures = made(spec(tmp_path, large=False), image)
-    assert pictures.has(image)
-    assert pictures.suffixes == {image: ""}
-    assert not (tmp_path / "images").exists()
 
 
 def test_a_second_build_makes_what_is_new_and_puts_away_what_is_old(tmp_path: Path) -> None:

@@ -7,20 +7,15 @@ from typing import Any
 
 import pytest
 
-from limner import api, exams
+from limner import api
 from limner.core.errors import UsageError
-from limner.core.evaluator import Which
-from limner.scoring import load_groups
-from limner.scoring.deviations import deviations
 from limner.site import build
 from limner.store import Store
-from limner.store.records import save_setup
 from tests.browser import comes, expect
 from tests.cli.invoke import limner
 from tests.site import uneven
 from tests.site.conftest import Site
 from tests.site.reading import parts
-from tests.site.test_builder import draw, mark, tiny
 from tests.site.visiting import Browser, faint
 
 LABELS = ["gpt-5 · reasoning_effort=high", "gpt-5 · reasoning_effort=low"]
@@ -48,17 +43,6 @@ def test_every_evaluator_has_its_own_table_and_label(odd: Site) -> None:
     assert LABELS[1] in (odd.exam() / "index.html").read_text("utf-8"), "the foot names evaluators by their labels"
 
 
-def test_an_evaluator_whose_label_is_its_judges_name_takes_no_others_marks(tmp_path: Path, store: Store) -> None:
-    one, _ = tiny(store)
-    drawing = draw(store, "mine", one)
-    mark(store, drawing, 1, "j")
-    save_setup(store, "setup of k", {"judge": "j", "variant": "release", "args": {"effort": "low"}})
-    mark(store, drawing, 0, "k")
-    build(tmp_path / "out", store=store)
-    exam = exam_of(tmp_path / "out", "mine")
-    assert [(way["name"], way["markings"]) for way in exam["ways"]] == [("j", 1), ("j · effort=low", 1)]
-
-
 def test_the_notes_name_who_cuts_the_common_questions_and_who_is_left_out(odd: Site) -> None:
     exam = exam_of(odd.folder)
     for way in exam["ways"]:
@@ -78,52 +62,6 @@ def test_painters_without_a_score_have_their_row_and_no_place(odd: Site) -> None
     assert rows["lab/even"]["place"] == rows["lab/twin"]["place"]
     assert (rows["lab/cutter"]["n"], rows["lab/cutter"]["expected"]) == (4, 12)
     assert rows["lab/cutter"]["coverage"] == pytest.approx(1 / 3, abs=1e-4)
-
-
-def test_under_five_questions_there_is_their_number_and_no_interval(odd: Site) -> None:
-    views = rows_of(exam_of(odd.folder))["lab/even"]["views"]
-    value, *rest = views["common"]["scores"]["relaxed"]
-    assert (views["common"]["n"], rest) == (4, [None, None, 4])
-    value, low, high = views["all"]["scores"]["relaxed"]
-    assert low < value < high
-    assert rows_of(exam_of(odd.folder))["lab/even"]["ranks"] == {}, "and no places that resampling leaves open"
-
-
-@pytest.mark.slow
-def test_controls_are_not_ranked_among_painters(tmp_path: Path, store: Store) -> None:
-    uneven.fill(store, cut=False)
-    build(tmp_path / "out", store=store, images=False)
-    rows = rows_of(exam_of(tmp_path / "out"))
-    assert rows["control/reference"]["ranks"] == {}
-    assert rows["lab/better"]["ranks"]["strict"] == [1, 1]
-    ranked = [row["ranks"]["strict"] for row in rows.values() if row["ranks"]]
-    assert max(high for _, high in ranked) == len(ranked) == 4
-
-
-def test_categories_are_on_the_questions_that_painters_are_compared_on(tmp_path: Path, odd: Site) -> None:
-    def counts(folder: Path) -> dict[int, int]:
-        (by,) = parts(folder / "exams" / "genexam" / "data", "by")
-        found: dict[int, int] = {}
-        for way, painter, view in (one for value in by["difficulty"].values() for one in value):
-            if way == 0:
-                found[painter] = found.get(painter, 0) + view["n"]
-        return found
-
-    painters = [painter["row"] for painter in exam_of(odd.folder)["painters"]]
-    assert counts(odd.folder)[painters.index("lab/even")] == 4
-    build(tmp_path / "all", store=odd.store, on="all", images=False)
-    assert exam_of(tmp_path / "all")["on"] == "all"
-    assert counts(tmp_path / "all")[painters.index("lab/even")] == 12
-
-
-def test_a_row_says_what_differs_from_the_paper(odd: Site) -> None:
-    row = rows_of(exam_of(odd.folder))["lab/cutter"]
-    with Store(odd.store, create=False) as store:
-        kind, groups = api.groups("genexam", store=store, judges=[LABELS[0]])
-        (group,) = [group for group in groups if group.name == "lab/cutter"]
-    assert row["differs"] == deviations(exams.kind(kind), group, "careful", 1000)
-    assert "4 questions where the paper has 1000" in row["differs"]
-    assert "reading careful instead of paper" in row["differs"]
 
 
 @pytest.mark.slow
@@ -146,14 +84,6 @@ def test_the_command_takes_the_same_words_as_the_others(tmp_path: Path, odd: Sit
     assert ([way["judge"] for way in exam["ways"]], exam["on"]) == ([uneven.JUDGE], "all")
     assert exam["ways"][0]["setup"]["args"] == {"reasoning_effort": "low"}
     assert "no number 'n_max'" in limner(*words, "-O", "n_max=3", code=2).err
-
-
-def test_an_id_names_one_evaluator(odd: Site) -> None:
-    with Store(odd.store, create=False) as store:
-        ids = {group.evaluator.id for group in load_groups(store, "genexam")}
-        for id in ids:
-            assert {group.evaluator.id for group in load_groups(store, "genexam", which=Which((id,)))} == {id}
-    assert len(ids) == 2
 
 
 def board(browser: Browser, site: Site, after: str = "", **how: Any) -> Any:
@@ -217,16 +147,3 @@ def test_one_click_leaves_out_whoever_cuts_and_another_takes_back(browser: Brows
     page.get_by_role("button", name="Take back").click()
     page.locator(".loud:not(.calm)").wait_for()
     assert comes(page, lambda: shown() == before)
-
-
-@pytest.mark.slow
-def test_figures_from_the_paper_come_with_what_differs(browser: Browser, odd: Site) -> None:
-    page = board(browser, odd)
-    assert page.locator(".differs, th sup").count() == 0
-    page.get_by_label("Figures from the paper").check()
-    page.locator("tr.paper").first.wait_for()
-    page.locator(".differs li").first.wait_for()
-    told = page.locator(".differs li").all_inner_texts()
-    number = int(page.locator("tr", has_text="lab/cutter").locator("sup").inner_text())
-    assert "4 questions where the paper has 1000" in told[number - 1]
-    assert page.locator("tr", has_text="lab/refused").locator("sup").count() == 0

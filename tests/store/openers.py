@@ -36,10 +36,9 @@ while not wrong.empty():
     print(wrong.get())
 """
 
-_KILL = """
+KILL_STEPS = """
 import json, os, signal, sys
 import sqlalchemy as sa
-from limner.store import Store
 
 steps = last = 0
 
@@ -57,6 +56,13 @@ sys.addaudithook(audit)
 for event in ("before_cursor_execute", "after_cursor_execute", "commit"):
     sa.event.listen(sa.Engine, event, step)
 ends = []
+"""
+"""The beginning of a program that counts its steps in stores and is killed at the step number `last`."""
+_KILL = (
+    KILL_STEPS
+    + """
+from limner.store import Store
+
 for url, last in json.loads(sys.argv[1]):
     child = os.fork()
     if not child:
@@ -65,6 +71,7 @@ for url, last in json.loads(sys.argv[1]):
     ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 print(json.dumps(ends))
 """
+)
 
 
 def set_version(url: str, version: str) -> None:

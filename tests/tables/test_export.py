@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -102,17 +101,6 @@ def test_csv_needs_no_polars(tmp_path: Path, no_polars: None) -> None:
     assert not (tmp_path / "rows.parquet").exists()
 
 
-@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
-def test_no_rows(tmp_path: Path, form: str) -> None:
-    path = tmp_path / "rows"
-    write_rows([], form, path)
-    data = path.read_bytes()
-    if form == "parquet":
-        assert polars.read_parquet(io.BytesIO(data)).height == 0
-    else:
-        assert data.strip() == b""
-
-
 def test_images_have_telling_names(tmp_path: Path) -> None:
     blobs = Blobs(str(tmp_path / "blobs"))
     one, other, jpeg = (blobs.put(data)[0] for data in (picture(1), picture(2), picture(3, "JPEG")))
@@ -137,9 +125,3 @@ def test_no_image_overwrites_another(tmp_path: Path) -> None:
     groups = [group(entry("q", "a/b", one), painter="a/b"), group(entry("q", "a_b", other), painter="a_b")]
     assert write_images(groups, blobs, tmp_path / "images") == 2
     assert {path.read_bytes() for path in (tmp_path / "images").rglob("*.png")} == {picture(1), picture(2)}
-
-
-def test_a_drawing_marked_twice_is_written_once(tmp_path: Path) -> None:
-    blobs = Blobs(str(tmp_path / "blobs"))
-    one = blobs.put(picture(1))[0]
-    assert write_images([group(entry("q", "a", one)), group(entry("q", "a", one))], blobs, tmp_path / "images") == 1

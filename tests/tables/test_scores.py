@@ -11,7 +11,7 @@ import pytest
 
 from limner.core.evaluator import Evaluator
 from limner.exams import kind
-from limner.scoring import Comparable, Cut, Group, Numbers, Standing
+from limner.scoring import Comparable, Group, Numbers, Standing
 from limner.scoring.stats import Interval
 from limner.tables.render import show
 from limner.tables.results import Standings
@@ -87,13 +87,6 @@ def test_several_painters_are_shown_on_common_questions(capsys: pytest.CaptureFi
     assert "compared on the 3 questions that all painters have; --on all: on their own" in out
 
 
-def test_no_question_in_common(capsys: pytest.CaptureFixture[str]) -> None:
-    how: dict[str, Any] = {"common": Numbers(), "compared": beside()}
-    out = printed(capsys, standing("a", 50.0, **how), standing("b", 60.0, **how))
-    assert "50.0 [50.0, 50.0]" in out
-    assert "no question is common to all painters: each row stands for itself" in out
-
-
 def test_ways_of_asking_have_tables_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, standing("a"), standing("b", setup={**SETUP, "variant": "paper"}), standing("c"))
     assert out.count("exam · judge judge") == 2
@@ -116,13 +109,6 @@ def test_what_could_not_be_decided_is_shown_as_bounds(capsys: pytest.CaptureFixt
     assert "95%" not in out
 
 
-def test_a_score_that_only_some_painters_have(capsys: pytest.CaptureFixture[str]) -> None:
-    out = printed(capsys, standing("a"), standing("b", None))
-    (row,) = [line for line in out.splitlines() if line.startswith("│ b ")]
-    assert row.count("–") == len(ALL)
-    assert "nothing is known" not in out
-
-
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 160])
 def test_every_score_is_shown_whole_at_any_width(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
@@ -136,29 +122,12 @@ def test_every_score_is_shown_whole_at_any_width(
     assert out.count("50.0 [50.0, 50.0]") + out.count("50.00 [50.00, 50.00]") == 2 * len(ALL)
 
 
-def test_a_painter_without_a_score_has_no_empty_breakdown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "by level" not in printed(capsys, standing("a", None, n=0, by={"level": {}}))
-
-
-def test_bounds_on_common_questions(capsys: pytest.CaptureFixture[str]) -> None:
-    shared = numbers(2, None, ("strict",), bounds={"strict": (5.0, 25.0)}, decided={})
-    rows = [standing(name, None, bounds={"strict": (0.0, 75.0)}, common=shared) for name in ("a", "b")]
-    assert printed(capsys, *rows).count("5.0 … 25.0") == 2
-
-
 def test_few_questions_have_a_number_and_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
     few = Numbers(4, {name: Interval(50.0, None, None, 4) for name in ALL})
     out = printed(capsys, standing(all=few))
     assert "50.0 (n=4)" in out
     assert "[" not in out
     assert "(n=…): fewer than 5 questions are too few for an interval" in out
-
-
-def test_who_cuts_the_common_questions_stands_first(capsys: pytest.CaptureFixture[str]) -> None:
-    cut = beside(questions=2, cut=Cut(("a b",), 2, 9))
-    how: dict[str, Any] = {"common": numbers(2, 20.0), "compared": cut}
-    out = printed(capsys, standing("a b", **how), standing("c", **how)).splitlines()
-    assert out[1] == "a b cuts the common questions from 9 to 2; --without 'a b' compares the others"
 
 
 def test_equals_share_a_place_and_controls_stand_apart(capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,29 +145,6 @@ def test_a_breakdown_says_when_it_is_on_the_common_questions(capsys: pytest.Capt
     alone = printed(capsys, standing("a", by=by))
     assert "a by level" in alone
     assert "common" not in alone
-
-
-def test_names_are_shown_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
-    """Square brackets in a name are no markup, and escape sequences do not reach the terminal."""
-    by = {"[bold]": {"[red]x[/red]": numbers(4, 10.0, ("strict",))}}
-    setup = {**SETUP, "judge": "re[1]", "args": {"stop": ["[a]"]}}
-    odd = standing("folder/[v2]", exam="\x1b[31mexam", by=by, setup=setup)
-    out = printed(capsys, odd)
-    for name in (
-        "│ folder/[v2] ",
-        "folder/[v2] by [bold]",
-        "re[1]",
-        "[bold]",
-        "[red]x[/red]",
-        "stop=['[a]']",
-        r"\u001b[31mexam",
-    ):
-        assert name in out
-    assert "\x1b" not in out
-
-
-def test_a_strategy_is_named_with_its_painter(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "mine + rewrite" in printed(capsys, standing(strategy="rewrite"))
 
 
 def test_notes_only_where_they_matter() -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from limner.core.asks import Unreadable
-from limner.exams.aibench.answers import LETTERS, batched, careful, check_all, release, shape
+from limner.exams.aibench.answers import careful, check_all, release, shape
 from limner.exams.aibench.data import QuestionsRubric
 from tests.exams.aibench.rows import CHECKLIST
 
@@ -23,27 +19,14 @@ ITEMS = QuestionsRubric.model_validate({"checklist": CHECKLIST}).checklist
     [
         ("A. The encoder", "A"),
         ("The encoder.", "A"),
-        ("both of THEM", "C"),
-        ("Branch B", "B"),
         ("C\n\nThe picture shows A and B.", "C"),
-        ("It shows A first.\nB", "B"),
-        ("B. It joins A and B.", "B"),
         ("Option B is correct", "B"),
-        ("I choose (C) because of the arrow.", "C"),
         ("<think>A or B? I say A.</think>D", "D"),
-        ("A or B? </think> D", "D"),
         ('{"answer": "C"}', "C"),
-        ("```json\n{'answer': 'C'}\n```", "C"),
         (r"\boxed{\text{D}}", "D"),
-        ("<answer>D</answer>", "D"),
         ("a", "A"),
-        ("d)", "D"),
         ("The correct option is A.", "A"),
-        ("The right choice would be option C", "C"),
-        ("The correct option: **D**", "D"),
         ("答案：A", "A"),
-        ("正确答案为（C）。", "C"),
-        ("B。", "B"),
         ("Answer: Option B - Branch B", "B"),
     ],
 )
@@ -65,32 +48,16 @@ def test_yes_and_no_in_words(text: str, letter: str) -> None:
         ("", "the reply is empty"),
         ("<think>It must be B", "the reply is empty"),
         ("Based on the picture, it is the decoder.", "must be one letter of A, B, C, D"),
-        ("A transformer encodes it.", "must be one letter"),
-        ("Definitely", "must be one letter"),
-        ("E", "must be one letter"),
-        ("Option A is wrong.", "must be one letter"),
         ("The answer is not A.", "must be one letter"),
         ("A, B", "must choose one option"),
-        ("The answer is A or B.", "must choose one option"),
-        ("The answer is A. No, the answer is C.", "must choose one option"),
         ("A. Branch B", "must choose one option"),
-        ("The encoder, or both of them", "must be one letter"),
-        ("The correct option is not A.", "must be one letter"),
-        ("答案不是A", "must be one letter"),
         ("答案是A或B。", "must choose one option"),
-        ("A、B", "must choose one option"),
         ("Answer: Option B - Both of them", "must choose one option"),
     ],
 )
 def test_none_or_several_are_told(text: str, said: str) -> None:
     with pytest.raises(Unreadable, match=said):
         careful(text, OPTIONS)
-
-
-def test_a_letter_that_is_no_option() -> None:
-    with pytest.raises(Unreadable, match="the reply must be one letter of A, B"):
-        careful("C", YES_NO)
-    assert release("C") == "C"
 
 
 def test_words_that_speak_against_the_letter() -> None:
@@ -103,12 +70,9 @@ def test_words_that_speak_against_the_letter() -> None:
     ("text", "letter"),
     [
         ("the answer is C..", "C"),
-        ("...c...", "C"),
         ("..B is shown", "B"),
         ("<think>A</think> .D. ", "D"),
         ("the answer is C .", None),
-        (". A", "A"),
-        ("...", None),
     ],
 )
 def test_the_release_drops_all_dots_at_both_ends_once(text: str, letter: str | None) -> None:
@@ -128,29 +92,6 @@ def test_the_b_of_based_on() -> None:
     assert release(text) == "B"
     with pytest.raises(Unreadable):
         careful(text, OPTIONS)
-
-
-@given(st.text(max_size=60) | st.text(alphabet="ABCDab .,:()\n<think>/answer", max_size=40))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    assert release(text) in LETTERS | {None}
-    with suppress(Unreadable):
-        assert careful(text, OPTIONS) in OPTIONS
-
-
-@given(
-    st.sampled_from("ABCD"),
-    st.sampled_from(["", "<think>B, no: A. Or C?</think>\n"]),
-    st.sampled_from(["", ".", "\n", " "]),
-)
-def test_a_bare_letter_is_the_same_to_both(letter: str, before: str, after: str) -> None:
-    text = before + letter + after
-    assert release(text) == careful(text, OPTIONS) == letter
-
-
-def test_a_reply_to_all_questions() -> None:
-    text = 'Here you are:\n```json\n{"1": "B", "2": "A", "3": "C", "4": "D", "5": "A"}\n```'
-    check_all(text, ITEMS)
-    assert batched(text) == {"1": "B", "2": "A", "3": "C", "4": "D", "5": "A"}
 
 
 @pytest.mark.parametrize(

@@ -116,16 +116,6 @@ def test_when_nothing_at_all_can_be_read_the_marking_has_failed(tmp_path: Path) 
     assert (standing(tmp_path)["n"], standing(tmp_path)["expected"]) == (7, 8)
 
 
-def test_an_incomplete_batched_reply_is_asked_again_and_then_taken_as_it_is(tmp_path: Path) -> None:
-    every = {id: {str(n): letter for n, letter in enumerate(said.values(), 1)} for id, said in answers().items()}
-    lines: list[dict[str, Any]] = [{"id": id, "reply": said} for id, said in every.items()]
-    first = {number: letter for number, letter in every["Sample_2025/tidewatch"].items() if number != "7"}
-    lines[0] = {"id": "Sample_2025/tidewatch", "replies": ["no", first, first]}
-    replay = write(tmp_path / "r.jsonl", *lines)
-    assert run(tmp_path, "--judge", f"replay/{replay}", "--variant", "batched")["failed"] == 0
-    assert standing(tmp_path)["analyses"]["unanswered"] == {"component": 0, "topology": 0, "phase": 0, "semantics": 1}
-
-
 def test_what_the_solver_is_sent(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_settings(tmp_path, chat.base_url)
@@ -156,30 +146,6 @@ def details(wrong: str | None = None) -> list[dict[str, Any]]:
         }
         for one in CHECKLIST
     ]
-
-
-def test_importing_results(tmp_path: Path) -> None:
-    data = write(tmp_path / "AIBench.jsonl", ROW, {**ROW, "id": "ICLR_2025/2"})
-    results = write(
-        tmp_path / "out.jsonl",
-        {"prompt_id": ROW["id"], "steps": [{"task": "visual_qa", "details": details("Level 2: Local Topology")},
-                                           {"task": "aesthetic", "score": 40.0}]},
-        {"prompt_id": "ICLR_2025/2", "steps": [{"task": "visual_qa", "details": details()},
-                                               {"task": "aesthetic", "score": 60.0}]},
-    )  # fmt: skip
-    to = ("--painter", "wan", "--judge", "qwen", "--store", tmp_path / "store", "--json")
-    said = limner("import", "aibench", "--data", data, "--results", results, *to).json()
-    assert said == {"results": 2, "images": 0, "failures": {}}
-    for reading, remarks in (("careful", 1), ("release", 1)):
-        (found,) = limner(
-            "scores", "aibench", "--store", tmp_path / "store", "--reading", reading, "--format", "json"
-        ).json()
-        numbers = {name: body["value"] for name, body in found["scores"].items()}
-        assert numbers == pytest.approx(
-            {"component": 100, "topology": 50, "phase": 100, "semantics": 100, "aesthetics": 50, "overall": 80}
-        )
-        assert found["remarks"][:remarks] == ["1 of 10 questions have no readable answer; they count as not right"]
-        assert len(found["remarks"]) == 1
 
 
 def test_importing_what_the_released_script_writes_by_default(tmp_path: Path) -> None:
@@ -248,26 +214,3 @@ def test_method_texts_go_whole_to_services_that_cut_them(
     assert "1 of 2 drawings were made from the beginning of their prompt alone" in " ".join(shown.split())
     page = limner("show", "aibench", ROW["id"], "--store", tmp_path / "store", "--json").json()
     assert f"{page['drawings'][0]['notes']['prompt_cut']['read']:,}" == limit
-
-
-@pytest.mark.slow
-def test_rows_say_whether_the_service_rewrote_their_prompts(
-    tmp_path: Path, dashscope: JobServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DASHSCOPE_API_KEY", "sk-any")
-    dashscope.reset()
-    dashscope.configure(revise=True)
-    lines = f'[providers.dashscope]\nimage_url = "{dashscope.root}"\nlink_hosts = ["*"]\n'
-    (tmp_path / "limner.toml").write_text(lines, "utf-8")
-    data = write(tmp_path / "AIBench.jsonl", ROW)
-    replay = write(tmp_path / "r.jsonl", {"id": ROW["id"], "reply": "B"})
-    words = ("--data", data, "--painter", "dashscope/qwen-image", "--judge", f"replay/{replay}")
-    for rewrite in ((), ("--painter-arg", "service_rewrite=on")):
-        limner("run", "aibench", *words, "--painter-arg", "poll_pause_s=0.001", *rewrite, "--store", tmp_path / "store")
-    found = limner("scores", "aibench", "--store", tmp_path / "store", "--format", "json").json()
-    told = {row["painter"]: [each for each in row["remarks"] if "rewrote" in each] for row in found}
-    assert told == {
-        "dashscope/qwen-image": ["1 of 1 drawings were made from a prompt that the service rewrote"],
-        "dashscope/qwen-image · service rewrite": [],
-    }

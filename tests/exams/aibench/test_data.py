@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -76,23 +75,6 @@ def test_stray_control_characters_are_spaces(tmp_path: Path) -> None:
     assert question.rubric.checklist[0].options == {"A": " rac", "B": "Yes "}
 
 
-def test_ids_of_questions_as_the_release_writes_them(tmp_path: Path) -> None:
-    checklist = [{**one, "id": f"{ROW['id']}_{n}"} for n, one in enumerate(CHECKLIST, 1)]
-    write(tmp_path / FILE, changed(checklist=checklist))
-    (question,) = read(tmp_path).questions
-    assert question.rubric.checklist[2].key == "topology/CVPR_2025/2506.07857v1_3"
-
-
-def test_a_right_answer_in_small_letters_or_with_blanks(tmp_path: Path) -> None:
-    write(tmp_path / FILE, changed(checklist=[{**CHECKLIST[0], "correct_option": " b\n"}]))
-    assert read(tmp_path).questions[0].rubric.checklist[0].correct_option == "B"
-
-
-def test_a_longer_row_is_no_fault(tmp_path: Path) -> None:
-    write(tmp_path / FILE, changed(title="More", checklist=[{**CHECKLIST[0], "rationale": "Because."}]))
-    assert len(read(tmp_path).questions) == 1
-
-
 @pytest.mark.parametrize(
     ("fields", "file"),
     [
@@ -122,38 +104,19 @@ def test_a_figure_behind_a_link_is_absent(tmp_path: Path) -> None:
 
 WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
     "no id": (changed(id=...), "id: Field required"),
-    "id that climbs": (changed(id="../b"), "an id names a file"),
-    "id with a backslash": (changed(id="a\\b"), "an id names a file"),
-    "same id": (changed(method_text="Other"), "id CVPR_2025/2506.07857v1: this id stands already in line 1"),
     "no method": (changed(id="V/2", method_text=...), "id V/2: method_text: Field required"),
-    "empty method": (changed(id="V/2", method_text=""), "method_text: .*at least 1 character"),
     "control character in a path": (changed(id="V/2", image="a\x0cb.png"), "the control character U\\+000C"),
-    "no checklist": (changed(id="V/2", checklist=...), "id V/2: checklist: Field required"),
     "empty checklist": (changed(id="V/2", checklist=[]), "checklist: .*at least 1 item"),
-    "checklist of another type": (changed(id="V/2", checklist="A"), "checklist: "),
     "unknown level": (with_item(level="Level 5: Colour"), r"checklist\.0\.level: .*'Level 1: Component Existence'"),
-    "level as a number": (with_item(level=1), r"checklist\.0\.level: "),
-    "no question": (with_item(question=...), r"checklist\.0\.question: Field required"),
-    "empty question": (with_item(question=""), r"checklist\.0\.question: "),
     "one option": (with_item(options={"B": "Yes"}), r"checklist\.0\.options: .*at least 2 items"),
     "option beyond D": (with_item(options={"B": "Yes", "E": "No"}), r"checklist\.0\.options.E.*'C' or 'D'"),
-    "small letter": (with_item(options={"a": "No", "B": "Yes"}), r"checklist\.0\.options.a.*: "),
-    "empty option": (with_item(options={"A": "", "B": "Yes"}), r"checklist\.0\.options\.A: "),
     "two mappings": (with_item(options=[{"A": "No", "B": "Yes"}] * 2), r"checklist\.0\.options: "),
-    "options as words": (with_item(options=["No", "Yes"]), r"checklist\.0\.options: "),
     "answer that is no option": (with_item(correct_option="C"), r"correct_option C is none of the options A, B"),
     "no answer": (with_item(correct_option=...), r"checklist\.0\.correct_option: Field required"),
     "truth for an id": (with_item(id=True), r"checklist\.0\.id: "),
-    "fraction for an id": (with_item(id=1.5), r"checklist\.0\.id: "),
     "two alike": (with_item(id=2), "two questions of 'Level 1: Component Existence' have the id 2"),
     "figure that climbs": (changed(id="V/2", image="../a.png"), "image path '../a.png' leaves the folder"),
-    "figure from the root": (changed(id="V/2", image="/etc/passwd"), "leaves the folder"),
     "figure that is none": (changed(id="V/2", image="text.png"), "text.png: not an image"),
-    "figure of another type": (changed(id="V/2", image={"bytes": "x"}), "image: "),
-    "a list": ("[1, 2]", "a JSON object is wanted, not list"),
-    "cut off": (json.dumps(ROW)[:90], "not JSON: "),
-    "too deep": ('{"id":' + "[" * 200_000, "not JSON: "),
-    "not UTF-8": (b'{"id": "\xff\xfe"}', "not UTF-8"),
 }  # fmt: skip
 
 

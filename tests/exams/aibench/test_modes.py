@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from limner.core.asks import Picture, Text, Unreadable
 from limner.core.marks import Mark
 from limner.core.prompts import Prompts
-from limner.exams.aibench import answers, modes
+from limner.exams.aibench import modes
 from tests.cli.invoke import limner
 from tests.exams.aibench.test_commands import EXAM, WRONG, run, write_replay
 from tests.exams.aibench.test_commands import answers as letters
@@ -21,11 +21,6 @@ from tests.fakes import ChatServer
 from tests.support import JUDGE, write_settings
 
 MARKS = [Mark("component/1", 0, "answered B; right is A"), Mark("topology/5", 0, "answered A; right is B")]
-
-
-def test_only_what_was_answered_wrongly_is_sorted() -> None:
-    others = [Mark("a", 1, "answered A; right is A"), Mark.unread("b", "no letter"), Mark("c", 0, f"{answers.NONE}: x")]
-    assert modes.wrong([*others, *MARKS]) == MARKS
 
 
 def test_the_ask_shows_the_drawing_the_right_answer_and_the_one_given() -> None:

@@ -158,16 +158,3 @@ def test_a_model_is_asked_twice_and_told_the_text_where_wanted(
     assert standing["scores"]["sp_text"]["value"] == pytest.approx(2 / 3)
     assert ("engine" in standing["setup"]) == (variant == "ocr")
     assert standing["setup"]["variant"] == variant
-
-
-def test_a_judge_that_breaks_the_contract_is_told_and_then_a_failure(
-    data: Path, chat: ChatServer, tmp_path: Path
-) -> None:
-    write_settings(tmp_path, chat.base_url)
-    broken = verification(ATOMS)
-    broken["text"].pop()
-    chat.configure(reply=json.dumps(broken))
-    run = ("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", JUDGE, "--limit", "1")
-    assert limner(*run, "--json", code=3).json()["failures"] == {"unreadable": 1}
-    assert len(chat.records()) == 3
-    assert "text atoms without an answer: t2" in json.dumps(chat.records()[-1]["body"])

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 
 from limner.core.asks import Reply
 from limner.core.errors import DataError
@@ -65,10 +64,3 @@ def test_lines_that_belong_to_no_question(tmp_path: Path, line: object) -> None:
     with pytest.raises(DataError) as caught:
         list(read_results(file))
     assert str(caught.value).startswith(f"{file}:2: ")
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(categories=None), max_size=6),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=10,
-)

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from limner.core.asks import Reply, Unreadable
-from limner.core.exam import Question
-from limner.core.marks import Mark, fill
+from limner.core.asks import Ask, Picture, Reply, Text
+from limner.core.errors import Lacking
+from limner.core.exam import Question, Reference
+from limner.core.marks import Mark
 from limner.core.protocol import READINGS, Reading
+from limner.exams.genexam import GENEXAM
 from limner.exams.genexam.data import ScoringPointsRubric
 from limner.exams.genexam.protocol import GenExam
-from tests.exams.genexam.replies import CAREFUL, RATINGS, SHARED, VERDICTS, even, question, reply
+from limner.judges import make_variant
+from tests.cli.invoke import limner
+from tests.exams.genexam.replies import CAREFUL, RATINGS, SHA, SHARED, VERDICTS, even, question, reply
 
 PROTOCOL = GenExam()
-MONOTONE = [score.name for score in PROTOCOL.scored if score.monotone]
 each_reading = pytest.mark.parametrize("reading", READINGS)
 
 
@@ -132,13 +135,6 @@ def test_no_verdict_at_all(three: Question[ScoringPointsRubric], reading: Readin
 
 
 @each_reading
-@pytest.mark.parametrize("cut", [0.25, 0.5, 0.9, 0.99])
-def test_a_reply_cut_off(three: Question[ScoringPointsRubric], reading: Reading, cut: float) -> None:
-    text = json.dumps(reply([1, 1, 1], [2, 2, 2]))
-    assert is_unread(three, text[: int(len(text) * cut)], reading)
-
-
-@each_reading
 def test_the_number_of_replies(three: Question[ScoringPointsRubric], reading: Reading) -> None:
     one = Reply("mark", json.dumps(reply([1, 1, 1], [2, 2, 2])))
     for replies in ([], [one, one], [Reply("caption", one.text)]):
@@ -148,50 +144,6 @@ def test_the_number_of_replies(three: Question[ScoringPointsRubric], reading: Re
     assert values(PROTOCOL.marks(three, [Reply("caption", "words"), one], reading)) == [1, 1, 1, 2, 2, 2]
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
-    max_leaves=12,
-)
-ENTRY = st.fixed_dictionaries({}, optional={"answer": JSON, "score": JSON, "reasoning": JSON}) | JSON
-NEARLY = st.fixed_dictionaries(
-    {},
-    optional={
-        "answers": st.lists(ENTRY, max_size=4) | JSON,
-        "global_evaluation": st.dictionaries(st.sampled_from([*RATINGS, "Readability"]), ENTRY) | JSON,
-    },
-)
-
-
-@each_reading
-@given(text=st.text() | NEARLY.map(json.dumps) | NEARLY.map(repr))
-def test_whatever_comes_is_a_whole_verdict_or_none(reading: Reading, text: str) -> None:
-    question = even(3)
-    if not is_unread(question, text, reading):
-        points, ratings = values(read(question, text, reading))[:3], values(read(question, text, reading))[3:]
-        assert all(value in (0, 1) for value in points)
-        assert all(value in (0, 1, 2) for value in ratings)
-
-
-@given(text=NEARLY.map(json.dumps))
-def test_the_contract_accepts_what_the_careful_reading_reads(text: str) -> None:
-    """A reply is asked for again exactly when it could not be read later."""
-    from limner.exams.genexam import GENEXAM
-    from limner.judges import make_variant
-
-    question = even(3)
-    (ask,) = PROTOCOL.asks(question, "1" * 64, {}, make_variant(GENEXAM, None, {}))
-    try:
-        ask.contract.parse(text)
-    except Unreadable:
-        assert is_unread(question, text, "careful")
-    else:
-        assert not is_unread(question, text, "careful")
-
-
-PARTIAL = st.lists(st.none() | st.integers(0, 1), min_size=1, max_size=7).flatmap(
-    lambda points: st.tuples(st.just(points), st.tuples(*[st.none() | st.integers(0, 2)] * 3))
-)
 Partial = tuple[list[int | None], tuple[int | None, ...]]
 
 
@@ -206,42 +158,6 @@ def marks_of(question: Question[ScoringPointsRubric], given_: Partial) -> list[M
 
 def scores(question: Question[ScoringPointsRubric], marks: list[Mark]) -> dict[str, float | None]:
     return PROTOCOL.scores(question, marks, {})
-
-
-@given(given_=PARTIAL, data=st.data())
-def test_a_better_mark_never_lowers_a_score(given_: Partial, data: st.DataObject) -> None:
-    question = even(len(given_[0]))
-    marks = marks_of(question, given_)
-    place = data.draw(st.integers(0, len(marks) - 1))
-    top = PROTOCOL.criteria(question)[place].top
-    value = marks[place].value
-    if value is None or value == top:
-        return
-    better = [*marks[:place], Mark(marks[place].criterion, value + 1), *marks[place + 1 :]]
-    before, after = scores(question, marks), scores(question, better)
-    for name in MONOTONE:
-        low, high = before[name], after[name]
-        assert low is None or high is None or high >= low
-
-
-@given(given_=PARTIAL, data=st.data())
-def test_bounds_hold_every_completion(given_: Partial, data: st.DataObject) -> None:
-    question = even(len(given_[0]))
-    marks, criteria = marks_of(question, given_), PROTOCOL.criteria(question)
-    worst, best = (scores(question, fill(marks, criteria, way)) for way in (False, True))
-    completed = [
-        mark if mark.value is not None else Mark(mark.criterion, data.draw(st.integers(0, criterion.top)))
-        for mark, criterion in zip(marks, criteria, strict=True)
-    ]
-    settled, undecided = scores(question, completed), scores(question, marks)
-    for name in MONOTONE:
-        low, value, high = worst[name], settled[name], best[name]
-        assert low is not None
-        assert value is not None
-        assert high is not None
-        assert low <= value <= high
-        # A score that is given in spite of abstentions is the only one possible.
-        assert undecided[name] is None or low == high == undecided[name]
 
 
 @pytest.mark.parametrize(
@@ -273,7 +189,106 @@ def test_weights_with_four_decimals() -> None:
     assert (found["semantic"], found["relaxed"]) == (0.6666, 71.7)
 
 
-def test_criteria_carry_the_weights(three: Question[ScoringPointsRubric]) -> None:
-    found = [(c.id, c.kind, c.top, c.weight) for c in PROTOCOL.criteria(three)]
-    assert found[:3] == [("point/1", "point", 1, 0.5), ("point/2", "point", 1, 0.3), ("point/3", "point", 1, 0.2)]
-    assert found[3:] == [(name, "rating", 2, None) for name in ("spelling", "readability", "logic")]
+DRAWING = "1" * 64
+REFERENCES = ("image", "none", "caption", "both")
+CAPTION = "A triangle with corners A, B and C."
+each_variant = pytest.mark.parametrize("variant", ["release", "paper"])
+each_reference = pytest.mark.parametrize("reference", REFERENCES)
+
+
+def ask(variant: str, reference: str = "image", asked: Question[ScoringPointsRubric] | None = None) -> Ask:
+    way = make_variant(GENEXAM, variant, {"reference": reference})
+    evidence = {"caption": CAPTION} if reference in ("caption", "both") else {}
+    (found,) = GENEXAM.protocol.asks(asked or question(0.5, 0.3, 0.2), DRAWING, evidence, way)
+    return found
+
+
+def sections(found: Ask) -> dict[str, str]:
+    """The request's text by its headings, each in one line; the three ratings by their names."""
+    first = found.shown[0]
+    assert isinstance(first, Text)
+    assert "{{" not in first.text
+    parts = re.split(r"^## (.+)$", "## Opening\n" + first.text, flags=re.M)[1:]
+    named = dict(zip(parts[::2], parts[1::2], strict=True))
+    ratings = re.split(r"^\*\*(.+?)\.\*\*", named["Ratings (0, 1 or 2)"], flags=re.M)
+    named |= {"Ratings": ratings[0], **dict(zip(ratings[1::2], ratings[2::2], strict=True))}
+    named["Readability"] = named.get("Clarity and Readability") or named["Readability"]
+    return {name: " ".join(text.split()) for name, text in named.items()}
+
+
+def test_weights_are_the_papers_alone() -> None:
+    release, paper = sections(ask("release")), sections(ask("paper"))
+    assert "weight" not in " ".join(release.values())
+    expected = "1. Is part 1 there? (weight 0.5) 2. Is part 2 there? (weight 0.3) 3. Is part 3 there? (weight 0.2)"
+    assert paper["Scoring points"] == expected
+
+
+def test_each_variant_names_readability_as_its_source_does() -> None:
+    for variant, name, other in (
+        ("release", "Clarity and Readability", '"Readability"'),
+        ("paper", "Readability", "Clarity"),
+    ):
+        told = sections(ask(variant))
+        assert f'"{name}": {{' in told["Reply"]
+        assert other not in " ".join(told.values())
+
+
+@each_variant
+@pytest.mark.parametrize(
+    ("reference", "facts"),
+    [
+        ("image", ["Mark only the first picture", "second picture is a reference", "knowledge of what is right"]),
+        ("none", ["There is one picture", "no reference picture", "your own knowledge"]),
+        ("caption", ["There is one picture", "Mark only the drawing", "knowledge of what is right", CAPTION]),
+        ("both", ["Mark only the first picture", "second picture is a reference", "a description of it", CAPTION]),
+    ],
+)
+def test_what_is_said_of_the_reference(variant: str, reference: str, facts: list[str]) -> None:
+    told = sections(ask(variant, reference))["The pictures"]
+    assert all(fact in told for fact in facts)
+    assert (CAPTION in told) == (reference in ("caption", "both"))
+
+
+@each_variant
+@each_reference
+def test_text_then_drawing_then_reference(variant: str, reference: str) -> None:
+    first, *pictures = ask(variant, reference).shown
+    assert isinstance(first, Text)
+    expected = [Picture(DRAWING, max_side=768, detail="high")]
+    if reference in ("image", "both"):
+        expected.append(Picture(SHA, max_side=768, detail="high"))
+    assert pictures == expected
+
+
+@each_reference
+def test_a_caption_is_asked_for_first_where_it_is_shown(reference: str) -> None:
+    way = make_variant(GENEXAM, None, {"reference": reference})
+    before = GENEXAM.protocol.before(question(1.0), way)
+    assert len(before) == (reference in ("caption", "both"))
+    for found in before:
+        text, picture = found.shown
+        assert isinstance(text, Text)
+        assert "Describe" in text.text
+        assert picture == Picture(SHA, max_side=768, detail="high")
+        assert found.contract.parse("A triangle.") == "A triangle."
+        with pytest.raises(ValueError, match="empty"):
+            found.contract.parse("  \n")
+
+
+@pytest.mark.parametrize("reference", ["image", "both", "caption"])
+def test_a_reference_that_is_absent(reference: str) -> None:
+    plain = question(1.0)
+    absent = Question(plain.id, plain.prompt, plain.rubric, {}, Reference("Q/Q_1.png"))
+    way = make_variant(GENEXAM, None, {"reference": reference})
+    stage = "asks" if reference == "image" else "before"
+    words: dict[str, tuple[object, ...]] = {"asks": (absent, DRAWING, {}, way), "before": (absent, way)}
+    with pytest.raises(Lacking, match=r"Q_1: the reference image Q/Q_1\.png is absent; .*--reference none"):
+        getattr(GENEXAM.protocol, stage)(*words[stage])
+
+
+def test_presets_are_listed_with_all_they_set() -> None:
+    lines = limner("exams").out.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith("genexam:"))
+    line = next(line for line in lines[start:] if "--preset paper:" in line)
+    facts = ["openai/gpt-5-2025-08-07", "reasoning_effort=low", "verbosity=medium", "max_completion_tokens=16384"]
+    assert all(fact in line for fact in [*facts, "variant paper", "reference=image", "reading paper"])

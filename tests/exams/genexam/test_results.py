@@ -7,15 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from limner.core.asks import Reply
 from limner.core.errors import DataError
-from limner.core.protocol import READINGS
-from limner.exams.genexam.protocol import GenExam
 from limner.exams.genexam.results import read_results
-from tests.exams.genexam.replies import question, reply
+from tests.exams.genexam.replies import reply
 
 RESULT: dict[str, Any] = {
     **reply([1, 0], [2, 1, 0]),
@@ -43,12 +38,6 @@ def test_a_result_in_full(tmp_path: Path) -> None:
     assert json.loads(text) == reply([1, 0], [2, 1, 0])
 
 
-def test_a_result_without_its_rubric(tmp_path: Path) -> None:
-    write(tmp_path, "Q_1.json", {key: value for key, value in RESULT.items() if key != "scoring_points"})
-    (found,) = read_results(tmp_path)
-    assert found.rubric is None
-
-
 @pytest.mark.parametrize("body", [b"{", b"", b"\xff\xfe\xff", b"[" * 100_000], ids=["cut", "empty", "bytes", "deep"])
 def test_a_result_that_is_no_json_is_known_by_its_name(tmp_path: Path, body: bytes) -> None:
     write(tmp_path, "sub/Q_1.json", body)
@@ -70,22 +59,3 @@ def test_a_folder_without_results(tmp_path: Path) -> None:
     write(tmp_path, "Q_1.txt", RESULT)
     with pytest.raises(DataError, match=r"no \*\.json result in this folder"):
         list(read_results(tmp_path))
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(categories=None), max_size=6),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=10,
-)
-
-
-@given(parts=st.dictionaries(st.sampled_from(["description", "answers", "global_evaluation"]), JSON))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_a_reply_holds_can_be_stored_and_read(tmp_path: Path, parts: dict[str, Any]) -> None:
-    write(tmp_path, "Q_1.json", {"id": "Q_1", **parts})
-    (found,) = read_results(tmp_path)
-    ((ask, text),) = found.replies
-    assert text.encode()
-    for reading in READINGS:
-        marks = GenExam().marks(question(0.6, 0.4), [Reply(ask, text)], reading)
-        assert all(mark.value is None for mark in marks) or all(mark.value is not None for mark in marks)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,11 +66,6 @@ def test_both_ways_lost_and_the_same_name_twice() -> None:
     assert [node["entities"] for node in found["nodes"]] == [[0, 1], [2]]
     assert [(edge["both"], edge["dependency"]) for edge in found["edges"]] == [(True, 0)]
     assert found["lost"] == [1, 2]
-
-
-@pytest.mark.parametrize("kind", ["genexam", "aibench"])
-def test_other_exams_have_no_graph(kind: str) -> None:
-    assert view(exams.kind(kind), exams.read(exams.resolve(f"sample/{kind}")).questions[0]) == {"graph": None}
 
 
 def test_the_graphs_of_the_sample_are_what_the_site_can_draw() -> None:

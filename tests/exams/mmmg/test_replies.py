@@ -142,18 +142,6 @@ def test_what_a_judge_is_told_of_an_incomplete_reply(text: str, said: str) -> No
         complete(ITEMS, text)
 
 
-def test_what_is_missing_from_a_structured_reply() -> None:
-    text = changed(lambda b: b["entities"].pop())
-    assert answers(text, "careful", STRUCTURED) == [1, None, 1]
-    assert answers(text, "paper", STRUCTURED) == answers(text, "release", STRUCTURED) == [1, 0, 1]
-
-
-@pytest.mark.parametrize("answer", ["Yes", " yes ", True, "true", "TRUE"])
-def test_ways_to_say_yes(answer: object) -> None:
-    text = changed(lambda b: b["entities"][1].update(answer=answer, item="2"))
-    assert answers(text, "careful", STRUCTURED) == [1, 1, 1]
-
-
 def test_the_shape_is_strict() -> None:
     def walk(node: Any) -> None:
         if isinstance(node, dict):
@@ -166,30 +154,6 @@ def test_the_shape_is_strict() -> None:
     walk(SCHEMA)
     assert next(iter(SCHEMA["properties"])) == "description", "the description comes first"
     assert SCHEMA["properties"]["entities"]["items"]["required"] == ["item", "reason", "answer"]
-
-
-NAMES = st.lists(st.text(alphabet="abC (),'-.:*`[]12", min_size=1, max_size=12), min_size=1, max_size=5, unique=True)
-REPLIES = st.one_of(
-    st.text(max_size=60),
-    st.text(alphabet="abC (),'-.:*`[]12yesno\n|", max_size=120),
-    st.recursive(
-        st.none() | st.integers() | st.text(max_size=4),
-        lambda x: st.lists(x) | st.dictionaries(st.sampled_from(["entities", "dependencies", "item", "answer"]), x),
-        max_leaves=8,
-    ).map(json.dumps),
-)
-
-
-@given(names=NAMES, text=REPLIES, reading=st.sampled_from(READINGS), ask=st.sampled_from([FREE, STRUCTURED]))
-def test_any_reply_is_read_or_refused(names: list[str], text: str, reading: Reading, ask: str) -> None:
-    items = {f"entity/{n}": name for n, name in enumerate(names, 1)}
-    try:
-        marks = read(items, ask, text, reading)
-    except Unreadable:
-        assert ask == STRUCTURED
-        return
-    assert [mark.criterion for mark in marks] == list(items)
-    assert all(mark.value in (0, 1) or reading == "careful" for mark in marks)
 
 
 @given(chosen=st.lists(st.booleans(), min_size=3, max_size=3))

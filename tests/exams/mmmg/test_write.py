@@ -33,10 +33,3 @@ def test_written_and_read_again(tmp_path: Path) -> None:
     assert (first.rubric.elements, first.rubric.dependencies) == (("a", "b"), ("Causes(a, b)",))
     assert '"Element Explanation": ["one", "two"]' in first.rubric.annotation
     assert (first.tags["concept"], second.tags["origin"]) == ("concept 1", "synthetic")
-
-
-def test_the_release_has_no_such_tags() -> None:
-    sample = Path(__file__).parents[3] / "src/limner/exams/mmmg/sample"
-    assert all(
-        question.tags.keys() == {"level", "discipline", "level_discipline"} for question in read(sample).questions
-    )

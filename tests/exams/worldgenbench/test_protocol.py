@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
-from typing import Any
+from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.core.marks import Mark, fill
+from limner.core.asks import Ask, Picture, Text
+from limner.core.exam import Question
+from limner.core.marks import Mark
 from limner.core.protocol import Row
 from limner.exams.worldgenbench import WORLDGENBENCH
-from limner.exams.worldgenbench.data import CONTINENTS, DISCIPLINES
+from limner.exams.worldgenbench.data import CONTINENTS, DISCIPLINES, ChecklistItem, ChecklistRubric
 from limner.exams.worldgenbench.labels import words_alone
-from limner.scoring.stats import LEAST, bootstrap
+from limner.judges import make_variant
 from tests.exams.worldgenbench.replies import MARKS, question
 
 PROTOCOL = WORLDGENBENCH.protocol
@@ -36,36 +38,6 @@ def row(marks: list[int], **tags: str) -> Row:
 def test_the_score_is_the_share_of_items_met(marks: list[int]) -> None:
     expected = float(Fraction(100 * sum(marks), len(marks)))
     assert row(marks).scores == {"checklist": pytest.approx(expected)}
-
-
-@given(marks=MARKS, data=st.data())
-def test_a_better_mark_never_lowers_the_score(marks: list[int], data: st.DataObject) -> None:
-    place = data.draw(st.integers(0, len(marks) - 1))
-    better = [*marks[:place], 1, *marks[place + 1 :]]
-    before, after = row(marks).scores["checklist"], row(better).scores["checklist"]
-    assert before is not None
-    assert after is not None
-    assert after >= before
-
-
-@given(marks=MARKS, data=st.data())
-def test_an_undecided_item_leaves_no_score_but_bounds(marks: list[int], data: st.DataObject) -> None:
-    asked = question(len(marks))
-    hidden = data.draw(st.sets(st.integers(0, len(marks) - 1), min_size=1))
-    given = [
-        Mark.abstain(f"item/{n + 1}", "unsure") if n in hidden else Mark(f"item/{n + 1}", mark)
-        for n, mark in enumerate(marks)
-    ]
-    assert PROTOCOL.scores(asked, given, {}) == {"checklist": None}
-    assert PROTOCOL.parts(Row(asked, tuple(given), {"checklist": None})) == {}
-    low, high = (
-        PROTOCOL.scores(asked, fill(given, PROTOCOL.criteria(asked), best), {})["checklist"] for best in (False, True)
-    )
-    whole = row(marks).scores["checklist"]
-    assert low is not None
-    assert high is not None
-    assert whole is not None
-    assert low <= whole <= high
 
 
 @given(rows=ROWS)
@@ -96,25 +68,6 @@ def test_averages_that_differ() -> None:
     assert PROTOCOL.summary(made[:1] * 3 + made[2:])["checklist_macro"] == pytest.approx(75.0)
 
 
-@given(rows=ROWS)
-def test_resampling_works_on_arrays_as_on_numbers(rows: list[tuple[str, list[int]]]) -> None:
-    made = [row(marks, **CATEGORIES[category]) for category, marks in rows]
-    parts: dict[str, tuple[Any, Any]] = {}
-    for place, one in enumerate(made):
-        for name, (top, bottom) in PROTOCOL.parts(one).items():
-            tops, bottoms = parts.setdefault(name, (np.zeros(len(made)), np.zeros(len(made))))
-            tops[place], bottoms[place] = top, bottom
-    found = bootstrap(parts, PROTOCOL.derive, resamples=50)
-    assert set(found) == {score.name for score in PROTOCOL.scored}
-    for name, value in PROTOCOL.summary(made).items():
-        assert found[name].value == pytest.approx(value)
-        low, high = found[name].low, found[name].high
-        assert (low is None) == (high is None) == (len(made) < LEAST)
-        if low is None or high is None:
-            continue
-        assert 0 <= low <= high <= 100 + 1e-9
-
-
 def test_a_prompt_without_a_continent_is_in_no_category() -> None:
     alone = row([1, 0], domain="humanities", country="Nowhere")
     assert "checklist_macro" not in PROTOCOL.summary([alone])
@@ -126,33 +79,17 @@ def test_a_prompt_without_a_continent_is_in_no_category() -> None:
     }
 
 
-def test_averages_are_named_for_what_they_are() -> None:
-    about = {score.name: score.about for score in PROTOCOL.scored}
-    assert list(about) == ["checklist", "checklist_items", "checklist_macro"]
-    assert "mean over prompts" in about["checklist"]
-    assert "all checklist items" in about["checklist_items"]
-    assert "continents and disciplines" in about["checklist_macro"]
-    assert all(score.monotone and score.top == 100 for score in PROTOCOL.scored)
-    assert PROTOCOL.breakdowns == ("domain", "continent", "discipline")
-
-
 @pytest.mark.parametrize(
     ("item", "explanation", "words"),
     [
         ("The label 'Umbra' is present.", "The full shadow.", ("Umbra",)),
         ("The words “Sea level” are clearly visible", "The height of the water.", ("Sea level",)),
-        ("Text 'Giza' should be shown.", "", ("Giza",)),
         ("The labels 'Red', 'Green' and 'Blue' must be written.", "Three colours.", ("Red", "Green", "Blue")),
         # More is asked than words.
-        ("The banner reads 'Spring Fair'.", "It names the feast.", ()),
-        ("The title 'Dispersion' is written.", "The effect.", ()),
-        ("The embankment is labelled 'Dyke'.", "The term.", ()),
         ("An arrow labelled 'Volume' points up.", "The direction is plain.", ()),
         ("The label 'Umbra' is present twice.", "Two shadows.", ()),
         ("The label 'Umbra' is present.", "It must stand inside the shadow.", ()),
-        ("The label 'Umbra' is present.", "It stands beside 'Penumbra'.", ()),
         ("The label 'pH' is present.", "The unit of the axis.", ()),
-        ("The label Umbra is present.", "The full shadow.", ()),
         ("The trees are in blossom.", "It is April.", ()),
     ],
 )
@@ -160,6 +97,74 @@ def test_items_about_words_alone(item: str, explanation: str, words: tuple[str, 
     assert words_alone(item, explanation) == words
 
 
-@given(st.text(max_size=80), st.text(max_size=80))
-def test_any_item_can_be_looked_at(item: str, explanation: str) -> None:
-    assert isinstance(words_alone(item, explanation), tuple)
+DRAWING = "1" * 64
+each_way = pytest.mark.parametrize("explain", ["false", "true"])
+
+
+def ask(explain: str, asked: Question[ChecklistRubric] | None = None) -> Ask:
+    (found,) = PROTOCOL.asks(asked or question(3), DRAWING, {}, make_variant(WORLDGENBENCH, None, {"explain": explain}))
+    return found
+
+
+def told(found: Ask) -> str:
+    return "".join(part.text if isinstance(part, Text) else "\n" for part in found.shown)
+
+
+def sections(found: Ask) -> dict[str, str]:
+    """The request's text by its headings, each in one line."""
+    assert "{{" not in told(found)
+    parts = re.split(r"^## (.+)$", "## Opening\n" + told(found), flags=re.M)[1:]
+    return {name: " ".join(text.split()) for name, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def test_how_to_reply() -> None:
+    plain, explained = (sections(ask(explain))["Reply"] for explain in ("false", "true"))
+    assert re.search("the list alone", plain)
+    assert re.search("exactly 3 numbers in square brackets, each 0 or 1, in the order of the checklist", plain)
+    assert re.search("one JSON object and nothing else", explained)
+    assert re.search('"answers" has exactly 3 entries, in the order of the checklist', explained)
+    assert re.search('"reason" says in one sentence', explained)
+
+
+@each_way
+def test_the_picture_stands_between_rules_and_checklist_as_it_is(explain: str) -> None:
+    first, picture, last = ask(explain).shown
+    assert isinstance(first, Text)
+    assert isinstance(last, Text)
+    assert picture == Picture(DRAWING)
+    assert last.text.startswith("## The checklist")
+
+
+@each_way
+def test_the_drawing_prompt_is_not_told(explain: str) -> None:
+    asked = Question("secret-id", "A very telling prompt.", question(2).rubric, {"domain": "nature"})
+    assert "telling prompt" not in told(ask(explain, asked))
+    assert "secret-id" not in told(ask(explain, asked))
+
+
+def test_reasons_are_asked_for_in_a_strict_shape() -> None:
+    assert ask("false").contract.schema is None
+    schema = ask("true").contract.schema
+    assert schema is not None
+    inner = schema["properties"]["answers"]["items"]
+    for level in (schema, inner):
+        assert level["additionalProperties"] is False
+        assert level["required"] == list(level["properties"])
+    assert inner["properties"]["mark"] == {"type": "integer", "enum": [0, 1]}
+
+
+def test_words_of_the_checklist_are_not_fields() -> None:
+    odd = ChecklistRubric(checklist=(ChecklistItem(item="Shows {{reply}} {{", explanation="{{count}}"),))
+    assert "1. Item: Shows {{reply}} {{\n   Explanation: {{count}}" in told(ask("false", Question("q", "x", odd)))
+
+
+def test_no_sentence_of_the_authors_is_copied() -> None:
+    from tests.needs import shared
+
+    paper = " ".join(Path(shared("papers", "worldgenbench.txt")).read_text("utf-8").lower().split())
+    words = re.findall(r"[\w']+", paper)
+    known = {tuple(words[n : n + 8]) for n in range(len(words) - 7)}
+    for path in WORLDGENBENCH.prompts.iterdir():
+        ours = re.findall(r"[\w']+", path.read_text("utf-8").lower())
+        shared_runs = [run for n in range(len(ours) - 7) if (run := tuple(ours[n : n + 8])) in known]
+        assert not shared_runs, (path.name, shared_runs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -13,8 +12,7 @@ from limner.core.asks import Reply, Unreadable
 from limner.core.protocol import READINGS
 from limner.exams.worldgenbench import WORLDGENBENCH
 from limner.exams.worldgenbench.replies import read_list, read_reasons
-from limner.judges import make_variant
-from tests.exams.worldgenbench.replies import FORMS, MARKS, WRONG, plain, question
+from tests.exams.worldgenbench.replies import FORMS, MARKS, WRONG, question
 
 PROTOCOL = WORLDGENBENCH.protocol
 
@@ -49,25 +47,13 @@ def test_any_text_gives_so_many_marks_or_is_unreadable(text: str, count: int) ->
     assert ",".join(map(str, found)) in re.sub(r"#[^\n]*|//[^\n]*|\s", "", text)
 
 
-@given(st.text(max_size=200))
-def test_no_text_breaks_the_readers(text: str) -> None:
-    for read in (read_list, read_reasons):
-        try:
-            read(text, 3)
-        except Unreadable:
-            continue
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("[1, 0]", "the list has 2 values; the checklist has 3 items"),
-        ("[1, 0, 1, 1]", "the list has 4 values; the checklist has 3 items"),
         ("[1, 0, 2]", "value 3 must be 0 or 1, not 2"),
-        ("[1, true, 0]", "value 2 must be 0 or 1, not True"),
         ("yes, no, yes", "no list of 3 zeros and ones found"),
         ("[1, 0, 0] [1, 0, 1]", "the reply holds different lists"),
-        ("[1, 0", "the list is broken"),
         ("<think>[1, 0, 1]", "ends inside its thinking"),
         ("1" * 500_000, "longer than"),
     ],
@@ -77,12 +63,6 @@ def test_the_objection_says_what_is_wrong(text: str, said: str) -> None:
         read_list(text, 3)
 
 
-def test_a_footnote_is_not_the_answer() -> None:
-    for text in ("[0], as item [1] is missing", "see [1] and [2]", "[1, 0, [1]]", "[x, [1]"):
-        with pytest.raises(Unreadable):
-            read_list(text, 1)
-
-
 @pytest.mark.slow
 def test_hostile_brackets_take_little_time() -> None:
     for text in ("[" * 200_000, "[1," * 100_000, "[a]" * 100_000, "```" * 100_000):
@@ -90,28 +70,13 @@ def test_hostile_brackets_take_little_time() -> None:
             read_list(text, 3)
 
 
-def reasons(marks: list[int]) -> str:
-    return json.dumps({"answers": [{"reason": f"part {n}", "mark": mark} for n, mark in enumerate(marks, 1)]})
-
-
-@given(marks=MARKS)
-def test_reasons_come_with_exactly_as_many_marks(marks: list[int]) -> None:
-    for text in (reasons(marks), f"Here:\n```json\n{reasons(marks)}\n```"):
-        assert read_reasons(text, len(marks)) == [(mark, f"part {n}") for n, mark in enumerate(marks, 1)]
-        for count in (len(marks) - 1, len(marks) + 1):
-            with pytest.raises(Unreadable, match=f"the checklist has {count} items"):
-                read_reasons(text, count)
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("[1, 0]", "no JSON object found"),
-        ('{"marks": [1, 0]}', '"answers" must be a list'),
         ('{"answers": [1, 0]}', 'answer 1 must be an object with "mark"'),
         ('{"answers": [{"mark": 1}, {"reason": "x"}]}', 'answer 2 must be an object with "mark"'),
         ('{"answers": [{"mark": 1}, {"mark": true}]}', "value 2 must be 0 or 1, not True"),
-        ('{"answers": [{"mark": 1}, {"mark": 2}]}', "value 2 must be 0 or 1, not 2"),
     ],
 )
 def test_reasons_that_break_the_contract(text: str, said: str) -> None:
@@ -119,18 +84,6 @@ def test_reasons_that_break_the_contract(text: str, said: str) -> None:
         read_reasons(text, 2)
     found = PROTOCOL.marks(question(2), [Reply("explain", text)], "careful")
     assert [mark.verdict for mark in found] == ["unread", "unread"]
-
-
-@pytest.mark.parametrize("explain", ["false", "true"])
-def test_the_contract_is_the_reading(explain: str) -> None:
-    (ask,) = PROTOCOL.asks(question(3), "0" * 64, {}, make_variant(WORLDGENBENCH, None, {"explain": explain}))
-    text = reasons([1, 0, 1]) if explain == "true" else plain([1, 0, 1])
-    wrong = plain([1, 0, 1]) if explain == "true" else reasons([1, 0, 1])
-    for reading in READINGS:
-        assert ask.contract.parse(text) == PROTOCOL.marks(question(3), [Reply(ask.name, text)], reading)
-    assert [mark.value for mark in ask.contract.parse(text)] == [1, 0, 1]
-    with pytest.raises(Unreadable):
-        ask.contract.parse(wrong)
 
 
 def test_one_reply_is_wanted() -> None:

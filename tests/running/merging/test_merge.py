@@ -24,7 +24,7 @@ from limner.store import Store
 from limner.store.records import load_drawings
 from limner.store.schema import drawings, markings, metadata
 from tests.running.merging.made import dump, images, make_whole, split, standings
-from tests.store.openers import set_version
+from tests.store.openers import KILL_STEPS, set_version
 from tests.support import picture
 
 
@@ -192,24 +192,12 @@ def test_an_image_that_is_lost_in_one_store_comes_from_another(whole: Store, tmp
         assert images(merged) == images(whole)
 
 
-KILL = """
-import json, os, signal, sys
-import sqlalchemy as sa
+KILL = (
+    KILL_STEPS
+    + """
 from limner.running.merging import merge
 
-steps = last = 0
-
-def step(*_):
-    global steps
-    steps += 1
-    if steps == last:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-sys.addaudithook(lambda event, _: step() if event in ("sqlite3.connect", "os.rename") else None)
-for event in ("before_cursor_execute", "commit"):
-    sa.event.listen(sa.Engine, event, step)
 sources, targets, count = json.loads(sys.argv[1])
-ends = []
 for n, target in enumerate(targets):
     last = 0 if n == 0 else max(1, total * n // (count + 1))
     read, write = os.pipe()
@@ -223,6 +211,7 @@ for n, target in enumerate(targets):
         total = int(os.read(read, 20))
 print(json.dumps(ends))
 """
+)
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
@@ -16,7 +15,6 @@ from limner.core.errors import UsageError
 from limner.scoring import compare
 from limner.scoring.compare import Agreement, PairNumber
 from limner.store.open import open_store
-from tests.scoring.compare.desk import Desk
 from tests.scoring.compare.studied import CHANCE, PEOPLE, SKILLS, STUDY, Studied
 
 pytestmark = pytest.mark.slow
@@ -110,15 +108,6 @@ def test_correlation_with_the_overall_rating(studied: Studied, found: Agreement,
     assert number(found, "metric/clip", people, "spearman", "clip / overall").p == pytest.approx(0.55, abs=0.45)
 
 
-def test_judge_against_judge_needs_no_people(studied: Studied, found: Agreement) -> None:
-    """FEPBench's column of two judges: no study's weights, all drawings."""
-    one = number(found, "gpt", "other", "spearman", "relaxed")
-    mine, theirs = studied.of("gpt", "relaxed"), studied.of("other", "relaxed")
-    expected = stats.spearmanr([mine[id] for id in sorted(mine)], [theirs[id] for id in sorted(mine)])
-    assert one.value == pytest.approx(expected.statistic)
-    assert (one.unit, one.n) == ("drawing", 39)
-
-
 def test_accuracy_is_against_what_most_people_say(
     studied: Studied, found: Agreement, weighted: dict[str, float]
 ) -> None:
@@ -202,13 +191,6 @@ def test_the_ceiling_is_each_person_against_the_others(
     )
 
 
-def test_the_reliability_of_people_names_its_form(found: Agreement) -> None:
-    forms = {each.measure for each in found.numbers if each.first == "person/*" and each.score == "relaxed"}
-    assert {"ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(2,k)", "alpha_interval"} <= forms
-    marks = {each.measure for each in found.numbers if each.first == "person/*" and each.score == "point"}
-    assert {"accuracy", "kappa", "ac1", "ac2", "alpha_nominal"} <= marks
-
-
 def test_a_study_and_whom_one_names(studied: Studied) -> None:
     store = studied.desk.store
     one = compare.judges("sample/genexam", store=store, judges=["gpt"], study=STUDY, units=["drawing"])
@@ -224,39 +206,3 @@ def test_a_study_and_whom_one_names(studied: Studied) -> None:
         compare.judges("sample/genexam", store=store, study="none")
     with pytest.raises(UsageError, match="no judge 'nobody'"):
         compare.judges("sample/genexam", store=store, judges=["nobody"])
-
-
-def test_a_studys_weights_count_for_judges_too_when_it_is_asked_for(
-    studied: Studied, weighted: dict[str, float]
-) -> None:
-    found = compare.judges(
-        "sample/genexam", store=studied.desk.store, judges=["gpt", "other"], study=STUDY, units=["drawing"]
-    )
-    one = number(found, "gpt", "other", "pearson", "relaxed")
-    sides = [copies(studied.of(who, "relaxed"), weighted) for who in ("gpt", "other")]
-    assert one.value == pytest.approx(stats.pearsonr(*sides).statistic)
-
-
-def test_json_has_one_shape_of_pairs(found: Agreement) -> None:
-    body = found.to_json()
-    names = ["first", "second", "unit", "tag", "category", "score", "measure", "value", "low", "high", "p", "n"]
-    assert all(set(names) <= set(row) for row in body["pairs"])
-    assert {row["unit"] for row in body["pairs"]} == {"drawing", "painter", "painter_tag"}
-    assert {"marks", "alpha", "icc", "order"} <= set(body["pairs"][0])
-    assert len([row for row in body["pairs"] if "marks" in row]) == len(found.pairs)
-    assert len(body["pairs"]) == len(found.numbers)
-
-
-def test_a_judge_that_abstains_is_compared_on_what_it_decided(tmp_path: Path) -> None:
-    with open_store(tmp_path / "s", create=True) as store:
-        desk = Desk(store, "sample/genexam")
-        for painter in ("one", "two", "three"):
-            for question in desk.exam.questions:
-                marks = desk.random(question, 0.5, painter)
-                desk.put(painter, question, marks, judge="whole")
-                desk.put(painter, question, {**marks, "spelling": None}, judge="shy")
-        found = compare.judges("sample/genexam", store=store)
-    scores = {each.score for each in found.numbers if each.measure == "spearman"}
-    assert "met" in scores
-    assert "relaxed" not in scores
-    assert number(found, "shy", "whole", "mae", "met").value == pytest.approx(0)

@@ -67,20 +67,6 @@ def test_the_judge_with_most_painters_is_taken(store: Store) -> None:
     assert narrow.pairs[0]["spearman"]["reason"] == "an order needs two"
 
 
-@pytest.mark.slow
-def test_of_equals_the_first_judge_is_taken_whatever_its_label(store: Store) -> None:
-    one, other = Desk(store, "sample/genexam"), Desk(store, "sample/mmmg")
-    for desk in (one, other):
-        # Labelled without its provider, the second would come first.
-        fill(desk, SKILLS, judge="ocr")
-        fill(desk, SKILLS, judge="studio/eye", model="eye")
-    found = compare.exams(["sample/genexam", "sample/mmmg"], store=store)
-    assert [column.judge for column in found.columns] == ["ocr", "ocr"]
-    asked = compare.exams(["sample/genexam", "sample/mmmg"], store=store, judges=["eye"])
-    told = [(body["judge"], body["evaluator"]) for body in asked.to_json()["exams"]]
-    assert told == [("studio/eye", "eye")] * 2
-
-
 def test_what_cannot_be_compared(store: Store) -> None:
     Desk(store, "sample/mmmg")
     fill(Desk(store, "sample/genexam"), SKILLS)

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from limner import api
 from limner.core.errors import UsageError
@@ -22,7 +20,6 @@ from tests.scoring.compare.desk import Desk
 
 LEVELS = ("component", "topology", "phase", "semantics")
 SKILLS = {"poor": 0.3, "fair": 0.6, "good": 0.9}
-VALUES = st.lists(st.sampled_from([0.0, 1.0, None]), min_size=1, max_size=8)
 
 
 def agreement(desk: Desk, **which: Any) -> Agreement:
@@ -62,23 +59,6 @@ def test_levels_and_all() -> None:
     assert "semantics" not in found
 
 
-def test_one_sort_of_criteria_is_all_of_them() -> None:
-    one = {("x", 0): {"point/1": 1.0, "point/2": 0.0}}
-    assert set(marks_compared(one, one, {"x": "q"})) == {"all"}
-
-
-def test_nothing_in_common() -> None:
-    found = marks_compared({("x", 0): marks([1])}, {}, {"x": "q"})
-    assert (set(found), found["all"].n, found["all"].reason) == ({"all"}, 0, "no mark that both decided")
-
-
-@given(VALUES, VALUES)
-def test_order_does_not_matter(one: list[float | None], two: list[float | None]) -> None:
-    first, second = {("x", 0): marks(one)}, {("x", 0): marks(two)}
-    there, back = (marks_compared(a, b, {"x": "q"})["all"] for a, b in ((first, second), (second, first)))
-    assert (there.n, there.same, there.first, there.second) == (back.n, back.same, back.second, back.first)
-
-
 def test_two_ways_of_asking_one_judge(store: Store) -> None:
     """AIBench's single and batched: both are there without being named, and told apart by what differs."""
     desk = Desk(store, "sample/aibench")
@@ -95,23 +75,6 @@ def test_two_ways_of_asking_one_judge(store: Store) -> None:
     assert 0.3 < (pair.icc["ICC(2,1)"].value or 0) < 1
     assert (found.score.name, len(pair.order.scores), pair.order.spearman.value) == ("overall", 3, 1.0)
     assert [rater.name for rater in agreement(desk, variant="single").raters] == ["judge · single"]
-
-
-@pytest.mark.slow
-def test_the_same_marks_agree_in_everything(store: Store) -> None:
-    desk = Desk(store, "sample/genexam")
-    for judge in ("a", "b", "c"):
-        fill(desk, judge=judge)
-    found = agreement(desk)
-    assert len(found.pairs) == 3
-    for pair in found.pairs:
-        assert [pair.marks["all"].same.value, pair.marks["all"].kappa.value] == pytest.approx([1.0, 1.0])
-        assert pair.icc["ICC(2,1)"].value == pytest.approx(1.0)
-        assert (pair.order.kendall.value, pair.order.shift) == (1.0, 0.0)
-        assert (pair.order.low, pair.order.high) == (1.0, 1.0)
-    assert found.alphas["all"]["interval"].value == pytest.approx(1.0)
-    assert found.icc["ICC(3,k)"].value == pytest.approx(1.0)
-    assert [rater.name for rater in agreement(desk, judges=["a", "c"]).raters] == ["a", "c"]
 
 
 @pytest.mark.slow
@@ -186,24 +149,6 @@ def test_a_judge_that_abstains(store: Store) -> None:
     assert strict.icc["ICC(2,1)"].value is None
     with pytest.raises(UsageError, match="--score colour: there is: strict"):
         agreement(desk, score="colour")
-
-
-def test_different_drawings_are_not_compared(store: Store) -> None:
-    desk = Desk(store, "sample/genexam")
-    first, second = desk.exam.questions[:2]
-    desk.put("p", first, desk.random(first, 0.5), judge="a")
-    desk.put("p", second, desk.random(second, 0.5), judge="b")
-    pair = pair_of(desk)
-    assert (pair.marks["all"].n, pair.icc["ICC(2,1)"].n, pair.order.questions) == (0, 0, 0)
-    assert pair.alphas["all"]["nominal"].reason == "no mark that both decided"
-    json.dumps(agreement(desk).to_json(), allow_nan=False)
-
-
-def test_nothing_marked(store: Store) -> None:
-    desk = Desk(store, "sample/genexam")
-    found = agreement(desk)
-    assert (found.reason, found.raters, found.pairs) == ("nothing is marked yet", (), ())
-    json.dumps(found.to_json(), allow_nan=False)
 
 
 @pytest.mark.slow

@@ -7,14 +7,23 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from limner import api
+from limner import api, exams
 from limner.core.errors import UsageError
-from limner.core.exam import Selection
+from limner.core.exam import Question
 from limner.scoring import compare
 from limner.scoring.compare import Comparison
+from limner.scoring.compare.pairs import side_pairs
+from limner.scoring.compare.results import Pair, judged, pair_of
+from limner.scoring.compare.two import MarkedSide, differences
+from limner.scoring.parts import RowParts
+from limner.scoring.stats import as_parts, paired
 from limner.store import Store
+from limner.tables.results import Comparisons
 from tests.scoring.compare.desk import Desk
 
 SAMPLES = ["sample/genexam", "sample/mmmg", "sample/worldgenbench", "sample/fepbench", "sample/aibench"]
@@ -77,21 +86,6 @@ def test_what_was_stored_first_does_not_matter(tmp_path: Path, sample: str) -> N
             fill(desk, order)
             told.append(json.dumps([each.to_json() for each in compare.painters(sample, store=store)], sort_keys=True))
     assert told[0] == told[1]
-
-
-def test_skill_shows(store: Store) -> None:
-    desk = Desk(store, "sample/aibench")
-    fill(desk)
-    found = compared(desk)
-    assert found.score.name == "overall"
-    assert [place.painter for place in found.places] == ["good", "fair", "poor"]
-    assert [place.rank.words for place in found.places if place.rank] == ["1st", "2nd", "3rd"]
-    assert (found.questions, found.tests, len(found.pairs)) == (8, 3, 3)
-    best = next(pair for pair in found.pairs if (pair.first, pair.second) == ("good", "poor"))
-    assert (best.winner, best.verdict) == ("good", "good is better")
-    assert best.p.value == pytest.approx(2 / 2**8)
-    assert best.p_holm == pytest.approx(3 * 2 / 2**8)
-    assert (best.effect.value or 0) > 1
 
 
 def test_painters_that_are_alike(store: Store) -> None:
@@ -234,9 +228,158 @@ def test_seeds_repeats_and_ways_of_asking(store: Store) -> None:
         compared(desk, score="colour", variant="x")
 
 
-def test_the_selection_narrows_the_comparison(store: Store) -> None:
-    desk = Desk(store, "sample/genexam")
-    fill(desk)
-    ids = tuple(question.id for question in desk.exam.questions[:4])
-    assert compared(desk, selection=Selection(ids=ids)).questions == 4
-    assert len(compared(desk, painters=["good", "poor"]).places) == 2
+EXAM = "sample/genexam"
+REFERENCE, BLANK = "control/reference", "control/blank"
+RIGHT = {"alpha": 13, "beta": 3, REFERENCE: 13, BLANK: 0}
+"""How many of the 13 questions each has right."""
+BETTER = f"{REFERENCE} is better"
+
+
+def put(desk: Desk, painter: str, question: Question[Any], right: bool) -> None:
+    desk.put(painter, question, desk.marks(question, lambda top: top if right else 0))
+
+
+def fill_right(store: Store, right: dict[str, int]) -> Desk:
+    desk = Desk(store, EXAM)
+    for painter, count in right.items():
+        for n, question in enumerate(desk.exam.questions):
+            put(desk, painter, question, n < count)
+    return desk
+
+
+@pytest.fixture
+def examined(store: Store) -> Store:
+    """Two painters, one of them below a control, and a control below both."""
+    fill_right(store, RIGHT)
+    return store
+
+
+def compared_all(store: Store, **how: Any) -> Comparisons:
+    return api.compare(EXAM, store=store, **how)
+
+
+def test_a_painter_below_a_control_loses(examined: Store) -> None:
+    (found,) = compared_all(examined)
+    pairs = {(pair.first, pair.second): pair for pair in found.pairs}
+    assert [*pairs] == [("alpha", "beta"), ("alpha", REFERENCE), ("alpha", BLANK), (REFERENCE, "beta"),
+                        (REFERENCE, BLANK), ("beta", BLANK)]  # fmt: skip
+    lost = pairs[REFERENCE, "beta"]
+    assert lost.difference.value == lost.gap == pytest.approx(1000 / 13)
+    assert (lost.winner, lost.verdict) == (REFERENCE, BETTER)
+    assert pairs["alpha", REFERENCE].winner is None
+    assert side_pairs(found.compared, found.score) == found.pairs
+
+
+def test_controls_cost_no_power_and_have_no_place(examined: Store) -> None:
+    (found,) = compared_all(examined)
+    (alone,) = compared_all(examined, painters=["alpha", "beta"])
+    assert found.tests == alone.tests == 1
+    assert found.pairs[0] == alone.pairs[0]
+    assert found.pairs[0].p_holm == found.pairs[0].p.value
+    assert [(place.painter, place.rank and place.rank.words) for place in found.places] == [
+        ("alpha", "1st"), ("beta", "2nd"), (REFERENCE, None), (BLANK, None),
+    ]  # fmt: skip
+    for pair in found.pairs[1:]:
+        assert (pair.corrected, pair.p_holm) == (False, None)
+        assert (pair.winner is not None) == ((pair.p.value or 0) < 0.05)
+
+
+def test_each_on_its_own_questions_a_pair_goes_by_its_own_difference(store: Store) -> None:
+    """The one with the higher score has easy questions besides; on the questions both have, the other is better."""
+    desk = fill_right(store, {"narrow": 0, REFERENCE: 13})
+    easy, hard = desk.exam.questions[:6], desk.exam.questions[6:]
+    for question in desk.exam.questions:
+        put(desk, "wide", question, question in easy)
+        desk.put("narrow", question, None)
+    for question in hard:
+        put(desk, "narrow", question, question in hard[:3])
+    (found,) = compared_all(store, on="all")
+    values = {place.painter: place.score.value or 0 for place in found.places}
+    assert values["wide"] > values["narrow"]
+    (pair,) = [pair for pair in found.pairs if pair.corrected]
+    assert (pair.first, pair.second) == ("narrow", "wide")
+    assert pair.difference.value == pytest.approx(300 / 7)
+
+
+PROTOCOL: Any = exams.kind("genexam").protocol
+
+
+def side(values: dict[str, float], abstained: bool = False, decided: str = "ab") -> MarkedSide:
+    rows = tuple(RowParts(q, q, {"strict": (value, 1.0)} if value >= 0 else {}) for q, value in values.items())
+    met = {(q, q, criterion): [abs(value) / 100] for q, value in values.items() for criterion in decided}
+    return MarkedSide(rows, met, abstained)
+
+
+@given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), min_size=1, max_size=12))
+def test_the_difference_is_that_of_painters_who_are_compared(pairs: list[tuple[int, int]]) -> None:
+    names = [f"q{n:02}" for n in range(len(pairs))]
+    one, other = ({name: float(pair[at]) for name, pair in zip(names, pairs, strict=True)} for at in (0, 1))
+    found = differences(side(one), side(other), PROTOCOL, ["strict"])["strict"]
+    wanted = paired(as_parts([*one.values()]), as_parts([*other.values()]), top=100)
+    assert found.one == pytest.approx(np.mean([*one.values()]))
+    assert found.difference.value == pytest.approx(wanted.difference.value)
+    assert (found.difference.low is None) == (len(pairs) < 5)
+    if found.difference.low is not None:
+        assert found.difference.low == pytest.approx(wanted.difference.low)
+        assert found.difference.high == pytest.approx(wanted.difference.high)
+    turned = differences(side(other), side(one), PROTOCOL, ["strict"])["strict"]
+    assert turned.difference.value == pytest.approx(-wanted.difference.value if wanted.difference.value else 0)
+
+
+def test_only_questions_of_both_count() -> None:
+    one = side({"a": 100.0, "b": 0.0, "only mine": 100.0})
+    found = differences(one, side({"a": 0.0, "b": 0.0, "only yours": 100.0}), PROTOCOL, ["strict"])
+    assert found["strict"].difference.value == 50
+    assert found["strict"].difference.n == 2
+
+
+def test_a_score_that_abstaining_leaves_open_is_none_and_criteria_of_both_remain() -> None:
+    whole, partly = side({"a": 100.0, "b": 60.0}), side({"a": 50.0, "b": -50.0}, abstained=True, decided="b")
+    found = differences(whole, partly, PROTOCOL, ["strict"])
+    assert [*found] == ["met"]
+    assert found["met"].one == pytest.approx(80)
+    assert found["met"].other == pytest.approx(50)
+
+
+PAIRED_SCORES = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), min_size=1, max_size=20)
+
+
+def make_pair(one: list[int], other: list[int], corrected: bool = True) -> Pair:
+    return pair_of("one", "other", paired(as_parts(one), as_parts(other)), None, 1.0, corrected=corrected)
+
+
+@given(PAIRED_SCORES, st.booleans(), st.booleans())
+def test_the_winner_has_the_larger_mean(scores: list[tuple[int, int]], corrected: bool, shifted: bool) -> None:
+    one, other = ([pair[at] + (60 if shifted and at else 0) for pair in scores] for at in (0, 1))
+    (pair,) = judged([make_pair(one, other, corrected)])
+    sums = {"one": sum(one), "other": sum(other)}
+    assert pair.difference.value == pytest.approx(abs(sums["one"] - sums["other"]) / len(scores), abs=1e-9)
+    assert sums[pair.first] >= sums[pair.second]
+    if pair.winner is not None:
+        assert sums[pair.winner] == max(sums.values()) > min(sums.values())
+        assert (pair.winner, pair.verdict) == (pair.first, f"{pair.winner} is better")
+    else:
+        assert "is better" not in pair.verdict
+
+
+def test_naming_the_two_in_the_other_order_changes_nothing_but_the_names() -> None:
+    first, second = [3, 9, 4, 8, 7, 9, 6, 8], [1, 2, 5, 3, 1, 2, 4, 3]
+    better, worse = judged([make_pair(first, second)])[0], judged([make_pair(second, first)])[0]
+    assert (better.first, worse.first, better.winner, worse.winner) == ("one", "other", "one", "other")
+    for name in ("p", "p_holm", "effect", "differing", "gap", "needed"):
+        assert getattr(better, name) == getattr(worse, name)
+    assert worse.difference.value == better.difference.value == 4.125
+    ends = (better.difference.low, better.difference.high)
+    assert (worse.difference.low, worse.difference.high) == pytest.approx(ends)
+
+
+def test_a_pair_with_a_control_is_no_test() -> None:
+    clear = ([9] * 6, [1] * 6)
+    painters, *with_control = judged([make_pair(*clear), *(make_pair(*clear, corrected=False) for _ in range(5))])
+    assert painters.p.value == painters.p_holm == 2 / 2**6
+    for pair in with_control:
+        assert (pair.p.value, pair.p_holm, pair.winner) == (2 / 2**6, None, "one")
+    few, *_ = judged([make_pair([9] * 5, [1] * 5, corrected=False), make_pair(*clear), make_pair(*clear)])
+    assert few.verdict == "not distinguishable: 5 questions differ, too few to tell"
+    many, *_ = judged([make_pair([9] * 5, [1] * 5), make_pair(*clear), make_pair(*clear, corrected=False)])
+    assert many.verdict == "not distinguishable: 5 questions differ, too few to tell among 2 pairs"

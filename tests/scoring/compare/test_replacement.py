@@ -78,13 +78,6 @@ def test_the_sentence_in_text_json_and_csv(place: Path) -> None:
     assert rates == {("lab/good", "people/pilot"): "1.0", ("lab/poor", "people/pilot"): "0.0"}
 
 
-def test_only_judges_and_people_that_are_named(place: Path) -> None:
-    words = ("agree", EXAM, "--store", place, "--format", "json", "--judge", "lab/good")
-    assert limner(*words).json()["replacements"] == []
-    (row,) = limner(*words, "--judge", "people/pilot").json()["replacements"]
-    assert (row["judge"], row["study"]) == ("lab/good", STUDY)
-
-
 def test_two_people_are_too_few(pair: Path) -> None:
     assert "alternative-annotator" not in limner("agree", EXAM, "--store", pair).out
     rows = limner("agree", EXAM, "--store", pair, "--format", "json").json()["replacements"]

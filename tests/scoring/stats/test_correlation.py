@@ -1,18 +1,27 @@
-"""Correlations with weights, against scipy and worked figures."""
+"""Correlations, ranks and fitted weights, against scipy and worked figures."""
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from limner.scoring.stats import correlate
-from limner.scoring.stats.correlation import STATISTICS, left_out, weighted_ranks
+from limner.scoring.stats import (
+    RankInterval,
+    correlate,
+    kendall,
+    rank_agreement,
+    rank_intervals,
+    spearman,
+)
+from limner.scoring.stats.correlation import STATISTICS, left_out
+from limner.scoring.stats.weights import fit_weights, pearson
 
 SCIPY: dict[str, Any] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 ROWS = st.lists(
@@ -37,11 +46,6 @@ def test_a_weight_counts_as_so_many_copies(rows: list[tuple[int, int, int]]) -> 
         assert statistic(w[None, :], x, y)[0] == pytest.approx(SCIPY[name](x[copies], y[copies]).statistic, abs=1e-9)
 
 
-def test_ranks_of_equals_are_shared() -> None:
-    values = np.array([3.0, 1.0, 3.0, 2.0])
-    assert (weighted_ranks(np.ones((1, 4)), values)[0] + 0.5).tolist() == stats.rankdata(values).tolist()
-
-
 def test_six_painters_of_aibench() -> None:
     """AIBench 4.4 has rho = .886, .714 and .600 for six painters; the exact p are those of tables of Spearman's rho."""
     human = [1, 2, 3, 4, 5, 6]
@@ -63,21 +67,6 @@ def test_exact_p_is_scipys_permutation_test(name: str) -> None:
         (np.array(x),), lambda each: SCIPY[name](each, y).statistic, permutation_type="pairings", n_resamples=10**6
     )
     assert correlate(x, y, list("abcdef"))[name].p == pytest.approx(theirs.pvalue)
-
-
-def test_kendalls_exact_p_without_ties_is_scipys() -> None:
-    x, y = list(range(7)), [0, 2, 1, 4, 3, 6, 5]
-    theirs = stats.kendalltau(x, y, method="exact")
-    assert correlate(x, y, list("abcdefg"))["kendall"].p == pytest.approx(theirs.pvalue)
-
-
-def test_p_of_many_drawings_is_near_scipys() -> None:
-    generator = np.random.default_rng(3)
-    x = generator.normal(size=120)
-    y = 0.2 * x + generator.normal(size=120)
-    found = correlate(x.tolist(), y.tolist(), [str(n) for n in range(120)])
-    for name, theirs in SCIPY.items():
-        assert found[name].p == pytest.approx(theirs(x, y).pvalue, rel=0.25)
 
 
 def test_intervals_are_near_those_of_normal_numbers() -> None:
@@ -121,16 +110,6 @@ def test_painters_are_exchanged_beside_questions() -> None:
     assert found.p == pytest.approx(np.mean(np.abs(tried) >= seen - 1e-9))
 
 
-def test_weights_decide() -> None:
-    """Two halves that say opposite things: the one that counts more wins."""
-    x, y = [1.0, 2.0, 3.0, 4.0] * 2, [1.0, 2.0, 3.0, 4.0, 4.0, 3.0, 2.0, 1.0]
-    names = [str(n) for n in range(8)]
-    assert correlate(x, y, names)["spearman"].value == pytest.approx(0)
-    weighted = correlate(x, y, names, weights=[9.0] * 4 + [1.0] * 4)
-    assert weighted["spearman"].value == pytest.approx(0.8)
-    assert weighted["pearson"].value == pytest.approx(0.8)
-
-
 def test_what_cannot_be_told_has_a_reason() -> None:
     assert correlate([1.0], [2.0], ["a"])["pearson"].reason == "a correlation needs two points"
     flat = correlate([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], list("abc"))
@@ -171,3 +150,101 @@ def test_intervals_hold_what_they_promise(rho: float, n: int) -> None:
     for name in true:
         assert asked[name] > 280
         assert hits[name] / asked[name] > 0.91
+
+
+TABLES = arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 40)), elements=st.integers(0, 5).map(float))
+
+
+@given(TABLES)
+def test_places_are_places(table: Any) -> None:
+    drawn = {f"p{n}": row for n, row in enumerate(table)}
+    found = rank_intervals(drawn)
+    assert all(1 <= each.low <= each.high <= len(table) for each in found.values())
+    assert min(each.low for each in found.values()) == 1
+    assert max(each.high for each in found.values()) == len(table)
+    assert rank_intervals(dict(reversed(drawn.items()))) == found
+
+
+def test_a_resample_without_a_number_is_left_out() -> None:
+    drawn = {"a": np.array([1.0, np.nan, 1.0]), "b": np.array([2.0, 0.0, 2.0])}
+    assert rank_intervals(drawn) == {"a": RankInterval(2, 2), "b": RankInterval(1, 1)}
+    assert rank_intervals({"a": np.array([np.nan])}) == {}
+    assert rank_intervals({}) == {}
+
+
+def test_correlations_by_hand() -> None:
+    """Ten students, two subjects: the example most textbooks give for Spearman's coefficient, rho = 0.67."""
+    english = [56, 75, 45, 71, 62, 64, 58, 80, 76, 61]
+    maths = [66, 70, 40, 60, 65, 56, 59, 77, 67, 63]
+    assert spearman(english, maths).value == pytest.approx(0.6727, abs=1e-4)
+    assert kendall([1, 2, 3, 4], [1, 2, 4, 3]).value == pytest.approx(4 / 6)
+
+
+def test_where_there_is_no_order() -> None:
+    assert spearman([1.0], [2.0]).reason == "an order needs two"
+    assert kendall([1.0, 1.0], [2.0, 3.0]).reason == "all have the same score"
+
+
+def test_agreement_where_it_cannot_be_known() -> None:
+    (pair,) = rank_agreement({"a": {"x": 0.5, "y": 0.2}, "b": {"x": 0.1, "z": 0.3}})
+    assert (pair["painters"], pair["kendall"].value, pair["spearman"].value) == (1, None, None)
+    (pair,) = rank_agreement({"a": {"x": 0.5, "y": 0.2}, "b": {"x": 0.1, "y": 0.3}})
+    assert (pair["kendall"].value, pair["spearman"].value) == (-1.0, -1.0)
+    (pair,) = rank_agreement({"a": {}, "b": {}})
+    assert pair["shift"] is None
+    (pair,) = rank_agreement({"a": {"x": 0.5, "y": None}, "b": {"x": 0.75, "y": 0.3}})
+    assert (pair["painters"], pair["shift"]) == (1, 0.25)
+
+
+SEEDS = st.integers(0, 500)
+
+
+def rated(seed: int, weights: tuple[float, ...] = (0.7, 0.1, 0.1, 0.1), n: int = 120) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    table = generator.random((n, len(weights)))
+    return table, 1 + 9 * table @ np.array(weights) + generator.normal(0, 0.5, n)
+
+
+@pytest.mark.slow
+@given(SEEDS)
+def test_scipy_climbs_to_the_same_weights(seed: int) -> None:
+    """The correlation itself, climbed by another method over the simplex."""
+    from scipy.optimize import minimize
+    from scipy.stats import pearsonr
+
+    table, rating = rated(seed)
+    found = fit_weights(table, rating)  # type: ignore[arg-type]
+    done: Any = minimize(  # type: ignore[call-overload]
+        lambda w: -pearsonr(table @ w, rating).statistic, [0.25] * 4, bounds=[(0, 1)] * 4, method="SLSQP",
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1}, options={"ftol": 1e-14, "maxiter": 500},
+    )  # fmt: skip
+    assert pearson(table @ np.array(found.exact), rating) >= -done.fun - 1e-9
+    assert list(found.exact) == pytest.approx(list(done.x), abs=5e-3)
+
+
+@given(SEEDS)
+def test_rounded_weights_are_the_best_of_all_tenths(seed: int) -> None:
+    table, rating = rated(seed, (0.5, 0.3, 0.2), 30)
+    found = fit_weights(table, rating)  # type: ignore[arg-type]
+    best = max(
+        np.corrcoef(table @ np.array([a, b, 10 - a - b]) / 10, rating)[0, 1]
+        for a, b in product(range(11), repeat=2)
+        if a + b <= 10
+    )
+    assert np.corrcoef(table @ np.array(found.rounded), rating)[0, 1] == pytest.approx(best, abs=1e-9)
+    assert sum(found.rounded) == pytest.approx(1)
+
+
+def test_the_papers_weights_come_back() -> None:
+    table, rating = rated(11, n=250)
+    assert fit_weights(table, rating).rounded == (0.7, 0.1, 0.1, 0.1)  # type: ignore[arg-type]
+
+
+def test_a_score_that_goes_against_the_rating_weighs_nothing() -> None:
+    table, rating = rated(5, (0.8, 0.3, -0.1))
+    assert fit_weights(table, rating).exact[2] == 0  # type: ignore[arg-type]
+
+
+def test_why_there_are_none() -> None:
+    assert "too few" in str(fit_weights([[1, 0], [0, 1]], [1, 2]).reason)
+    assert "no score goes" in str(fit_weights([[0, 1], [1, 0], [0.5, 0.5], [1, 0]], [3, 3, 3, 3]).reason)

@@ -39,22 +39,6 @@ def test_the_correlation_is_the_point_biserial_one(given_: tuple[dict[str, float
     assert found.value == pytest.approx(by_hand, abs=1e-9)
 
 
-@given(marked(), st.randoms(use_true_random=False))
-def test_order_says_nothing_and_numbers_stay_in_range(
-    given_: tuple[dict[str, float], dict[str, float]], chance: object
-) -> None:
-    item, rest = given_
-    turned = dict(sorted(item.items(), key=lambda _: chance.random()))  # type: ignore[attr-defined]
-    for measure in (item_total, discrimination):
-        found = measure(item, rest)
-        assert measure(turned, dict(reversed(rest.items()))) == found
-        assert found.value is None or -1 <= found.value <= 1
-        other = measure({name: 1 - value for name, value in item.items()}, rest)
-        assert (found.value is None) == (other.value is None)
-        if found.value is not None and other.value is not None:
-            assert other.value == pytest.approx(-found.value, abs=1e-9)
-
-
 def test_groups_are_the_ends_and_ties_share_places() -> None:
     rest = {name: float(n) for n, name in enumerate("abcdefgh")}
     assert group_size(8) == 2

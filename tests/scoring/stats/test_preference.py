@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.scoring.stats import Interval
 from limner.scoring.stats.preference import WeightedChoice, strengths, win_rates
 
 TENNIS = {
@@ -167,29 +166,7 @@ def test_why_there_are_no_strengths(choices: list[tuple[str, str, str]], words: 
     assert all(each.value is None for each in found.painters.values())
 
 
-def test_an_order_that_follows_from_the_painter_tells_nothing() -> None:
-    choices = [WeightedChoice(str(n), "a", "b", "first" if n % 3 else "second", "first") for n in range(12)]
-    found = strengths(choices)
-    assert found.order.value is None
-    assert found.painters["a"].value == pytest.approx(np.log(2) / 2)
-
-
 def test_one_who_takes_whatever_comes_first_has_no_finite_order_effect() -> None:
     choices = [WeightedChoice(f"{n}{s}", "a", "b", s, s) for n in range(6) for s in ("first", "second")]
     assert "no finite strength" in str(strengths(choices).reason)
     assert win_rates(choices)["a"].value == 0.5
-
-
-@pytest.mark.slow
-def test_intervals_hold_what_they_are_for() -> None:
-    """Nominal 95%; of 200 drawn studies of 30 questions at least 90% must hold the truth, for strength and order."""
-    held = np.zeros(2)
-    for seed in range(200):
-        found = strengths(drawn(10_000 + seed, questions=30))
-        held += [_holds(found.painters["a"], 0.8), _holds(found.order, 0.6)]
-    assert (held / 200 > 0.90).all(), held / 200
-    assert (held / 200 < 0.995).all(), held / 200
-
-
-def _holds(found: Interval, truth: float) -> bool:
-    return found.low is not None and found.high is not None and found.low <= truth <= found.high

@@ -1,8 +1,9 @@
-"""Intervals: seeded, stable, and around the number they are for."""
+"""Intervals, shares, quantiles and corrected tests: seeded, stable, and around the number they are for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.special import gammaincinv, stdtrit
+from scipy.stats import binomtest
 
-from limner.scoring.stats import LEAST, Interval, as_parts, bootstrap, ratios, spreads
+from limner.scoring.stats import (
+    LEAST,
+    Interval,
+    as_parts,
+    bootstrap,
+    clustered_gap,
+    clustered_share,
+    holm,
+    ratios,
+    spreads,
+    wilson,
+)
+from limner.scoring.stats.quantiles import MANY, gamma_quantile, student
 
 NUMBERS = st.lists(st.floats(0, 100, allow_nan=False), min_size=1, max_size=30)
 
@@ -34,19 +49,9 @@ def test_the_interval_holds_the_value_and_stays_within_the_numbers(numbers: list
     assert found.n == len(numbers)
 
 
-@given(NUMBERS)
-def test_the_same_numbers_give_the_same_interval(numbers: list[float]) -> None:
-    assert bootstrap(plain(*numbers), resamples=200) == bootstrap(plain(*numbers), resamples=200)
-
-
 def test_the_interval_does_not_change_from_version_to_version() -> None:
     """Intervals in old reports must be found again: the seed and the way of drawing are part of the promise."""
     assert bootstrap(plain(0, 0, 100, 100, 100, 50, 20, 80)) == {"x": Interval(56.25, 17.5, 91.25, 8)}
-
-
-def test_no_number_at_all() -> None:
-    assert bootstrap({}) == {}
-    assert ratios({}) == {}
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
@@ -62,13 +67,6 @@ def test_shares_of_all_or_nothing_have_wilsons_interval(hits: int, low: float, h
     assert found.high == pytest.approx(high, abs=0.05)
 
 
-def test_scores_that_are_all_alike_have_width() -> None:
-    found = bootstrap(plain(*[50.0] * 20), tops={"x": 100.0})["x"]
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low < 40 < 60 < found.high
-
-
 def test_a_rare_score_is_not_taken_for_certain() -> None:
     """Two of twenty above nought: resampling alone would say that the mean can hardly be above 10."""
     rare = plain(*[0.0] * 18, 50.0, 40.0)
@@ -76,25 +74,6 @@ def test_a_rare_score_is_not_taken_for_certain() -> None:
     assert wide is not None
     assert narrow is not None
     assert wide > narrow
-
-
-def test_a_skewed_score_reaches_further_up_than_its_resamples() -> None:
-    skewed = plain(60.0, 20.0, 9.0, 5.0, 3.0, 2.0, 1.0, 1.0)
-    found, narrow = bootstrap(skewed, tops={"x": 100.0})["x"], bootstrap(skewed)["x"]
-    assert found.high is not None
-    assert narrow.high is not None
-    assert found.high > narrow.high + 3
-    assert (found.low or 0.0) <= (narrow.low or 0.0)
-
-
-@given(NUMBERS)
-def test_intervals_of_scores_stay_between_nothing_and_all(numbers: list[float]) -> None:
-    found = bootstrap(plain(*numbers), tops={"x": 100.0}, resamples=200)["x"]
-    assert found.value is not None
-    if found.low is None or found.high is None:
-        return
-    assert -1e-9 <= found.low <= found.value <= found.high <= 100 + 1e-9
-    assert found.low < found.high
 
 
 @pytest.mark.parametrize("hits", [1, 7])
@@ -114,23 +93,6 @@ def test_intervals_reach_as_far_as_students_t() -> None:
     assert found.high - found.low == pytest.approx(2 * 2.262 * numbers.std(ddof=1) / 10**0.5, rel=0.08)
 
 
-def test_the_interval_is_about_as_wide_as_theory_says() -> None:
-    numbers = np.random.default_rng(1).normal(50, 10, 400)
-    found = bootstrap({"x": (numbers, np.ones(400))})["x"]
-    assert found.low is not None
-    assert found.high is not None
-    assert found.high - found.low == pytest.approx(2 * 1.96 * numbers.std() / 20, rel=0.1)
-
-
-def test_more_questions_make_it_narrower() -> None:
-    few, many = (bootstrap(plain(*[0, 100] * count))["x"] for count in (5, 500))
-    assert few.high is not None
-    assert few.low is not None
-    assert many.high is not None
-    assert many.low is not None
-    assert many.high - many.low < (few.high - few.low) / 5
-
-
 def test_clusters_are_drawn_whole() -> None:
     """Ten equal answers to one question are worth one answer: only questions are drawn, with all they have."""
     tops, bottoms = np.array([10.0, 0.0] * 3), np.array([10.0] * 6)
@@ -138,11 +100,6 @@ def test_clusters_are_drawn_whole() -> None:
     assert (clustered.value, clustered.low, clustered.high, clustered.n) == (0.5, 0.0, 1.0, 6)
     assert single.low is not None
     assert single.low > 0.3
-
-
-def test_denominators_weigh_the_clusters() -> None:
-    found = bootstrap({"x": (np.array([3.0, 0.0]), np.array([3.0, 1.0]))})["x"]
-    assert found.value == 0.75
 
 
 def test_a_cluster_without_the_number_is_left_out() -> None:
@@ -164,19 +121,6 @@ def test_derived_numbers_are_resampled_together() -> None:
         return {"sum": means["a"] + means["b"]}
 
     assert bootstrap(parts, derive) == {"sum": Interval(1.0, 1.0, 1.0, 5)}
-
-
-@pytest.mark.slow
-def test_large_exams_are_drawn_in_steps() -> None:
-    """Steps bound the memory; how many there are must not leave any resample out."""
-    found = bootstrap(plain(*[0.0, 1.0] * 5000), resamples=900)["x"]
-    assert found.low is not None
-    assert found.high is not None
-    assert 0.48 < found.low < 0.5 < found.high < 0.52
-
-
-def test_json() -> None:
-    assert Interval(1.0, 0.5, 1.5, 3).to_json() == {"value": 1.0, "low": 0.5, "high": 1.5, "n": 3}
 
 
 def test_several_are_drawn_together() -> None:
@@ -203,3 +147,85 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
         assert found.high is not None
         held.append(found.low <= 10 <= found.high)
     assert 0.89 <= np.mean(held) <= 0.98
+
+
+def test_clusters_count_and_not_answers() -> None:
+    once = clustered_share([(n, n % 2) for n in range(40)])
+    often = clustered_share([(n, n % 2) for n in range(40) for _ in range(10)])
+    assert often.error == pytest.approx(once.error)
+    assert (once.n, often.n, often.clusters) == (40, 400, 40)
+
+
+def test_the_error_is_that_of_a_mean_where_clusters_have_one_answer() -> None:
+    values = np.random.default_rng(1).random(50)
+    found = clustered_share(enumerate(values))
+    assert found.error == pytest.approx(values.std(ddof=1) / np.sqrt(50))
+
+
+def test_a_gap_within_clusters_is_paired() -> None:
+    level = np.random.default_rng(2).random(60)
+    one, other = list(enumerate(level + 0.1)), list(enumerate(level))
+    assert clustered_gap(one, other).value == pytest.approx(0.1)
+    assert clustered_gap(one, other).error == pytest.approx(0.5 / 60)  # All differ alike: as if one more did not.
+
+
+def test_where_all_agree_there_is_still_doubt() -> None:
+    found = clustered_share([(n, 1.0) for n in range(10)]).share()
+    assert found.value == found.high == 1.0
+    assert found.low is not None
+    assert found.low < 0.75
+
+
+def test_the_test_keeps_its_level() -> None:
+    rng = np.random.default_rng(3)
+    p = [clustered_share(enumerate((rng.random(40) < 0.5).astype(float))).p(0.5) for _ in range(400)]
+    assert sum(value is not None and value <= 0.05 for value in p) <= 32
+
+
+@given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_as_scipy_has_it(case: tuple[int, int]) -> None:
+    hits, n = case
+    found, known = wilson(hits, n), binomtest(hits, n).proportion_ci(method="wilson")
+    assert [found.low, found.high] == pytest.approx([known.low, known.high], abs=1e-9)
+    assert found.value == hits / n
+
+
+def test_where_there_is_nothing() -> None:
+    assert wilson(0, 0) == Interval(None, None, None, 0)
+    with pytest.raises(ValueError, match="3 of 2"):
+        wilson(3, 2)
+
+
+SAME = 1e-12
+
+
+@given(st.integers(2, 20_000) | st.sampled_from([2, 3, 4, MANY, MANY + 1, MANY + 2, 10**6, 10**9]))
+def test_students_t_is_scipys(n: int) -> None:
+    assert student(n) == pytest.approx(float(stdtrit(n - 1, 0.975)), rel=SAME)
+
+
+@given(st.floats(0.01, 10.0), st.floats(0.001, 0.5))
+def test_the_gamma_quantile_is_scipys(shape: float, p: float) -> None:
+    assert gamma_quantile(shape, p) == pytest.approx(float(gammaincinv(shape, p)), rel=1e-11)
+
+
+@pytest.mark.parametrize("shape", [1e-16, 1e-9, 0.0041, 0.0042])
+def test_a_gamma_quantile_below_every_float_is_0(shape: float) -> None:
+    assert gamma_quantile(shape, 0.05) == pytest.approx(float(gammaincinv(shape, 0.05)), abs=1e-300)
+
+
+P_VALUES = st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=12)
+
+
+def test_a_textbook_example() -> None:
+    """Holm's own steps: four tests, the smallest times four, the next times three, and so on."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+@given(P_VALUES)
+def test_never_below_the_raw_and_in_the_same_order(p_values: list[float | None]) -> None:
+    found = holm(p_values)
+    pairs = sorted((p, q) for p, q in zip(p_values, found, strict=True) if p is not None and q is not None)
+    assert [p is None for p in p_values] == [q is None for q in found]
+    assert all(p <= q <= 1 for p, q in pairs)
+    assert all(one[1] <= other[1] for one, other in pairwise(pairs))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import mean, stdev
+from statistics import mean
 
 import pytest
 from scipy import stats
@@ -12,7 +12,7 @@ from limner.store.open import open_store
 from limner.tables.model import MISSING, Table, TableRow
 from limner.tables.paper import TableChoice, build, find
 from tests.scoring.compare.desk import Desk
-from tests.scoring.compare.studied import CHANCE, PEOPLE, STUDY, Studied
+from tests.scoring.compare.studied import CHANCE, STUDY, Studied
 
 pytestmark = pytest.mark.slow
 
@@ -75,26 +75,6 @@ def test_judges_with_accuracy_and_plausibility(studied: Studied) -> None:
     assert row.cells[2].text == f"{plausibility:.2f}"
     assert 60 < float(row.cells[1].text) < 100
     assert row.cells[3].text != MISSING
-
-
-def test_each_painter(studied: Studied) -> None:
-    rows = own(made(studied, "genexam:table5"))
-    row = rows["fair · gpt"]
-    ids = [id for id, painter in studied.painter.items() if painter == "fair"]
-    mine, theirs = studied.of("gpt", "semantic"), studied.of("people", "semantic")
-    assert row.cells[0].text == f"{mean(abs(mine[id] - theirs[id]) for id in ids):.3f}"
-    spread = mean(stdev(studied.truth[f"person/{person}"][id]["semantic"] for person in PEOPLE) for id in ids)
-    assert row.cells[1].text == f"{spread:.4f}"
-    relaxed, overall = studied.of("gpt", "relaxed"), studied.of("people", "overall")
-    tau = stats.kendalltau([relaxed[id] for id in ids], [overall[id] for id in ids]).statistic
-    assert row.cells[8].text == f"{tau:.4f}"
-
-
-def test_a_study_that_is_not_there_is_told(studied: Studied) -> None:
-    from limner.core.errors import UsageError
-
-    with pytest.raises(UsageError, match="--study x"):
-        build(find("genexam:table3a"), studied.desk.store, TableChoice(exam="sample/genexam", study="x"))
 
 
 def test_pairs_of_judges_and_people(tmp_path_factory: pytest.TempPathFactory) -> None:

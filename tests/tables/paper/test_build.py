@@ -22,11 +22,6 @@ UNDECIDED = PAINTERS[synthetic.ABSTAINS]
 OF_A_BUILD = "mmmg:table4"
 WITH_PEOPLE = {"aibench:table2", "fepbench:table4", "genexam:table3a", "genexam:table3b", "genexam:table5"}
 """Their rows need people or several judges; see test_agreements.py."""
-WITH_PAINTERS = [
-    key
-    for key, layout in LAYOUTS.items()
-    if layout.rows == "painters" and layout.only is None and not layout.apart and key not in WITH_PEOPLE
-]
 
 
 def own(table: Table) -> list[TableRow]:
@@ -63,16 +58,6 @@ def test_without_people_there_is_nothing_of_the_store(filled: dict[str, Store], 
     assert own(made(filled, key)) == []
 
 
-@pytest.mark.parametrize("key", WITH_PAINTERS)
-def test_every_painter_has_its_rows(filled: dict[str, Store], key: str) -> None:
-    table = made(filled, key)
-    sections = len(find(key).sections) or 1
-    ways = 2 if key.startswith("aibench") else 1
-    for painter in [*PAINTERS, "control/reference"]:
-        rows = [line for line in own(table) if line.about["painter"] == painter]
-        assert len(rows) == sections * ways, painter
-
-
 def test_a_stores_rows_come_after_the_published_ones_best_first(filled: dict[str, Store]) -> None:
     (sheet,) = made(filled, "genexam:table2").flat
     for group in sheet.blocks:
@@ -81,13 +66,6 @@ def test_a_stores_rows_come_after_the_published_ones_best_first(filled: dict[str
         values = [line.cells[-1].value for line in group.rows if not line.published]
         known_values = [value for value in values if value is not None]
         assert known_values == sorted(known_values, reverse=True)
-
-
-@pytest.mark.slow
-def test_without_the_published_figures(filled: dict[str, Store]) -> None:
-    table = made(filled, "genexam:table2", published=False)
-    assert not [line for sheet in table.flat for line in sheet.rows() if line.published]
-    assert not [said for said in table.caption if "Published" in said]
 
 
 def test_without_a_store() -> None:
@@ -105,13 +83,6 @@ def test_intervals_hold_the_number_and_can_be_left_out(filled: dict[str, Store])
                 assert float(cell.low) <= cell.value <= float(cell.high)
     bare = own(made(filled, "genexam:table2", intervals=False))
     assert all(cell.low is None and cell.high is None for line in bare for cell in line.cells)
-
-
-@pytest.mark.slow
-def test_the_caption_names_judge_and_reading(filled: dict[str, Store]) -> None:
-    (said,) = [said for said in made(filled, "genexam:table2", reading="paper").caption if said.startswith("This")]
-    asked = "judge fake/judge (not examined), reading paper"
-    assert said.startswith(f"This store: exam genexam, 64 of its 80 questions scored, {asked}")
 
 
 def test_the_caption_tells_when_the_judge_was_examined(store: Store) -> None:
@@ -150,14 +121,6 @@ def _scored_questions(store: Store) -> list[str]:
         return list(connection.scalars(sa.select(schema.markings.c.drawing)))
 
 
-@pytest.mark.slow
-def test_the_caption_counts_the_questions_the_table_is_about(filled: dict[str, Store]) -> None:
-    table = made(filled, "worldgenbench:table1", on="all")
-    assert "26 to 28 of this table's 28 questions scored (the exam has 56)" in told(table)
-    biology = build(find("mmmg:by-discipline"), filled["mmmg"], TableChoice(section="Biology"))
-    assert "of this table's 6 questions scored (the exam has 60)" in told(biology)
-
-
 def test_rows_marked_otherwise_than_in_the_paper_are_footnoted(filled: dict[str, Store]) -> None:
     table = made(filled, "genexam:table2")
     (note,) = {line.notes for line in own(table) if line.about["painter"] not in (UNDECIDED, "control/reference")}
@@ -171,28 +134,6 @@ def test_rows_marked_otherwise_than_in_the_paper_are_footnoted(filled: dict[str,
         "64 questions where the paper has 1000",
     ):
         assert words in said
-
-
-def test_coverage_is_told_where_something_is_missing(filled: dict[str, Store]) -> None:
-    table = made(filled, "genexam:table2")
-    partly = [line for line in own(table) if line.covered]
-    assert partly
-    assert all(line.coverage is not None and line.coverage < 1 for line in partly)
-    assert any(note.startswith("Covered:") for note in table.notes)
-
-
-def test_painters_are_compared_on_common_questions(filled: dict[str, Store]) -> None:
-    table = made(filled, "genexam:table2")
-    assert any("compared on the" in note for note in table.notes)
-    painters = [line for line in own(table) if line.label in PAINTERS]
-    (n,) = {line.about["n"] for line in painters}
-    (control,) = [line for line in own(table) if line.label == "control/reference"]
-    assert int(control.about["n"]) < int(n), "a control that lacks some of the questions does not cut them"
-    each = [line for line in own(made(filled, "genexam:table2", on="all")) if line.label in PAINTERS]
-    assert all(int(line.about["n"]) >= int(n) for line in each)
-    assert len({line.about["n"] for line in each}) > 1
-    one = made(filled, "genexam:table2", which={"painters": ["BAGEL"]})
-    assert not any("compared on" in note for note in one.notes)
 
 
 def test_what_is_not_decided_is_shown_as_bounds_and_not_ranked(filled: dict[str, Store]) -> None:
@@ -271,31 +212,6 @@ def test_only_the_references_where_the_paper_has_only_those(filled: dict[str, St
     assert titles[1].startswith("control/reference")
 
 
-def test_references_are_not_ranked(filled: dict[str, Store]) -> None:
-    (sheet,) = made(filled, "aibench:table3").flat
-    first = sheet.blocks[0]
-    labels = {"Original Image", "control/reference", "control/reference + rewrite"}
-    assert {line.label for line in first.rows} == labels
-    assert not any(cell.rank for line in first.rows for cell in line.cells)
-
-
-def test_every_order_names_a_column() -> None:
-    for key, layout in LAYOUTS.items():
-        if layout.order is not None:
-            assert layout.order in {column.path for sheet in build(layout).flat for column in sheet.columns}, key
-
-
-def test_a_painter_with_nothing_does_not_keep_the_others_from_being_compared(store: Store) -> None:
-    synthetic.fill(store, "genexam", painters=2, images=False, faults=False)
-    theirs = "SELECT id FROM drawings WHERE painter = 'openai/gpt-image-1'"
-    failed = f"UPDATE markings SET status = 'failed', fault = 'unreadable' WHERE drawing IN ({theirs})"
-    store.write(lambda connection: connection.exec_driver_sql(failed))
-    lines = {line.label: line for line in own(build(find("genexam:table2"), store))}
-    assert {cell.text for cell in lines["openai/gpt-image-1"].cells} == {MISSING}
-    assert lines["openai/gpt-image-1"].covered == "0% covered"
-    assert lines["openai/gpt-image-1.5"].about["n"] == "13"
-
-
 EFFORTS = ("low", "medium", "high")
 INPUTS = {"image": "Img", "none": "none"}
 
@@ -329,48 +245,6 @@ def test_one_judge_asked_in_several_ways_has_a_row_for_each(store: Store) -> Non
     assert len(own(few)) == 3
 
 
-def test_seconds_are_those_of_the_calls(store: Store) -> None:
-    synthetic.fill(store, "genexam", painters=1, faults=False)
-
-    def call(connection: sa.Connection) -> None:
-        at = {"created": 0.0, "updated": 0.0, "tries": 2, "accepted": 2}
-        row = {"key": "k", "kind": "chat", "target": "x", "request": {}, "status": "done"}
-        connection.execute(sa.insert(schema.calls), row | at)
-        # Two tries at one call; the time that the marking itself has is that of waiting.
-        for n, seconds in ((1, 20.0), (2, 22.0)):
-            attempt = {"call": "k", "n": n, "started": 0.0, "seconds": seconds}
-            connection.execute(sa.insert(schema.attempts), attempt)
-        connection.execute(sa.update(schema.markings).values(replies=[["marks", "k"]], seconds=0.001))
-
-    store.write(call)
-    assert own(build(find("genexam:table4"), store))[0].cells[7].text == "42"
-    store.write(lambda connection: connection.execute(sa.update(schema.markings).values(origin="import")))
-    assert own(build(find("genexam:table4"), store))[0].cells[7].text == MISSING
-
-
-@pytest.mark.slow
-def test_one_judge_asked_in_two_ways_fills_two_columns(store: Store) -> None:
-    ways = [
-        {"judge": "openai/o3", "model": "o3", "args": args, "variant": "free-text"}
-        for args in ({}, {"reasoning_effort": "high"})
-    ]
-    synthetic.fill(store, "mmmg", painters=3, questions=24, judges=ways, faults=False)
-    table = build(find("mmmg:table17"), store)
-    mine = table.sheets[1]
-    lines = {line.label: line for line in mine.rows()}
-    assert set(lines) == {"o3", "o3 · reasoning_effort=high"}
-    assert all(cell.value is not None for line in lines.values() for cell in line.cells)
-    assert lines["o3"].cells != lines["o3 · reasoning_effort=high"].cells
-    plain, high = (table.footnotes[line.notes[0] - 1] for line in lines.values())
-    assert "no reasoning_effort=high" in plain
-    assert "reasoning_effort" not in high
-    assert "judge" not in high
-    # What is the painters' own stands at them.
-    assert {table.footnotes[column.notes[0] - 1] for column in mine.columns} == {
-        "seed 0 instead of 42; 24 questions where the paper has 4456"
-    }
-
-
 def test_coverage_is_of_the_whole_exam_for_imports_too(store: Store) -> None:
     synthetic.fill(store, "genexam", painters=1, questions=50, images=False, faults=False)
     fewer = "DELETE FROM {} WHERE {} IN (SELECT id FROM drawings WHERE question_id NOT LIKE '%-1_')"
@@ -381,20 +255,3 @@ def test_coverage_is_of_the_whole_exam_for_imports_too(store: Store) -> None:
     assert line.covered == "20% covered"
     assert any(said.startswith("This store: exam genexam, 10 of its 50 questions scored") for said in made_up.caption)
     assert "10 questions where the paper has 1000" in made_up.footnotes[0]
-
-
-def test_a_painter_whose_drawings_all_failed_has_its_row(store: Store) -> None:
-    synthetic.fill(store, "genexam", painters=2, faults=False)
-    theirs = "painter = 'openai/gpt-image-1'"
-
-    def fail(connection: sa.Connection) -> None:
-        connection.exec_driver_sql(f"DELETE FROM markings WHERE drawing IN (SELECT id FROM drawings WHERE {theirs})")
-        connection.exec_driver_sql(f"UPDATE drawings SET status='failed', fault='refusal' WHERE {theirs}")
-
-    store.write(fail)
-    table = build(find("genexam:table2"), store)
-    lines = {line.label: line for line in own(table)}
-    assert {cell.text for cell in lines["openai/gpt-image-1"].cells} == {MISSING}
-    assert lines["openai/gpt-image-1"].covered == "0% covered"
-    assert lines["openai/gpt-image-1.5"].about["n"] == "13"
-    assert "left out, having no score: openai/gpt-image-1 (13 refusal)." in table.notes

@@ -102,17 +102,6 @@ def test_genexam(filled: dict[str, Store], painter: str) -> None:
     assert float(cell(store, "genexam:table9", painter, "Music · Spelling")) == pytest.approx(spelling, abs=0.0051)
 
 
-def test_genexam_mini(filled: dict[str, Store]) -> None:
-    store = filled["genexam"]
-    assert store.file is not None
-    with sqlite3.connect(store.file) as connection:
-        mini = {id for id, subsets in connection.execute("SELECT id, subsets FROM questions") if "mini" in subsets}
-    assert len(mini) == 20
-    rows = drawn(store, "BAGEL")
-    wanted = mean(relaxed(*rows[id]) for id in mini & rows.keys())
-    assert float(cell(store, "genexam:table6", "BAGEL", "GenExam-Mini · Rel")) == pytest.approx(wanted, abs=0.051)
-
-
 def test_painters_on_common_questions(filled: dict[str, Store]) -> None:
     store = filled["genexam"]
     names = ["openai/gpt-image-1", "BAGEL", "Show-o2-7B"]
@@ -216,19 +205,6 @@ def test_mmmg_average_is_the_mean_of_the_levels(filled: dict[str, Store]) -> Non
         found = line(filled["mmmg"], key, "openai/gpt-image-1")
         *levels, average = [float(cell.text) for cell in found.cells[2:]]
         assert average == pytest.approx(mean(levels), abs=0.011)
-
-
-def test_mmmg_accuracy_on_references(filled: dict[str, Store]) -> None:
-    store = filled["mmmg"]
-    rows = drawn(store, "control/reference")
-    wanted = mean(
-        mean(mark or 0 for mark in marks.values())
-        for body, marks in rows.values()
-        if body["tags"]["level"] == "highschool"
-    )
-    assert float(cell(store, "mmmg:table16", "control/reference", "High · u-acc")) == pytest.approx(
-        wanted, abs=0.000051
-    )
 
 
 def test_statistics_of_the_stored_exam(filled: dict[str, Store]) -> None:

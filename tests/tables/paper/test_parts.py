@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from limner import exams
 from limner.core import settings
 from limner.core.errors import DataError, UsageError
 from limner.core.settings import PainterFacts
@@ -17,9 +14,7 @@ from limner.tables.paper import find
 from limner.tables.paper.blocks import ranked
 from limner.tables.paper.facts import facts_of
 from limner.tables.paper.layout import read
-from limner.tables.paper.measures import measure
 from limner.tables.paper.transpose import turned
-from tests.tables import synthetic
 from tests.tables.shipped import LAYOUTS
 
 
@@ -42,29 +37,12 @@ def test_best_and_second() -> None:
     assert ranks([group(1.0, 3.0, 2.0)], second=False) == [[0, 1, 0]]
 
 
-def test_equal_numbers_share_a_rank() -> None:
-    assert ranks([group(3.0, 3.0, 2.0, 2.0, 1.0)]) == [[1, 1, 2, 2, 0]]
-    assert ranks([group(0.0, 0.0, 0.0)]) == [[0, 0, 0]]
-    assert ranks([group(5.0)]) == [[0]]
-    assert ranks([group(None, None)]) == [[0, 0]]
-
-
 def test_in_the_table_or_in_each_group() -> None:
     both = [group(1.0, 2.0), group(3.0, 4.0)]
     assert ranks(both) == [[0, 0], [2, 1]]
     assert ranks(both, within=True) == [[2, 1], [2, 1]]
     assert ranks([group(9.0, ranked=False), group(1.0, 2.0)]) == [[0], [2, 1]]
     assert ranks([group(9.0, ranked=False), group(1.0, 2.0)], within=True) == [[0], [2, 1]]
-
-
-@given(st.lists(st.none() | st.integers(0, 5).map(float), min_size=1, max_size=8), st.booleans())
-def test_no_number_beats_the_best(values: list[float | None], low: bool) -> None:
-    (found,) = ranks([group(*values)], "low" if low else "high")
-    known_values = [value for value in values if value is not None]
-    sign = -1 if low else 1
-    order = sorted({sign * value for value in known_values}, reverse=True)
-    wanted = {value: rank for rank, value in enumerate(order[:2], 1)} if len(order) > 1 else {}
-    assert found == [0 if value is None else wanted.get(sign * value, 0) for value in values]
 
 
 def test_turning_keeps_every_cell() -> None:
@@ -121,23 +99,6 @@ def test_the_users_settings_go_before_the_papers() -> None:
     mine = settings.load().model_copy(update={"painters": {"BAGEL": PainterFacts(access="closed")}})
     found = facts_of("BAGEL", "folder/x", mine)
     assert (found.access, found.kind) == ("closed", "unified")
-
-
-def test_measures() -> None:
-    exam = synthetic.exam("fepbench")
-    kind = exams.kind("fepbench")
-    assert measure("count", exam.questions, {}, kind) == 8
-    assert measure("share", exam.questions, {"regime": "free"}, kind) == 50
-    assert measure("count", exam.questions, {"regime": "none"}, kind) is None
-    whole = measure("mean atoms", exam.questions, {}, kind)
-    parts = [
-        measure(f"mean atoms {role} {modality}", exam.questions, {}, kind) or 0
-        for role in ("instruction", "reasoning")
-        for modality in ("visual", "text", "relation")
-    ]
-    assert sum(parts) == pytest.approx(whole)
-    with pytest.raises(UsageError, match="fepbench has no statistic 'mean moons'; there is: words, atoms"):
-        measure("mean moons", exam.questions, {}, kind)
 
 
 def test_finding_a_layout() -> None:

@@ -19,7 +19,7 @@ from limner.tables.paper import build, find
 from limner.tables.render import FORMATS, html, latex, markdown, rendered
 from limner.tables.render import csv as csv_format
 from limner.tables.render.parts import clean
-from tests.tables.render.samples import NASTY, nasty
+from tests.tables.render.samples import nasty
 from tests.tables.shipped import LAYOUTS
 
 PUBLISHED = [build(layout) for layout in LAYOUTS.values()]
@@ -77,17 +77,6 @@ def test_html_is_well_formed_and_every_row_is_as_wide(table: Table) -> None:
     for sheet in table.sheets:
         for line in sheet.rows():
             assert any(cell.startswith(clean(line.label)) for cell in cells)
-
-
-def test_html_names_are_text() -> None:
-    text = html.fragment(nasty())
-    assert "<script" not in text
-    assert "\x1b" not in text
-    reader = read_html(text)
-    cells = [cell for row in reader.rows for cell in row]
-    for name in NASTY:
-        assert clean(name) in cells
-    assert {"published best", "second"} <= set(reader.classes)
 
 
 def test_an_html_page_stands_alone_and_a_fragment_can_be_put_in_one() -> None:
@@ -178,16 +167,6 @@ def test_markdown_escapes_everything(text: str) -> None:
 
 
 @each
-def test_markdown_rows_are_as_wide(table: Table) -> None:
-    text = markdown.render(table)
-    blocks = [block for block in text.split("\n\n") if block.startswith("|")]
-    assert len(blocks) == len(table.sheets)
-    for block, sheet in zip(blocks, table.sheets, strict=True):
-        for line in block.rstrip().split("\n"):
-            assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) == len(sheet.columns) + 2, line
-
-
-@each
 def test_csv_has_a_line_for_every_row(table: Table) -> None:
     rows = list(csv.DictReader(io.StringIO(csv_format.render(table))))
     lines = [line for sheet in table.flat for line in sheet.rows()]
@@ -197,15 +176,6 @@ def test_csv_has_a_line_for_every_row(table: Table) -> None:
         assert None not in row
         shown = [cell.text for cell in line.cells if cell.least is None and cell.text != "–"]
         assert {clean(text) for text in shown} <= set(row.values())
-
-
-def test_csv_numbers() -> None:
-    rows = list(csv.DictReader(io.StringIO(csv_format.render(nasty()))))
-    row = rows[1]
-    assert [row[f"p0{end}"] for end in ("", " low", " high")] == ["10.0", "5.0", "15.0"]
-    assert [row[f"p1{end}"] for end in ("", " least", " most")] == ["", "1.0", "2.0"]
-    assert (row["coverage"], row["differs"]) == ("0.2500", f"{NASTY[2]} other")
-    assert (row["source"], rows[0]["source"]) == ("store", "published")
 
 
 @pytest.mark.slow

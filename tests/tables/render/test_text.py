@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -115,27 +114,3 @@ def test_numbers_stay_whole_and_lines_fit_at_any_width(table: Table, width: int)
             if not column.words:
                 shown = f"{cell.text} {interval(cell)}".strip()
                 assert re.search(rf"(?<![^\s│]){re.escape(shown)}(?![^\s│])", body), shown
-
-
-@given(framed(), st.integers(40, 200))
-def test_every_block_has_names_and_something_beside_them(table: Table, width: int) -> None:
-    sheet = table.sheets[0]
-    names = 1 + sum(column.name for column in sheet.columns)
-    blocks = [""]
-    heads = True
-    for line in printed(replace(table, notes=(), caption=()), width):
-        if not line or line.startswith("┏"):
-            heads = True
-            blocks.append("")
-        elif line.startswith(("─", "┡")):
-            heads = False
-        elif heads:
-            blocks[-1] += f" {line} "
-    found = [{int(place) for place in re.findall(r"(?<=[┃\s])\d+(?=\s)", block)} for block in blocks if block]
-    assert all(places >= set(range(names)) for places in found)
-    beside = [places - set(range(names)) for places in found]
-    assert sorted(place for places in beside for place in places) == list(
-        range(names, 1 + sum(not column.prose for column in sheet.columns))
-    )
-    # A sentence may have a block of its own.
-    assert sum(not places for places in beside) <= (sheet.columns[-1].prose if sheet.columns else 1) or len(found) == 1

@@ -20,7 +20,6 @@ from limner.build.logic.log import parse_log
 from limner.build.logic.rules import Level
 from limner.build.paper_rules import read_rules
 from limner.core.asks import Unreadable
-from limner.exams.aibench.data import LEVELS
 from limner.svg.clean import clean_with_notes
 from tests.build.papers import METHOD, THEMES, TIDE, Theme
 
@@ -41,10 +40,6 @@ def read(level: Level, rows: Any, absent: int = 3, theme: Theme = TIDE) -> int:
     return len(parse_set(told, level, graph, text_of(theme), absent, RULES.questions))
 
 
-def test_levels_are_called_as_in_the_exam() -> None:
-    assert {rule.name: level for level, rule in RULES.questions.levels.items()} == LEVELS
-
-
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.title)
 def test_good_sets_pass(theme: Theme) -> None:
     assert parse_graph(json.dumps(theme.graph), text_of(theme)).title == theme.title
@@ -58,54 +53,33 @@ def first(**change: Any) -> Change:
 
 FAULTS: dict[str, tuple[Level, Change, str]] = {
     "too few": ("component", lambda rows: rows[:3] + rows[4:6], "6 to 7 are wanted"),
-    "too many": ("phase", lambda rows: [*rows, *(row | {"question": row["question"] + "!"} for row in rows)], "4 to 5"),
-    "twice the same": ("semantics", lambda rows: [rows[0], *rows[:1], *rows[2:]], "the same"),
     "no absent part": ("component", lambda rows: [*rows[:4], *(first(question=row["question"] + " ")([row])[0]
                        for row in rows[:3])], "absent; 3 are wanted"),
     "absent part that is there": ("component", lambda rows: [*rows[:6], rows[6] | {
         "part": "Water Level", "question": "Is the 'Water Level' (word splitter) there?"}], "it is not absent"),
-    "absent and yes": ("component", lambda rows: [*rows[:6], rows[6] | {"correct_option": "B"}], "No is right"),
     "present and no": ("component", first(correct_option="B"), "Yes is right"),
     "all of track B": ("component", lambda rows: [row | {"track": "B"} for row in rows[:4]] + rows[4:], "of track B"),
-    "no synonym": ("component", first(synonyms=[]), "one or two synonyms"),
     "synonym not named": ("component", first(synonyms=["Sluice"]), 'must name "Sluice"'),
-    "other part": ("component", first(nodes=["f"]), "the node's own name"),
     "unknown node": ("component", first(nodes=["zz"]), "zz, which the graph does not have"),
-    "three options": ("component", first(options={"A": "Yes", "B": "No", "C": "Perhaps"}), "options are Yes and No"),
     "reference named": ("topology", first(question="In the reference image, what comes next?"), "(reference)"),
     "colour": ("topology", first(question="What receives the output of the blue box?"), "(colours)"),
-    "shape": ("topology", first(question="What receives the output of the rounded box?"), "(shapes)"),
-    "place": ("topology", first(question="What stands on the left of the encoder?"), "(places)"),
-    "colour in an option": ("semantics", lambda rows: [rows[0] | {"options": {**rows[0]["options"], "B": "red text"}},
-                            *rows[1:]], "(colours)"),
     "wrong by the graph": ("topology", first(correct_option="B"), "is not next to"),
     "two right": ("topology", lambda rows: [rows[0], rows[1], rows[2] | {"nodes": ["f"], "options": {
         "A": "Gauge Encoder", "B": "Radar Encoder", "C": "Forecast Head", "D": "Water Level"}}, *rows[3:]],
         "right, too"),
-    "no node": ("topology", lambda rows: [rows[0] | {"options": {**rows[0]["options"], "D": "Sluice"}}, *rows[1:]],
-                "no node of the graph"),
     "far away": ("topology", lambda rows: [rows[0] | {"options": {**rows[0]["options"], "D": "Water Level"}},
                  *rows[1:]], "no plausible neighbour"),
     "path that is not there": ("topology", lambda rows: [*rows[:4], rows[4] | {"correct_option": "B"}],
                                "not the graph's"),
-    "all paths there": ("topology", lambda rows: [*rows[:4], rows[3] | {"nodes": ["h", "o"], "question": "And after?"}],
-                        "as many yes as no"),
     "numbered phase": ("phase", first(question="During Phase 1, are the encoders side by side?"), "(phases)"),
     "no such pattern": ("phase", first(about="spiral"), "about is one of"),
-    "pattern denied": ("phase", first(holds=False), "holds is not the graph's"),
     "answer against pattern": ("phase", first(correct_option="B"), "opposite of holds"),
     "all yes": ("phase", lambda rows: [rows[0], rows[1], *(rows[0] | {"question": f"Once more, {n}: side by side?"}
                 for n in "ab")], "as many yes as no"),
     "one pattern": ("phase", lambda rows: [rows[0] | {"question": f"Once more, {n}: side by side?"} for n in "abcd"],
                     "at least two"),
     "dataset": ("semantics", first(question="Is it trained on ImageNet or another?"), "(datasets)"),
-    "metric": ("semantics", first(question="What accuracy does the whole reach?"), "(metrics)"),
-    "motive": ("semantics", first(question="Why did they choose attention here?"), "(motives)"),
     "aspect left out": ("semantics", lambda rows: [row | {"about": "task"} for row in rows], "no question on modality"),
-    "options alike": ("semantics", first(options=dict.fromkeys("ABCD", "Text")), "say the same"),
-    "letter that is none": ("semantics", first(correct_option="D", options={"A": "x", "B": "y"}),
-                            "none of its options"),
-    "no list": ("phase", lambda rows: {"a": rows}, "must have a list"),
 }  # fmt: skip
 
 
@@ -117,27 +91,13 @@ def test_every_planted_fault_is_told(fault: str) -> None:
     assert said in str(told.value)
 
 
-def test_the_papers_own_way_has_no_absent_parts() -> None:
-    graph = TIDE.graph
-    rows = [
-        {"question": f"Is the '{node['label']}' component present (or {node['id']}-part)?", "correct_option": "B",
-         "options": {"A": "No", "B": "Yes"}, "rationale": "there", "track": "B" if n == 5 else "A",
-         "nodes": [node["id"]], "part": node["label"], "synonyms": [f"{node['id']}-part"]}
-        for n, node in enumerate(graph["nodes"][:6])
-    ]  # fmt: skip
-    assert read("component", rows, absent=0) == 6
-
-
 GRAPH_FAULTS: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
     "invented node": (lambda g: g | {"nodes": [g["nodes"][0] | {"label": "Challenger Model"}, *g["nodes"][1:]]},
                       "Challenger Model"),
-    "invented edge": (lambda g: g | {"edges": [g["edges"][0] | {"label": "secret sauce"}, *g["edges"][1:]]}, "sauce"),
     "invented phase": (lambda g: g | {"phases": [{"id": "p1", "label": "Warmup"}, g["phases"][1]]}, "Warmup"),
     "edge to nowhere": (lambda g: g | {"edges": [*g["edges"], {"source": "l", "target": "zz"}]}, "not there"),
-    "unknown phase": (lambda g: g | {"nodes": [g["nodes"][0] | {"phase_id": "p9"}, *g["nodes"][1:]]}, "p9"),
     "lone node": (lambda g: g | {"edges": g["edges"][:-1]}, "no edge leads"),
     "twice one id": (lambda g: g | {"nodes": [*g["nodes"], g["nodes"][0]]}, "have the id"),
-    "strange type": (lambda g: g | {"nodes": [g["nodes"][0] | {"type": "magic"}, *g["nodes"][1:]]}, "type"),
 }  # fmt: skip
 
 

@@ -1,20 +1,103 @@
-"""One order and one place for every painter, whoever shows them."""
+"""Numbers of rows: parts, costs, places, and what is worked out when it is looked at."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from limner import api
-from limner.core.protocol import Score
-from limner.scoring import Numbers
+from limner.core.exam import Question
+from limner.core.marks import Mark
+from limner.core.protocol import Row, Score
+from limner.exams.genexam.data import ScoringPoint, ScoringPointsRubric
+from limner.exams.genexam.protocol import GenExam
+from limner.scoring import Entry, Numbers
+from limner.scoring.costs import Costs, costs
+from limner.scoring.numbers import Later
+from limner.scoring.parts import RowParts, gathered, row_parts
 from limner.scoring.places import NumbersOf, lead, ordered, places, printed
 from limner.scoring.stats import Interval
 from limner.store import Store
+from limner.store.markings import Marking
+from limner.store.records import Drawing
 from tests.cli.invoke import limner as command
 from tests.scoring.compare.desk import Desk
+from tests.scoring.test_comparable import QUESTIONS
+
+QUESTION: Question[Any] = QUESTIONS[0]
+
+
+def entry(id: str, spec: str = "lab/one", cost: float | None = 0.2, **how: Any) -> Entry:
+    status, paid = how.get("status", "done"), how.get("paid", 0.01)
+    drawing = Drawing(id, "x", QUESTION.id, QUESTION.hash, "one", spec, "direct", 0, status, cost=cost)
+    return Entry(QUESTION, drawing, Marking(f"m{id}", id, QUESTION.hash, None, "s", 0, status, cost=paid))
+
+
+def numbers(some: list[Entry]) -> list[float | None]:
+    found = costs(some)
+    return [found.drawing, found.marking]
+
+
+def test_failed_tries_are_paid_for_and_repeats_are_one_drawing() -> None:
+    some = [entry("a"), entry("b", cost=0.4, status="failed", paid=0.03)]
+    assert numbers(some) == pytest.approx([0.6, 0.04])
+    again = replace(some[0], marking=replace(some[0].marking, id="again", repeat=1))  # type: ignore[type-var]
+    assert numbers([some[0], again]) == pytest.approx([0.2, 0.01])
+
+
+@pytest.mark.parametrize("spec", ["folder/./images", "python/mine.py:draw"])
+def test_what_came_about_elsewhere_was_paid_for_elsewhere(spec: str) -> None:
+    assert costs([entry("a", spec, 0.0)]).drawing is None
+
+
+def test_one_price_that_is_not_known_makes_the_mean_unknown() -> None:
+    assert costs([entry("a"), entry("b", cost=None, paid=None)]) == Costs(None, None)
+    assert costs([]) == Costs(None, None)
+    assert costs([entry("a", "control/blank", 0.0, paid=0.0)]) == Costs(0.0, 0.0), "nothing was paid, and that is known"
+
+
+def test_a_mapping_is_made_once_and_only_when_it_is_looked_into() -> None:
+    made: list[int] = []
+
+    def make() -> dict[str, int]:
+        made.append(1)
+        return {"a": 1}
+
+    found = Later(make)
+    assert made == []
+    assert found["a"] == 1
+    assert (dict(found), len(found), found == {"a": 1}) == ({"a": 1}, 1, True)
+    assert made == [1]
+
+
+def test_a_mark_that_contradicts_itself_is_refused_from_json_too() -> None:
+    with pytest.raises(ValueError, match="a value goes with an answer"):
+        Mark.from_json({**Mark("x", 1).to_json(), "verdict": "abstain"})
+
+
+RUBRIC = ScoringPointsRubric(scoring_points=(ScoringPoint(question="Is it there?", score=1.0),))
+values = st.none() | st.floats(0, 100) | st.integers(0, 2)
+rows_of_scores = st.lists(st.dictionaries(st.sampled_from("abc"), values, max_size=3), min_size=1, max_size=8)
+
+
+@given(rows_of_scores, st.randoms(use_true_random=False))
+def test_columns_of_plain_means_are_what_row_by_row_gives(many: list[dict[str, Any]], random: Any) -> None:
+    protocol = GenExam()
+    questions = [Question(f"q{n}", "Draw it.", RUBRIC) for n in range(len(many))]
+    random.shuffle(questions)
+    rows = [Row(question, (), scores) for question, scores in zip(questions, many, strict=True)]
+    found, settled = row_parts(rows, protocol)
+    wanted, counted = gathered(RowParts(row.question.id, row.question.id, protocol.parts(row)) for row in rows)
+    assert settled == counted
+    assert found.keys() == wanted.keys()
+    for name, pair in wanted.items():
+        assert all(np.array_equal(one, other) for one, other in zip(found[name], pair, strict=True))
+
 
 STRICT, RELAXED, LOGIC = (
     Score(name, 100, "", digits=1, main=name != "logic") for name in ("strict", "relaxed", "logic")

@@ -1,0 +1,242 @@
+"""Steps of builds: pictures taken in, prompts read, regions listed, items split."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner import exams
+from limner.build.base import BuildItem, Dropped
+from limner.build.engine import Spending
+from limner.build.open import change_build, new_build
+from limner.build.recipe import open_recipe
+from limner.build.records import load_build, load_rows
+from limner.build.steps.knowledge_prompts import KnowledgePromptsSettings, read_prompts
+from limner.build.steps.regions import RegionsSettings, read_regions, regions
+from limner.build.steps.split import SplitSettings, split
+from limner.core.asks import Unreadable
+from limner.core.errors import DataError, UsageError
+from limner.core.training import plain
+from limner.store import Store
+from tests.build.nobody import Nobody
+from tests.fakes.wire_server import Answer, Asked, WireServer, wire_server
+from tests.support import picture
+
+PLAIN = ("keywords.per_topic=0", 'taxonomy.subjects=["Music"]')
+
+
+def run(store: Store, *settings: str) -> None:
+    there = [one for one in ("b",) if one in _names(store)]
+    builder = (
+        change_build(store, load_build(store, "b"), settings=settings)
+        if there
+        else new_build(store, "b", "exam", settings=[*PLAIN, *settings])
+    )
+    builder.models = {"annotator": Nobody()}  # type: ignore[dict-item]
+    builder.run(Spending(), "images")
+
+
+def _names(store: Store) -> list[str]:
+    from limner.build.records import load_builds
+
+    return [build.name for build in load_builds(store)]
+
+
+def test_files_broken_files_and_copies(store: Store, tmp_path: Path) -> None:
+    folder = tmp_path / "pics"
+    folder.mkdir()
+    (folder / "a.png").write_bytes(picture(1))
+    (folder / "b.png").write_bytes(picture(1))
+    (folder / "c.png").write_bytes(b"no picture")
+    (folder / "a.txt").write_text("Its page", "utf-8")
+    run(store, f'images.folders=["{folder}"]', "images.licence=CC0-1.0")
+    rows = load_rows(store, "b", "images")
+    sha256 = hashlib.sha256(picture(1)).hexdigest()
+    kept = rows.pop(sha256[:16])
+    assert kept.body == {
+        "image": sha256, "source_text": "Its page", "licence": "CC0-1.0", "source": {"origin": "pics/a.png"}
+    }  # fmt: skip
+    assert sorted((row.reason or "").partition(":")[0] for row in rows.values()) == ["exact duplicate", "not a picture"]
+    assert store.blobs.get(sha256) == picture(1)
+
+
+def test_links_are_fetched_once(store: Store, tmp_path: Path) -> None:
+    def answer(service: WireServer, asked: Asked) -> Answer:
+        return (200, picture(7)) if asked.path == "/a.png" else (404, {})
+
+    with wire_server(answer) as service:
+        lines = f"url,licence\n{service.root}/a.png,CC0-1.0\n{service.root}/gone.png,\n"
+        (tmp_path / "crawl.csv").write_text(lines, "utf-8")
+        run(store, f'images.crawl=["{tmp_path / "crawl.csv"}"]')
+        run(store)
+        paths = [one.path for one in service.asked]
+    assert paths.count("/a.png") == 1
+    rows = load_rows(store, "b", "images")
+    (kept,) = (row for row in rows.values() if row.status == "done")
+    assert kept.body is not None
+    assert kept.body["source"] == {"origin": "crawl.csv:2", "url": f"{service.root}/a.png"}
+    (lost,) = (row for row in rows.values() if row.status == "dropped")
+    assert (lost.reason or "").startswith("not found: crawl.csv:3: ")
+
+
+def test_without_a_source_it_says_how_to_name_one(store: Store) -> None:
+    with pytest.raises(UsageError, match=r"step images: say where pictures come from: --set 'images.folders"):
+        run(store)
+
+
+def how() -> KnowledgePromptsSettings:
+    place = next(place for place in open_recipe("graph").places if place.name == "write")
+    assert isinstance(place.settings, KnowledgePromptsSettings)
+    return place.settings
+
+
+def test_lines_are_read_whatever_surrounds_them() -> None:
+    reply = (
+        "Of course!\n\n**PROMPT**: Draw a *flow chart* of digestion.\n**CONCEPT**: digestion\n\n"
+        "2. **PROMPT:** A poster on tides.\n   **Concept**: no\n**CONCEPT:** tides"
+    )
+    assert read_prompts(reply, 2, how()) == [
+        {"prompt": "Draw a *flow chart* of digestion.", "concept": "digestion"},
+        {"prompt": "A poster on tides.", "concept": "tides"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("**PROMPT**: A map of x.\n" * 3, "there are 3 lines"),
+        ("**PROMPT**: Explain tides.\n**CONCEPT**: tides", "names no visual form"),
+        (f"**PROMPT**: A map {'very ' * 80}far.\n**CONCEPT**: maps", "words; at most 80"),
+        ("**PROMPT**: A map.\n**CONCEPT**: m\n**PROMPT**: a MAP\n**CONCEPT**: m", "stands there twice"),
+    ],
+)
+def test_what_is_wrong_is_told(reply: str, said: str) -> None:
+    with pytest.raises(Unreadable) as found:
+        read_prompts(reply, 2, how())
+    assert said in str(found.value)
+
+
+RECIPE = Path(str(exams.kind("worldgenbench").recipe))
+
+
+def made(**settings: Any) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """The topics by id, and what was dropped and why."""
+    bench: Any = SimpleNamespace(settings=RegionsSettings(**settings), folder=RECIPE, place="regions")
+
+    async def all_() -> list[Any]:
+        return [one async for one in regions([], bench)]
+
+    found = asyncio.run(all_())
+    kept = {one.id: dict(one.body) for one in found if isinstance(one, BuildItem)}
+    return kept, {one[0]: one[1].reason for one in found if not isinstance(one, BuildItem)}
+
+
+def test_the_shipped_list_is_iso_3166_1() -> None:
+    rows = read_regions(RECIPE / "iso-3166-1.csv")
+    assert len(rows) == len({one.name for one in rows}) == 249
+    assert Counter(one.continent for one in rows) == {
+        "Africa": 58, "Asia": 52, "Europe": 51, "North America": 41, "Oceania": 28, "South America": 14, "Antarctica": 5
+    }  # fmt: skip
+    from limner.exams.worldgenbench.data import CONTINENTS
+
+    assert {name for one in rows for name in (one.continent, *one.also)} <= set(CONTINENTS.values())
+
+
+def test_transcontinental_states_stand_where_the_setting_says() -> None:
+    kept, dropped = made(codes=("RU", "TR", "FR"))
+    assert {id: one["continent"] for id, one in kept.items()} == {
+        "topic/region/RU": "Europe", "topic/region/TR": "Asia", "topic/region/FR": "Europe"
+    }  # fmt: skip
+    assert dropped == {}
+    kept, _ = made(codes=("RU", "FR"), transcontinental="each")
+    assert {one["code"]: one["continent"] for one in kept.values()} == {"RU": "Europe", "RU-A": "Asia", "FR": "Europe"}
+    kept, dropped = made(codes=("RU", "FR"), transcontinental="none")
+    assert (list(kept), dropped) == (["topic/region/FR"], {"topic/region/RU": "transcontinental"})
+    assert len(made()[0]) == 249
+    assert made(prompts=0) == ({}, {})
+
+
+def test_a_table_of_ones_own(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("code,name,continent\nBAV,Bavaria,Europe\nTYR,Tyrol,Europe\n", "utf-8")
+    kept, _ = made(file=file, prompts=5)
+    assert [(one["name"], one["wanted"], one["domain"]) for one in kept.values()] == [
+        ("Bavaria", 5, "humanities"), ("Tyrol", 5, "humanities")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("code,name\nA,B\n", "no column continent"),
+        ("code,name,continent\nA,,Asia\n", "must all be there"),
+        ("code,name,continent\nA,B,Asia\nA,C,Asia\n", "A stands there twice"),
+    ],
+)
+def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text(text, "utf-8")
+    with pytest.raises(DataError, match=told):
+        read_regions(file)
+
+
+def test_what_the_table_does_not_have_is_told() -> None:
+    with pytest.raises(UsageError, match=r"codes: .* has no 'XX'"):
+        made(codes=("XX",))
+    with pytest.raises(UsageError, match=r"continents: .* has no 'Atlantis'"):
+        made(continents=("Atlantis",))
+
+
+WORDS = ("water cycle", "atom", "heart", "jazz", "prime numbers", "the water cycle")
+
+
+def item(n: int, concept: str, topic: str, origin: str = "synthetic", prompt: str = "") -> BuildItem:
+    body = {"concept": concept, "topic": topic, "prompt": prompt or f"Draw {concept} number {n}.", "origin": origin}
+    return BuildItem(f"i{n:02}", body)
+
+
+def parted(items: list[BuildItem], **how: Any) -> dict[str, Any]:
+    bench: Any = SimpleNamespace(settings=SplitSettings(**how), folder=Path())
+    left = asyncio.run(split(items, bench))
+    return {id: one.reason if isinstance(one, Dropped) else one.body["part"] for id, one in left.items()}  # type: ignore[union-attr]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(WORDS), st.integers(0, 3), st.sampled_from(["real", "synthetic"])), max_size=14),
+    st.floats(0, 1),
+    st.integers(0, 3),
+)
+def test_no_topic_and_no_concept_stands_on_both_sides(
+    drawn: list[tuple[str, int, str]], share: float, seed: int
+) -> None:
+    items = [item(n, concept, f"{concept[:3]}{topic}", origin) for n, (concept, topic, origin) in enumerate(drawn)]
+    parts = parted(items, test=share, seed=seed)
+    assert parts.keys() == {one.id for one in items}
+    test, train = ([one for one in items if parts[one.id] == part] for part in ("test", "train"))
+    assert not {one.body["topic"] for one in test} & {one.body["topic"] for one in train}
+    assert all(one.body["origin"] == "synthetic" for one in train)
+    for one in train:
+        for other in test:
+            assert f" {plain(one.body['concept'])} " not in f" {plain(other.body['prompt'])} "
+            assert plain(one.body["concept"]) != plain(other.body["concept"])
+    if share == 0:
+        assert test == []
+
+
+def test_pictures_of_people_go_to_the_exam_first() -> None:
+    items = [item(n, f"thing{n}", f"t{n}", "real" if n % 2 else "synthetic") for n in range(10)]
+    parts = parted(items, test=0.5)
+    assert {id for id, part in parts.items() if part == "test"} == {
+        one.id for one in items if one.body["origin"] == "real"
+    }
+    assert parted(items, test=0.2).keys() == parts.keys()
+    assert "not for training" in parted(items, test=0.2).values()
+    assert "not for training" not in parted(items, test=0.2, train_origins=["real", "synthetic"]).values()
