@@ -128,7 +128,7 @@ def limner(folder: Path, base_url: str, in_flight: int, prepared: bool, painters
     """A real run: drawings stored beforehand, then marked into the store."""
     from limner import api
     from limner.running.runner import Runner
-    from limner.store.open import open_store
+    from limner.store.store import open_store
 
     with _workplace():
         Path("limner.toml").write_text(f'[providers.bench]\nbase_url = "{base_url}"\n')

@@ -18,7 +18,7 @@ from limner.running.progress import Progress
 from limner.running.setup import load_exam_or_data, preset_deviations, usual_reading
 from limner.scoring.groups import stored_exam
 from limner.store import Store, store_exists
-from limner.store.open import open_or_empty
+from limner.store.store import open_or_empty
 from tests.conformance.verdicts import Verdict, verdicts, write_replay
 from tests.support import SmallExam
 

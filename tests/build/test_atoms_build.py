@@ -18,7 +18,7 @@ from limner.build.review_files import standings
 from limner.build.reviews import Review, state_id
 from limner.core import settings as core_settings
 from limner.store import Store
-from limner.store.open import open_store
+from limner.store.store import open_store
 from tests.build.figure_annotator import (
     ADDED,
     APART,

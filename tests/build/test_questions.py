@@ -18,7 +18,7 @@ from limner.build.records import load_build, load_rows
 from limner.core import settings as core_settings
 from limner.core.choices import constants
 from limner.store import Store
-from limner.store.open import open_store
+from limner.store.store import open_store
 from tests.build.annotator import MARKS, routes
 from tests.build.papers import FROST, GRID, LIAR, PLOT, SAND, THEMES, TIDE, write_papers
 from tests.build.scripted import Scripted, scripted, write_provider

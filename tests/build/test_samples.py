@@ -17,7 +17,7 @@ from limner.build.open import new_build, with_models
 from limner.build.recipe import recipes
 from limner.cli import limner as command_line
 from limner.core import settings
-from limner.store.open import open_store
+from limner.store.store import open_store
 from tests.build.samples import SAMPLES
 from tests.build.scripted import scripted, write_provider
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from limner.store.open import open_store
+from limner.store.store import open_store
 from tests.cli.conftest import Marked
 from tests.cli.invoke import limner
 from tests.conformance.verdicts import verdicts, write_replay

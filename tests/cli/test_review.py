@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from limner.build.reviewers import load_reviewers
-from limner.store.open import open_store
+from limner.store.store import open_store
 from tests.web.review.desk import prepare
 
 pytestmark = pytest.mark.slow

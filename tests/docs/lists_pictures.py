@@ -10,7 +10,7 @@ from limner.build.engine import Spending
 from limner.build.open import new_build, with_models
 from limner.core import settings
 from limner.plots.funnel import plot_funnel
-from limner.store.open import open_store
+from limner.store.store import open_store
 from limner.tables.builds import funnel_rows
 from tests.build import figure_annotator, writer
 from tests.build.scripted import Route, scripted, write_provider

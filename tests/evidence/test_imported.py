@@ -13,8 +13,7 @@ from limner.core.errors import DataError
 from limner.evidence.find_drawing import BY_SLOT, DrawingFinder
 from limner.evidence.imported import ImportedValues, read_table
 from limner.store import Store
-from limner.store.measurements import load_evidence
-from limner.store.records import Drawing
+from limner.store.records import Drawing, load_evidence
 from tests.support import picture
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
 from limner.evidence.stored import BackendChoice, Subjects
-from limner.store.measurements import Measurement
+from limner.store.records import Measurement
 
 PAPER, OURS, OTHER = "sam2.1-large/0123456789ab/release/float32 lines=x", "classical/1 rev=1", "sam2-tiny-onnx/a/b"
 DRAWINGS: list[Subjects] = [(f"image {n}", f"id {n}") for n in range(4)]

@@ -7,14 +7,7 @@ from collections.abc import Sequence
 
 from limner.evidence.metric_table import metric_setup
 from limner.store import Store
-from limner.store.ratings import (
-    PainterMetric,
-    PairChoice,
-    Rating,
-    save_comparisons,
-    save_painter_metrics,
-    save_ratings,
-)
+from limner.store.ratings import PainterMetric, PairChoice, Rating, save_comparisons, save_painter_metrics, save_ratings
 from limner.store.records import Drawing, load_drawings, save_setup
 from tests.scoring.people import STUDY, person
 from tests.tables import synthetic

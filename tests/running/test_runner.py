@@ -378,7 +378,7 @@ def test_a_full_disk_is_told_in_one_message(
             raise OSError(28, "No space left on device")
         fsync(handle)
 
-    monkeypatch.setattr("limner.store.files.os.fsync", fill)
+    monkeypatch.setattr("limner.store.blobs.os.fsync", fill)
     with pytest.raises(StoreError, match=r"cannot be written to .*blobs.*No space left"):
         carry_out(store, small_exam, Ink(), Eye())
 

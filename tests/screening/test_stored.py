@@ -21,8 +21,7 @@ from limner.exams.genexam.data import read
 from limner.scoring import Standing
 from limner.store import Store
 from limner.store.markings import Marking, save_marking
-from limner.store.measurements import save_evidence
-from limner.store.records import Drawing, add_exam, save_drawing, save_setup
+from limner.store.records import Drawing, add_exam, save_drawing, save_evidence, save_setup
 from limner.store.schema import attempts, calls
 from limner.tables.export import export_rows, write_rows
 from limner.tables.question import describe_question, print_question

@@ -12,8 +12,7 @@ import pytest
 
 from limner.site import build, pictures
 from limner.store import Store
-from limner.store.measurements import evidence_row
-from limner.store.records import load_drawings
+from limner.store.records import evidence_row, load_drawings
 from limner.store.schema import drawings, evidence
 from tests.browser import started
 from tests.site import hostile, uneven

@@ -14,8 +14,7 @@ from limner.exams.genexam.data import ScoringPointsRubric
 from limner.running.plan import marking_id, slot_id
 from limner.store import Store, now
 from limner.store.markings import Marking, save_marking
-from limner.store.measurements import evidence_row
-from limner.store.records import Drawing, add_exam, save_drawing, save_setup
+from limner.store.records import Drawing, add_exam, evidence_row, save_drawing, save_setup
 from limner.store.schema import attempts, calls, evidence
 
 WORDS = (

@@ -7,8 +7,8 @@ from pathlib import Path
 from limner.site import build
 from limner.site.certificates import certificate_page
 from limner.store import Store
-from limner.store.certificates import CertificateRow, save_certificate
 from limner.store.markings import marking_setups
+from limner.store.ratings import CertificateRow, save_certificate
 from tests.cli.invoke import limner
 from tests.conformance.verdicts import verdicts, write_replay
 from tests.support import write_exam

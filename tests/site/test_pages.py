@@ -30,8 +30,7 @@ from limner.site.pages_data import agreement, differing
 from limner.site.private import no_folders, without_folders
 from limner.site.views import view
 from limner.store import Store
-from limner.store.measurements import evidence_row
-from limner.store.records import Drawing
+from limner.store.records import Drawing, evidence_row
 from limner.store.schema import evidence
 from tests.cli.invoke import limner
 from tests.conformance.verdicts import verdicts, write_replay

@@ -2,14 +2,7 @@ from __future__ import annotations
 
 from limner.core.evaluator import Evaluator
 from limner.store import Store
-from limner.store.certificates import (
-    CERTIFICATE,
-    DRIFT,
-    load_certificates,
-    newest_certificates,
-    save_certificate,
-    sessions,
-)
+from limner.store.ratings import CERTIFICATE, DRIFT, load_certificates, newest_certificates, save_certificate, sessions
 from limner.store.records import add_exam, save_setup
 from tests.store.places import NO_BUCKET
 from tests.support import SmallExam

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from limner.store import outage
-from limner.store.outage import is_passing, waited
+from limner.store import writer
+from limner.store.writer import is_passing, waited
 
 psycopg = pytest.importorskip("psycopg", reason="the driver comes with limner[postgres]")
 
@@ -44,7 +44,7 @@ def test_it_is_done_again_until_the_server_is_back(
 ) -> None:
     clock = [0.0]
     shim = SimpleNamespace(monotonic=lambda: clock[0], sleep=lambda _: clock.__setitem__(0, clock[0] + 1.0))
-    monkeypatch.setattr("limner.store.outage.time", shim)
+    monkeypatch.setattr("limner.store.writer.time", shim)
 
     def action() -> str:
         if clock[0] < back:
@@ -57,4 +57,4 @@ def test_it_is_done_again_until_the_server_is_back(
     back = 10_000.0
     with pytest.raises(OperationalError):
         waited(action)
-    assert clock[0] == pytest.approx(9 + outage.WAIT_S, abs=2)
+    assert clock[0] == pytest.approx(9 + writer.WAIT_S, abs=2)

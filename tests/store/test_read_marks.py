@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from limner.core.marks import Mark
 from limner.store import Store
-from limner.store.markings import Marking, save_marking, some_markings
-from limner.store.read_marks import MarksReader, ReadMarks, keep_read
+from limner.store.markings import Marking, MarksReader, ReadMarks, keep_read, save_marking, some_markings
 from limner.store.records import Drawing, add_exam, save_drawing, save_setup
 from tests.store.places import NO_BUCKET
 from tests.tables import synthetic

@@ -29,8 +29,7 @@ from limner.exams.worldgenbench.data import CONTINENTS, DISCIPLINES
 from limner.running.plan import marking_id, slot_id
 from limner.store import Store
 from limner.store.markings import Marking
-from limner.store.measurements import evidence_row
-from limner.store.records import Drawing, add_exam, save_setup
+from limner.store.records import Drawing, add_exam, evidence_row, save_setup
 from limner.store.schema import drawings, evidence, markings
 
 ORDER = (drawings, evidence, markings)

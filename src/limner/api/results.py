@@ -15,7 +15,7 @@ from ..scoring import standings
 from ..scoring.corrected import with_corrections
 from ..scoring.groups import find_groups, stored_exam, which_questions
 from ..store import DEFAULT, Store
-from ..store.open import open_store as opened
+from ..store.store import open_store as opened
 from ..tables.model import Table
 from ..tables.question import describe_question, small_pictures
 from ..tables.results import (

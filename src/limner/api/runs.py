@@ -13,7 +13,7 @@ from ..running.progress import Progress
 from ..running.setup import Asking
 from ..running.setup import make_plan as plan
 from ..store import DEFAULT, Store
-from ..store.open import open_store as opened
+from ..store.store import open_store as opened
 
 
 def open_store(store: str | Path = DEFAULT, *, create: bool = False) -> Store:

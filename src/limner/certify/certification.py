@@ -22,14 +22,7 @@ from ..running.progress import Progress
 from ..running.setup import Asking, load_exam_or_data, make_plan
 from ..scoring import load_groups
 from ..store import Store
-from ..store.certificates import (
-    CERTIFICATE,
-    DRIFT,
-    CertificateRow,
-    newest_certificates,
-    save_certificate,
-    sessions,
-)
+from ..store.ratings import CERTIFICATE, DRIFT, CertificateRow, newest_certificates, save_certificate, sessions
 from ..store.records import add_exam, save_setup
 from .certificate import make_certificate
 from .examine import Examination, Step

@@ -13,7 +13,7 @@ from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
 from ..running.estimate import Estimate
 from ..running.progress import Progress
-from ..store.certificates import newest_certificates
+from ..store.ratings import newest_certificates
 from .certification import JudgeExam
 from .examine import MarkedTrial, Step
 from .proof import RubricProof, WordRules, make_proof, unkilled

@@ -33,7 +33,7 @@ def list_command(store: str, form: str) -> None:
     """List recipes with their steps and roles, and the builds in the store."""
     from ..build.recipe import recipes
     from ..build.records import load_builds
-    from ..store.open import open_or_empty
+    from ..store.store import open_or_empty
 
     with open_or_empty(store) as opened:
         builds = load_builds(opened)
@@ -70,7 +70,7 @@ def new_command(name: str, recipe: str, settings: tuple[str, ...], roles: tuple[
     """Start a build called NAME, which is also the name of the exam that it makes."""
     from ..build.open import new_build
     from ..store import store_exists
-    from ..store.open import open_or_empty, open_store
+    from ..store.store import open_or_empty, open_store
 
     given: dict[str, Any] = {"settings": settings, "roles": options.pairs(roles, "-S"), "prompts": prompts}
     if not store_exists(store):
@@ -100,7 +100,7 @@ def run_command(name: str, **given: Any) -> None:
     from ..build.records import load_build
     from ..core import settings
     from ..running.setup import service_limits
-    from ..store.open import open_store
+    from ..store.store import open_store
     from ..tables.builds import funnel_rows, funnel_table
     from ..tables.costs import estimate_table
     from ..tables.render import show
@@ -148,7 +148,7 @@ def status_command(name: str, output: Path | None, items: str | None, store: str
     """Show what each step of a build let through and why not, beside the paper's own counts."""
     from ..build.open import open_build
     from ..build.records import load_rows
-    from ..store.open import open_store
+    from ..store.store import open_store
     from ..tables.builds import funnel_rows, funnel_table
     from ..tables.render import show
 
@@ -193,7 +193,7 @@ def review_command(name: str, reviewers: tuple[str, ...], adjudicators: tuple[st
     """
     from ..build.open import open_build
     from ..build.review_files import read_review, write_review
-    from ..store.open import open_store
+    from ..store.store import open_store
 
     if to is None and source is None:
         from .review import serve_review
@@ -231,7 +231,7 @@ def export_command(name: str, folder: Path, licence: str, version: str, pass_on:
     """
     from ..build.export import export
     from ..build.open import open_build
-    from ..store.open import open_store
+    from ..store.store import open_store
 
     if training:
         from ..build.train_files import export_training

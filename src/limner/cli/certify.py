@@ -38,7 +38,7 @@ def examine_judge_command(judge: str, **given: Any) -> None:
     from ..certify.certification import certify, open_judge_exam, rewatch
     from ..core import settings
     from ..core.errors import UsageError
-    from ..store.open import open_or_empty, open_store
+    from ..store.store import open_or_empty, open_store
     from ..tables.certificates import certificate_tables, drift_table
     from ..tables.costs import estimate_table
     from ..tables.render import show

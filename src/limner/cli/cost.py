@@ -27,7 +27,7 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
     from ..core import settings
     from ..core.errors import UsageError
     from ..running.estimate import estimate, total
-    from ..store.open import open_or_empty, open_store
+    from ..store.store import open_or_empty, open_store
     from ..tables.costs import estimate_table
     from ..tables.render import show
 
@@ -66,7 +66,7 @@ def spend_command(by: tuple[str, ...], purse: str | None, store: str, as_json: b
     """Say what was spent: image calls (paint) and chat calls (chat), failed attempts included."""
     from ..calls.purse import read_purses
     from ..running.spending import spent
-    from ..store.open import open_store
+    from ..store.store import open_store
     from ..tables.costs import purse_table, spend_table
     from ..tables.render import show
 
@@ -97,7 +97,7 @@ def batches_command(every: bool, cancel: str | None, store: str, as_json: bool) 
     from ..calls.batches import read_batches
     from ..core import settings
     from ..running.batch_desk import cancel_batch
-    from ..store.open import open_store
+    from ..store.store import open_store
     from ..tables.costs import batches_table
     from ..tables.render import show
 

@@ -34,7 +34,7 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
     from ..core.exam import Selection
     from ..exams import SHIPPED, kind
     from ..site import build
-    from ..store.open import open_store
+    from ..store.store import open_store
     from ..tables.demo import TOLD, demo_sentence, demo_table
     from ..tables.render import show
     from .running import shown as progress_shown

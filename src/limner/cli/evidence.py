@@ -45,7 +45,7 @@ def evidence_command(exam: str, **given: Any) -> None:
     id, painter and count or score. --metric makes evaluators of clip-score, pickscore, vqa-score, aesthetic-clip,
     aesthetic-siglip, fid and frechet, with weights that you have, or of any table.
     """
-    from ..store.open import open_store
+    from ..store.store import open_store
     from .metrics import measure_metrics
 
     with open_store(given["store"]) as store:

@@ -38,7 +38,7 @@ def modes_command(exam: str, **given: Any) -> None:
     """
     from .. import api
     from ..core import settings
-    from ..store.open import open_store
+    from ..store.store import open_store
     from ..tables.costs import estimate_table
     from ..tables.modes import count_modes, modes_table
     from ..tables.render import show

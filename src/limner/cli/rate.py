@@ -34,7 +34,7 @@ def rate_command(exam: str, **given: Any) -> None:
     Each baseline by each model is an evaluator of its own; `limner agree` holds it against judges and people. Needs
     only the store.
     """
-    from ..store.open import open_store
+    from ..store.store import open_store
 
     if given["against"] and given["baseline"] != "arena":
         raise click.UsageError("--against goes with --as arena")

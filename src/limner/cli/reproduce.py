@@ -69,7 +69,7 @@ def reproduce_command(exam: str, run_it: bool, as_json: bool, output: Path | Non
     """
     from ..core.errors import UsageError
     from ..store import store_exists
-    from ..store.open import open_or_empty, open_store
+    from ..store.store import open_or_empty, open_store
 
     asked = _asked(exam, given)
     if run_it and given["budget"] is None and given["purse"] is None:

@@ -14,7 +14,7 @@ def serve_review(
     from ..build.open import open_build
     from ..build.reviewers import Reviewer, load_reviewers, save_reviewer
     from ..core.errors import UsageError
-    from ..store.open import open_store
+    from ..store.store import open_store
 
     try:
         from ..core.tokens import new_token, token_hash

@@ -41,7 +41,7 @@ def prove(exam: str, **given: Any) -> None:
     from ..certify.proving import open_proof
     from ..core import settings
     from ..core.errors import UsageError
-    from ..store.open import open_or_empty, open_store
+    from ..store.store import open_or_empty, open_store
     from ..tables.costs import estimate_table
     from ..tables.render import show
 
@@ -110,7 +110,7 @@ def stats(exam: str, **given: Any) -> None:
     from ..scoring import ON
     from ..scoring.groups import stored_exam
     from ..scoring.items import item_statistics
-    from ..store.open import open_store
+    from ..store.store import open_store
     from ..tables.items import item_tables, items_csv
     from ..tables.model import nothing_marked
     from ..tables.render import show

@@ -71,7 +71,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     from ..running.batch import make_runner
     from ..running.setup import usual_reading
     from ..store import store_exists
-    from ..store.open import open_or_empty, open_store
+    from ..store.store import open_or_empty, open_store
 
     asking = options.make_asking(given)
     if draw and not given["painters"] and not given.get("strategies"):

@@ -148,7 +148,7 @@ def agree_command(exam: str, **given: Any) -> None:
     from .. import api
     from ..scoring import evaluators_of
     from ..scoring.groups import stored_exam
-    from ..store.open import open_store
+    from ..store.store import open_store
     from ..tables.render import show
 
     with open_store(given["store"]) as store:
@@ -228,7 +228,7 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
     """
     from .. import api, exams
     from ..scoring.groups import stored_exam
-    from ..store.open import open_store
+    from ..store.store import open_store
     from ..tables.export import check_form, export_rows, write_images, write_rows
 
     check_form(form)

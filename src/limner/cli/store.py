@@ -31,8 +31,7 @@ def verify_command(store: str, repair: bool, as_json: bool) -> None:
     service's stored job, indexes are made anew, and orphaned images are set aside.
     """
     from ..running.repair import verify
-    from ..store.open import open_store
-    from ..store.store import shown
+    from ..store.store import open_store, shown
 
     with open_store(store) as opened:
         reports = []

@@ -45,7 +45,7 @@ def new_command(name: str, **given: Any) -> None:
     import json
 
     from ..core.errors import UsageError
-    from ..store.open import open_store
+    from ..store.store import open_store
     from ..study.new import create_study
 
     consent = None
@@ -92,7 +92,7 @@ def serve_command(name: str, **given: Any) -> None:
         from ..web.study import study_app
     except ModuleNotFoundError as error:
         raise UsageError(f"a study's page needs {error.name}; install it with: pip install 'limner[web]'") from error
-    from ..store.open import open_store
+    from ..store.store import open_store
 
     with open_store(given["store"]) as store:
         app = study_app(store, name)
@@ -111,7 +111,7 @@ def serve_command(name: str, **given: Any) -> None:
 @options.store
 def status_command(name: str | None, **given: Any) -> None:
     """Show how far a study is: places done, checks passed, agreement so far. Without a NAME, list all studies."""
-    from ..store.open import open_store
+    from ..store.store import open_store
     from ..study.open import open_study
     from ..study.progress import progress_of
     from ..study.records import load_study, set_status, study_names
@@ -143,7 +143,7 @@ def status_command(name: str | None, **given: Any) -> None:
 @options.store
 def link_command(name: str, rater: str, address: str, store: str) -> None:
     """Make a new link for a rater who lost theirs; the old one leads nowhere from then on."""
-    from ..store.open import open_store
+    from ..store.store import open_store
     from ..study.new import new_link
 
     with open_store(store) as opened:
@@ -162,7 +162,7 @@ def link_command(name: str, rater: str, address: str, store: str) -> None:
 def export_command(name: str, **given: Any) -> None:
     """Write a study's answers: CSV (pairs in a shape of their own), JSON lines, or for Label Studio."""
     from ..core.errors import UsageError
-    from ..store.open import open_store
+    from ..store.store import open_store
     from ..study.exchange import answer_rows, write_answers
     from ..study.label_studio import write_annotations, write_tasks
     from ..study.open import open_study
@@ -194,7 +194,7 @@ def import_command(name: str, file: Path, store: str) -> None:
     A CSV has the columns rater,exam,id,painter,strategy,seed,criterion,value,reason,seconds, or for pairs
     rater,exam,id,first,second,choice,shown_first. A study of a new name is made for people who rated elsewhere.
     """
-    from ..store.open import open_store
+    from ..store.store import open_store
     from ..study.bring_in import bring_in
 
     with open_store(store) as opened:

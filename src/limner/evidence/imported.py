@@ -17,8 +17,7 @@ from ..core.errors import DataError
 from ..core.evidence import AESTHETICS, REGIONS, TABLE
 from ..core.problems import Problems, short
 from ..store import Store
-from ..store.measurements import evidence_row
-from ..store.records import Drawing
+from ..store.records import Drawing, evidence_row
 from ..store.schema import evidence as table
 from .find_drawing import DrawingFinder
 

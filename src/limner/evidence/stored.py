@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.errors import UsageError
 from ..core.evidence import is_paper, short
-from ..store.measurements import Measurement
+from ..store.records import Measurement
 
 Subjects = tuple[str | None, str]
 """A drawing's image and its id."""

@@ -11,7 +11,7 @@ from .. import exams
 from ..exams.paper import rows
 from ..scoring.alignment import AlignedPoint, Alignment, alignments
 from ..scoring.groups import stored_exam
-from ..store.open import open_store
+from ..store.store import open_store
 from .multiples import panels, rectangle
 from .source import PlotChoice
 from .style import GREY, INK, MARKERS, PALETTE, SMALL, WIDTHS, Sketch, lines_of, whole, wrapped

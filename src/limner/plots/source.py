@@ -21,7 +21,7 @@ from ..scoring.groups import find_groups, which_questions
 from ..scoring.numbers import ends
 from ..scoring.stats import interval
 from ..store import DEFAULT, Store
-from ..store.open import open_store
+from ..store.store import open_store
 from ..tables.paper.facts import facts_of
 
 NAMED = 2

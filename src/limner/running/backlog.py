@@ -20,8 +20,7 @@ from ..judges import Judge
 from ..painters import Aspect, Painter, PaintRequest
 from ..store import Store
 from ..store.markings import Marking, load_markings_by_id, load_outcomes
-from ..store.measurements import known_evidence, load_evidence
-from ..store.records import Drawing, drawing_places, load_drawings_by_id
+from ..store.records import Drawing, drawing_places, known_evidence, load_drawings_by_id, load_evidence
 from .plan import Arm, Plan, Slot, marking_id, setup_id, slot_id
 
 SOME = 256

@@ -24,10 +24,9 @@ from ..exams import ImportedReply, Kind
 from ..painters import FolderPainter
 from ..store import DEFAULT, Store, now
 from ..store.markings import Marking
-from ..store.measurements import evidence_row
-from ..store.open import open_store
-from ..store.records import Drawing, add_exam, load_drawings, save_setup
+from ..store.records import Drawing, add_exam, evidence_row, load_drawings, save_setup
 from ..store.schema import attempts, calls, drawings, evidence, markings
+from ..store.store import open_store
 from .plan import marking_id, setup_id, slot_id
 from .setup import load_exam_or_data
 

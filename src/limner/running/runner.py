@@ -22,8 +22,7 @@ from ..judges import Judge, evaluator_kind
 from ..painters import Painter
 from ..store import Store
 from ..store.markings import Marking, save_marking
-from ..store.measurements import save_evidence
-from ..store.records import PROMPT_CUT, Drawing, add_exam, save_drawing, save_setup
+from ..store.records import PROMPT_CUT, Drawing, add_exam, save_drawing, save_evidence, save_setup
 from ..strategies import Strategy
 from .backlog import Backlog
 from .interrupts import Stopping

@@ -23,8 +23,8 @@ from ..judges import Judge, make_variant, open_judge, with_members
 from ..models import ChatModel, ReplayModel, open_model
 from ..painters import PAINTERS, Painter, open_painter, painter_args, with_devices
 from ..store import Store
-from ..store.open import open_store
 from ..store.records import kind_of, known_painters, load_exam
+from ..store.store import open_store
 from .panel_weights import panel_weights
 from .plan import Plan, make_arms
 

@@ -13,9 +13,9 @@ from ..core.evaluator import Evaluator, labelled
 from ..core.protocol import Protocol
 from ..core.row_names import row_name
 from ..store import DEFAULT, Store
-from ..store.open import open_store
 from ..store.ratings import Rating, load_comparisons, load_painter_metrics, load_ratings
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_questions, load_setups
+from ..store.store import open_store
 from . import MET, Group
 from .groups import find_groups, stored_exam
 from .parts import score_parts, values_of

@@ -22,12 +22,27 @@ from ..exams.reader_id import marks_reader_id
 from ..exams.wordings import wording_names
 from ..screening.stored import Flags, screen_drawings
 from ..store import Store
-from ..store.certificates import newest_certificates
-from ..store.markings import BriefMarking, Marking, marking_setups, some_markings
-from ..store.measurements import load_evidence
-from ..store.ratings import rating_setups
-from ..store.read_marks import ENOUGH, MarksReader, ReadMarks, keep_read
-from ..store.records import Drawing, evaluator_kinds, kind_of, load_drawings, load_questions, load_replies, load_setups
+from ..store.markings import (
+    ENOUGH,
+    BriefMarking,
+    Marking,
+    MarksReader,
+    ReadMarks,
+    keep_read,
+    marking_setups,
+    some_markings,
+)
+from ..store.ratings import newest_certificates, rating_setups
+from ..store.records import (
+    Drawing,
+    evaluator_kinds,
+    kind_of,
+    load_drawings,
+    load_evidence,
+    load_questions,
+    load_replies,
+    load_setups,
+)
 from ..store.store import parsed
 from .mark_reader import MarkReader, brief_text, read_replies
 

@@ -14,8 +14,8 @@ from ..core.row_names import REFERENCE, SHUFFLED, name_and_spec
 from ..evidence.kinds import split_options
 from ..exams import ExamSource
 from ..store import DEFAULT, Store
-from ..store.open import open_store
 from ..store.records import kind_of, known_painters, load_exam, painters_by_spec
+from ..store.store import open_store
 from .blind import called_out
 from .comparable import ON, On
 from .entries import Group, load_groups, without_flagged

@@ -12,9 +12,9 @@ from ..core.errors import UsageError
 from ..core.evaluator import Evaluator, Which, labelled
 from ..core.row_names import row_name
 from ..store import DEFAULT, Store
-from ..store.open import open_store
 from ..store.ratings import PairChoice, inclusion_weights, load_comparisons
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_setups
+from ..store.store import open_store
 from .groups import stored_exam
 from .stats.preference import FIRST, TIE, Strengths, WeightedChoice, strengths, win_rates
 from .stats.types import Interval, Plain

@@ -8,8 +8,7 @@ from typing import Any
 
 from ..core.protocol import Protocol, Reading
 from ..store import Store
-from ..store.records import load_replies
-from ..store.texts import marking_texts
+from ..store.records import load_replies, marking_texts
 from .entries import Entry
 from .mark_reader import MarkReader, read_replies
 

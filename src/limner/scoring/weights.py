@@ -13,9 +13,9 @@ from .. import exams
 from ..core.errors import UsageError
 from ..core.protocol import Protocol
 from ..store import DEFAULT, Store
-from ..store.open import open_store
 from ..store.ratings import inclusion_weights, load_ratings
 from ..store.records import evaluator_kinds
+from ..store.store import open_store
 from .entries import evaluators_of
 from .groups import find_groups, stored_exam
 from .stats.resample import bootstrap

@@ -21,10 +21,10 @@ from ..evidence.kinds import split_options
 from ..scoring import evaluators_of
 from ..scoring.groups import check_without, stored_exam, which_questions
 from ..store import DEFAULT, Store
-from ..store.certificates import newest_certificates
-from ..store.open import open_store
+from ..store.ratings import newest_certificates
 from ..store.records import evaluator_kinds, load_setups
 from ..store.schema import exams as exam_table
+from ..store.store import open_store
 from .certificates import certificate_page
 from .chunks import Chunks, key
 from .exam_data import ExamData

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from ..store import Blobs
-from ..store.certificates import CertificateRow
+from ..store.ratings import CertificateRow
 from ..tables.certificates import certificate_tables
 from .single_page import FigureRow, PageFigure, PageSection, single_page
 

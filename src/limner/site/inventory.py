@@ -17,8 +17,7 @@ from ..exams import Kind
 from ..scoring import On, Standing
 from ..scoring.parts import criteria_of
 from ..store import Store
-from ..store.records import Drawing, kind_of, load_drawings, load_exam, load_questions
-from ..store.texts import whole_drawings
+from ..store.records import Drawing, kind_of, load_drawings, load_exam, load_questions, whole_drawings
 from .chunks import key
 
 MANY = 60

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import sqlalchemy as sa
 
-from .read_marks import MarksReader, joined
-from .rows import AT_ONCE, columns, made
+from .records import AT_ONCE, columns, made
 from .schema import drawings, markings, read_marks, setups
 from .store import Store, now, parsed
 
@@ -41,7 +40,7 @@ class Marking:
 
 
 class BriefMarking(Marking):
-    """A marking of which no more is known than numbers need; `limner.store.texts` has the rest."""
+    """A marking of which no more is known than numbers need; `limner.store.records` has the rest."""
 
     id: str
     drawing: str
@@ -147,3 +146,46 @@ def save_marking(store: Store, marking: Marking) -> Future[None]:
     """Keep a marking; the future ends with the commit."""
     row = dict(marking.__dict__)
     return store.submit(lambda connection: store.upsert(connection, markings, row))
+
+
+ENOUGH = 500
+"""To read fewer markings anew takes no time: a command that only looks does not write for them."""
+
+
+class MarksReader(NamedTuple):
+    """How markings are read, and what identifies the programs that do so."""
+
+    reading: str
+    reader: str
+
+
+class ReadMarks(NamedTuple):
+    """What was made of one marking.
+
+    Attributes:
+        made: When the marking was made.
+        marks: Its marks, as whoever reads them writes them down.
+    """
+
+    marking: str
+    made: float
+    marks: str
+
+
+def joined(table: sa.FromClause, by: MarksReader) -> sa.FromClause:
+    """Markings beside what this reader made of them as they are now."""
+    same = (
+        (read_marks.c.marking == markings.c.id)
+        & (read_marks.c.reading == by.reading)
+        & (read_marks.c.reader == by.reader)
+        & (read_marks.c.made == markings.c.created)
+    )
+    return table.outerjoin(read_marks, same)
+
+
+def keep_read(store: Store, by: MarksReader, found: Sequence[ReadMarks]) -> None:
+    """Keep what was read, in its own time; where it cannot be kept it is read again, which is slower and no worse."""
+    if store.readonly:
+        return
+    rows: list[dict[str, Any]] = [{**by._asdict(), **one._asdict()} for one in found]
+    store.submit(lambda connection: store.upsert(connection, read_marks, *rows))

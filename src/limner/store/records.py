@@ -5,28 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from sys import intern
+from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
 from ..core.errors import StoreError, UsageError
-from ..core.exam import Exam, Question
+from ..core.exam import Exam, Question, Reference
+from ..core.images import BadImage
 from ..core.row_names import label
-from .references import keep_references
-from .rows import AT_ONCE, columns, made
-from .schema import attempts, calls, drawings, exams, questions, setups
-from .store import Store, now
+from .schema import attempts, calls, drawings, evidence, exams, markings, questions, setups
+from .store import Store, now, parsed
 
 PROMPT_CUT = "prompt_cut"
 """In a drawing's notes: how much of its prompt was ``sent``, and how much of that the painter ``read``.
 
 Counted in characters, or in what ``unit`` names; ``rest`` is what was not read, where that is known.
 """
-
 PROMPT_REWRITTEN = "prompt_rewritten"
 """In a drawing's notes, as true: its service rewrote the prompt although nobody asked for that; ``prompt_sent`` has
 what was drawn, where the service tells."""
-
 OVERLAP = "overlap"
 """In a drawing's notes: what of an exam the weights were trained on; ``exam``, ``concepts``, ``questions``."""
 
@@ -249,3 +248,124 @@ def known_painters(store: Store, exam: str, names: Sequence[str]) -> frozenset[s
         there = ", ".join(sorted(known)) or "none"
         raise UsageError(f"{store.url} has no drawing of {exam} by {unknown[0]!r}; there is: {there}")
     return frozenset(names)
+
+
+def keep_references(store: Store, questions: Iterable[Question[Any]]) -> None:
+    """Put the reference images into the store, each file once; references get to know their hashes on the way.
+
+    Raises:
+        StoreError: An image cannot be read, is none, or cannot be stored; says whose.
+    """
+    stored: dict[Path, str | None] = {}
+    for question in questions:
+        if (reference := question.reference) is None:
+            continue
+        shared = reference.path if reference.load is None else None
+        try:
+            sha256 = stored[shared] if shared in stored else _put(store, reference)
+        except (OSError, BadImage) as error:
+            raise StoreError(f"{question.id}: {reference.path or reference.name}: {error}") from error
+        if shared is not None:
+            stored[shared] = sha256
+        if sha256 is not None and reference.known_sha256 is None:
+            reference.__dict__["sha256"] = sha256
+
+
+def _put(store: Store, reference: Reference) -> str | None:
+    data = reference.read()
+    return None if data is None else store.blobs.put(data)[0]
+
+
+T = TypeVar("T")
+AT_ONCE = 500
+"""So many rows of many are fetched at a time."""
+TEXTS = frozenset(one.name for table in (drawings, markings) for one in table.c if isinstance(one.type, sa.JSON))
+"""Fields of drawings and markings that tables keep as JSON."""
+SHARED = ("exam", "question_id", "question_hash", "painter", "spec", "strategy", "status", "origin")
+"""Words of a drawing that many others have too."""
+
+
+def columns(table: sa.Table, *names: str) -> list[sa.ColumnElement[Any]]:
+    """Some columns of a table, with JSON as the text it is: whoever needs what it says reads it (`parsed`)."""
+    chosen = [table.c[name] for name in names] if names else table.c
+    return [sa.cast(one, sa.Text).label(one.name) if isinstance(one.type, sa.JSON) else one for one in chosen]
+
+
+def made(
+    record: type[T], connection: sa.Connection, query: sa.Select[Any], rest: Mapping[str, Any] | None = None
+) -> Iterator[T]:
+    """The records behind a query that selects `columns`; `rest` is what it leaves out."""
+    rows = connection.execution_options(yield_per=AT_ONCE).execute(query)
+    names, always = tuple(rows.keys()), (rest or {}).items()
+    turns = [parsed if name in TEXTS else intern if name in SHARED else None for name in names]
+    # Every field is set, one by one, and the class not called: far quicker, and records share the room for their names.
+    put = object.__setattr__
+    for some in rows.partitions():
+        for row in some:
+            one = object.__new__(record)
+            for name, turn, value in zip(names, turns, row, strict=True):
+                put(one, name, value if turn is None or value is None else turn(value))
+            for name, value in always:
+                put(one, name, value)
+            yield one
+
+
+class MarkingTexts(NamedTuple):
+    """What a marking says in words: its marks with their reasons, or the keys of the replies behind them."""
+
+    id: str
+    created: float
+    replies: list[list[str]]
+    marks: list[dict[str, Any]] | None
+
+
+def marking_texts(store: Store, ids: Iterable[str]) -> Iterator[MarkingTexts]:
+    """The words of these markings, in no order; one that is no longer there is left out."""
+    columns = (markings.c[name] for name in MarkingTexts._fields)
+    for row in store.rows(sa.select(*columns), markings.c.id, ids):
+        yield MarkingTexts(*row)
+
+
+def whole_drawings(store: Store, ids: Iterable[str]) -> list[Drawing]:
+    """These drawings, the oldest first; one that is no longer there is left out."""
+    found = [Drawing(**row._mapping) for row in store.rows(sa.select(drawings), drawings.c.id, ids)]
+    return sorted(found, key=lambda drawing: (drawing.created, drawing.id))
+
+
+def evidence_row(subject: str, name: str, backend: str, value: Any) -> dict[str, Any]:
+    """A row of the evidence table; `subject` is an image's hash or a drawing's id."""
+    return {"subject": subject, "name": name, "backend": backend, "value": value, "created": now()}
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One measured value: of an image by its hash, or of a drawing by its id."""
+
+    subject: str
+    name: str
+    backend: str
+    value: Any
+    created: float
+
+
+def load_evidence(store: Store, subjects: Iterable[str], skip: Iterable[str] = ()) -> list[Measurement]:
+    """Everything that was measured on these subjects, by whatever backend, but for the names to `skip`."""
+    query = sa.select(evidence).where(evidence.c.name.not_in(sorted(skip)))
+    return [Measurement(**row._mapping) for row in store.rows(query, evidence.c.subject, subjects)]
+
+
+def known_evidence(store: Store, names: Iterable[str]) -> dict[tuple[str, str], set[str]]:
+    """Return the subjects that have values under these names, by name and backend."""
+    if not (wanted := sorted(set(names))):
+        return {}
+    query, found = sa.select(evidence.c.subject, evidence.c.name, evidence.c.backend), dict[tuple[str, str], set[str]]()
+    with store.reading() as connection:
+        for row in connection.execution_options(yield_per=500).execute(query.where(evidence.c.name.in_(wanted))):
+            found.setdefault((row.name, row.backend), set()).add(row.subject)
+    return found
+
+
+def save_evidence(store: Store, subject: str, name: str, backend: str, value: Any) -> Future[None]:
+    """Keep a measured value; the future ends with the commit."""
+    row = evidence_row(subject, name, backend, value)
+    return store.submit(lambda connection: store.upsert(connection, evidence, row))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlalchemy as sa
 from sqlalchemy import (
     JSON,
     Column,
@@ -16,17 +17,17 @@ from sqlalchemy import (
     Text,
 )
 
+from ..core.errors import StoreError
+
 VERSION = 1
 """Goes up with every change to a table after a release; `versions` refuses stores of another version."""
 metadata = MetaData()
-
 meta = Table(
     "meta",
     metadata,
     Column("key", String(40), primary_key=True),
     Column("value", Text, nullable=False),
 )
-
 exams = Table(
     "exams",
     metadata,
@@ -34,7 +35,6 @@ exams = Table(
     Column("kind", String(200), nullable=False),
     Column("created", Float, nullable=False),
 )
-
 questions = Table(
     "questions",
     metadata,
@@ -48,7 +48,6 @@ questions = Table(
     Column("created", Float, nullable=False),
     Index("questions_by_id", "exam", "id"),
 )
-
 # A drawing is a slot (question, painter, strategy, options, seed) and what stands in it now.
 drawings = Table(
     "drawings",
@@ -76,7 +75,6 @@ drawings = Table(
     Column("created", Float, nullable=False),
     Index("drawings_by_painter", "exam", "painter"),
 )
-
 # How a judge was asked: judge, arguments, variant, options, template hash. `kind` is the sort of evaluator.
 setups = Table(
     "setups",
@@ -87,7 +85,6 @@ setups = Table(
     Column("body", JSON, nullable=False),
     Column("created", Float, nullable=False),
 )
-
 markings = Table(
     "markings",
     metadata,
@@ -110,7 +107,6 @@ markings = Table(
     Index("markings_by_drawing", "drawing"),
     Index("markings_by_setup", "setup"),
 )
-
 # What a reading made of a marking, so that it need not be read each time; `read_marks` says when it still holds.
 read_marks = Table(
     "read_marks",
@@ -121,7 +117,6 @@ read_marks = Table(
     Column("made", Float, nullable=False),
     Column("marks", Text, nullable=False),
 )
-
 # What was measured on an image (by its hash) or brought in with a drawing (by its id).
 evidence = Table(
     "evidence",
@@ -132,7 +127,6 @@ evidence = Table(
     Column("value", JSON, nullable=False),
     Column("created", Float, nullable=False),
 )
-
 calls = Table(
     "calls",
     metadata,
@@ -161,7 +155,6 @@ calls = Table(
     Index("calls_by_target", "kind", "target"),
     Index("calls_by_batch", "batch"),
 )
-
 # Calls that were handed to a service together. `id` is the tag by which the service's list is searched; the process
 # that hands them in stands here only until the service has them.
 batches = Table(
@@ -185,7 +178,6 @@ batches = Table(
     Column("updated", Float, nullable=False),
     Index("batches_by_status", "status"),
 )
-
 attempts = Table(
     "attempts",
     metadata,
@@ -200,7 +192,6 @@ attempts = Table(
     # Why what the service says of the cost is not credible: `cost` is then the most it can have been.
     Column("doubt", Text),
 )
-
 # A limit in dollars that processes share. `spent` and `reserved` are the sums over its reservations.
 purses = Table(
     "purses",
@@ -212,7 +203,6 @@ purses = Table(
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
 )
-
 # What one attempt set aside in a purse, and by whom; `counted` is what it came to, null while it is in flight.
 reservations = Table(
     "reservations",
@@ -229,7 +219,6 @@ reservations = Table(
     Column("created", Float, nullable=False),
     Index("reservations_by_purse", "purse", "counted"),
 )
-
 # People who mark a sample of drawings by a design; `body` is the design with everything the sample was drawn by.
 studies = Table(
     "studies",
@@ -241,7 +230,6 @@ studies = Table(
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
 )
-
 # What is shown: the drawings of one question, with the probability that the sample takes them.
 study_items = Table(
     "study_items",
@@ -254,7 +242,6 @@ study_items = Table(
     Column("stratum", Text, nullable=False),
     Column("probability", Float, nullable=False),
 )
-
 # Who was invited to a study. Of the link's token only the hash is kept.
 study_raters = Table(
     "study_raters",
@@ -268,7 +255,6 @@ study_raters = Table(
     Column("updated", Float, nullable=False),
     Index("study_raters_by_token", "token"),
 )
-
 # Every answer to a field of a study's form, as it was clicked: from these markings, ratings and comparisons are made.
 # `at` is the click's time by the server's clock: of two, the later counts. A null value: taken back.
 study_answers = Table(
@@ -285,7 +271,6 @@ study_answers = Table(
     Column("at", Float, nullable=False),
     ForeignKeyConstraint(["study", "rater"], ["study_raters.study", "study_raters.rater"]),
 )
-
 # What an evaluator says of a drawing that is no criterion of the exam: overall, a scale, a rank, a metric's number.
 ratings = Table(
     "ratings",
@@ -303,7 +288,6 @@ ratings = Table(
     Index("ratings_by_drawing", "drawing"),
     Index("ratings_by_setup", "setup"),
 )
-
 # Which of two drawings of one question an evaluator prefers: `choice` is first, second or tie; null: skipped.
 comparisons = Table(
     "comparisons",
@@ -325,7 +309,6 @@ comparisons = Table(
     Index("comparisons_by_exam", "exam"),
     Index("comparisons_by_setup", "setup"),
 )
-
 # What a metric says of a painter's drawings together, such as FID; `body` has what it was computed with.
 metrics = Table(
     "metrics",
@@ -342,7 +325,6 @@ metrics = Table(
     Column("created", Float, nullable=False),
     Index("metrics_by_exam", "exam"),
 )
-
 # What a judge saw and missed on faults of known effect.
 certificates = Table(
     "certificates",
@@ -354,7 +336,6 @@ certificates = Table(
     Column("created", Float, nullable=False),
     Index("certificates_by_setup", "setup"),
 )
-
 # The making of an exam, and what each step of its recipe made of each item.
 builds = Table(
     "builds",
@@ -365,7 +346,6 @@ builds = Table(
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
 )
-
 build_items = Table(
     "build_items",
     metadata,
@@ -379,7 +359,6 @@ build_items = Table(
     Column("cost", Float),
     Column("created", Float, nullable=False),
 )
-
 # Every change a reviewer made, on which state of the item; nothing is overwritten.
 build_reviews = Table(
     "build_reviews",
@@ -395,3 +374,40 @@ build_reviews = Table(
     Column("created", Float, nullable=False),
     Index("build_reviews_by_item", "build", "item"),
 )
+LOCK = int.from_bytes(b"limner")
+"""The key of the advisory lock under which a PostgreSQL store is made."""
+
+
+def has_tables(connection: sa.Connection, url: str) -> bool:
+    """Return whether the store's tables are there.
+
+    Raises:
+        StoreError: They are of another version.
+    """
+    if not sa.inspect(connection).has_table(meta.name):
+        return False
+    version = connection.scalar(sa.select(meta.c.value).where(meta.c.key == "version"))
+    if version not in (None, str(VERSION)):
+        raise StoreError(
+            f"the store {url} has version {version}, and this Limner reads only version {VERSION}: "
+            "use the Limner that made it, or name another --store"
+        )
+    return version is not None
+
+
+def make_tables(readers: sa.Engine, writers: sa.Engine, url: str) -> None:
+    """Make the tables of a new store; several processes may do so at once.
+
+    Raises:
+        StoreError: The store has another version.
+    """
+    with readers.connect() as connection:
+        if has_tables(connection, url):
+            return
+    with writers.begin() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
+        # Another process may have made them while this one waited for its turn.
+        if not has_tables(connection, url):
+            metadata.create_all(connection)
+            connection.execute(meta.insert().values(key="version", value=str(VERSION)))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sqlite3
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
@@ -14,19 +16,19 @@ from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from pydantic_core import from_json
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import QueuePool
 
 from ..core.errors import NoStore, StoreError, UsageError
 from .blobs import Blobs
-from .outage import waited
-from .readonly import READ_ONLY, ReadOnlyFile, is_readonly
+from .schema import has_tables, make_tables
 from .trouble import NOT_OURS, advice, changed, told
-from .versions import has_tables, make_tables
-from .writer import Writer
+from .writer import Writer, waited
 
 T = TypeVar("T")
 DEFAULT = "limner-store"
@@ -307,3 +309,74 @@ def _turn_to_wal(cursor: Any) -> None:
             if "locked" not in str(error) or time.monotonic() > until:
                 raise
             time.sleep(0.005)
+
+
+@contextmanager
+def open_store(store: Store | str | Path, *, create: bool = False) -> Iterator[Store]:
+    """A store by URL, closed at the end; a store that is open already stays open."""
+    if isinstance(store, Store):
+        yield store
+    else:
+        with Store(store, create=create) as fresh:
+            yield fresh
+
+
+@contextmanager
+def open_or_empty(store: str | Path) -> Iterator[Store]:
+    """The store, or where there is none an empty one that leaves nothing behind."""
+    if store_exists(store):
+        with open_store(store) as found:
+            yield found
+    else:
+        with tempfile.TemporaryDirectory(prefix="limner-") as folder, Store(folder) as empty:
+            yield empty
+
+
+READ_ONLY = "can only be read here: copy it to where it can be written"
+
+
+def is_readonly(file: Path) -> bool:
+    """Whether a database is there that cannot be written: SQLite needs the file and its folder for that."""
+    return file.exists() and not (os.access(file, os.W_OK) and os.access(file.absolute().parent, os.W_OK))
+
+
+class ReadOnlyFile:
+    """A database that is read without leaving anything beside it, with what stands in its log alone.
+
+    SQLite reads a log (``-wal``) where its index (``-shm``) lies beside it. Where there is no log, the file itself is
+    all there is. A log without its index is the one case where SQLite has to write: then a copy is read.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._file, self._how = file.absolute(), "immutable=1"
+        log, index = (file.with_name(file.name + ending) for ending in ("-wal", "-shm"))
+        if log.exists() and log.stat().st_size:
+            self._how = "mode=ro"
+            if not index.exists():
+                self._folder = tempfile.TemporaryDirectory(prefix="limner-")
+                for path in (file, log):
+                    shutil.copyfile(path, Path(self._folder.name) / path.name)
+                self._file = Path(self._folder.name) / file.name
+
+    def engine(self, busy_s: float) -> sa.Engine:
+        """An engine that only reads."""
+        uri = f"file:{quote(str(self._file))}?{self._how}"
+
+        def connect() -> sqlite3.Connection:
+            connection = sqlite3.connect(uri, uri=True, timeout=busy_s, check_same_thread=False)
+            connection.isolation_level = None  # Transactions are begun by us, not guessed by the driver.
+            return connection
+
+        engine = sa.create_engine("sqlite://", creator=connect, poolclass=QueuePool)
+        sa.event.listen(engine, "begin", _begin)
+        return engine
+
+    def close(self) -> None:
+        """Remove the copy, where there is one."""
+        if self._folder is not None:
+            self._folder.cleanup()
+
+
+def _begin(connection: Any) -> None:
+    connection.exec_driver_sql("BEGIN")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..certify.bias import FAMILY_ALPHA
-from ..store.certificates import CertificateRow
+from ..store.ratings import CertificateRow
 from .model import MISSING, Table, simple_table
 
 

@@ -15,8 +15,8 @@ from ..core.row_names import name_and_spec, row_name
 from ..scoring.groups import find_groups, stored_exam
 from ..screening.stored import screen_drawings
 from ..store import Store
-from ..store.open import open_store
 from ..store.records import PROMPT_CUT, cut_words, load_drawings, load_exam
+from ..store.store import open_store
 from .console import console, escape
 from .model import Table, simple_table
 

@@ -13,7 +13,7 @@ from ..running.runner import Runner
 from ..running.setup import Asking, make_plan
 from ..scoring.groups import find_groups
 from ..scoring.standings import standings
-from ..store.open import open_store
+from ..store.store import open_store
 from .settings import TrainSettings
 
 STEPS = 28

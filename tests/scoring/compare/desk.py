@@ -15,9 +15,8 @@ from limner.core.marks import Mark
 from limner.core.row_names import CONTROL
 from limner.store import Store
 from limner.store.markings import Marking
-from limner.store.measurements import evidence_row
 from limner.store.ratings import PainterMetric, Rating, save_painter_metrics, save_ratings
-from limner.store.records import Drawing, add_exam, save_setup
+from limner.store.records import Drawing, add_exam, evidence_row, save_setup
 from limner.store.schema import drawings, evidence, markings, studies, study_items
 
 Values = Mapping[str, int | None]

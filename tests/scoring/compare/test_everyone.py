@@ -14,7 +14,7 @@ from limner import api
 from limner.core.errors import UsageError
 from limner.scoring import compare
 from limner.scoring.compare import Agreement, PairNumber
-from limner.store.open import open_store
+from limner.store.store import open_store
 from tests.scoring.compare.studied import CHANCE, PEOPLE, SKILLS, STUDY, Studied
 
 pytestmark = pytest.mark.slow

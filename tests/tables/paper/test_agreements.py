@@ -8,7 +8,7 @@ from statistics import mean
 import pytest
 from scipy import stats
 
-from limner.store.open import open_store
+from limner.store.store import open_store
 from limner.tables.model import MISSING, Table, TableRow
 from limner.tables.paper import TableChoice, build, find
 from tests.scoring.compare.desk import Desk

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from limner.core.errors import UsageError
 from limner.store import Store, schema
-from limner.store.certificates import CERTIFICATE, save_certificate
+from limner.store.ratings import CERTIFICATE, save_certificate
 from limner.tables.model import MISSING, Table, TableRow
 from limner.tables.paper import TableChoice, build, find
 from tests.tables import synthetic

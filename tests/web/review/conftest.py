@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from limner.build.base import STEPS
 from limner.core.tokens import csrf_of
 from limner.store import Store
-from limner.store.open import open_store
+from limner.store.store import open_store
 from limner.web.review import review_app
 from limner.web.security import CSRF
 from tests.web.review.desk import TOKENS, prepare, steps

@@ -16,7 +16,7 @@ from limner.build.open import new_build, open_build
 from limner.build.reviewers import Reviewer, save_reviewer
 from limner.core.tokens import token_hash
 from limner.store import Store
-from limner.store.open import open_store
+from limner.store.store import open_store
 from limner.web.review import review_app
 from limner.web.serve import serve
 from tests.build.papers import TIDE, figure_png

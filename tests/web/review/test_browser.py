@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 
 from limner.build.records import load_reviews
-from limner.store.open import open_store
+from limner.store.store import open_store
 from tests.browser import comes, expect, new_context, new_page
 from tests.site.conftest import chromium as chromium
 from tests.site.visiting import WATCH, faint, overflow, unnamed

@@ -16,7 +16,7 @@ from ...core.evaluator import Evaluated, Evaluator
 from ...core.protocol import Protocol, Score
 from ...core.row_names import label, row_name
 from ...store import DEFAULT
-from ...store.open import open_store
+from ...store.store import open_store
 from .. import Comparable, Group, comparables
 from ..groups import find_groups
 from ..stats import kendall, spearman, spearman_spread

@@ -14,8 +14,8 @@ from ...core.errors import UsageError
 from ...core.protocol import Protocol, Score
 from ...store import DEFAULT, Store
 from ...store.markings import marking_setups
-from ...store.open import open_store
 from ...store.schema import attempts
+from ...store.store import open_store
 from .. import MET, Group, evaluators_of
 from ..groups import find_groups, stored_exam
 from ..parts import score_parts, values_of
