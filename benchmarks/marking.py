@@ -88,8 +88,8 @@ class Once:
         self._kept: dict[bytes, Any] = {}
 
     def prepare(self, data: bytes) -> Any:
-        """As `limner.core.prepared.prepare` does."""
-        from limner.core.prepared import prepare
+        """As `limner.core.images.prepare` does."""
+        from limner.core.images import prepare
 
         found = self._kept.get(key := shown(data))
         if found is None:
@@ -160,7 +160,7 @@ def _workplace() -> Iterator[None]:
 
 
 async def _prepare(plan: Any, store: Any) -> None:
-    from limner.core.prepared import ImageForm, PreparedImage, Preparer
+    from limner.core.images import ImageForm, PreparedImage, Preparer
     from limner.store.records import load_drawings
 
     once = Once()
@@ -198,7 +198,7 @@ def release(folder: Path, base_url: str, in_flight: int, painters: int = 1, judg
 def _release_call(row: tuple[str, str, Path, Path]) -> None:
     import requests
 
-    from limner.core.prepared import prepare
+    from limner.core.images import prepare
 
     base_url, text, *paths = row
     urls = [prepare(path.read_bytes(), SIDE).url for path in paths]
@@ -224,7 +224,7 @@ def measure(way: str, folder: Path, base_url: str, in_flight: int) -> dict[str, 
 
 def image_cpu_ms(folder: Path, images: int = 20) -> float:
     """CPU milliseconds to prepare one image."""
-    from limner.core.prepared import prepare
+    from limner.core.images import prepare
 
     data = [path.read_bytes() for path in sorted((folder / "images").iterdir())[:images]]
     prepare(data[0], SIDE)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from limner.core.fonts import font
+from limner.core.images import font
 
 POINTS = 7
 SIDE = 1024

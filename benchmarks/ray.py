@@ -19,8 +19,7 @@ from typing import Any
 from PIL import Image, ImageDraw
 
 from benchmarks.table import CannotRun, Clock, Table, told
-from limner.core.fonts import font
-from limner.core.images import encode_png
+from limner.core.images import encode_png, font
 from limner.evidence.probe import OcrProbe
 from limner.workers import Pool
 from limner.workers.hosts import Hosts, ThisMachine

@@ -28,8 +28,7 @@ from benchmarks.table import Cell, Clock, Table, told
 from limner import api
 from limner.calls import Attempt, Calls, Request, Result
 from limner.core.exam import Selection
-from limner.core.images import encode_png
-from limner.core.prepared import prepare
+from limner.core.images import encode_png, prepare
 from limner.evidence.ocr.rapid import RapidOcr
 from limner.evidence.regions.classical import ClassicalCounter
 from limner.exams import kind

@@ -25,7 +25,7 @@ import httpx2
 from tests.study.made import fill, make
 
 from benchmarks.table import Table
-from limner.core.tokens import csrf_of
+from limner.core.redaction import csrf_of
 from limner.store import Store
 from limner.study.records import load_answers
 from limner.web.security import CSRF

@@ -13,7 +13,7 @@ import pytest
 import limner
 from limner.api import Asking
 from limner.core.errors import NoStore, StoreError, UsageError
-from limner.core.row_names import name_and_spec
+from limner.core.evaluator import name_and_spec
 from limner.running.progress import Progress
 from limner.running.setup import load_exam_or_data, preset_deviations, usual_reading
 from limner.scoring.groups import stored_exam

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .core.lazy import loaded_on_use
+from .core.registry import loaded_on_use
 
 if TYPE_CHECKING:
     from .api import Asking, agree, compare, groups, open_store, plot, run, scores, show, table

@@ -139,7 +139,7 @@ def _disk(store: str) -> Check:
 def _ocr() -> Check:
     from PIL import Image, ImageDraw
 
-    from .core.fonts import font
+    from .core.images import font
     from .evidence.ocr.rapid import RapidOcr
 
     image = Image.new("RGB", (320, 80), "white")

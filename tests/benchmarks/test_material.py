@@ -5,8 +5,7 @@ from __future__ import annotations
 from benchmarks.marking import Once
 from benchmarks.material import PICTURES, SIDE, picture, shown
 
-from limner.core.images import decode, inspect
-from limner.core.prepared import prepare
+from limner.core.images import decode, inspect, prepare
 
 
 def test_pictures_differ_in_their_bytes_and_some_show_the_same() -> None:

@@ -10,9 +10,9 @@ from typing import cast
 
 from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageFont, ImageOps
 
-import limner.core.fonts
+import limner.core.images
 
-FONT = Path(str(limner.core.fonts.__path__[0])) / "DejaVuSans.ttf"
+FONT = Path(str(limner.core.images.__path__[0])) / "DejaVuSans.ttf"
 Damage = Callable[[Image.Image, random.Random], Image.Image]
 
 

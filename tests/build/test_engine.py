@@ -18,7 +18,7 @@ from limner.build.reviews import Review, state_id
 from limner.core import settings as core_settings
 from limner.core.asks import Contract, Text, Unreadable
 from limner.core.errors import UsageError
-from limner.core.json_reader import loads
+from limner.core.json_text import loads
 from limner.core.schema import StrictModel
 from limner.store import Store
 from tests.build.scripted import Heard, Route, Scripted, scripted, write_provider

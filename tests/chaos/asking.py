@@ -7,7 +7,7 @@ from typing import Any
 
 from limner.calls import Calls, Fault
 from limner.core.asks import Text
-from limner.core.prepared import Preparer
+from limner.core.images import Preparer
 from limner.core.settings import Settings
 from limner.models import ChatModel, Context
 from limner.painters.base import PaintRequest

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from limner.calls import Fault
-from limner.core.addresses import join_path
 from limner.core.errors import UsageError
-from limner.core.redaction import redacted, without_secrets
+from limner.core.redaction import join_path, redacted, without_secrets
 from limner.core.settings import Provider
 from limner.store import Store
 from tests.chaos.asking import SHAPES, ask, fault_of, paint

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from limner.calls import Calls, Fault
 from limner.core.asks import Contract, Text, Unreadable
-from limner.core.prepared import Preparer
+from limner.core.images import Preparer
 from limner.models import ChatModel, complete
 from limner.models.base import RESENT
 from limner.store import Store
@@ -197,7 +197,7 @@ MEASURE = """
 import asyncio, resource, sys
 from limner.calls import Calls, Fault
 from limner.core.asks import Text
-from limner.core.prepared import Preparer
+from limner.core.images import Preparer
 from limner.models import ChatModel
 from limner.store import Store
 from tests.chaos.asking import CONTEXT, settings

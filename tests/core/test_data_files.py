@@ -10,12 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from limner.core.data_files import Rows, read_questions, stream_lines
+from limner.core.data_files import (
+    LONGEST,
+    SHOWN,
+    Problems,
+    Rows,
+    find_reference,
+    parse_row,
+    read_questions,
+    short,
+    stream_lines,
+)
 from limner.core.errors import DataError, UsageError
 from limner.core.exam import Question, Reference
-from limner.core.problems import LONGEST, SHOWN, Problems, parse_row, short
 from limner.core.prompts import Prompts
-from limner.core.references import find_reference
 from limner.core.schema import FrozenModel, Id, StrictModel, Words, first_wrong, read_model, read_toml
 from tests.support import picture
 

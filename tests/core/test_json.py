@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from limner.core.json_literals import Reader
-from limner.core.json_paths import fill, find, find_first, put
-from limner.core.json_reader import MAX_CHARS, Unreadable, loads
+from limner.core.json_text import MAX_CHARS, Reader, Unreadable, fill, find, find_first, loads, put
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from limner.core.asks import Ask, Reply, Unreadable, Variant, list_schema, object_schema, only_reply, text_in
 from limner.core.exam import Question
-from limner.core.marks import Criterion, Mark, fill, values
-from limner.core.panels import PanelFacts, Rule, combined, divided
+from limner.core.marks import Criterion, Mark, PanelFacts, Rule, combined, divided, fill, values
 from limner.core.protocol import Evidence, Protocol, Reading, Row
 
 TEXT = st.text(max_size=20)

@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageOps
 
-from limner.core.images import BadImage, decode
-from limner.core.prepared import ImageForm, PreparedImage, Preparer, prepare
+from limner.core.images import BadImage, ImageForm, PreparedImage, Preparer, decode, prepare
 from tests.core.test_images import save
 from tests.support import picture
 

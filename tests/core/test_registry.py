@@ -115,7 +115,7 @@ def test_names_load_nothing(group: str) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     found, loaded = json.loads(done.stdout)
     assert found
-    assert set(loaded) == {"limner.core", "limner.core.registry", "limner.core.errors", "limner.core.lazy"}
+    assert set(loaded) == {"limner.core", "limner.core.registry", "limner.core.errors"}
 
 
 def test_all_of_limner_s_own_can_be_loaded() -> None:

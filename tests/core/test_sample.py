@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from limner import exams
 from limner.core.choices import balanced, constants
-from limner.core.exam import Selection
-from limner.core.sample import shares, stratified
+from limner.core.exam import Selection, shares, stratified
 from limner.running.setup import load_exam_or_data
 
 SIZES = st.dictionaries(st.text(max_size=4), st.integers(0, 60), max_size=9)

@@ -22,8 +22,7 @@ import limner
 from limner import api
 from limner.core import redaction
 from limner.core.loops import run_to_end
-from limner.core.redaction import HIDDEN, name_key, redacted, without_key, without_secrets
-from limner.core.terminal import printable, visible
+from limner.core.redaction import HIDDEN, name_key, printable, redacted, visible, without_key, without_secrets
 from limner.scoring.groups import find_groups
 
 BIDI = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PIL import Image, ImageDraw
 
-from limner.core.fonts import font
+from limner.core.images import font
 from limner.evidence.ocr.rapid import RapidOcr
 from limner.painters.controls.fault_kinds import FAULTS
 from tests.docs.blocks import ROOT

@@ -5,8 +5,7 @@ from __future__ import annotations
 from PIL import Image, ImageDraw
 
 from limner.core.evidence import TextLine
-from limner.core.fonts import font
-from limner.core.images import decode
+from limner.core.images import decode, font
 from limner.evidence.ocr.rapid import RapidOcr
 from limner.evidence.ocr.tesseract import reader
 from limner.exams import read, resolve

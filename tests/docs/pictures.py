@@ -8,7 +8,7 @@ import tempfile
 from PIL import Image, ImageDraw
 
 import limner
-from limner.core.fonts import font
+from limner.core.images import font
 from limner.store.records import load_drawings
 from tests.docs.blocks import ROOT
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from limner.core.json_paths import gaps
+from limner.core.json_text import gaps
 from limner.core.settings import PainterFacts, Settings, shipped
 from limner.core.wire import ANYTHING
 from limner.painters import SERVICES

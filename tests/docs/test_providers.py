@@ -14,9 +14,9 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from limner.core import settings
-from limner.core.row_names import SERVICE_REWRITE
-from limner.core.service_rewrite import RewriteSwitch
+from limner.core.evaluator import SERVICE_REWRITE
 from limner.core.settings import ModelFacts, PainterFacts, Provider
+from limner.core.wire import RewriteSwitch
 from limner.painters import SERVICES, service
 from limner.painters.base import PaintRequest
 from limner.painters.jobs import POLLING

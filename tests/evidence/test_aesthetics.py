@@ -17,7 +17,7 @@ from limner.calls import Calls, Fault
 from limner.core import settings
 from limner.core.errors import UsageError
 from limner.core.evidence import is_paper
-from limner.core.prepared import Preparer
+from limner.core.images import Preparer
 from limner.evidence import backends
 from limner.evidence.aesthetics import UniPercept
 from limner.evidence.probe import Finding, Probe

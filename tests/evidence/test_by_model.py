@@ -16,7 +16,7 @@ from limner.calls import Calls, Fault
 from limner.core import settings
 from limner.core.asks import Unreadable
 from limner.core.evidence import is_paper
-from limner.core.prepared import Preparer
+from limner.core.images import Preparer
 from limner.evidence.backends import open_probe
 from limner.evidence.by_model import ModelRating, read_lines, read_rating
 from limner.evidence.probe import Finding, Probe

@@ -15,8 +15,7 @@ from PIL import Image, ImageDraw
 
 from limner.calls import Calls, Fault
 from limner.core.evidence import TextLine, is_paper
-from limner.core.fonts import font
-from limner.core.images import encode_png
+from limner.core.images import encode_png, font
 from limner.evidence.probe import Finding, LocalProbe, OcrProbe
 from limner.store import Store
 from limner.store.schema import attempts, calls

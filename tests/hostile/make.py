@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from PIL import Image, ImageDraw
 
-from limner.core.fonts import font
+from limner.core.images import font
 
 LABEL = "Nucleus"
 SIZE = (360, 160)

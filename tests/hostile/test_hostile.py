@@ -16,8 +16,7 @@ import pytest
 from PIL import Image
 
 from limner.calls import Calls, Fault
-from limner.core.images import BadImage, decode, inspect
-from limner.core.prepared import prepare
+from limner.core.images import BadImage, decode, inspect, prepare
 from limner.evidence.probe import Finding, OcrProbe, Probe
 from limner.evidence.regions.probe import RegionsProbe
 from limner.store import Store

@@ -10,7 +10,7 @@ import pytest
 
 from limner.calls import Calls, Fault
 from limner.core.asks import Picture, Text
-from limner.core.prepared import Preparer
+from limner.core.images import Preparer
 from limner.core.settings import Settings
 from limner.models import Context, open_model
 from limner.store import Store

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from limner.calls import Calls, Fault
 from limner.core.asks import Picture, Text
 from limner.core.errors import UsageError
-from limner.core.prepared import Preparer
+from limner.core.images import Preparer
 from limner.core.settings import Settings
 from limner.models import ChatModel, Context, open_model
 from limner.store import Store

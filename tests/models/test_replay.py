@@ -11,7 +11,7 @@ import pytest
 
 from limner.calls import Calls, Fault
 from limner.core.errors import DataError, UsageError
-from limner.core.prepared import Preparer
+from limner.core.images import Preparer
 from limner.core.settings import Settings
 from limner.models import Context, ReplayModel, open_model
 from limner.store import Store

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from limner.calls import Calls, Fault
 from limner.core.asks import Contract, Text, Unreadable
-from limner.core.prepared import Preparer
+from limner.core.images import Preparer
 from limner.core.settings import Settings
 from limner.models import ChatModel, Context, complete
 from limner.models.base import Answer

@@ -13,8 +13,8 @@ import pytest
 from limner.calls import Budget, BudgetReached, Calls, Fault
 from limner.core.errors import DataError, UsageError
 from limner.core.exam import Exam
-from limner.core.service_rewrite import RewriteSwitch
 from limner.core.settings import Settings, load, shipped
+from limner.core.wire import RewriteSwitch
 from limner.evidence.probe import OcrProbe
 from limner.painters import open_painter
 from limner.painters.base import Painting, PaintRequest

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from limner.core.errors import UsageError
-from limner.core.json_paths import find
-from limner.core.row_names import label
+from limner.core.evaluator import label
+from limner.core.json_text import find
 from limner.core.settings import Settings, load
 from limner.painters import ApiPainter, PaintRequest, open_service
 from limner.store import Store

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from limner import exams
-from limner.core.data_frames import BarPanel, DataSheet, HistogramPanel, MapPanel, QuartilePanel, WordsPanel
 from limner.core.errors import DataError, UsageError
+from limner.core.plot_data import BarPanel, DataSheet, HistogramPanel, MapPanel, QuartilePanel, WordsPanel
 from limner.exams import SHIPPED, data_set, paper
 from limner.exams.data_set import data_panels
 from limner.plots import PlotChoice, known, plot

@@ -12,7 +12,7 @@ from limner import api
 from limner.build.flow import StepCount
 from limner.build.recipe import open_recipe
 from limner.core.errors import UsageError
-from limner.core.plot_frames import Gallery, Tile
+from limner.core.plot_data import Gallery, Tile
 from limner.exams import SHIPPED
 from limner.plots import known, plot
 from limner.plots.funnel import plot_funnel

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="servers come with limner[web]")
 
-from limner.core.tokens import csrf_of
+from limner.core.redaction import csrf_of
 from limner.store import Store
 from limner.store.markings import load_markings
 from limner.store.ratings import load_ratings

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from limner import api
-from limner.core import prepared
+from limner.core import images
 from limner.running.runner import Runner
 from limner.store import Store
 from limner.store.schema import calls
@@ -45,19 +45,19 @@ def drawn(store: Store, exam: SmallExam, chat: ChatServer, tmp_path: Path, monke
 def mark(store: Store, monkeypatch: pytest.MonkeyPatch, limit: int = 2**28, **asking: Any) -> list[bytes]:
     """Have two judges mark all, one drawing at a time; the bytes of every image that was prepared."""
     made: list[bytes] = []
-    usual = prepared.prepare
+    usual = images.prepare
     plan = api.plan(
         "genexam", store, asking=api.Asking(judges=["fake/a", "fake/b"], **asking), draw=False, concurrency=1
     )
     assert plan.images is not None
     plan.images._limit = limit
 
-    def prepare(data: bytes, *how: Any) -> prepared.PreparedImage:
+    def prepare(data: bytes, *how: Any) -> images.PreparedImage:
         made.append(data)
         return usual(data, *how)
 
     with monkeypatch.context() as patch:
-        patch.setattr(prepared, "prepare", prepare)
+        patch.setattr(images, "prepare", prepare)
         assert Runner(plan, store).run().failed == 0
     return made
 
@@ -73,7 +73,7 @@ def test_each_image_is_prepared_once_for_four_painters_and_two_judges(
     drawn: Store, chat: ChatServer, monkeypatch: pytest.MonkeyPatch, exam: SmallExam
 ) -> None:
     # There is room for two drawings and no more: all who drew a question come one after the other.
-    made = mark(drawn, monkeypatch, limit=2 * len(prepared.prepare(DRAWING, 768).url))
+    made = mark(drawn, monkeypatch, limit=2 * len(images.prepare(DRAWING, 768).url))
     assert set(Counter(made).values()) == {1}
     assert len(made) == len(exam.ids) * (PAINTERS + 1)
     assert len(chat.requests()) == len(exam.ids) * PAINTERS * 2

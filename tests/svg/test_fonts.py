@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from limner.core.fonts import PATH
+from limner.core.images import PATH
 from limner.svg import fonts, missing_glyphs, render
 from limner.svg.fonts import BUNDLED, FACES, characters, choose
 from tests.needs import need

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from limner.core.errors import StoreError
-from limner.core.tokens import csrf_of, new_token, token_hash
+from limner.core.redaction import csrf_of, new_token, token_hash
 from limner.web.base import make_app
 from limner.web.limits import WebLimits
 from limner.web.security import CSRF, HEADERS, check_change

@@ -6,8 +6,7 @@ import asyncio
 
 import pytest
 
-from limner.core.images import BadImage
-from limner.core.prepared import ImageForm, prepare
+from limner.core.images import BadImage, ImageForm, prepare
 from limner.workers import WorkerUnfit, pool_of
 from limner.workers.pool import Pool
 from limner.workers.preparing import RECIPE, prepare_by_worker

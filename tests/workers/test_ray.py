@@ -22,9 +22,7 @@ from PIL import Image, ImageDraw
 
 from limner import api
 from limner.core.errors import UsageError
-from limner.core.fonts import font
-from limner.core.images import BadImage, encode_png
-from limner.core.prepared import Preparer, prepare
+from limner.core.images import BadImage, Preparer, encode_png, font, prepare
 from limner.evidence.probe import OcrProbe
 from limner.painters.diffusers import jobs
 from limner.painters.diffusers.jobs import DrawItem, DrawSettings, PipelineSetup

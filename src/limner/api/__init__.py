@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..core.lazy import loaded_on_use
+from ..core.registry import loaded_on_use
 
 if TYPE_CHECKING:
     from ..running.setup import Asking

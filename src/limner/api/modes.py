@@ -11,7 +11,7 @@ from .. import exams
 from ..calls import Limits
 from ..core import settings
 from ..core.errors import UsageError
-from ..core.prepared import Preparer
+from ..core.images import Preparer
 from ..core.prompts import Prompts
 from ..models import open_model
 from ..running.modes import ModeSorter, WrongDrawing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..core.prices import price_of
+from ..core.catalogue import price_of
 from ..core.settings import Settings
 from ..models import ChatModel
 from ..models.base import PICTURE_TOKENS

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..core.data_files import json_rows, read_lines
-from ..core.errors import DataError, UsageError
-from ..core.extras import PARQUET, check_tables
+from ..core.data_files import Problems, json_rows, read_lines
+from ..core.errors import PARQUET, DataError, UsageError, check_tables
 from ..core.images import SUFFIXES
-from ..core.problems import Problems
 
 PICTURES = frozenset(f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg"))
 TEXTS = (".txt", ".md")

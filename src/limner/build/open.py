@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.errors import UsageError
 from ..core.exam import Exam
-from ..core.prepared import Preparer
+from ..core.images import Preparer
 from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
 from ..models import open_model

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core.data_files import json_lines
+from ..core.data_files import Problems, json_lines
 from ..core.errors import UsageError
-from ..core.problems import Problems
 from ..store import Store
 from .base import BuildItem
 from .engine import Builder

@@ -15,7 +15,7 @@ from ..calls.stored import NotAsked, StoredCalls
 from ..core.asks import Contract, Part, Picture, Reply, Text, Unreadable
 from ..core.errors import LostImage, UsageError
 from ..core.faults import lost
-from ..core.json_reader import loads
+from ..core.json_text import loads
 from ..core.loops import run_to_end
 from ..core.marks import Mark
 from ..core.prompts import Prompts

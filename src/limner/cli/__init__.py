@@ -112,9 +112,8 @@ def limner() -> None:
 
 def main() -> NoReturn:
     """Run the command line; errors meant for users become one message and an exit code."""
-    from limner.core.errors import LimnerError
-    from limner.core.terminal import printable
-
+    from ..core.errors import LimnerError
+    from ..core.redaction import printable
     from . import interrupts
 
     interrupts.watch()

@@ -164,6 +164,6 @@ def _money(part: Progress) -> str:
 
 
 def _printable(text: str) -> str:
-    from ..core.terminal import printable
+    from ..core.redaction import printable
 
     return " ".join(printable(text).split())

@@ -17,7 +17,7 @@ def serve_review(
     from ..store.store import open_store
 
     try:
-        from ..core.tokens import new_token, token_hash
+        from ..core.redaction import new_token, token_hash
         from ..web.review import review_app
         from ..web.serve import serve
     except ModuleNotFoundError as error:

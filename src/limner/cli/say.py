@@ -19,7 +19,7 @@ def say(text: str = "", *, err: bool = False, nl: bool = True, over: bool = Fals
         nl: Whether the line ends.
         over: Whether to write over the line that stands there, as a terminal can.
     """
-    from ..core.terminal import printable
+    from ..core.redaction import printable
 
     click.echo(("\r\033[K" if over else "") + printable(text), err=err, nl=nl)
 

@@ -1,19 +1,23 @@
-"""Reads data files into questions: their lines, their rows and what these make."""
+"""Data files into questions: their rows, the reference images they name, and every problem by file, line and id."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from pydantic import ValidationError
+
 from .errors import DataError
-from .exam import Question, R
-from .problems import Problems, parse_row
-from .references import find_reference as find_reference  # As `Id` and `Words`: for exams of other packages.
+from .exam import Question, R, Reference
+from .images import BadImage, inspect
+from .schema import HALF_PAIR, M
+
+# As `Id` and `Words`: for exams of other packages.
 from .schema import Id as Id
-from .schema import M
 from .schema import Words as Words
 
 Rows = Iterator[tuple[int, dict[str, Any]]]
@@ -138,3 +142,107 @@ def read_questions(
 def files_under(path: Path, *patterns: str) -> list[Path]:
     """The file `path` itself, or all files of these names under the folder `path`, in order."""
     return sorted(file for pattern in patterns for file in path.rglob(pattern)) if path.is_dir() else [path]
+
+
+SHOWN = 20
+LONGEST = 80
+
+
+def short(text: str) -> str:
+    """As much of a text as a message can bear."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
+
+
+class Problems:
+    """Collects what is wrong with a data set, so that one look shows all of it."""
+
+    def __init__(self) -> None:
+        self.found: list[DataError] = []
+
+    def add(self, message: str, file: Path, line: int | None = None, id: str | None = None) -> None:
+        """Note one problem."""
+        self.found.append(DataError(message, file=file, line=line, id=id))
+
+    def settle(self) -> None:
+        """Raise when anything was found.
+
+        Raises:
+            DataError: One problem as itself, several as a list.
+        """
+        if len(self.found) == 1:
+            raise self.found[0]
+        if self.found:
+            shown = [str(problem) for problem in self.found[:SHOWN]]
+            if len(self.found) > SHOWN:
+                shown.append(f"… and {len(self.found) - SHOWN} more")
+            raise DataError(f"{len(self.found)} problems:\n  " + "\n  ".join(shown))
+
+
+def parse_row(
+    model: type[M], row: dict[str, Any], problems: Problems, file: Path, line: int, key: str = "id"
+) -> M | None:
+    """The typed row, or None with every wrong field noted as a problem; `key` is the column with the row's id."""
+    try:
+        return model.model_validate(row)
+    except ValidationError as error:
+        name = row.get(key)
+        for wrong in error.errors(include_url=False, include_input=False)[:5]:
+            place = _place(row, wrong["loc"])
+            said = wrong["msg"].removeprefix("Value error, ")
+            problems.add(
+                f"{place}: {said}" if place else said, file, line, short(name) if isinstance(name, str) else None
+            )
+        return None
+
+
+def _place(row: object, path: tuple[int | str, ...]) -> str:
+    """Where in a row something is wrong; what stands in a list goes by its own id where it has one."""
+    names = []
+    for part in path:
+        try:
+            row = row[part]  # type: ignore[index]
+        except (KeyError, IndexError, TypeError):
+            row = None
+        own = row.get("id") if isinstance(part, int) and isinstance(row, dict) else None
+        names.append(short(own) if isinstance(own, str) and own else str(part))
+    return ".".join(names)
+
+
+def find_reference(folder: Path, name: str) -> Reference:
+    """The reference image `name` under `folder`; absent is a state, not an error.
+
+    Raises:
+        ValueError: The name leaves the folder, or the file is no image.
+    """
+    pure = PurePosixPath(name)
+    if HALF_PAIR.search(name):
+        raise ValueError("image path holds half of a surrogate pair")
+    if pure.is_absolute() or ".." in pure.parts or "\\" in name or "\0" in name or not pure.parts:
+        raise ValueError(f"image path {short(name)!r} leaves the folder {folder}")
+    path = folder / pure
+    try:
+        if not path.is_file():
+            return Reference(name)
+        if _is_linked(folder, pure) and not path.resolve().is_relative_to(folder.resolve()):
+            raise ValueError(f"image path {short(name)!r} leaves the folder {folder} through a link")
+        inspect(path)
+    except BadImage as error:
+        raise ValueError(f"image {path}: {error}") from error
+    except OSError as error:
+        raise ValueError(f"image {short(name)!r} cannot be read: {error.strerror or error}") from error
+    return Reference(name, path)
+
+
+def _is_linked(folder: Path, below: PurePosixPath) -> bool:
+    """Whether a link stands on the way from the folder to what is below it."""
+    at = str(folder)
+    for part in below.parts:
+        at = os.path.join(at, part)
+        if os.path.islink(at):
+            return True
+    return False
+
+
+def absent_references(questions: Iterable[Question[Any]]) -> int:
+    """How many of these questions have no reference image that could be shown."""
+    return sum(q.reference is None or not (q.reference.path or q.reference.load) for q in questions)

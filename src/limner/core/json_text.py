@@ -1,17 +1,19 @@
-"""Reads strict JSON that a service, a model or a file of replies wrote: bounded in depth and in parts."""
+"""JSON as others write it: strict and bounded from services, tolerant of form from models, and paths into it."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+from .asks import Unreadable
 
 MAX_DEPTH = 50
 """Levels of lists and objects within each other; what goes deeper is no reply."""
 MAX_PARTS = 1_000_000
 """Lists, objects and their items in one text: each takes many times its bytes of memory."""
-
 _NESTS = (dict, list, tuple)
 _DEEP = f"nested more than {MAX_DEPTH} deep"
 _TEXT = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
@@ -64,3 +66,387 @@ def _parts(data: str) -> int:
 def _number(word: str) -> float | str:
     number = float(word)
     return number if math.isfinite(number) else word
+
+
+MAX_DIGITS = 500
+_DOUBLE, _SINGLE = "“”", "‘’"
+# Each class both opens and closes: a stray opening quote is closed by the next, and scanning stays linear.
+_STRINGS = {
+    quote: re.compile(rf"[{marks}]((?:[^{marks}\\]++|\\.)*+)[{marks}]", re.DOTALL)
+    for marks in ('"', "'", _DOUBLE, _SINGLE)
+    for quote in marks
+}
+_GAP = re.compile(r"(?:[\s\ufeff\u200b]++|//[^\n]*+|#[^\n]*+)*+")
+_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*+)(\.[0-9]*+)?+|(\.[0-9]++))([eE][+-]?[0-9]++)?+(?![\w.])", re.ASCII)
+_WORD = re.compile(r"[\w.+-]*+")
+_WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
+_ESCAPED = dict(zip("bfnrt", "\b\f\n\r\t", strict=True)) | {c: c for c in f"\"'\\/{_DOUBLE}{_SINGLE}"}
+_LARGE = re.compile(r"[0-9]{309}")
+"""What may be beyond a float, which begins at 309 digits."""
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+class Ended(Unreadable):
+    """The text ends before the value does."""
+
+    def __init__(self) -> None:
+        super().__init__("the object ends before it is closed")
+
+
+def is_gap(text: str, start: int, end: int) -> bool:
+    """Whether nothing but white space and comments stands between two places."""
+    return _GAP.fullmatch(text, start, end) is not None
+
+
+class Reader:
+    """Reads values out of one text.
+
+    Attributes:
+        at: Where the last reading ended or failed.
+        keyed: Whether the last reading met a quoted key with its colon: the sign of an object, not of prose.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at, self.keyed = text, 0, False
+        # Of halves of surrogate pairs in escapes, and of numbers too large, the quick reading would not tell.
+        plain = "\\u" not in text and (text.isascii() or _SURROGATE.search(text) is None)
+        self._plain = plain and _LARGE.search(text) is None
+
+    def read(self, start: int) -> object:
+        """The value that starts at `start`; raises `Unreadable`, or `Ended` when the text stops inside it."""
+        self.at, self.keyed = start, False
+        return self._strict(start) or self._value(0)
+
+    def _strict(self, start: int) -> object:
+        """The value where it is strict JSON and means the same here; otherwise None, and the place is unchanged.
+
+        Tried until it fails once: a text with many beginnings is still read in linear time.
+        """
+        if not self._plain:
+            return None
+        try:
+            value, end = _DECODER.raw_decode(self.text, start)
+            check_depth(value)
+        except (ValueError, OverflowError, RecursionError):
+            self._plain = False
+            return None
+        if value:
+            self.at, self.keyed = end, True
+        return value
+
+    def _value(self, depth: int) -> object:
+        mark = self._peek()
+        if depth == MAX_DEPTH and mark in "{[(":
+            raise Unreadable(f"nested more than {MAX_DEPTH} deep")
+        if mark == "{":
+            return self._object(depth + 1)
+        if mark == "[":
+            return self._items("]", depth + 1)[0]
+        if mark == "(":
+            items, comma = self._items(")", depth + 1)
+            return items if comma or len(items) != 1 else items[0]
+        return self._string(mark) if mark in _STRINGS else self._scalar()
+
+    def _object(self, depth: int) -> dict[str, object]:
+        found: dict[str, object] = {}
+        self.at += 1
+        while (mark := self._peek()) != "}":
+            if mark not in _STRINGS:
+                raise Unreadable("a key in double quotes was expected")
+            start = self.at
+            key = self._string(mark)
+            if self._peek() != ":":
+                raise Unreadable("a colon was expected after a key")
+            self.at += 1
+            self.keyed = True
+            if key in found:
+                self.at = start
+                raise Unreadable(f"the key {_quoted(key)} is given twice")
+            found[key] = self._value(depth)
+            self._comma("}")
+        self.at += 1
+        return found
+
+    def _items(self, close: str, depth: int) -> tuple[list[object], bool]:
+        found: list[object] = []
+        comma = False
+        self.at += 1
+        while self._peek() != close:
+            found.append(self._value(depth))
+            comma = self._comma(close)
+        self.at += 1
+        return found, comma
+
+    def _comma(self, close: str) -> bool:
+        mark = self._peek()
+        if mark not in (",", close):
+            raise Unreadable(f"a comma or {close} was expected")
+        self.at += mark == ","
+        return mark == ","
+
+    def _string(self, quote: str) -> str:
+        match = _STRINGS[quote].match(self.text, self.at)
+        if not match:
+            self.at = len(self.text)
+            raise Ended
+        found = _ESCAPE.sub(_unescape, match[1]) if "\\" in match[1] else match[1]
+        if _SURROGATE.search(found):
+            try:
+                found = found.encode("utf-16", "surrogatepass").decode("utf-16")
+            except UnicodeDecodeError:
+                raise Unreadable("half of a surrogate pair stands in a string") from None
+        self.at = match.end()
+        return found
+
+    def _scalar(self) -> object:
+        if number := _NUMBER.match(self.text, self.at):
+            if len(number[0]) > MAX_DIGITS:
+                raise Unreadable(f"a number has more than {MAX_DIGITS} digits")
+            if not math.isfinite(float(number[0])):
+                raise Unreadable("a number is too large")
+            value = float(number[0]) if any(number.groups()) else int(number[0])
+            self.at = number.end()
+            return value
+        match = _WORD.match(self.text, self.at)
+        word = match[0] if match else ""
+        if word in _WORDS:
+            self.at += len(word)
+            return _WORDS[word]
+        if word.lstrip("+-").lower() in ("nan", "inf", "infinity"):
+            raise Unreadable("NaN and Infinity are not allowed")
+        if self.at + len(word) == len(self.text):
+            raise Ended
+        raise Unreadable(f"a value was expected, not {_quoted(word or self.text[self.at])}")
+
+    def _peek(self) -> str:
+        gap = _GAP.match(self.text, self.at)
+        self.at = gap.end() if gap else self.at
+        if self.at == len(self.text):
+            raise Ended
+        return self.text[self.at]
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is given twice")
+    return found
+
+
+def _finite(word: str) -> float:
+    """A number within the bounds."""
+    if len(word) > MAX_DIGITS:
+        raise ValueError("too many digits")
+    value = float(word)
+    if not math.isfinite(value):
+        raise ValueError("too large")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite)
+
+
+def _unescape(match: re.Match[str]) -> str:
+    """One escape; what neither JSON nor Python escapes, such as LaTeX's \\alpha, keeps its backslash."""
+    body = match[1]
+    if len(body) == 1:
+        return _ESCAPED.get(body, match[0])
+    code = int(body[1:], 16)
+    return chr(code) if code <= 0x10FFFF else match[0]
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text[:60])
+
+
+MAX_CHARS = 400_000
+_MARK = re.compile(r"(?P<think><think(?:ing)?>)|(?P<fence>(?:`{3,}+|~{3,}+)[^\S\n]*+[\w+.-]*+)|\{|\[[\s\[]*+", re.I)
+_FENCE_END = re.compile(r"\s*+(?:```|~~~|\Z)")
+_FENCE_LINE = re.compile(r"\n[ \t]*+(?=```|~~~)")
+_THINK = re.compile(r"<think(?:ing)?>", re.I)
+_THOUGHT = re.compile(r"</think(?:ing)?>", re.I)
+_LONE_THOUGHT = re.compile(r"</think(?:ing)?>(?=\s*+\Z|[^\S\n]*+[\n{`])", re.I)
+_BRACES = re.compile(r'[{}]|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+
+
+def loads(text: str) -> dict[str, object]:
+    """The object in a model's reply: the last fenced one, or without fences the last one in the text.
+
+    Args:
+        text: The reply, with whatever surrounds the object.
+
+    Returns:
+        The object, equal to what `json.loads` gives for the same object written strictly. Tuples are lists.
+
+    Raises:
+        Unreadable: There is no object, it is cut off, or the last attempt at one is broken, repeats a key,
+            holds NaN or Infinity, or is too deep or too long.
+    """
+    check_length(text)
+    fenced: dict[str, object] | None = None
+    loose: dict[str, object] | None = None
+    fault: Unreadable | None = None
+    fault_at = 0
+    for attempt, at, in_fence in _attempts(text):
+        if isinstance(attempt, Unreadable):
+            if in_fence or fenced is None:
+                fault, fault_at = attempt, at
+        elif in_fence:
+            fenced, fault = attempt, None
+        elif fenced is None and (attempt or loose is None):  # a {} in prose after the answer is no newer answer
+            loose, fault = attempt, None
+    if fault:
+        column = fault_at - text.rfind("\n", 0, fault_at)
+        raise Unreadable(f"{fault.args[0]} (line {text.count(chr(10), 0, fault_at) + 1}, column {column})")
+    found = loose if fenced is None else fenced
+    if found is None:
+        raise Unreadable("no JSON object found")
+    return found
+
+
+def check_length(text: str) -> None:
+    """Refuse a reply beyond all length, before anything looks into it.
+
+    Raises:
+        Unreadable: It is longer than `MAX_CHARS`.
+    """
+    if len(text) > MAX_CHARS:
+        raise Unreadable(f"the reply is longer than {MAX_CHARS} characters")
+
+
+def _attempts(text: str) -> Iterator[tuple[dict[str, object] | Unreadable, int, bool]]:
+    """Every object written or begun: its value or fault, where that ends, whether a fenced block holds it."""
+    reader = Reader(text)
+    at = _after_lone_thought(text)
+    opening: int | None = at
+    fence, work = False, 0
+    while mark := _MARK.search(text, at):
+        at, start = mark.end(), mark.start()
+        if mark["think"]:
+            at = _after_thought(text, at)
+        if mark["think"] or mark["fence"]:
+            opening, fence = at, bool(mark["fence"])
+            continue
+        opens = opening is not None and is_gap(text, opening, start)
+        opening = None
+        try:
+            value = reader.read(start)
+        except Unreadable as error:
+            work += reader.at - start
+            if work > 2 * len(text) + 10_000:  # failed readings can overlap, and add up to quadratic work
+                raise Unreadable("too many brackets that hold no JSON") from None
+            if not reader.keyed and not (opens and mark[0] == "{"):
+                at = _after_braces(text, start) if mark[0] == "{" else at
+                continue
+            if isinstance(error, Ended):
+                raise
+            yield error, reader.at, opens and fence
+            # A whole object inside a broken one looks like an answer, so only a new fence starts afresh.
+            line = _FENCE_LINE.search(text, at)
+            at = line.end() if line else len(text)
+        else:
+            at = reader.at
+            if isinstance(value, dict):
+                yield value, at, bool(opens and fence and _FENCE_END.match(text, at))
+
+
+def _after_thought(text: str, at: int) -> int:
+    if thought := _THOUGHT.search(text, at):
+        return thought.end()
+    raise Unreadable("the reply ends inside its thinking")
+
+
+def _after_lone_thought(text: str) -> int:
+    """Where the answer starts when the chat template has kept the opening tag of the thinking to itself."""
+    if _THINK.search(text):
+        return 0
+    return max((m.end() for m in _LONE_THOUGHT.finditer(text)), default=0)
+
+
+def _after_braces(text: str, start: int) -> int:
+    """Past the brace that closes the one at `start`, so that nothing inside it is taken for the answer."""
+    depth = 0
+    for mark in _BRACES.finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(mark[0], 0)
+        if not depth:
+            return mark.end()
+    raise Ended
+
+
+ANY = "*"
+"""A step of a path that stands for every item, of which the first counts that leads on to something."""
+_FIELD_GAP = re.compile(r"\{([\w*.-]+)\}")
+
+
+def find(value: Any, path: str) -> Any:
+    """What stands at a path; None where there is nothing.
+
+    >>> find({"data": [{"url": "a"}]}, "data.0.url"), find({"x": {"b": 1}}, "*.b"), find([], "0")
+    ('a', 1, None)
+    """
+    return _find(value, path.split("."))
+
+
+def _find(value: Any, steps: list[str]) -> Any:
+    if not steps:
+        return value
+    step, rest = steps[0], steps[1:]
+    if step == ANY:
+        items: Iterable[Any] = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        return next((found for item in items if (found := _find(item, rest)) is not None), None)
+    if isinstance(value, dict):
+        return _find(value.get(step), rest)
+    if isinstance(value, list) and re.fullmatch(r"[0-9]{1,6}", step) and int(step) < len(value):
+        return _find(value[int(step)], rest)
+    return None
+
+
+def find_first(value: Any, paths: Iterable[str]) -> Any:
+    """What stands at the first of the paths that leads to something."""
+    return next((found for path in paths if (found := find(value, path)) is not None), None)
+
+
+def put(value: dict[str, Any], path: str, item: Any) -> None:
+    """Lay an item at a path of names, making the tables on the way.
+
+    >>> body = {"input": {"prompt": "p"}}
+    >>> put(body, "input.image", 7), body
+    (None, {'input': {'prompt': 'p', 'image': 7}})
+    """
+    *way, last = path.split(".")
+    for step in way:
+        if not isinstance(value.get(step), dict):
+            value[step] = {}
+        value = value[step]
+    value[last] = item
+
+
+def gaps(template: Any) -> Iterator[str]:
+    """The names of all gaps in a text, or in the texts of a table."""
+    if isinstance(template, str):
+        yield from _FIELD_GAP.findall(template)
+    elif isinstance(template, dict | list):
+        for item in template.values() if isinstance(template, dict) else template:
+            yield from gaps(item)
+
+
+def fill(template: Any, word: Callable[[str], Any]) -> Any:
+    """The template with its gaps filled. A text that is one gap becomes the word itself, whatever that is.
+
+    Fields and items whose word is None are left out.
+
+    >>> fill({"a": "{n}", "b": "{no}", "c": "n={n}"}, {"n": 7}.get)
+    {'a': 7, 'c': 'n=7'}
+    """
+    if isinstance(template, dict):
+        filled = {key: fill(item, word) for key, item in template.items()}
+        return {key: item for key, item in filled.items() if item is not None}
+    if isinstance(template, list):
+        return [item for item in (fill(item, word) for item in template) if item is not None]
+    if not isinstance(template, str):
+        return template
+    if whole := _FIELD_GAP.fullmatch(template):
+        return word(whole[1])
+    found = {name: word(name) for name in _FIELD_GAP.findall(template)}
+    return None if None in found.values() else _FIELD_GAP.sub(lambda gap: str(found[gap[1]]), template)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Generic, Literal, Self
 
 from .asks import Ask, Reply, Variant
 from .errors import UsageError
 from .exam import Question, R
 from .marks import Criterion, Mark
+from .prompts import Prompts
 
 Reading = Literal["careful", "paper", "release"]
 READINGS: tuple[Reading, ...] = ("careful", "paper", "release")
@@ -223,3 +225,28 @@ class Protocol(ABC, Generic[R]):
                 total[0] += top
                 total[1] += bottom
         return self.derive({name: a / b for name, (a, b) in sums.items() if b})
+
+
+UNREAD = "unread"
+"""In place of a mode: the model named none for this criterion, three times."""
+
+
+@dataclass(frozen=True)
+class FailureModes(Generic[R]):
+    """What an exam says of its modes of failure.
+
+    Attributes:
+        names: The modes, by the words that the model uses for them -> what tables call them.
+        about: Whose classification this is, in a line.
+        prompts: The folder with the wording.
+        wrong: Of a drawing's marks those that are sorted.
+        ask: The one call that sorts these marks; `image` is the drawing's content hash.
+        read: Criterion -> mode, as far as a reply names them.
+    """
+
+    names: Mapping[str, str]
+    about: str
+    prompts: Path
+    wrong: Callable[[Sequence[Mark]], list[Mark]]
+    ask: Callable[[Question[R], Sequence[Mark], str, Prompts], Ask]
+    read: Callable[[str, Sequence[Mark]], dict[str, str]]

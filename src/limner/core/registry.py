@@ -6,9 +6,11 @@ A package registers a thing by an entry point, ``name = "module:thing"`` in a gr
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Container
+import sys
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -174,3 +176,24 @@ class Registry(Generic[T]):
             return str(getattr(self.get(name), what, ""))
         except UsageError:
             return ""
+
+
+def loaded_on_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """A package's ``__getattr__`` and ``__dir__``.
+
+    Args:
+        package: Its name.
+        homes: What it offers -> the module in it that has it, with a name of its own there after a colon.
+    """
+
+    def get(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, _, own = homes[name].partition(":")
+        return getattr(import_module(f".{module}", package), own or name)
+
+    def offered() -> list[str]:
+        # By tab completion too, before it is loaded.
+        return sorted({*vars(sys.modules[package]), *homes})
+
+    return get, offered

@@ -11,15 +11,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from . import catalogue
-from .addresses import bare, join_path
 from .catalogue import ModelFacts, PainterFacts
 from .errors import DataError, UsageError
-from .panels import PanelFacts
-from .redaction import name_address, name_key
+from .marks import PanelFacts
+from .redaction import bare, join_path, name_address, name_key
 from .registry import names
 from .schema import StrictModel, read_toml
-from .service_rewrite import RewriteSwitch, field_names
-from .wire import EditForm, WireFormat
+from .wire import EditForm, RewriteSwitch, WireFormat, field_names
 
 __all__ = [
     "OWN",
@@ -79,7 +77,7 @@ class Provider(StrictModel):
         structured: What it takes as a description of a reply's shape.
         image_input: Whether its models see pictures, and its painters start from them.
         max_image_side: The longer side of the largest picture it takes.
-        quick_images: Whether pictures are scaled down the quick way; see `limner.core.prepared.prepare`.
+        quick_images: Whether pictures are scaled down the quick way; see `limner.core.images.prepare`.
         link_hosts: Hosts that links to finished images may lead to, beside the service's own; ``*.name`` for all
             below a name.
         poll_hosts: Hosts a job may be asked after at, beside the service's own; they get the key.

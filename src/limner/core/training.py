@@ -9,10 +9,9 @@ from typing import Any
 
 from pydantic import Field
 
-from .data_files import read_questions
+from .data_files import find_reference, read_questions
 from .errors import DataError
 from .exam import Question
-from .references import find_reference
 from .schema import FrozenModel, Id, Words
 
 FILE = "train.jsonl"

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 from ..core.errors import UsageError
 from ..core.evidence import AESTHETICS, EVIDENCE, MODEL, OCR
-from ..core.prepared import Preparer
+from ..core.images import Preparer
 from ..core.settings import Settings, parse_value
 from .kinds import MODEL_KIND, ProbeInputs, ProbeKind, backends_of, evidence_names, probe_kind
 from .probe import LocalProbe, OcrProbe, Probe

@@ -17,7 +17,7 @@ from ..core.asks import Contract, Picture, Text, Unreadable
 from ..core.evidence import MODEL, TextLine
 from ..core.faults import picture_faults
 from ..core.images import decode
-from ..core.json_reader import loads
+from ..core.json_text import loads
 from ..core.prompts import Prompts
 from ..models import ChatModel, Context, ReplayModel
 from ..models.afresh import complete_afresh
@@ -72,7 +72,7 @@ class ModelProbe(ABC):
         return self._model.unpriced()
 
     def price(self) -> tuple[float | None, str]:
-        """Dollars for one measurement; see `limner.core.prices.Priced`."""
+        """Dollars for one measurement; see `limner.core.catalogue.Priced`."""
         if isinstance(self._model, ReplayModel):
             return 0.0, "free"
         sent = len(PROMPTS.text(self.template).encode()) // BYTES_PER_TOKEN + PICTURE_TOKENS

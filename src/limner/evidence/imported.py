@@ -12,10 +12,9 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from ..core.data_files import read_lines
+from ..core.data_files import Problems, read_lines, short
 from ..core.errors import DataError
 from ..core.evidence import AESTHETICS, REGIONS, TABLE
-from ..core.problems import Problems, short
 from ..store import Store
 from ..store.records import Drawing, evidence_row
 from ..store.schema import evidence as table

@@ -11,7 +11,7 @@ from ..core.evidence import EVIDENCE
 from ..core.registry import Opener, Registry
 
 if TYPE_CHECKING:  # To name what measures needs none of it.
-    from ..core.prepared import Preparer
+    from ..core.images import Preparer
     from ..core.settings import Settings
     from .probe import Probe
 
@@ -40,7 +40,7 @@ class ProbeInputs:
 class ProbeKind(Opener[ProbeInputs, "Probe"]):
     """A backend that measures one sort of evidence.
 
-    A probe that may cost money has `limner.core.prices.Priced.price`, for estimates.
+    A probe that may cost money has `limner.core.catalogue.Priced.price`, for estimates.
 
     Attributes:
         options: The options it has; None where it looks at them itself.

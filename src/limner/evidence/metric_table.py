@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..calls import setup_id
-from ..core.data_files import read_lines
+from ..core.data_files import Problems, read_lines, short
 from ..core.errors import DataError
-from ..core.problems import Problems, short
 from ..store import Store
 from ..store.ratings import PainterMetric, Rating, save_painter_metrics, save_ratings
 from ..store.records import Drawing, save_setup

@@ -10,10 +10,9 @@ from typing import Any, Generic
 
 from ..core.errors import DataError, UsageError
 from ..core.exam import Exam, Question, R
-from ..core.modes import FailureModes
 from ..core.plot_data import WAYS, Plot
 from ..core.prompts import Prompts
-from ..core.protocol import Protocol
+from ..core.protocol import FailureModes, Protocol
 from ..core.registry import Registry
 from ..core.schema import read_toml
 

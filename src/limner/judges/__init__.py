@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.asks import Variant
 from ..core.errors import UsageError
-from ..core.prepared import Preparer
+from ..core.images import Preparer
 from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
 from ..exams import Kind

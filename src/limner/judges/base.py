@@ -10,8 +10,8 @@ from ..calls import Calls
 from ..calls.keys import setup_id as setup_id
 from ..core.asks import Variant
 from ..core.exam import Question
+from ..core.images import Preparer
 from ..core.marks import Mark
-from ..core.prepared import Preparer
 from ..core.registry import Opener, Registry
 from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
@@ -120,7 +120,7 @@ class JudgeInputs:
 class JudgeKind(Opener[JudgeInputs, Judge]):
     """A sort of judge, found by the word before the first slash.
 
-    A judge that may cost money has `limner.core.prices.Priced.price`, for estimates.
+    A judge that may cost money has `limner.core.catalogue.Priced.price`, for estimates.
     """
 
 

@@ -10,8 +10,7 @@ from ..calls import Calls, Fault
 from ..calls.queued import in_turn
 from ..core.asks import Reply
 from ..core.errors import UsageError
-from ..core.marks import Mark
-from ..core.panels import PanelFacts, combined
+from ..core.marks import Mark, PanelFacts, combined
 from ..core.protocol import Protocol
 from ..core.settings import OWN, parse_value
 from ..store.records import load_replies

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import UsageError
-from ..core.prepared import Preparer
+from ..core.images import Preparer
 from ..core.settings import Settings
 from .anthropic import AnthropicModel
 from .base import Answer, Context, Model, complete

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..calls import Bill, Fault, Kind, Result
 from ..calls.usage import Incredible, told_tokens, told_usage
-from ..core.prepared import PreparedImage, Preparer
+from ..core.images import PreparedImage, Preparer
 from ..core.settings import ModelFacts, Settings
 from ..transport.kinds import kind_of
 from .chat import LIMITS, ChatModel

@@ -11,7 +11,7 @@ from ..calls.queued import BatchLane, BatchRow
 from ..calls.usage import Incredible, billed_cost, told_tokens, told_usage
 from ..core.asks import Part, Picture, Text
 from ..core.faults import picture_faults
-from ..core.prepared import QUICK, PreparedImage, Preparer
+from ..core.images import QUICK, PreparedImage, Preparer
 from ..core.settings import ModelFacts, Provider, Settings
 from ..transport.batches import CHAT_ENDPOINT, GEMINI_ENDPOINT, no_batches
 from ..transport.http import TEXT_REPLY_BYTES, exchange

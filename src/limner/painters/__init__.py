@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..core.errors import UsageError
+from ..core.evaluator import name_and_spec
 from ..core.exam import Exam
-from ..core.row_names import name_and_spec
 from ..core.settings import PainterFacts, Settings
 from ..evidence.probe import OcrProbe
 from ..store import Blobs

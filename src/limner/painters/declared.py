@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from ..calls import Kind
 from ..core.errors import UsageError
-from ..core.json_paths import fill, find, find_first, put
-from ..core.prepared import PreparedImage
+from ..core.images import PreparedImage
+from ..core.json_text import fill, find, find_first, put
 from ..core.settings import Settings
 from ..core.wire import ANYTHING, WireFormat
 from ..store import Blobs

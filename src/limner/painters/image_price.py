@@ -83,13 +83,13 @@ class ImagePrice:
         return None
 
     def price(self) -> tuple[float | None, str]:
-        """Dollars for one image, and how that is known; see `limner.core.prices.Priced`."""
+        """Dollars for one image, and how that is known; see `limner.core.catalogue.Priced`."""
         if self.facts.image_price is not None:
             return self.facts.image_price, "price list"
         return (self.bound, "upper bound") if self.bound is not None else (None, "no price")
 
     def edit_price(self, pictures: float) -> tuple[float | None, str]:
-        """The same for an image that starts from so many pictures; see `limner.core.prices.PricedEditor`."""
+        """The same for an image that starts from so many pictures; see `limner.core.catalogue.PricedEditor`."""
         most = self.bound_for(pictures)
         known = "price list" if self.facts.image_price is not None else "upper bound"
         return (most, known) if most is not None else (None, "no price")

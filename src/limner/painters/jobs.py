@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ..calls import PASSING, STOPPING, Attempt, Fault, Kind
-from ..core.addresses import bare
+from ..core.redaction import bare
 from ..transport.http import TEXT_REPLY_BYTES, exchange
 from ..transport.links import fetch, is_allowed
 from .image_data import without_image_data

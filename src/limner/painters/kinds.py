@@ -41,7 +41,7 @@ class PainterInputs:
 class PainterKind(Opener[PainterInputs, Painter]):
     """A sort of painter.
 
-    A painter that may cost money has `limner.core.prices.Priced.price`, for estimates.
+    A painter that may cost money has `limner.core.catalogue.Priced.price`, for estimates.
 
     Attributes:
         takes: The options it takes, of what stands behind the slash; where it is not said, presets speak as they are.

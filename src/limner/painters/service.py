@@ -13,16 +13,15 @@ from urllib.parse import urlsplit
 
 from ..calls import PASSING, Attempt, Bill, Calls, Fault, Request, Result
 from ..calls.queued import BatchLane, BatchRow
-from ..core.addresses import join_path
 from ..core.errors import UsageError
+from ..core.evaluator import SERVICE_REWRITE
 from ..core.faults import picture_faults
-from ..core.images import BadImage, decode
-from ..core.json_paths import put
-from ..core.prepared import PreparedImage, Preparer
+from ..core.images import BadImage, PreparedImage, Preparer, decode
+from ..core.json_text import put
+from ..core.redaction import join_path
 from ..core.registry import Registry
-from ..core.row_names import SERVICE_REWRITE
-from ..core.service_rewrite import read_switch, refuse_fields, switch_for
 from ..core.settings import PainterFacts, Settings
+from ..core.wire import read_switch, refuse_fields, switch_for
 from ..store import Blobs
 from ..store.records import PROMPT_CUT, PROMPT_REWRITTEN
 from ..transport.batches import no_batches
@@ -176,11 +175,11 @@ class ApiPainter(ABC):
         return self.prices.bound
 
     def price(self) -> tuple[float | None, str]:
-        """Dollars for one image, and how that is known; see `limner.core.prices.Priced`."""
+        """Dollars for one image, and how that is known; see `limner.core.catalogue.Priced`."""
         return self.prices.price()
 
     def edit_price(self, pictures: float) -> tuple[float | None, str]:
-        """The same for an image that starts from so many pictures; see `limner.core.prices.PricedEditor`."""
+        """The same for an image that starts from so many pictures; see `limner.core.catalogue.PricedEditor`."""
         return self.prices.edit_price(pictures)
 
     def bill(self, drawn: ServiceImage, *, drew: bool = True) -> Bill:

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from .. import exams
-from ..core.data_frames import BarPanel, DataSheet, HistogramPanel, MapPanel, Panel, QuartilePanel, WordsPanel
 from ..core.errors import UsageError
 from ..core.exam import Exam, Question
-from ..core.plot_data import plain
+from ..core.plot_data import BarPanel, DataSheet, HistogramPanel, MapPanel, Panel, QuartilePanel, WordsPanel, plain
 from ..exams import Kind, paper
 from ..exams.data_set import DataPanel, PrintedNumbers, data_panels
 from ..running.setup import load_exam_or_data

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core.modes import UNREAD, FailureModes
 from ..core.plot_data import Grid, Quantity
+from ..core.protocol import UNREAD, FailureModes
 from ..tables.modes import FAILED, ModeCounts
 from .rows import kinds
 from .style import look, save

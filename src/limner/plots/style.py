@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ..core.errors import UsageError
-from ..core.row_names import short_row_name
+from ..core.evaluator import short_row_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase

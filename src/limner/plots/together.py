@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..core.plot_frames import Dispersion, ScorePair, ScorePairs
+from ..core.plot_data import Dispersion, ScorePair, ScorePairs
 from .style import GREY, INK, PALE, PALETTE, SMALL, Sketch, wide
 
 if TYPE_CHECKING:

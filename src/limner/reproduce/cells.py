@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
-from ..core.row_names import without_options
+from ..core.evaluator import without_options
 from ..tables.model import MISSING, Cell, Sheet, Table, TableRow
 from ..tables.paper import Layout
 from ..tables.paper.columns import ColumnSpec, specs

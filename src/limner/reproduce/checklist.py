@@ -9,9 +9,8 @@ from typing import Any
 from .. import exams
 from ..core import settings
 from ..core.errors import StoreError, UsageError
-from ..core.evaluator import Evaluator
+from ..core.evaluator import Evaluator, without_options
 from ..core.exam import Exam
-from ..core.row_names import without_options
 from ..exams import ExamSource
 from ..running.estimate import total
 from ..running.setup import load_exam_or_data

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core import catalogue
 from ..core.errors import UsageError
-from ..core.row_names import name_and_spec
+from ..core.evaluator import name_and_spec
 from ..core.settings import Settings
 from ..painters import PAINTERS
 from ..tables.paper.facts import plain_name

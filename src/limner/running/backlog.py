@@ -10,10 +10,10 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from ..core.evaluator import label
 from ..core.evidence import IMPORTED
 from ..core.exam import Question
 from ..core.faults import RETRIED_NEXT_RUN
-from ..core.row_names import label
 from ..evidence.probe import Probe
 from ..exams import kind
 from ..judges import Judge

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..core.asks import Ask, Text
+from ..core.catalogue import Costly, price_of
 from ..core.errors import Lacking
 from ..core.evidence import short
 from ..core.exam import Question
-from ..core.prices import Costly, price_of
 from ..core.settings import Settings
 from ..judges import Judge, ModelJudge
 from ..models import ChatModel

@@ -13,9 +13,9 @@ import numpy as np
 
 from ..calls import Calls, Fault, digest, setup_id
 from ..core.errors import UsageError
+from ..core.evaluator import row_name
 from ..core.images import SUFFIXES
 from ..core.loops import run_to_end
-from ..core.row_names import row_name
 from ..evidence.metrics import LocalMetric
 from ..evidence.metrics.frechet import Moments, frechet_distance
 from ..store import Store

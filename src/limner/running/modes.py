@@ -13,8 +13,8 @@ from ..core.errors import UsageError
 from ..core.exam import Question
 from ..core.loops import run_to_end
 from ..core.marks import Mark
-from ..core.modes import UNREAD, FailureModes
 from ..core.prompts import Prompts
+from ..core.protocol import UNREAD, FailureModes
 from ..core.settings import Settings
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..store import Store

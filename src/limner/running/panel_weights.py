@@ -11,8 +11,7 @@ import sqlalchemy as sa
 
 from ..core.asks import Reply
 from ..core.errors import UsageError
-from ..core.marks import Mark, values
-from ..core.panels import OF_CERTIFICATE, OF_STUDY
+from ..core.marks import OF_CERTIFICATE, OF_STUDY, Mark, values
 from ..exams import Kind
 from ..judges import Judge, setup_id
 from ..store import Store

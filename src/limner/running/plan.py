@@ -10,7 +10,7 @@ from typing import Any
 from ..calls import Calls, Fault, Limits, digest
 from ..core.errors import UsageError
 from ..core.exam import Exam, Question
-from ..core.prepared import Preparer
+from ..core.images import Preparer
 from ..core.settings import parse_value
 from ..evidence.probe import Probe
 from ..judges import Judge

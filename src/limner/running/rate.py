@@ -10,9 +10,9 @@ from typing import Any
 
 from ..calls import Calls, Fault
 from ..core.errors import UsageError
+from ..core.evaluator import row_name
 from ..core.exam import Question
 from ..core.prompts import Prompts
-from ..core.row_names import row_name
 from ..judges.baselines import Baseline
 from ..models import ChatModel, Context, ReplayModel
 from ..models.afresh import complete_afresh

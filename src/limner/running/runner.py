@@ -13,10 +13,10 @@ from ..calls import Budget, Calls, Fault, purpose
 from ..calls.purse import check_purse, open_purse
 from ..calls.queued import in_turn
 from ..core.errors import LimnerError, LostImage, UsageError
+from ..core.evaluator import row_name
 from ..core.faults import lost, unexpected
 from ..core.loops import run_to_end
-from ..core.row_names import row_name
-from ..core.terminal import printable
+from ..core.redaction import printable
 from ..evidence.probe import Probe
 from ..judges import Judge, evaluator_kind
 from ..painters import Painter

@@ -11,10 +11,10 @@ from .. import exams
 from ..calls import Limits
 from ..core import settings
 from ..core.errors import StoreError, UsageError
+from ..core.evaluator import name_and_spec
 from ..core.exam import Exam, Selection
-from ..core.prepared import Preparer
+from ..core.images import Preparer
 from ..core.protocol import READINGS
-from ..core.row_names import name_and_spec
 from ..evidence.backends import Measuring, open_probes
 from ..evidence.kinds import evidence_names
 from ..evidence.probe import OcrProbe

@@ -9,9 +9,8 @@ from typing import Any
 
 from .. import exams
 from ..core.errors import UsageError
-from ..core.evaluator import Evaluator, labelled
+from ..core.evaluator import Evaluator, labelled, row_name
 from ..core.protocol import Protocol
-from ..core.row_names import row_name
 from ..store import DEFAULT, Store
 from ..store.ratings import Rating, load_comparisons, load_painter_metrics, load_ratings
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_questions, load_setups

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..core.evaluator import SHOWN, Evaluator, WrongDrawings, by_evaluator
+from ..core.evaluator import REFERENCE, SHOWN, SHUFFLED, Evaluator, WrongDrawings, by_evaluator
 from ..core.protocol import Protocol, Score
-from ..core.row_names import REFERENCE, SHUFFLED
 from .comparable import comparable
 from .entries import Group
 from .parts import deriving, score_parts, values_of

@@ -10,12 +10,11 @@ from operator import attrgetter
 from typing import Any
 
 from ..core.errors import UsageError
-from ..core.evaluator import Evaluated, Evaluator, Which, labelled
+from ..core.evaluator import CONTROL, Evaluated, Evaluator, Which, labelled, row_name
 from ..core.evidence import OCR
 from ..core.exam import Question
 from ..core.marks import Mark
 from ..core.protocol import Protocol, Reading, Row
-from ..core.row_names import CONTROL, row_name
 from ..evidence.stored import BackendChoice
 from ..exams import kind
 from ..exams.reader_id import marks_reader_id

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from .. import exams
 from ..core.errors import UsageError
-from ..core.evaluator import SHOWN, Which
+from ..core.evaluator import REFERENCE, SHOWN, SHUFFLED, Which, name_and_spec
 from ..core.exam import Selection
 from ..core.protocol import checked_reading
-from ..core.row_names import REFERENCE, SHUFFLED, name_and_spec
 from ..evidence.kinds import split_options
 from ..exams import ExamSource
 from ..store import DEFAULT, Store

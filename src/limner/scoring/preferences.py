@@ -9,8 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 from ..core.errors import UsageError
-from ..core.evaluator import Evaluator, Which, labelled
-from ..core.row_names import row_name
+from ..core.evaluator import Evaluator, Which, labelled, row_name
 from ..store import DEFAULT, Store
 from ..store.ratings import PairChoice, inclusion_weights, load_comparisons
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_setups

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..core.errors import UsageError
-from ..core.evaluator import Evaluated, Evaluator
+from ..core.evaluator import Evaluated, Evaluator, row_name
 from ..core.evidence import backends
-from ..core.panels import SOURCE, divided
+from ..core.marks import SOURCE, divided
 from ..core.protocol import Protocol, Reading, Score
-from ..core.row_names import row_name
 from ..evidence.kinds import evidence_names
 from ..store.records import OVERLAP, PROMPT_CUT, PROMPT_REWRITTEN
 from .comparable import Comparable, On, comparables

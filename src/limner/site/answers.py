@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.evaluator import REFERENCE
 from ..core.protocol import Score
-from ..core.row_names import REFERENCE
 from ..scoring import Standing, columns
 from ..scoring.compare import Comparison
 from ..scoring.places import lead, ordered, places, printed

@@ -9,10 +9,10 @@ from itertools import chain
 from typing import Any
 
 from .. import exams
+from ..core.evaluator import CONTROL, row_name
 from ..core.exam import Question
 from ..core.marks import Criterion
 from ..core.protocol import Reading
-from ..core.row_names import CONTROL, row_name
 from ..exams import Kind
 from ..scoring import On, Standing
 from ..scoring.parts import criteria_of

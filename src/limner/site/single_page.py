@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..core.errors import LostImage
-from ..core.images import BadImage
-from ..core.prepared import prepare
+from ..core.images import BadImage, prepare
 from ..store import Blobs
 from ..tables.model import Table
 from ..tables.render.html import fragment

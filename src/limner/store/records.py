@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 
 from ..core.errors import StoreError, UsageError
+from ..core.evaluator import label
 from ..core.exam import Exam, Question, Reference
 from ..core.images import BadImage
-from ..core.row_names import label
 from .schema import attempts, calls, drawings, evidence, exams, markings, questions, setups
 from .store import Store, now, parsed
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from ..core.terminal import printable
+from ..core.redaction import printable
 
 T = TypeVar("T")
 Operation = Callable[[Connection], Any]

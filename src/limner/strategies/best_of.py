@@ -13,7 +13,7 @@ from ..calls.queued import in_turn
 from ..core.asks import Contract, Part, Picture, Text, Unreadable
 from ..core.errors import UsageError
 from ..core.faults import RETRIED_NEXT_RUN
-from ..core.json_reader import loads
+from ..core.json_text import loads
 from ..painters import PaintRequest
 from .base import Canvas, Drawer, Guess, Stage, Studio
 

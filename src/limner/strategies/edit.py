@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..calls import Fault
 from ..core.asks import Contract, Part, Picture, Text, Unreadable
 from ..core.faults import RETRIED_NEXT_RUN
-from ..core.json_reader import loads
+from ..core.json_text import loads
 from ..painters import PaintRequest
 from .base import Canvas, Guess, Stage, Studio
 from .best_of import choices, choose

@@ -12,10 +12,9 @@ from typing import Any
 from pydantic import Field
 
 from ..core.asks import Contract, Text, Unreadable
-from ..core.data_files import json_lines
+from ..core.data_files import Problems, json_lines, parse_row
 from ..core.faults import Fault
-from ..core.json_reader import loads
-from ..core.problems import Problems, parse_row
+from ..core.json_text import loads
 from ..core.schema import FrozenModel, Id, Words
 from ..painters import PaintRequest
 from ..painters.diffusers.text_encoding import SEPARATOR, reason_text

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core.data_files import json_lines, read_lines
+from ..core.data_files import Problems, json_lines, read_lines
 from ..core.errors import DataError
-from ..core.problems import Problems
 from .answers import RANK, listed_marks
 from .forms import CHOICE
 from .open import OpenStudy, places_of

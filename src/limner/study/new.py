@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from ..core.errors import UsageError
-from ..core.tokens import new_token, token_hash
+from ..core.redaction import new_token, token_hash
 from ..exams import kind, name_of
 from ..store import Store
 from ..store.records import Drawing, kind_of

@@ -7,8 +7,8 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from ..core.errors import StoreError
+from ..core.evaluator import row_name
 from ..core.exam import Question
-from ..core.row_names import row_name
 from ..exams import Kind, kind
 from ..store import Store
 from ..store.records import Drawing, kind_of, load_drawings, load_questions

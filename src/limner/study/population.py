@@ -8,9 +8,9 @@ from itertools import combinations
 from typing import Any
 
 from ..core.errors import UsageError
+from ..core.evaluator import CONTROL, row_name
 from ..core.exam import Question
 from ..core.marks import values
-from ..core.row_names import CONTROL, row_name
 from ..exams import Kind
 from ..exams import kind as kind_named
 from ..scoring.entries import load_groups

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ..core.sample import stratified
+from ..core.exam import stratified
 from .design import SampleDesign
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from ..core.terminal import printable
+from ..core.redaction import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

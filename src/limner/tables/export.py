@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core.extras import need_polars
+from ..core.errors import need_polars
 from ..core.images import inspect
 from ..core.protocol import Protocol
-from ..core.redaction import without_secrets
-from ..core.terminal import printable
+from ..core.redaction import printable, without_secrets
 from ..scoring import Group, comparables
 from ..scoring.entries import NOBODY
 from ..store import Blobs

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.extras import need_extra, need_polars
+from ..core.errors import need_extra, need_polars
 from ..core.redaction import without_secrets
 
 if TYPE_CHECKING:

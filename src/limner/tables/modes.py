@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.modes import UNREAD, FailureModes
+from ..core.protocol import UNREAD, FailureModes
 from ..running.modes import SortedDrawing
 from .model import Table, simple_table
 

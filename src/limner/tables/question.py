@@ -9,9 +9,8 @@ from typing import Any
 
 from .. import exams
 from ..core.errors import LostImage, StoreError, UsageError
-from ..core.images import BadImage
-from ..core.prepared import prepare
-from ..core.row_names import name_and_spec, row_name
+from ..core.evaluator import name_and_spec, row_name
+from ..core.images import BadImage, prepare
 from ..scoring.groups import find_groups, stored_exam
 from ..screening.stored import screen_drawings
 from ..store import Store

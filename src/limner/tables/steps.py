@@ -9,8 +9,7 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-from ..core.fonts import font
-from ..core.images import flatten
+from ..core.images import flatten, font
 from ..store import Blobs
 
 CARD, GAP, PER_ROW = 300, 16, 4

@@ -11,9 +11,8 @@ from urllib.parse import urlsplit
 import httpx2
 
 from ..calls import PASSING, Fault, Kind
-from ..core.addresses import bare, lead_on
 from ..core.json_text import parse_json
-from ..core.redaction import redacted, without_secrets
+from ..core.redaction import bare, lead_on, redacted, without_secrets
 from .http import CONNECT_S, client
 from .kinds import error_message, kind_of, retry_after
 

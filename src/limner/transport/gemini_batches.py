@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from ..calls import Fault
 from ..calls.queued import BatchLane, BatchReply
-from ..core.addresses import join_path
+from ..core.redaction import join_path
 from ..core.settings import BatchFacts, Provider
 from .batches import RemoteBatch
 from .files import fetched_lines, upload_in_pieces

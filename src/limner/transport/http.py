@@ -18,10 +18,9 @@ from typing import IO, Any
 import httpx2
 
 from ..calls import Fault, Kind
-from ..core.addresses import bare, lead_on
 from ..core.images import MAX_BYTES
 from ..core.json_text import TooComplex, parse_json
-from ..core.redaction import redacted, without_secrets
+from ..core.redaction import bare, lead_on, redacted, without_secrets
 from .bounded import ENCODINGS, BadPacking, TooLarge, read_bounded
 from .kinds import error_message, kind_of, retry_after
 

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 import httpx2
 
 from ..calls import Fault
-from ..core.addresses import bare, lead_on
 from ..core.images import MAX_BYTES
+from ..core.redaction import bare, lead_on
 from .bounded import BadPacking, TooLarge, read_bounded
 from .http import CONNECT_S, client
 

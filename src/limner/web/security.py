@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..core.tokens import csrf_of, same
+from ..core.redaction import csrf_of, same
 
 CSRF = "x-limner-csrf"
 """The header, and the form's field, with a page's proof."""

@@ -6,8 +6,7 @@ import asyncio
 import base64
 from collections.abc import Callable
 
-from ..core.images import MAX_BYTES, BadImage
-from ..core.prepared import ImageForm, PreparedImage, prepare
+from ..core.images import MAX_BYTES, BadImage, ImageForm, PreparedImage, prepare
 from .pools import pool_of
 from .recipe import JobFailure, Recipe, WorkerDeath, WorkerUnfit
 
@@ -28,7 +27,7 @@ def preparer() -> Callable[..., bytes]:
 
 
 async def prepare_by_worker(data: bytes, max_side: int | None, form: ImageForm) -> PreparedImage:
-    """The same as `limner.core.prepared.prepare`, by a worker; here, where workers are of no use.
+    """The same as `limner.core.images.prepare`, by a worker; here, where workers are of no use.
 
     Raises:
         BadImage: It cannot be decoded within the limits.

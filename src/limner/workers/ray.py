@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import Any
 
 from ..core.errors import UsageError
-from ..core.prepared import Preparer
+from ..core.images import Preparer
 from ..core.redaction import redacted
 from .hosts import standing_on
 from .preparing import prepare_by_worker

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
-import limner.core.fonts
+import limner.core.images
 from limner.core.evidence import Position, TextLine
 from limner.evidence.ocr.rapid import AGAIN, LONGEST, SHORTEST, RapidOcr, in_reading_order, other_scale
 
-FONT = Path(str(limner.core.fonts.__file__)).with_name("DejaVuSans.ttf")
+FONT = Path(str(limner.core.images.__file__)).with_name("DejaVuSans.ttf")
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,7 @@ from PIL import Image, ImageDraw
 from limner.calls import Calls, Fault
 from limner.core import settings
 from limner.core.errors import UsageError
-from limner.core.fonts import font
-from limner.core.images import encode_png
-from limner.core.prepared import Preparer
+from limner.core.images import Preparer, encode_png, font
 from limner.evidence.backends import open_probe
 from limner.evidence.ocr import tesseract
 from limner.evidence.ocr.tesseract import LEAST, OcrWord, lines_of, parse

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from limner.core.errors import UsageError
-from limner.core.fonts import font
+from limner.core.images import font
 from limner.evidence.ocr.rapid import RapidOcr
 from limner.evidence.regions import WORDS, open_counter
 from limner.evidence.regions.classical import areas

@@ -14,9 +14,7 @@ from PIL import Image, ImageDraw
 from limner.calls import Calls
 from limner.core import settings
 from limner.core.errors import UsageError
-from limner.core.fonts import font
-from limner.core.images import decode, encode_png
-from limner.core.prepared import Preparer
+from limner.core.images import Preparer, decode, encode_png, font
 from limner.evidence.backends import Measuring, open_probe, open_probes, word_and_options
 from limner.evidence.probe import Finding, OcrProbe, Probe
 from limner.evidence.regions import open_counter

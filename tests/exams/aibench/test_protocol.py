@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from limner.core import settings
 from limner.core.asks import Picture, Reply, Text
-from limner.core.latex_text import stripped
 from limner.core.marks import Mark
+from limner.core.prompts import stripped
 from limner.core.protocol import READINGS, Row
 from limner.exams.aibench import AIBENCH
 from limner.exams.aibench.data import ChoiceQuestion

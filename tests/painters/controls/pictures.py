@@ -5,7 +5,7 @@ from __future__ import annotations
 from PIL import Image, ImageDraw
 
 from limner.core.evidence import TextLine
-from limner.core.fonts import font
+from limner.core.images import font
 
 LABELS = ("Nucleus", "Membrane", "Cell wall", "Vacuole", "Ribosome", "Golgi body", "Length 42 cm", "Plasmid")
 

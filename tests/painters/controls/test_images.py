@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from limner.core.evidence import TextLine
-from limner.core.fonts import font
-from limner.core.images import flatten
+from limner.core.images import flatten, font
 from limner.painters.controls import images, swaps
 
 GROUND = (235, 240, 250)

@@ -10,9 +10,9 @@ import numpy as np
 
 from limner import exams
 from limner.calls import digest
+from limner.core.evaluator import CONTROL
 from limner.core.exam import Exam, Question
 from limner.core.marks import Mark
-from limner.core.row_names import CONTROL
 from limner.store import Store
 from limner.store.markings import Marking
 from limner.store.ratings import PainterMetric, Rating, save_painter_metrics, save_ratings

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from limner.build.base import STEPS
-from limner.core.tokens import csrf_of
+from limner.core.redaction import csrf_of
 from limner.store import Store
 from limner.store.store import open_store
 from limner.web.review import review_app

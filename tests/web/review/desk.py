@@ -14,7 +14,7 @@ from limner.build.logic.graph import LogicGraph
 from limner.build.logic.graph_svg import to_svg
 from limner.build.open import new_build, open_build
 from limner.build.reviewers import Reviewer, save_reviewer
-from limner.core.tokens import token_hash
+from limner.core.redaction import token_hash
 from limner.store import Store
 from limner.store.store import open_store
 from limner.web.review import review_app

@@ -14,7 +14,7 @@ pytest.importorskip("starlette", reason="servers come with limner[web]")
 from PIL import Image
 
 from limner.core.errors import UsageError
-from limner.core.tokens import csrf_of, new_token
+from limner.core.redaction import csrf_of, new_token
 from limner.store import Store
 from limner.store.ratings import load_ratings
 from limner.study.new import new_link

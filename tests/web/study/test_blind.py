@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="servers come with limner[web]")
 
-from limner.core.tokens import csrf_of
+from limner.core.redaction import csrf_of
 from limner.store import Store
 from limner.store.records import load_drawings, load_setups, save_drawing
 from limner.study.open import open_study

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from limner.core.tokens import csrf_of
+from limner.core.redaction import csrf_of
 from limner.store import Store
 from limner.study.new import NewStudy
 from limner.web.limits import WebLimits

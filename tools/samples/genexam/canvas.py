@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from PIL import Image, ImageDraw
 
-from limner.core.fonts import font
+from limner.core.images import font
 from tools.samples.genexam.paths import Point, dashed, polar, shortened
 
 SCALE = 4

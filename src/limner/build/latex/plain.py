@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from ...core.asks import Unreadable
-from ...core.latex_text import stripped
+from ...core.prompts import stripped
 
 TOLD = 12
 """Terms that are told to the model."""

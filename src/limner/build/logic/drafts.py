@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from ...core.asks import Unreadable
 from ...core.choices import LETTERS
-from ...core.json_reader import loads
+from ...core.json_text import loads
 from ...core.schema import FrozenModel, Words, first_wrong
 from .graph import LogicGraph
 from .rules import Level, QuestionRules

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from ...core.asks import Unreadable
-from ...core.json_reader import loads
+from ...core.json_text import loads
 from ...core.schema import FrozenModel, Words, first_wrong
 from ..latex.plain import require_terms
 

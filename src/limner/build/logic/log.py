@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field, ValidationError
 
 from ...core.asks import Unreadable
-from ...core.json_reader import loads
+from ...core.json_text import loads
 from ...core.schema import FrozenModel, Words, first_wrong
 from ..latex.plain import TOLD, folded, has, require_terms
 from .rules import LogRules

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ...core.asks import Contract, Part, Picture, Text
 from ...core.errors import UsageError
-from ...core.json_reader import loads
+from ...core.json_text import loads
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
 from ..replies import a_word

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from ...calls import Attempt, Fault, Request, Result
-from ...core.errors import UsageError
-from ...core.extras import check_tables
+from ...core.errors import UsageError, check_tables
 from ...core.images import MAX_BYTES, BadImage
 from ...core.schema import StrictModel
 from ...transport.links import fetch
@@ -134,7 +133,7 @@ def check_images(how: ImagesSettings) -> None:
     """Raise where a table or list cannot be read for want of a package.
 
     Raises:
-        UsageError: See `limner.core.extras.check_tables`.
+        UsageError: See `limner.core.errors.check_tables`.
     """
     check_tables((*how.tables, *how.crawl))
 

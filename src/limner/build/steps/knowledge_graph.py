@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ... import exams
 from ...core.asks import Contract, Part, Picture, Text
-from ...core.json_reader import loads
+from ...core.json_text import loads
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Use
 

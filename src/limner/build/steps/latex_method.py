@@ -10,7 +10,7 @@ from typing import Any
 
 from ...core.asks import Contract, Text, Unreadable
 from ...core.errors import DataError, UsageError
-from ...core.json_reader import loads
+from ...core.json_text import loads
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
 from ..latex.figures import candidates

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from ...core.asks import Contract, Part, Picture, Text
-from ...core.json_reader import loads
+from ...core.json_text import loads
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Use
 from ..replies import a_text, a_whole, an_object

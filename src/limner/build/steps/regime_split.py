@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from ...core.asks import Contract, Text, Unreadable
-from ...core.json_reader import loads
+from ...core.json_text import loads
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
 from ..figures.drafts import MODALITIES

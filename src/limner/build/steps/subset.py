@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import Field
 
-from ...core.sample import stratified
+from ...core.exam import stratified
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, StepOutcome
 

@@ -11,7 +11,7 @@ from typing import Any
 from ...core.asks import Contract, Text, Unreadable
 from ...core.data_files import read_lines
 from ...core.errors import DataError
-from ...core.json_reader import loads
+from ...core.json_text import loads
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
 from ..replies import a_text

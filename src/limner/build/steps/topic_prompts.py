@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from ...core.asks import Contract, Text, Unreadable
-from ...core.json_reader import loads
+from ...core.json_text import loads
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Use
 from ..checklists import CHECKLIST_ERRORS, ChecklistLimits, lint_checklist

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...calls import Calls, digest
+from ...core.catalogue import price_of
 from ...core.evidence import TextLine
 from ...core.images import decode
-from ...core.prices import price_of
 from ...workers import Recipe, WorkerUnfit, cores
 from ..probe import Finding, LocalProbe, Probe
 from . import open_counter
@@ -56,7 +56,7 @@ class RegionsProbe(LocalProbe):
         return self._ocr.unpriced()
 
     def price(self) -> tuple[float | None, str]:
-        """What reading the lines costs; see `limner.core.prices.Priced`."""
+        """What reading the lines costs; see `limner.core.catalogue.Priced`."""
         return price_of(self._ocr)
 
     async def measure(self, image: bytes, calls: Calls) -> Finding:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core.asks import Unreadable, object_schema
-from ...core.json_reader import loads
+from ...core.json_text import loads
 from ...core.marks import Mark
 from ...core.protocol import Reading
 from .data import ChoiceQuestion

@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from ...core.data_files import read_questions
+from ...core.data_files import absent_references, find_reference, read_questions
 from ...core.exam import Exam, Question, Reference
-from ...core.references import absent_references, find_reference
 from ...core.schema import FrozenModel, Id, Words, without_controls
 
 FILE = "AIBench.jsonl"

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from ...core.asks import Ask, Contract, Picture, Text, Unreadable, object_schema
 from ...core.exam import Question
-from ...core.json_reader import loads
+from ...core.json_text import loads
 from ...core.marks import Mark
-from ...core.modes import FailureModes
 from ...core.prompts import Prompts
+from ...core.protocol import FailureModes
 from . import answers
 from .data import QuestionsRubric
 

@@ -10,9 +10,8 @@ from typing import Any
 from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant
 from ...core.evidence import AESTHETICS, measurers, number
 from ...core.exam import Question
-from ...core.latex_text import stripped
 from ...core.marks import Criterion, Mark
-from ...core.prompts import Prompts
+from ...core.prompts import Prompts, stripped
 from ...core.protocol import Evidence, Protocol, Reading, Row, Score
 from . import answers, labels
 from .data import LEVELS, ChoiceQuestion, QuestionsRubric

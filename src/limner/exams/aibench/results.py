@@ -9,11 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, model_validator
 
-from ...core.data_files import files_under, json_lines
+from ...core.data_files import Problems, files_under, json_lines, parse_row
 from ...core.errors import DataError
 from ...core.evidence import AESTHETICS
 from ...core.exam import Question
-from ...core.problems import Problems, parse_row
 from ...core.schema import Id
 from .. import ImportedReply
 from .data import LEVELS, Number

@@ -16,9 +16,8 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field, StringConstraints, model_validator
 from pydantic.config import JsonDict
 
-from ...core.data_files import read_questions
+from ...core.data_files import absent_references, find_reference, read_questions
 from ...core.exam import Exam, Question
-from ...core.references import absent_references, find_reference
 from ...core.schema import Id, StrictModel, Words
 
 SAMPLES = "samples.jsonl"

@@ -7,8 +7,18 @@ from itertools import combinations
 from statistics import fmean
 
 from ...core.errors import UsageError
-from ...core.plot_data import Plot, Source, abstained, left_out
-from ...core.plot_frames import Dispersion, Gallery, ScorePair, ScorePairs, Tile, spread_and_gap
+from ...core.plot_data import (
+    Dispersion,
+    Gallery,
+    Plot,
+    ScorePair,
+    ScorePairs,
+    Source,
+    Tile,
+    abstained,
+    left_out,
+    spread_and_gap,
+)
 from ...core.protocol import Row
 from .. import paper
 from .analysis import SCORES, correlations

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...core.asks import Reply, Unreadable, list_schema, object_schema, text_in
-from ...core.json_reader import loads
+from ...core.json_text import loads
 from ...core.marks import Mark
 from .data import MODALITIES, Atoms, Modality
 

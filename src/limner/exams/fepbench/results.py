@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...core.data_files import files_under, json_lines
+from ...core.data_files import Problems, files_under, json_lines
 from ...core.errors import DataError
-from ...core.problems import Problems
 from .. import ImportedReply
 
 ASKS = ("verify", "unexpected")

@@ -9,10 +9,8 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from ...core.data_files import read_lines, read_questions
+from ...core.data_files import Problems, absent_references, find_reference, read_lines, read_questions, short
 from ...core.exam import Exam, Question
-from ...core.problems import Problems, short
-from ...core.references import absent_references, find_reference
 from ...core.schema import FrozenModel, Id, Words
 
 ANNOTATIONS = Path("annotations") / "All_Subjects.jsonl"

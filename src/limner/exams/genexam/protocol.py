@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ...core.asks import Ask, Contract, Part, Picture, Reply, Text, Unreadable, Variant, only_reply
 from ...core.errors import Lacking
 from ...core.exam import Question
-from ...core.json_reader import loads
+from ...core.json_text import loads
 from ...core.marks import Criterion, Mark, values
 from ...core.protocol import Evidence, Protocol, Reading, Score
 from .data import ScoringPointsRubric

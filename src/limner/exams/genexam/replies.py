@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...core.asks import Unreadable, text_in
-from ...core.json_reader import check_length, loads
-from ...core.json_text import TooComplex, check_depth
+from ...core.json_text import TooComplex, check_depth, check_length, loads
 from ...core.marks import Mark
 
 RATINGS = {

@@ -10,13 +10,19 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, field_validator
 
-from ...core.data_files import Rows, files_under, json_rows, read_questions
-from ...core.errors import DataError
+from ...core.data_files import (
+    Problems,
+    Rows,
+    absent_references,
+    files_under,
+    find_reference,
+    json_rows,
+    read_questions,
+    short,
+)
+from ...core.errors import PARQUET, DataError, check_tables
 from ...core.exam import Exam, Question, Reference
-from ...core.extras import PARQUET, check_tables
 from ...core.images import BadImage, inspect
-from ...core.problems import Problems, short
-from ...core.references import absent_references, find_reference
 from ...core.schema import FrozenModel, Id, Words
 from . import exact, graph, parquet
 

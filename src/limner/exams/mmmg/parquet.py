@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ...core.data_files import short
 from ...core.errors import DataError
-from ...core.problems import short
 
 
 @dataclass(frozen=True)

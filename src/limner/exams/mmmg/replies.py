@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from ...core.asks import Unreadable, list_schema, object_schema, text_in
-from ...core.json_reader import check_length, loads
+from ...core.json_text import check_length, loads
 from ...core.marks import Mark
 from ...core.protocol import Reading
 

@@ -9,10 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from ...core.data_files import Rows, files_under, json_rows, read_questions
+from ...core.data_files import Problems, Rows, absent_references, files_under, find_reference, json_rows, read_questions
 from ...core.exam import Exam, Question
-from ...core.problems import Problems
-from ...core.references import absent_references, find_reference
 from ...core.schema import FrozenModel, Id, Words
 
 DOMAINS = {"humanities": "Humanities", "nature": "Nature"}

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ...core.asks import Unreadable, text_in
-from ...core.json_literals import Reader
-from ...core.json_reader import check_length, loads
+from ...core.json_text import Reader, check_length, loads
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _OPEN_THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)

@@ -13,8 +13,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageOps
 
 from ...core.evidence import TextLine
-from ...core.fonts import font
-from ...core.images import flatten
+from ...core.images import flatten, font
 from .images import erase, ground_colour, swap
 from .swaps import SURE, Colour, Rect, rect
 

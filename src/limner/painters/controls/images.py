@@ -17,8 +17,7 @@ from PIL import Image, ImageDraw
 from PIL.ImageFont import FreeTypeFont
 
 from ...core.evidence import Position, TextLine
-from ...core.fonts import font
-from ...core.images import flatten
+from ...core.images import flatten, font
 from .swaps import Colour, Ground, Rect, choose_pair, outset, padding, rect
 
 LARGEST, SMALLEST = 40, 12

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...calls import Fault
-from ...core.json_paths import find
+from ...core.json_text import find
 from ..declared import DeclaredPainter
 from ..service import Service, ServiceImage
 from ..sync import OneReplyPainter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from ...core.json_paths import fill, find
+from ...core.json_text import fill, find
 from ...transport.http import IMAGE_REPLY_BYTES
 from ..declared import DeclaredPainter
 from ..jobs import FailedJob, FinishedJob, JobPainter

@@ -12,9 +12,8 @@ import numpy as np
 
 from ... import exams as installed
 from ...core.errors import UsageError
-from ...core.evaluator import Evaluated, Evaluator
+from ...core.evaluator import Evaluated, Evaluator, label, row_name
 from ...core.protocol import Protocol, Score
-from ...core.row_names import label, row_name
 from ...store import DEFAULT
 from ...store.store import open_store
 from .. import Comparable, Group, comparables

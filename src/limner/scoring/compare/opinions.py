@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...core.evaluator import Evaluator
+from ...core.evaluator import Evaluator, row_name
 from ...core.protocol import Protocol
-from ...core.row_names import row_name
 from ...store.ratings import PainterMetric, Rating
 from .. import MET, Entry, Group
 from ..parts import shares

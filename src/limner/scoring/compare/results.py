@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
-from ...core.evaluator import Evaluator
+from ...core.evaluator import Evaluator, row_name
 from ...core.protocol import Score
-from ...core.row_names import row_name
 from .. import Comparable
 from ..stats import ALPHA, Interval, MarkAgreement, Measure, Paired, RankInterval, holm, questions_needed
 from ..stats.types import Plain

@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from ...core.errors import DataError
-from ...core.row_names import without_options
+from ...core.evaluator import without_options
 from ...core.settings import PainterFacts, Settings
 from ...exams import each, paper
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...core.terminal import printable
+from ...core.redaction import printable
 from ..model import Table
 
 FORMATS = ("text", "md", "csv", "latex", "html")

@@ -7,7 +7,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterator
 
-from ...core.terminal import DIRECTION, visible
+from ...core.redaction import DIRECTION, visible
 
 _SIGNS = {
     "×": "times", "·": "cdot", "↓": "downarrow", "↑": "uparrow", "←": "leftarrow", "→": "rightarrow",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from ...core.redaction import without_secrets
-from ...core.terminal import visible
+from ...core.redaction import visible, without_secrets
 from ..model import Cell, Column, Sheet, TableRow, covered
 
 PUBLISHED = "published"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...core.row_names import row_name
+from ...core.evaluator import row_name
 from ..model import Table
 from .html import escape, fragments
 

@@ -18,7 +18,7 @@ from ...build.reviewers import Reviewer, load_reviewers
 from ...build.reviews import REJECTED, Review
 from ...core.errors import LostImage
 from ...core.images import WEB_FORMATS, BadImage, inspect
-from ...core.tokens import csrf_of, same, token_hash
+from ...core.redaction import csrf_of, same, token_hash
 from ...store import Store
 from ...svg.clean import clean
 from ...svg.document import BadSvg

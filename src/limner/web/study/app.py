@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from ...core.errors import LostImage, UsageError
 from ...core.images import BadImage
-from ...core.tokens import csrf_of, same, token_hash
+from ...core.redaction import csrf_of, same, token_hash
 from ...store import Store, now
 from ...study.answers import Click, save_clicks, stored_click
 from ...study.new import CONSENT

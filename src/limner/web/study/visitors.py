@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from starlette.exceptions import HTTPException
 
-from ...core.tokens import new_token, same, token_hash
+from ...core.redaction import new_token, same, token_hash
 from ...store import Store, now
 from ...store.schema import study_raters
 from ...study.records import StudyRater, load_raters
