@@ -8,7 +8,7 @@ import pytest
 
 from limner.calls import KINDS, PASSING, Attempt, Calls, Fault, Kind, Outcome, Request, Result
 from limner.calls.claims import Owner, claim
-from limner.calls.tally import Tally
+from limner.calls.usage import Tally
 from limner.core.faults import RETRIED_NEXT_RUN
 from limner.store import Store, now
 from tests.calls.asking import GOOD, REQUEST, Service, do, fails, row, tried

@@ -44,7 +44,7 @@ def leave_in_flight(store: Store, n: int, owner: Owner, purse: str = "week", bou
     """A call that `owner` claimed and never settled, as after a kill."""
     made = journal(store, purse, owner)
     request = Request("chat", TARGET, {"n": n})
-    from limner.calls.reservations import Reservation
+    from limner.calls.budget import Reservation
 
     asyncio.run(made._claim(request, Reservation(purse, bound)))
 

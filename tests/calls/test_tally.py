@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from limner.calls import Attempt, Budget, Calls, Fault, Limits, Request, Result, charged_to
-from limner.calls.tally import Tally
+from limner.calls.usage import Tally
 from limner.store import Store
 
 

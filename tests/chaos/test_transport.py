@@ -13,13 +13,13 @@ import pytest
 import sqlalchemy as sa
 
 from limner.calls import Calls, Fault
+from limner.calls.downloads import fetch
 from limner.core.asks import Contract, Text, Unreadable
 from limner.core.images import Preparer
 from limner.models import ChatModel, complete
 from limner.models.base import RESENT
 from limner.store import Store
 from limner.store.schema import attempts
-from limner.transport.links import fetch
 from tests.chaos.asking import CONTEXT, SHAPES, ask, fault_of, paint, settings
 from tests.fakes.misbehaving import (
     Answer,

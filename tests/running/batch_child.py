@@ -17,7 +17,7 @@ LOADED = [
     "limner.api",
     "limner.cli.run",
     "limner.running.batch",
-    "limner.transport.openai_batches",
+    "limner.calls.batch_services",
     "numpy",
     "PIL.Image",
 ]

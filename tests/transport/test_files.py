@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from limner.calls import Fault
-from limner.transport import files
-from limner.transport.files import fetched_lines, upload_in_pieces
+from limner.calls import Fault, downloads
+from limner.calls.downloads import fetched_lines, upload_in_pieces
 from tests.fakes.misbehaving import Answer, Misbehaving, Seen
 
 ROWS = [{"key": f"c{n}", "text": "é" * n} for n in range(40)]
@@ -43,7 +42,7 @@ def test_what_breaks_off_is_gone_on_with(ranges: bool) -> None:
 
 
 def test_a_file_that_never_comes_whole_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "TRIES", 2)
+    monkeypatch.setattr(downloads, "TRIES", 2)
     with Misbehaving(lambda _: Answer(b'{"a', declared=1000)) as server, pytest.raises(Fault) as raised:
         fetch(server)
     assert (raised.value.kind, len(server.seen)) == ("network", 2)
@@ -59,7 +58,7 @@ def test_lines_that_are_no_json_are_a_fault_and_errors_have_their_kind() -> None
 
 
 def test_a_file_is_sent_piece_by_piece_and_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "PIECE", 100)
+    monkeypatch.setattr(downloads, "PIECE", 100)
     place = ""
 
     def behave(seen: Seen) -> Answer:

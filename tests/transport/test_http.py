@@ -11,8 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from limner.calls import Fault
-from limner.transport import http
+from limner.calls import Fault, http
 
 JSON = b'{"a": 1}'
 UNENDING = b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{}"

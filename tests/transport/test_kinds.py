@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from limner.transport.kinds import kind_of, retry_after
+from limner.calls.http import kind_of, retry_after
 
 
 @pytest.mark.parametrize(

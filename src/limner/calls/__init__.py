@@ -1,13 +1,11 @@
 """Calls: the one durable journal under painters, models and probes."""
 
 from ..core.faults import KINDS, PASSING, STOPPING, Fault, Kind
-from .attempts import Attempt, Outcome, Result
 from .budget import Budget, BudgetReached
-from .journal import Calls
+from .journal import Attempt, Calls, Outcome, Result
 from .keys import Request, canonical, digest, purpose, setup_id
 from .rate_limit import Limits
-from .tally import charged_to
-from .usage import Bill, bill
+from .usage import Bill, bill, charged_to
 
 __all__ = [
     "KINDS",

@@ -16,8 +16,8 @@ from ..core.faults import OF_A_MACHINE, RETRIED_NEXT_RUN
 from ..core.redaction import without_secrets
 from ..store import Store
 from ..store.schema import attempts, calls
+from .budget import Reservation, count_lost
 from .keys import Request, current
-from .reservations import Reservation, count_lost
 
 LEASE_S = 120.0
 """How long a claim of another host stands without a sign of life."""

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import secrets
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from dataclasses import dataclass
 from operator import methodcaller
-from typing import Any
+from typing import Any, TypeVar
 
-from ..core.errors import LimnerError
-from ..core.faults import PASSING, Fault, unexpected
+import sqlalchemy as sa
+
+from ..core.errors import LimnerError, StoreError
+from ..core.faults import PASSING, RETRIED_NEXT_RUN, Fault, unexpected
 from ..core.redaction import without_secrets
+from ..core.settings import Provider
 from ..store import Store, now
-from ..store.schema import calls
-from .attempts import TRIES, Attempt, Outcome, Perform, attempt_row, back_off, too_slow
-from .budget import Budget
-from .claimed import ClaimedCall, renew
-from .claims import Claim, Claimed, Settled, Short, Submitted, claim, this_process
+from ..store.schema import attempts, calls
+from ..store.trouble import changed
+from .budget import Budget, Reservation
+from .claims import LEASE_S, Claim, Claimed, Owner, Settled, Short, Submitted, claim, entry, settled, this_process
 from .keys import Request
 from .purse import wait_or_stop
-from .queued import BatchRow, in_batch
 from .rate_limit import Limits, RateLimit
-from .reservations import Reservation
-from .tally import BUDGET, RETRY, Tally, Waits, current_account
-from .usage import doubt_of
+from .usage import BUDGET, RETRY, Tally, Waits, current_account, doubt_of
+
+TRIES = 5
+"""Tries at one call within one run, passing faults only."""
 
 
 class Calls:
@@ -86,7 +90,7 @@ class Calls:
             perform: Makes one attempt.
             bound: The most one attempt can cost, in dollars; None when nobody knows.
             tokens: About how many tokens it takes, for services that limit them.
-            row: How it goes with a batch, where it can; see `limner.calls.batch_calls`.
+            row: How it goes with a batch, where it can; see `limner.calls.batches`.
 
         Raises:
             Fault: The call failed, now or (unless it is to be tried again) earlier.
@@ -242,3 +246,261 @@ class Calls:
         if status == "failed":
             self._tried.add(call.key)
         return await self.store.awrite(call.settle(row, status, fault))
+
+
+def back_off(tries: int) -> float:
+    """Seconds to wait after so many tries in vain: longer each time, and never the same for all."""
+    return random.uniform(0.0, min(30.0, 0.5 * 2 ** (tries - 1)))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one attempt brought: plain JSON (images by hash), and what it cost (None: unknown).
+
+    Attributes:
+        doubt: Why the service's word on the cost is not credible: then the attempt counts at its bound.
+    """
+
+    payload: dict[str, Any]
+    cost: float | None = 0.0
+    doubt: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The accepted result of a call, whether made now or long ago."""
+
+    key: str
+    payload: dict[str, Any]
+    cost: float | None
+    stored: bool
+
+
+class Attempt:
+    """Handed to whoever makes the call: what an earlier, interrupted try left behind."""
+
+    def __init__(self, call: ClaimedCall, progress: dict[str, Any] | None) -> None:
+        self._call, self.progress = call, progress
+
+    async def save(self, progress: dict[str, Any]) -> None:
+        """Remember something to go on from after a crash, such as a service's job id."""
+        self.progress = progress = without_secrets(progress)
+        await self._call.store.awrite(self._call.keep(progress))
+
+
+Perform = Callable[[Attempt], Awaitable[Result]]
+
+
+def attempt_row(key: str, n: int, started: float, seconds: float, fault: Fault | None) -> dict[str, Any]:
+    """One attempt as the journal has it; of one without a fault, result, cost and doubt are still to come."""
+    row = {"call": key, "n": n, "started": started, "seconds": seconds}
+    if fault is None:
+        return row | {"fault": None, "detail": None}
+    told = {"cost": fault.cost, "result": without_secrets(fault.result), "doubt": fault.doubt}
+    return row | {"fault": fault.kind, "detail": fault.detail[:DETAIL], **told}
+
+
+def too_slow(seconds: float) -> Fault:
+    """The fault of an attempt that brought nothing in the time it may take."""
+    return Fault("timeout", f"no result within {seconds:g} s", cost=None)
+
+
+T = TypeVar("T")
+
+
+class WaitsForBatch(LimnerError):
+    """A call waits for a batch: whoever needs its result is run again when that is answered."""
+
+
+@dataclass(frozen=True)
+class BatchLane:
+    """What all calls of one batch have in common.
+
+    Attributes:
+        service: The provider's name.
+        endpoint: What the service does with them, as it writes that.
+        model: The model's name at the service.
+    """
+
+    service: str
+    endpoint: str
+    model: str
+
+
+@dataclass(frozen=True)
+class BatchRow:
+    """How one call goes with a batch.
+
+    Attributes:
+        provider: The service, by its settings.
+        line: Makes the request's body as a batch has it, and what is kept beside the call to read its reply by.
+        read: What a reply says, by what was kept. Raises a `Fault` where it says nothing of use.
+        fault: The fault behind an error's status and body.
+        bound: The most it can cost in a batch; None when nobody knows.
+    """
+
+    lane: BatchLane
+    provider: Provider
+    line: Callable[[], Awaitable[tuple[dict[str, Any], dict[str, Any]]]]
+    read: Callable[[dict[str, Any], dict[str, Any]], Awaitable[Result]]
+    fault: Callable[[int, dict[str, Any]], Fault]
+    bound: float | None
+
+
+@dataclass(frozen=True)
+class BatchReply:
+    """What became of one call of a batch: a status as HTTP has it, and the body."""
+
+    key: str
+    status: int
+    body: dict[str, Any]
+
+
+async def in_turn(steps: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
+    """What each step gives, one after the other; one that waits for a batch does not keep the others from theirs.
+
+    Raises:
+        WaitsForBatch: A step waits for a batch.
+    """
+    found: list[T] = []
+    waits: WaitsForBatch | None = None
+    for step in steps:
+        try:
+            found.append(await step())
+        except WaitsForBatch as queued:
+            waits = queued
+    if waits is not None:
+        raise waits
+    return found
+
+
+def in_batch(batch: str) -> str:
+    """What a run without batches says of a call that one has."""
+    return f"it stands in batch {batch[:8]}: run with --batch to fetch its result, or see `limner batches`"
+
+
+DETAIL = 2000
+"""Of a fault's words so many characters are kept."""
+# Made once: they are executed for every call.
+OURS = calls.update().where(calls.c.key == sa.bindparam("key_"), calls.c.token == sa.bindparam("token_"))
+THERE = sa.select(calls.c.key).where(calls.c.key == sa.bindparam("key_"))
+MINE = sa.select(calls.c.tries).where(calls.c.key == sa.bindparam("key_"), calls.c.token == sa.bindparam("token_"))
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedCall:
+    """The operations on a call that is ours to make, as `limner.calls.claims.claim` is the one that claims it.
+
+    Attributes:
+        token: Tells this claim from every other.
+        reservation: What each attempt sets aside, where it can cost something.
+        purse: What is charged for an attempt that should have been free.
+    """
+
+    store: Store
+    owner: Owner
+    key: str
+    token: str
+    reservation: Reservation | None
+    purse: str | None
+
+    def reserve(self, n: int, reservation: Reservation) -> Callable[[sa.Connection], bool | None]:
+        """Set the bound of a further attempt aside; None when it does not fit, False when the claim is not ours."""
+
+        def operation(connection: sa.Connection) -> bool | None:
+            fits = reservation.take(connection)
+            held = connection.execute(MINE, {"key_": self.key, "token_": self.token}).first() is not None
+            if fits and held:
+                reservation.enter(connection, self.store, entry(self.key, n, self.token, self.owner, now()))
+            elif fits:
+                reservation.put_back(connection)
+            return None if held and not fits else held
+
+        return operation
+
+    def settle(self, row: dict[str, Any], status: str, fault: Fault | None) -> Callable[[sa.Connection], bool]:
+        """Store an attempt and what it makes of the call; False when the claim is no longer ours.
+
+        Raises:
+            StoreError: The call is not in the store at all any longer.
+        """
+        at, cost = now(), row["cost"]
+        changes: dict[str, Any] = {"status": status, "tries": row["n"], "updated": at, "lease_until": at + LEASE_S}
+        if status == "done":
+            changes |= {"accepted": row["n"], "fault": None, "detail": None, "progress": None}
+        elif fault is not None:
+            changes |= {"fault": fault.kind, "detail": fault.detail[:DETAIL]}
+
+        def operation(connection: sa.Connection) -> bool:
+            if self.reservation is not None:
+                self.reservation.settle(connection, self.key, self.token, cost)
+            held = bool(connection.execute(OURS, {"key_": self.key, "token_": self.token, **changes}).rowcount)
+            if held:
+                self.store.insert_new(connection, attempts, row)
+                if self.reservation is None and self.purse is not None and cost:
+                    by = entry(self.key, row["n"], self.token, self.owner, at)
+                    Reservation(self.purse, 0.0).charge(connection, self.store, by, cost)
+            elif connection.scalar(THERE, {"key_": self.key}) is None:
+                raise StoreError(changed(self.store.url, "replaced or emptied"))
+            return held
+
+        return operation
+
+    def give_back(self) -> Callable[[sa.Connection], None]:
+        """Nothing was sent: the call is free for whoever comes next, and so is the money."""
+
+        def operation(connection: sa.Connection) -> None:
+            if self.reservation is not None:
+                self.reservation.release(connection, self.key, self.token)
+            connection.execute(OURS, {"key_": self.key, "token_": self.token, "status": "open", "updated": now()})
+
+        return operation
+
+    def keep(self, progress: dict[str, Any]) -> Callable[[sa.Connection], Any]:
+        """Write down how far an attempt has come."""
+        changes = {"key_": self.key, "token_": self.token, "progress": progress, "updated": now()}
+        return lambda connection: connection.execute(OURS, changes)
+
+
+async def renew(store: Store, held: Mapping[str, str]) -> None:
+    """Show other hosts that the claims of these tokens, by key, are alive, for as long as this runs."""
+    while True:
+        await asyncio.sleep(LEASE_S / 4)
+        tokens = list(held.values())
+        for start in range(0, len(tokens), 500):
+            mine = calls.update().where(calls.c.token.in_(tokens[start : start + 500]))
+            renewed = mine.values(lease_until=now() + LEASE_S)
+            # A lease outlasts several beats: what hinders one must not end them all.
+            with suppress(StoreError):
+                await store.awrite(methodcaller("execute", renewed))
+
+
+class NotAsked(Exception):
+    """The journal has no outcome of the call: a run would make it."""
+
+
+class StoredCalls(Calls):
+    """For estimates: gives stored outcomes and makes no call."""
+
+    async def do(
+        self,
+        request: Request,
+        perform: Perform,
+        *,
+        bound: float | None = 0.0,
+        tokens: int = 0,
+        row: BatchRow | None = None,
+    ) -> Outcome:
+        """The stored outcome.
+
+        Raises:
+            NotAsked: There is none, or a run would try again.
+            Fault: The call failed for good.
+        """
+        with self.store.reading() as connection:
+            found = connection.execute(sa.select(calls).where(calls.c.key == request.key)).one_or_none()
+            if found is None or found.status not in ("done", "failed"):
+                raise NotAsked
+            if found.status == "failed" and (self.retry_failed or found.fault in RETRIED_NEXT_RUN):
+                raise NotAsked
+            return self._known(request, settled(connection, found))

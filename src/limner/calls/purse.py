@@ -11,9 +11,8 @@ import sqlalchemy as sa
 from ..core.errors import UsageError
 from ..store import Store, now
 from ..store.schema import attempts, calls, purses, reservations
-from .budget import EXACT, Budget, BudgetReached
+from .budget import EXACT, Budget, BudgetReached, Reservation
 from .claims import Owner, this_host
-from .reservations import Reservation
 
 MOST = 200
 """A purse's name may have so many characters."""

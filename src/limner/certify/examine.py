@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..calls import Budget, Calls, Fault, Limits, purpose
-from ..calls.stored import NotAsked, StoredCalls
+from ..calls.journal import NotAsked, StoredCalls
 from ..core.asks import Contract, Part, Picture, Reply, Text, Unreadable
 from ..core.errors import LostImage, UsageError
 from ..core.faults import lost

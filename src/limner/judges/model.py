@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..calls import Calls, Fault
-from ..calls.queued import in_turn
+from ..calls.journal import in_turn
 from ..core.asks import Ask, Text, Variant
 from ..core.errors import Lacking
 from ..core.exam import Question

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ..calls import Calls, Fault
-from ..calls.queued import in_turn
+from ..calls.journal import in_turn
 from ..core.asks import Reply
 from ..core.errors import UsageError
 from ..core.marks import Mark, PanelFacts, combined

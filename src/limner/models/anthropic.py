@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..calls import Bill, Fault, Kind, Result
+from ..calls.http import kind_of
 from ..calls.usage import Incredible, told_tokens, told_usage
 from ..core.images import PreparedImage, Preparer
 from ..core.settings import ModelFacts, Settings
-from ..transport.kinds import kind_of
 from .chat import LIMITS, ChatModel
 
 VERSION = "2023-06-01"

@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..calls import Attempt, Bill, Calls, Fault, Kind, Outcome, Request, Result, bill
-from ..calls.queued import BatchLane, BatchRow
+from ..calls.batch_services import CHAT_ENDPOINT, GEMINI_ENDPOINT, no_batches
+from ..calls.http import TEXT_REPLY_BYTES, error_message, exchange, kind_of
+from ..calls.journal import BatchLane, BatchRow
 from ..calls.usage import Incredible, billed_cost, told_tokens, told_usage
 from ..core.asks import Part, Picture, Text
 from ..core.faults import picture_faults
 from ..core.images import QUICK, PreparedImage, Preparer
 from ..core.settings import ModelFacts, Provider, Settings
-from ..transport.batches import CHAT_ENDPOINT, GEMINI_ENDPOINT, no_batches
-from ..transport.http import TEXT_REPLY_BYTES, exchange
-from ..transport.kinds import error_message, kind_of
 from .base import Context
 from .gemini_chat import from_gemini, to_gemini, unsayable
 

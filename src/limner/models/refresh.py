@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..calls import Fault
+from ..calls.http import download, exchange
 from ..core import catalogue
 from ..core.catalogue import ModelFacts, PainterFacts
 from ..core.errors import DataError, UsageError
@@ -20,7 +21,6 @@ from ..core.json_text import parse_json
 from ..core.loops import run_to_end
 from ..core.schema import first_wrong
 from ..core.settings import Provider, Settings
-from ..transport.http import download, exchange
 
 MOST_BYTES = 4 * 2**20
 KINDS: dict[str, type[ModelFacts] | type[PainterFacts]] = {"models": ModelFacts, "painters": PainterFacts}

@@ -10,14 +10,13 @@ from typing import Any
 from urllib.parse import quote
 
 from ..calls import Kind
+from ..calls.http import Form, error_message, kind_of
 from ..core.errors import UsageError
 from ..core.images import PreparedImage
 from ..core.json_text import fill, find, find_first, put
 from ..core.settings import Settings
 from ..core.wire import ANYTHING, WireFormat
 from ..store import Blobs
-from ..transport.http import Form
-from ..transport.kinds import error_message, kind_of
 from .base import PaintRequest
 from .image_data import LINK
 from .service import ApiPainter
@@ -72,7 +71,7 @@ class DeclaredPainter(ApiPainter):
         return any(find(body, field) is not None for field in (self.format.edit.fields if self.format.edit else ()))
 
     async def sent(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The request as `limner.transport.http.exchange` gets it."""
+        """The request as `limner.calls.http.exchange` gets it."""
         how = self.format.edit.written if self.format.edit else "data-url"
         if self.format.encoding == "json" and not (how == "file" and self._edits(body)):
             return {"body": await self.with_pictures(body, lambda image: _written(image, how))}

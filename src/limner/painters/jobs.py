@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ..calls import PASSING, STOPPING, Attempt, Fault, Kind
+from ..calls.downloads import fetch, is_allowed
+from ..calls.http import TEXT_REPLY_BYTES, exchange
 from ..core.redaction import bare
-from ..transport.http import TEXT_REPLY_BYTES, exchange
-from ..transport.links import fetch, is_allowed
 from .image_data import without_image_data
 from .service import ApiPainter, ServiceImage
 
@@ -80,7 +80,7 @@ class JobPainter(ApiPainter):
         return None
 
     async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
-        """What `limner.transport.http.exchange` gets of the body: pictures by their bytes."""
+        """What `limner.calls.http.exchange` gets of the body: pictures by their bytes."""
         return {"body": body}
 
     @abstractmethod

@@ -12,7 +12,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..calls import PASSING, Attempt, Bill, Calls, Fault, Request, Result
-from ..calls.queued import BatchLane, BatchRow
+from ..calls.batch_services import no_batches
+from ..calls.downloads import fetch
+from ..calls.http import error_message, kind_of
+from ..calls.journal import BatchLane, BatchRow
 from ..core.errors import UsageError
 from ..core.evaluator import SERVICE_REWRITE
 from ..core.faults import picture_faults
@@ -24,9 +27,6 @@ from ..core.settings import PainterFacts, Settings
 from ..core.wire import read_switch, refuse_fields, switch_for
 from ..store import Blobs
 from ..store.records import PROMPT_CUT, PROMPT_REWRITTEN
-from ..transport.batches import no_batches
-from ..transport.kinds import error_message, kind_of
-from ..transport.links import fetch
 from .base import Aspect, Painting, PaintRequest, refuse_pictures
 from .image_data import decode_base64
 from .image_price import ImagePrice

@@ -11,9 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..calls import Attempt, Fault, Kind
-from ..transport.http import exchange
-from ..transport.kinds import error_message, kind_of
-from ..transport.links import fetch
+from ..calls.downloads import fetch
+from ..calls.http import error_message, exchange, kind_of
 from .image_data import LINK, without_image_data
 from .service import ApiPainter, ServiceImage
 
@@ -36,7 +35,7 @@ class OneReplyPainter(ApiPainter):
         """
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Where the body goes, and what of it `limner.transport.http.exchange` gets: pictures by their bytes."""
+        """Where the body goes, and what of it `limner.calls.http.exchange` gets: pictures by their bytes."""
         return self.path, {"body": body}
 
     def headers(self) -> dict[str, str]:

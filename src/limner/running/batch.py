@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..calls import Budget, Calls
-from ..calls.batch_calls import BatchCalls
-from ..calls.queued import WaitsForBatch
+from ..calls.batches import BatchCalls
+from ..calls.journal import WaitsForBatch
 from ..core.errors import UsageError
 from ..evidence.by_model import ModelProbe
 from ..evidence.probe import Probe

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..calls import Fault
+from ..calls.batch_services import BatchService, open_batches
 from ..calls.batches import DOUBTED, OPEN, RUNNING, UNSENT, BatchState, change, find_batch, release
 from ..core.errors import LimnerError, UsageError
 from ..core.loops import run_to_end
 from ..core.settings import Settings
 from ..store import Store
-from ..transport.batches import BatchService, open_batches
 
 
 def cancel_batch(store: Store, word: str, settings: Settings) -> str:

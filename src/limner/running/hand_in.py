@@ -13,12 +13,10 @@ from typing import IO, Any, TypeVar
 
 from ..calls import PASSING, Fault
 from ..calls import batches as stored
-from ..calls.attempts import TRIES, back_off
-from ..calls.batch_calls import QueuedCall
-from ..calls.batches import DOUBTED, RUNNING, UNSENT
+from ..calls.batch_services import REFUSED, BatchService
+from ..calls.batches import DOUBTED, RUNNING, UNSENT, QueuedCall
 from ..calls.claims import Claimed, Short
-from ..calls.queued import BatchLane
-from ..transport.batches import REFUSED, BatchService
+from ..calls.journal import TRIES, BatchLane, back_off
 from .wave_desk import WaveDesk
 
 AT_ONCE = 32

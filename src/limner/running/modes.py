@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..calls import Budget, Calls, Fault, Limits, purpose
-from ..calls.stored import NotAsked, StoredCalls
+from ..calls.journal import NotAsked, StoredCalls
 from ..core.errors import UsageError
 from ..core.exam import Question
 from ..core.loops import run_to_end

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ..calls import charged_to
-from ..calls.tally import Tally
+from ..calls.usage import Tally
 from ..core.faults import ASK_AGAIN, ASKED_AGAIN
 
 SHOWN = 5

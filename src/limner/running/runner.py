@@ -10,8 +10,8 @@ from itertools import islice
 from typing import Any
 
 from ..calls import Budget, Calls, Fault, purpose
+from ..calls.journal import in_turn
 from ..calls.purse import check_purse, open_purse
-from ..calls.queued import in_turn
 from ..core.errors import LimnerError, LostImage, UsageError
 from ..core.evaluator import row_name
 from ..core.faults import lost, unexpected

@@ -14,14 +14,13 @@ from contextlib import suppress
 
 from ..calls import PASSING, BudgetReached, Fault
 from ..calls import batches as stored
-from ..calls.attempts import TRIES
-from ..calls.batch_calls import BatchCalls, QueuedCall
-from ..calls.batches import DOUBTED, RUNNING, UNSENT, BatchState
+from ..calls.batch_services import BatchService
+from ..calls.batches import DOUBTED, RUNNING, UNSENT, BatchCalls, BatchState, QueuedCall
+from ..calls.budget import Reservation
+from ..calls.journal import TRIES
 from ..calls.purse import wait_or_stop
-from ..calls.reservations import Reservation
 from ..core.errors import StopRun, StoreError
 from ..store import now
-from ..transport.batches import BatchService
 from .hand_in import HandIn
 from .wave_desk import WaveDesk
 from .wave_results import settle_results

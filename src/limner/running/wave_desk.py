@@ -9,9 +9,9 @@ from typing import Any
 
 from ..calls import Fault
 from ..calls import batches as stored
-from ..calls.batch_calls import BatchCalls
+from ..calls.batch_services import BatchService, open_batches
+from ..calls.batches import BatchCalls
 from ..core.errors import StopRun
-from ..transport.batches import BatchService, open_batches
 
 
 class WaveDesk:

@@ -7,13 +7,12 @@ from typing import Any
 
 from ..calls import PASSING, Fault
 from ..calls import batches as stored
-from ..calls.batch_calls import BatchCalls
-from ..calls.batches import BatchState, RowEnd
-from ..calls.queued import BatchReply, BatchRow
+from ..calls.batch_services import BatchService, RemoteBatch
+from ..calls.batches import BatchCalls, BatchState, RowEnd
+from ..calls.journal import BatchReply, BatchRow
 from ..calls.usage import doubt_of
 from ..core.faults import unexpected
 from ..core.redaction import without_secrets
-from ..transport.batches import BatchService, RemoteBatch
 
 AT_ONCE = 16
 """So many replies are read at a time; each may hold an image."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from ..calls import Fault
-from ..calls.queued import in_turn
+from ..calls.journal import in_turn
 from ..core.asks import Contract, Part, Picture, Text, Unreadable
 from ..core.errors import UsageError
 from ..core.faults import RETRIED_NEXT_RUN

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from ...calls import Attempt, Fault, Request, Result
+from ...calls.downloads import fetch
 from ...core.errors import UsageError, check_tables
 from ...core.images import MAX_BYTES, BadImage
 from ...core.schema import StrictModel
-from ...transport.links import fetch
 from ..base import Bench, BuildItem, BuildStep, Dropped
 from ..gather import Found, from_folder, from_table
 

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 from ...calls import Kind
+from ...calls.http import kind_of
 from ...core.errors import UsageError
-from ...transport.kinds import kind_of
 from ..base import PaintRequest
 from ..jobs import FailedJob, FinishedJob, JobPainter
 from ..service import Service

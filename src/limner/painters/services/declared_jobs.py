@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
+from ...calls.http import IMAGE_REPLY_BYTES
 from ...core.json_text import fill, find
-from ...transport.http import IMAGE_REPLY_BYTES
 from ..declared import DeclaredPainter
 from ..jobs import FailedJob, FinishedJob, JobPainter
 from ..service import Service

@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 from ...calls import Fault, Kind
-from ...transport.batches import GEMINI_ENDPOINT
-from ...transport.kinds import error_message, retry_after
+from ...calls.batch_services import GEMINI_ENDPOINT
+from ...calls.http import error_message, retry_after
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
 from ..sync import OneReplyPainter, told_part

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from ...calls import Fault
-from ...transport.batches import DRAW_ENDPOINT, EDIT_ENDPOINT
-from ...transport.http import Form
+from ...calls.batch_services import DRAW_ENDPOINT, EDIT_ENDPOINT
+from ...calls.http import Form
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
 from ..sync import OneReplyPainter, told_part

@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+import time
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from itertools import count
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import httpx2
 
-from ..calls import Fault, Kind
 from ..core.images import MAX_BYTES
 from ..core.json_text import TooComplex, parse_json
 from ..core.redaction import bare, lead_on, redacted, without_secrets
-from .bounded import ENCODINGS, BadPacking, TooLarge, read_bounded
-from .kinds import error_message, kind_of, retry_after
+from . import Fault, Kind
 
 CONNECT_S = 30.0
 POOLS = 8
@@ -38,9 +40,7 @@ TROUBLE = (httpx2.HTTPError, httpx2.InvalidURL)
 NO_ADDRESS = (httpx2.InvalidURL, httpx2.UnsupportedProtocol)
 NO_TLS = frozenset({"CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER"})
 """Reasons of TLS errors that another try does not change: an invalid certificate, or a server without TLS."""
-
 _turns = count()
-
 # At INFO the client logs the address of every request, with its login and its query.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
@@ -78,6 +78,25 @@ def _client(_loop: asyncio.AbstractEventLoop, _pool: int) -> httpx2.AsyncClient:
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
     )
+
+
+def kind_of(status: int, body: object) -> Kind:
+    """The kind of fault behind an HTTP status and what its body says."""
+    said = _body_words(body)
+    # A mere rate limit may say where to buy a higher one.
+    if status == 402 or (any(word in said for word in CREDITS) and "rate_limit" not in said):
+        return "credits"
+    if status in (400, 403, 422) and any(word in said for word in REFUSALS):
+        return "refusal"
+    if status in (401, 403):
+        return "auth"
+    if status in (404, 405) or (status == 400 and "model_not_found" in said):
+        return "setup"
+    if status == 408:
+        return "timeout"
+    if status in (409, 425, 429):
+        return "rate_limit"
+    return "server" if status >= 500 else "bad_request"
 
 
 async def exchange(
@@ -210,3 +229,155 @@ def _complaint(value: Any) -> Any:
 
 def _words(content: bytes) -> str:
     return redacted(content[: 2**16].decode("utf-8", "replace"))[:300]
+
+
+REFUSALS = ("content_policy", "content_filter", "content filter", "moderation", "safety", "sensitive")
+CREDITS = ("insufficient_quota", "billing", "credit", "exceeded your current quota")
+LONGEST_WAIT_S = 600.0
+"""A service that asks for more is asked again after this."""
+
+
+def _body_words(body: object) -> str:
+    """What a body says, for a look at its words; of an error about a named field, its code and type alone.
+
+    Such an error repeats the field's name, and there are fields called ``moderation`` and ``safety_identifier``.
+    """
+    error = body.get("error", body) if isinstance(body, Mapping) else body
+    if isinstance(error, Mapping) and error.get("param"):
+        return f"{error.get('code')} {error.get('type')}".casefold()
+    return str(body).casefold()
+
+
+def error_message(body: Any) -> str:
+    """The message in an error body, in one short line."""
+    inner = body.get("error", body) if isinstance(body, Mapping) else body
+    message = inner.get("message") or inner.get("detail") if isinstance(inner, Mapping) else None
+    return " ".join(str(message or inner).split())[:400]
+
+
+def retry_after(text: str | None) -> float | None:
+    """Seconds a service asks to wait, given as a number or as a date; None when it does not say.
+
+    Never more than `LONGEST_WAIT_S`, and never less than none.
+    """
+    if not text:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - time.time()
+        except (ValueError, TypeError, OverflowError, IndexError):
+            return None
+    return None if math.isnan(seconds) else min(LONGEST_WAIT_S, max(0.0, seconds))
+
+
+ENCODINGS = "gzip, deflate"
+"""What replies may be packed with: what can be unpacked a piece at a time."""
+PIECE = 2**18
+
+
+class TooLarge(Exception):
+    """More came than may come."""
+
+    def __init__(self, most: int, head: bytes) -> None:
+        super().__init__(f"the reply is over {most:,} bytes")
+        self.head = head
+
+
+class BadPacking(Exception):
+    """What came cannot be unpacked."""
+
+
+class Body(Protocol):
+    """A reply whose body is still to come."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What it says of itself."""
+        ...
+
+    def aiter_raw(self) -> AsyncIterator[bytes]:
+        """Its pieces as they come."""
+        ...
+
+
+async def read_bounded(reply: Body, most: int) -> bytearray:
+    """The body of a reply that is open, unpacked.
+
+    Args:
+        reply: Open, as a client's `stream` gives it.
+        most: Bytes the body may have, packed and unpacked.
+
+    Raises:
+        TooLarge: It has more; at most one piece more was taken in.
+        BadPacking: It is packed in a way that was not asked for, or broken.
+    """
+    unpacker = _unpacker(reply.headers.get("content-encoding", ""))
+    body, came = bytearray(), 0
+    async for chunk in reply.aiter_raw():
+        came += len(chunk)
+        for piece in unpacker.unpack(chunk):
+            body += piece
+            if len(body) > most:
+                raise TooLarge(most, bytes(body[:PIECE]))
+        if came > most:
+            raise TooLarge(most, bytes(body[:PIECE]))
+    if not unpacker.whole:
+        raise BadPacking("the reply ends before what is packed in it does")
+    return body
+
+
+class Unpacked:
+    """A body as it is."""
+
+    whole = True
+
+    def unpack(self, chunk: bytes) -> Iterator[bytes]:
+        """The same."""
+        yield chunk
+
+
+class Unpacker:
+    """Unpacks gzip or deflate piece by piece, however much is packed into how little.
+
+    Attributes:
+        whole: Whether the end was reached, or nothing came at all.
+    """
+
+    def __init__(self, *windows: int) -> None:
+        self._windows = list(windows)
+        self._inflate = zlib.decompressobj(self._windows.pop(0))
+        self._began = False
+        self.whole = True
+
+    def unpack(self, chunk: bytes) -> Iterator[bytes]:
+        """What the chunk holds, in pieces of at most `PIECE` bytes."""
+        left = chunk
+        while left and not self._inflate.eof:
+            try:
+                piece = self._inflate.decompress(left, PIECE)
+            except zlib.error as error:
+                if self._began or not self._windows:
+                    raise BadPacking(f"the reply cannot be unpacked: {error}") from error
+                # Some servers send deflate without its frame.
+                self._inflate = zlib.decompressobj(self._windows.pop(0))
+                continue
+            left, self._began = self._inflate.unconsumed_tail, True
+            if piece:
+                yield piece
+        # A full last piece may have left more behind, with no input for it.
+        while not self._inflate.eof and (piece := self._inflate.decompress(b"", PIECE)):
+            yield piece
+        self.whole = self._inflate.eof
+
+
+def _unpacker(encoding: str) -> Unpacked | Unpacker:
+    how = encoding.strip().lower()
+    if how in ("", "identity"):
+        return Unpacked()
+    if how in ("gzip", "x-gzip"):
+        return Unpacker(31)
+    if how == "deflate":
+        return Unpacker(15, -15)
+    raise BadPacking(f"the reply is packed as {encoding[:40]!r}, which was not asked for")

@@ -1,0 +1,328 @@
+"""The seam behind which a service's batches stand: hand in, look up, ask after, fetch, cancel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import IO, Any, Protocol
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from ..core.errors import UsageError
+from ..core.redaction import join_path
+from ..core.settings import BatchFacts, Provider
+from . import Fault, Kind
+from .downloads import fetched_lines, upload_in_pieces
+from .http import IMAGE_REPLY_BYTES, TEXT_REPLY_BYTES, Form, error_message, exchange, kind_of
+from .journal import BatchLane, BatchReply
+
+REFUSED = frozenset({"auth", "credits", "setup", "refusal", "bad_request", "rate_limit"})
+"""Kinds of fault by which a service has not taken a batch; after any other it may have."""
+CHAT_ENDPOINT, DRAW_ENDPOINT, EDIT_ENDPOINT = "/v1/chat/completions", "/v1/images/generations", "/v1/images/edits"
+GEMINI_ENDPOINT = "batchGenerateContent"
+
+
+def no_batches(name: str) -> str:
+    """What is said of a model whose service has no batches that Limner speaks to."""
+    return f"{name} takes no batches: leave --batch out, or draw and mark apart, each with or without it"
+
+
+@dataclass(frozen=True)
+class RemoteBatch:
+    """A batch as its service tells of it.
+
+    Attributes:
+        id: What the service calls it.
+        status: ``running``, or how it ended: ``completed``, ``expired``, ``cancelled``, ``failed``.
+        fault: Why it failed as a whole.
+        told: The service's own object.
+    """
+
+    id: str
+    status: str
+    fault: Fault | None
+    told: dict[str, Any]
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more comes of it."""
+        return self.status != "running"
+
+
+class BatchService(Protocol):
+    """One service's batches."""
+
+    facts: BatchFacts
+
+    def line(self, key: str, lane: BatchLane, body: dict[str, Any]) -> bytes:
+        """A call as a line of the file that is handed in."""
+        ...
+
+    async def upload(self, tag: str, lines: IO[bytes], size: int) -> str | None:
+        """Bring the lines to the service, which costs nothing; what it calls them, or None where they go along."""
+        ...
+
+    async def create(self, tag: str, lane: BatchLane, file: str | None, lines: IO[bytes] | None) -> str:
+        """Hand the batch in; what the service calls it.
+
+        Raises:
+            Fault: One of `REFUSED` where it was not taken; after any other nobody knows.
+        """
+        ...
+
+    async def find(self, tag: str, since: float) -> str | None:
+        """What the service calls the batch with this tag, handed in since then; None where its list has none."""
+        ...
+
+    async def forget(self, file: str) -> None:
+        """Take a file away, so that nothing can be made of it any longer."""
+        ...
+
+    async def look(self, remote: str) -> RemoteBatch:
+        """How a batch stands."""
+        ...
+
+    def replies(self, batch: RemoteBatch) -> AsyncIterator[BatchReply]:
+        """What there is of results, in whatever order."""
+        ...
+
+    async def cancel(self, remote: str) -> None:
+        """Ask the service to stop."""
+        ...
+
+
+def open_batches(name: str, provider: Provider) -> BatchService:
+    """The batches of a provider.
+
+    Raises:
+        UsageError: It has none.
+    """
+    # MM
+    # MM
+
+    if provider.batch is None:
+        raise UsageError(f"{name} has no batches that Limner knows of; leave --batch out")
+    return OpenAIBatches(provider) if provider.batch.shape == "openai" else GeminiBatches(provider)
+
+
+TAG = "limner"
+"""The name of the tag among a batch's metadata."""
+PAGE = 100
+CLOCKS_APART_S = 3600.0
+"""So far a service's clock may be from ours."""
+OPENAI_STATES = {"completed": "completed", "expired": "expired", "cancelled": "cancelled", "failed": "failed"}
+FULL = ("token_limit_exceeded", "rate_limit", "enqueued")
+"""Words of errors by which a batch finds no room now, and may later."""
+UNANSWERED = {"batch_expired": 408, "batch_cancelled": 499, "request_timeout": 408}
+"""Statuses of calls that the service has not answered, by its code."""
+
+
+class OpenAIBatches:
+    """The batches of a service that speaks like OpenAI."""
+
+    def __init__(self, provider: Provider) -> None:
+        assert provider.batch is not None
+        self.facts: BatchFacts = provider.batch
+        self._provider = provider
+
+    def line(self, key: str, lane: BatchLane, body: dict[str, Any]) -> bytes:
+        """See `limner.calls.batch_services.BatchService`."""
+        told = {"custom_id": key, "method": "POST", "url": lane.endpoint, "body": body}
+        return json.dumps(told, ensure_ascii=False).encode() + b"\n"
+
+    async def upload(self, tag: str, lines: IO[bytes], size: int) -> str | None:
+        """See `limner.calls.batch_services.BatchService`."""
+        lines.seek(0)
+        form = Form({"purpose": "batch"}, [("file", (f"{TAG}-{tag}.jsonl", lines, "application/jsonl"))])
+        return str((await self._ask("POST", "/files", form=form))["id"])
+
+    async def create(self, tag: str, lane: BatchLane, file: str | None, lines: IO[bytes] | None) -> str:
+        """See `limner.calls.batch_services.BatchService`."""
+        body = {"input_file_id": file, "endpoint": lane.endpoint, "completion_window": "24h", "metadata": {TAG: tag}}
+        return str((await self._ask("POST", "/batches", body=body))["id"])
+
+    async def find(self, tag: str, since: float) -> str | None:
+        """See `limner.calls.batch_services.BatchService`."""
+        after = ""
+        while True:
+            page = await self._ask("GET", f"/batches?limit={PAGE}" + (f"&after={quote(after)}" if after else ""))
+            rows = page.get("data") or []
+            for row in rows:
+                if (row.get("metadata") or {}).get(TAG) == tag:
+                    return str(row["id"])
+            # The newest come first.
+            past = rows and float(rows[-1].get("created_at") or 0) < since - CLOCKS_APART_S
+            if not rows or past or not page.get("has_more"):
+                return None
+            after = str(rows[-1]["id"])
+
+    async def forget(self, file: str) -> None:
+        """See `limner.calls.batch_services.BatchService`."""
+        await self._ask("DELETE", f"/files/{quote(file, safe='')}")
+
+    async def look(self, remote: str) -> RemoteBatch:
+        """See `limner.calls.batch_services.BatchService`."""
+        told = await self._ask("GET", f"/batches/{quote(remote, safe='')}")
+        fault = None
+        if told.get("status") == "failed":
+            errors = (told.get("errors") or {}).get("data") or [{}]
+            said = "; ".join(f"{e.get('code')}: {e.get('message')}" for e in errors[:3])
+            full = any(word in str(errors).casefold() for word in FULL)
+            fault = Fault("rate_limit" if full else "bad_request", f"the batch failed: {said}"[:500], result=told)
+        return RemoteBatch(remote, OPENAI_STATES.get(str(told.get("status")), "running"), fault, told)
+
+    async def replies(self, batch: RemoteBatch) -> AsyncIterator[BatchReply]:
+        """See `limner.calls.batch_services.BatchService`: results first, errors second."""
+        for name in ("output_file_id", "error_file_id"):
+            if not (file := batch.told.get(name)):
+                continue
+            url = self._provider.address(f"/files/{quote(str(file), safe='')}/content")
+            async for line in fetched_lines(url, self._headers(), self._kind):
+                if (reply := _openai_reply(line)) is not None:
+                    yield reply
+
+    async def cancel(self, remote: str) -> None:
+        """See `limner.calls.batch_services.BatchService`."""
+        await self._ask("POST", f"/batches/{quote(remote, safe='')}/cancel", body={})
+
+    def _headers(self) -> dict[str, str]:
+        return self._provider.key_headers(otherwise="none")
+
+    def _kind(self, status: int, body: Any) -> Kind:
+        return kind_of(status, body)
+
+    async def _ask(self, method: str, path: str, **sent: Any) -> dict[str, Any]:
+        how: dict[str, Any] = {"timeout": self._provider.timeout_s, "most": TEXT_REPLY_BYTES, "kinds": self._kind}
+        return await exchange(method, self._provider.address(path), headers=self._headers(), **how, **sent)
+
+
+def _openai_reply(line: dict[str, Any]) -> BatchReply | None:
+    """What a line of results or errors says; None for one that is neither."""
+    key, response, error = line.get("custom_id"), line.get("response"), line.get("error")
+    if not isinstance(key, str):
+        return None
+    if isinstance(response, dict) and isinstance(response.get("body"), dict):
+        status = response.get("status_code")
+        return BatchReply(key, status if isinstance(status, int) else 200, response["body"])
+    if isinstance(error, dict):
+        return BatchReply(key, UNANSWERED.get(str(error.get("code")), 500), {"error": error})
+    return BatchReply(key, 500, {"error": {"message": error_message(line)}})
+
+
+PREFIX = "limner-"
+"""How a batch's display name begins; the tag follows."""
+GEMINI_STATES = {
+    "BATCH_STATE_SUCCEEDED": "completed", "BATCH_STATE_FAILED": "failed", "BATCH_STATE_CANCELLED": "cancelled",
+    "BATCH_STATE_EXPIRED": "expired",
+}  # fmt: skip
+CODES = {
+    1: (499, "CANCELLED"), 3: (400, "INVALID_ARGUMENT"), 4: (504, "DEADLINE_EXCEEDED"), 5: (404, "NOT_FOUND"),
+    7: (403, "PERMISSION_DENIED"), 8: (429, "RESOURCE_EXHAUSTED"), 9: (400, "FAILED_PRECONDITION"),
+    13: (500, "INTERNAL"), 14: (503, "UNAVAILABLE"), 16: (401, "UNAUTHENTICATED"),
+}  # fmt: skip
+"""Status and word of the numbers by which errors are told."""
+WHOLE_REPLY = 20 * IMAGE_REPLY_BYTES
+"""The results of a batch without a file come in one reply, images and all."""
+
+
+class GeminiBatches:
+    """The batches of a service that speaks like Google's."""
+
+    def __init__(self, provider: Provider) -> None:
+        assert provider.batch is not None
+        self.facts: BatchFacts = provider.batch
+        self._provider = provider
+        self._url = provider.image_url or provider.base_url
+
+    def line(self, key: str, lane: BatchLane, body: dict[str, Any]) -> bytes:
+        """See `limner.calls.batch_services.BatchService`."""
+        return json.dumps({"key": key, "request": body}, ensure_ascii=False).encode() + b"\n"
+
+    async def upload(self, tag: str, lines: IO[bytes], size: int) -> str | None:
+        """See `limner.calls.batch_services.BatchService`: few lines need no file."""
+        if size <= self.facts.inline_bytes:
+            return None
+        told = {"file": {"displayName": PREFIX + tag, "mimeType": "application/jsonl"}}
+        place = self._beside("/upload", "/files")
+        reply = await upload_in_pieces(place, self._headers(), told, lines, size, "application/jsonl")
+        return str(reply["file"]["name"])
+
+    async def create(self, tag: str, lane: BatchLane, file: str | None, lines: IO[bytes] | None) -> str:
+        """See `limner.calls.batch_services.BatchService`."""
+        source: dict[str, Any] = {"fileName": file}
+        if file is None:
+            assert lines is not None
+            lines.seek(0)
+            rows = [json.loads(line) for line in lines]
+            asked = [{"request": row["request"], "metadata": {"key": row["key"]}} for row in rows]
+            source = {"requests": {"requests": asked}}
+        body = {"batch": {"displayName": PREFIX + tag, "inputConfig": source}}
+        return str((await self._ask("POST", f"/models/{quote(lane.model)}:{lane.endpoint}", body=body))["name"])
+
+    async def find(self, tag: str, since: float) -> str | None:
+        """See `limner.calls.batch_services.BatchService`."""
+        token = ""
+        while True:
+            page = await self._ask("GET", f"/batches?pageSize={PAGE}" + (f"&pageToken={quote(token)}" if token else ""))
+            for row in page.get("operations") or []:
+                if (row.get("metadata") or {}).get("displayName") == PREFIX + tag:
+                    return str(row["name"])
+            if not (token := str(page.get("nextPageToken") or "")):
+                return None
+
+    async def forget(self, file: str) -> None:
+        """See `limner.calls.batch_services.BatchService`."""
+        await self._ask("DELETE", f"/{quote(file)}")
+
+    async def look(self, remote: str) -> RemoteBatch:
+        """See `limner.calls.batch_services.BatchService`."""
+        told = await self._ask("GET", f"/{quote(remote)}")
+        meta = told.get("metadata") or {}
+        status = GEMINI_STATES.get(str(meta.get("state")), "running")
+        fault = None
+        if status == "failed":
+            error = told.get("error") or {}
+            http, word = CODES.get(error.get("code", 3), (400, "FAILED"))
+            said = f"the batch failed: {word}: {error_message(error)}"[:500]
+            fault = Fault("rate_limit" if http == 429 else "bad_request", said, result={"error": error})
+        return RemoteBatch(remote, status, fault, told)
+
+    async def replies(self, batch: RemoteBatch) -> AsyncIterator[BatchReply]:
+        """See `limner.calls.batch_services.BatchService`."""
+        output = batch.told.get("response") or (batch.told.get("metadata") or {}).get("output") or {}
+        for row in (output.get("inlinedResponses") or {}).get("inlinedResponses") or []:
+            if (reply := _gemini_reply((row.get("metadata") or {}).get("key"), row)) is not None:
+                yield reply
+        if file := output.get("responsesFile"):
+            url = join_path(self._beside("/download", f"/{quote(str(file))}:download"), "?alt=media")
+            async for row in fetched_lines(url, self._headers()):
+                if (reply := _gemini_reply(row.get("key"), row)) is not None:
+                    yield reply
+
+    async def cancel(self, remote: str) -> None:
+        """See `limner.calls.batch_services.BatchService`."""
+        await self._ask("POST", f"/{quote(remote)}:cancel", body={})
+
+    def _beside(self, before: str, path: str) -> str:
+        """An address whose path has a word before the version, as those for files have."""
+        parts = urlsplit(join_path(self._url, path))
+        return urlunsplit(parts._replace(path=before + parts.path))
+
+    def _headers(self) -> dict[str, str]:
+        return self._provider.key_headers("x-goog-api-key: {key}")
+
+    async def _ask(self, method: str, path: str, **sent: Any) -> dict[str, Any]:
+        how: dict[str, Any] = {"timeout": self._provider.timeout_s, "most": WHOLE_REPLY}
+        return await exchange(method, join_path(self._url, path), headers=self._headers(), **how, **sent)
+
+
+def _gemini_reply(key: Any, row: dict[str, Any]) -> BatchReply | None:
+    """What a row of results says; None for one that is nobody's."""
+    if not isinstance(key, str):
+        return None
+    if isinstance(row.get("response"), dict):
+        return BatchReply(key, 200, row["response"])
+    error = row.get("error") if isinstance(row.get("error"), dict) else {"message": error_message(row)}
+    assert isinstance(error, dict)
+    status, word = CODES.get(error.get("code", 13), (500, "INTERNAL"))
+    return BatchReply(key, status, {"error": {"status": word, **error, "code": status}})

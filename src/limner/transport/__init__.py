@@ -1,1 +1,0 @@
-"""How services are reached: the HTTP client and what their errors mean."""
