@@ -22,7 +22,7 @@ from benchmarks.table import CannotRun, Clock, Table, told
 from limner.core.images import encode_png, font
 from limner.evidence.probe import OcrProbe
 from limner.workers import Pool
-from limner.workers.hosts import Hosts, ThisMachine
+from limner.workers.process import Hosts, ThisMachine
 from limner.workers.ray import cluster
 
 IMAGES = 60

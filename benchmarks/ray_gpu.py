@@ -37,7 +37,7 @@ from limner.evidence.regions.probe import RegionsProbe
 from limner.store import Store
 from limner.store.schema import attempts, calls
 from limner.workers import Pool, Recipe
-from limner.workers.hosts import Hosts, ThisMachine
+from limner.workers.process import Hosts, ThisMachine
 from limner.workers.ray import cluster
 
 SECONDS = 600.0

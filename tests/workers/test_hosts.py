@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from limner.workers import JobFailure, JobResult, Pool, Recipe, WorkerDeath, WorkerLost, WorkerUnfit, hosts, pool_of
-from limner.workers.hosts import ThisMachine, standing_on
-from limner.workers.pool import LOSSES
-from limner.workers.pools import close_pools
+from limner.workers.pool import LOSSES, close_pools
+from limner.workers.process import ThisMachine, standing_on
 
 LONG = 60.0
 

@@ -9,7 +9,7 @@ import pytest
 from limner.core.images import BadImage, ImageForm, prepare
 from limner.workers import WorkerUnfit, pool_of
 from limner.workers.pool import Pool
-from limner.workers.preparing import RECIPE, prepare_by_worker
+from limner.workers.ray import RECIPE, prepare_by_worker
 from tests.support import picture
 
 
@@ -32,5 +32,5 @@ def test_a_bad_image_is_told_as_here() -> None:
 def test_where_workers_are_of_no_use_it_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
     unfit = Pool(RECIPE)
     unfit._give_up(WorkerUnfit("no node"), ())
-    monkeypatch.setattr("limner.workers.preparing.pool_of", lambda _: unfit)
+    monkeypatch.setattr("limner.workers.ray.pool_of", lambda _: unfit)
     assert asyncio.run(prepare_by_worker(picture(3), None, "jpeg")) == prepare(picture(3), None)

@@ -30,9 +30,8 @@ from limner.painters.diffusers.options import Options
 from limner.running.progress import Progress
 from limner.store import Store, schema
 from limner.workers import Pool, Recipe, WorkerDeath, WorkerUnfit, hosts, pool_of
-from limner.workers.hosts import ThisMachine
-from limner.workers.preparing import RECIPE
-from limner.workers.ray import cluster
+from limner.workers.process import ThisMachine
+from limner.workers.ray import RECIPE, cluster
 from tests.fakes import brush
 from tests.needs import need
 from tests.support import SmallExam, picture, run_limner

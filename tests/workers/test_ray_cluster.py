@@ -9,8 +9,7 @@ import pytest
 
 from limner.core.errors import UsageError
 from limner.workers import Recipe, WorkerUnfit
-from limner.workers.ray import cluster, parse_gpus
-from limner.workers.ray_cluster import RayCluster
+from limner.workers.ray import RayCluster, cluster, parse_gpus
 
 OCR = Recipe("rapidocr", "none")
 MODEL = Recipe("diffusers", "none", single=False, gpu=True)

@@ -6,6 +6,7 @@ them does costs the items it had in hand and no others.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
@@ -15,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .frames import BadFrame
-from .hosts import Hosts, Room, Worker
-from .hosts import hosts as chosen_hosts
+from .process import Hosts, Process, Room, Worker, hosts
+from .process import hosts as chosen_hosts
 from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerLost, WorkerUnfit
 
 DEATHS = 3
@@ -53,7 +54,7 @@ class Pool:
         places: One worker each, with these arguments on top of the recipe's, such as a device.
         batch_size: The most items done in one go; None for jobs that have no items.
         idle_s: Seconds without work after which a worker is ended; None keeps it.
-        hosts: Where its workers stand; by default as `limner.workers.hosts.hosts` says.
+        hosts: Where its workers stand; by default as `limner.workers.process.hosts` says.
     """
 
     def __init__(
@@ -278,3 +279,42 @@ class Pool:
                 job.future.set_result(found)
             else:
                 job.future.set_exception(found)
+
+
+def once(recipe: Recipe, given: Mapping[str, Any], bodies: Sequence[bytes], seconds: float) -> JobResult:
+    """One job by a worker of its own; raises what a future of `Pool.submit` would."""
+    process = Process(recipe)
+    try:
+        process.load()
+        for _, found in process.ask(given, bodies, seconds):
+            if isinstance(found, JobResult):
+                return found
+            raise found
+        raise JobFailure("error", "no answer")
+    finally:
+        process.finish()
+
+
+_pools: dict[tuple[Recipe, Hosts], Pool] = {}
+_lock = threading.Lock()
+
+
+def pool_of(recipe: Recipe) -> Pool:
+    """The one pool of this process for a recipe, where workers now stand."""
+    place = hosts()
+    with _lock:
+        if (recipe, place) not in _pools:
+            _pools[recipe, place] = Pool(recipe, hosts=place)
+        return _pools[recipe, place]
+
+
+def close_pools(place: Hosts) -> None:
+    """End the pools there that `pool_of` has made."""
+    with _lock:
+        gone = [_pools.pop(key) for key in list(_pools) if key[1] is place]
+    for pool in gone:
+        pool.close()
+
+
+# A forked process has none of the threads: it begins anew.
+os.register_at_fork(after_in_child=_pools.clear)
