@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.models.gemini_chat import from_gemini, to_gemini, unsayable
+from limner.models.chat import from_gemini, to_gemini, unsayable
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}
 

@@ -20,8 +20,7 @@ from ..core.images import decode
 from ..core.json_text import loads
 from ..core.prompts import Prompts
 from ..models import ChatModel, Context, ReplayModel
-from ..models.afresh import complete_afresh
-from ..models.base import BYTES_PER_TOKEN, PICTURE_TOKENS
+from ..models.base import BYTES_PER_TOKEN, PICTURE_TOKENS, complete_afresh
 from .ocr.rapid import in_reading_order
 from .probe import Finding
 

@@ -15,7 +15,7 @@ from ..core.exam import Question
 from ..core.prompts import Prompts
 from ..judges.baselines import Baseline
 from ..models import ChatModel, Context, ReplayModel
-from ..models.afresh import complete_afresh
+from ..models.base import complete_afresh
 from ..store import Store
 from ..store.ratings import PairChoice, Rating, save_comparisons, save_ratings
 from ..store.records import Drawing
