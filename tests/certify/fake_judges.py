@@ -8,7 +8,7 @@ import numpy as np
 
 from limner.certify.bias import PairAnswer, TrialAnswer
 from limner.certify.drift import GoldDifference, gold_difference
-from limner.painters.controls.fault_kinds import FAULTS
+from limner.painters.controls.faults import FAULTS
 
 QUESTIONS, CRITERIA, NAMED, PAIRS, GOLD_ROUNDS = 50, 10, 4, 2, 2
 GROSS_KINDS = ("erase", "misspell", "mirror", "blur")

@@ -4,8 +4,7 @@ import pytest
 
 from limner.certify.claims import expected, labelled_criteria
 from limner.core.marks import Criterion
-from limner.painters.controls.fault_kinds import FAULTS
-from limner.painters.controls.faults import Faulted
+from limner.painters.controls.faults import FAULTS, Faulted
 from tests.painters.controls.pictures import labelled
 
 IMAGE, LINES = labelled()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from limner.painters.controls.fault_kinds import FAULTS
+from limner.painters.controls.faults import FAULTS
 from limner.store import Store
 from limner.store.ratings import load_certificates, newest_certificates
 from tests.certify.asking import Asked, Marks, know_lines, known, marking, read, write_labelled_exam

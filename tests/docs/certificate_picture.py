@@ -6,7 +6,7 @@ from PIL import Image, ImageDraw
 
 from limner.core.images import font
 from limner.evidence.ocr.rapid import RapidOcr
-from limner.painters.controls.fault_kinds import FAULTS
+from limner.painters.controls.faults import FAULTS
 from tests.docs.blocks import ROOT
 
 SAMPLE = ROOT / "src" / "limner" / "exams" / "genexam" / "sample" / "images"

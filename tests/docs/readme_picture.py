@@ -17,7 +17,7 @@ import limner
 from limner.core.images import decode
 from limner.evidence.ocr.rapid import RapidOcr
 from limner.exams import read, resolve
-from limner.painters.controls.fault_kinds import FAULTS
+from limner.painters.controls.faults import FAULTS
 from limner.site import build
 from tests.browser import started
 from tests.docs.blocks import ROOT

@@ -19,7 +19,7 @@ from limner.core.settings import ModelFacts, PainterFacts, Provider
 from limner.core.wire import RewriteSwitch
 from limner.painters import SERVICES, service
 from limner.painters.base import PaintRequest
-from limner.painters.jobs import POLLING
+from limner.painters.service_calls import POLLING
 from tests.docs.blocks import PAGES, blocks
 from tests.docs.tables import (
     KNOWN,

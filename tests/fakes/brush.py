@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from limner.painters.diffusers.jobs import DrawFailure, DrawItem, DrawSettings, RawDrawing
-from limner.painters.diffusers.worker import job_server
+from limner.painters.diffusers.pipeline import job_server
 from limner.workers import WorkerUnfit
 
 FACTORY = "tests.fakes.brush:opened"

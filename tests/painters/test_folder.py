@@ -14,7 +14,7 @@ from limner.calls import Calls, Fault
 from limner.core.errors import UsageError
 from limner.core.images import MAX_BYTES
 from limner.painters import FolderPainter, Painting, PaintRequest
-from limner.painters.near_names import near_names
+from limner.painters.folder import near_names
 from limner.store import Store
 from tests.support import picture
 

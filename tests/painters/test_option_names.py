@@ -11,7 +11,7 @@ from limner.core import settings
 from limner.core.settings import PainterFacts
 from limner.exams import kind
 from limner.painters import painter_args
-from limner.painters.option_names import CALLED, in_own_names, meaning
+from limner.painters.base import CALLED, in_own_names, meaning
 
 PRESET = {"guidance": 3.5}
 OPEN = {"num_inference_steps": 50, "guidance_scale": 5.0, "size": {"square": "1920x1920"}}

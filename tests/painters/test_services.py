@@ -20,11 +20,11 @@ from limner.core.exam import Exam
 from limner.core.faults import RETRIED_NEXT_RUN
 from limner.core.settings import Settings
 from limner.evidence.probe import OcrProbe
-from limner.painters import sync
+from limner.painters import service_calls
 from limner.painters.base import Painting
 from limner.painters.controls.painter import ControlPainter
 from limner.painters.folder import FolderPainter
-from limner.painters.image_data import without_image_data
+from limner.painters.service import without_image_data
 from limner.painters.services.chat_images import why_no_image
 from limner.store import Store
 from tests.fakes import request_key
@@ -663,7 +663,7 @@ def test_no_reply_breaks_a_run(make: Make, monkeypatch: pytest.MonkeyPatch, name
         usage = {"input_tokens": "12", "output_tokens": [], "prompt_tokens": True, "completion_tokens": {}, "cost": "1"}
         return {"data": inside, "choices": inside, "usage": usage}
 
-    monkeypatch.setattr(sync, "exchange", exchange)
+    monkeypatch.setattr(service_calls, "exchange", exchange)
     assert make(name).fail(tries=1).kind in ("server", "image", "unreadable")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..painters.controls.fault_kinds import FAULTS, Effect
+from ..painters.controls.faults import FAULTS, Effect
 from ..scoring.stats import ClusteredShare, clustered_gap, clustered_share, holm
 from ..scoring.stats.types import Plain
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.marks import Criterion, Mark
 from ..core.protocol import Protocol
-from ..painters.controls.fault_kinds import FAULTS
+from ..painters.controls.faults import FAULTS
 from ..scoring.stats import ClusteredShare, clustered_share, flips
 from .bias import CLEAN, TrialAnswer, bias_tests
 from .examine import ChosenPair, MarkedTrial, Step

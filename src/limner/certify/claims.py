@@ -11,8 +11,7 @@ from ..core.marks import Criterion
 from ..judges.ocr.demands import Label, LabelClaim, claim_of
 from ..judges.ocr.judge import find_label, surely_absent, telling_words
 from ..judges.ocr.matching import EXACT_LENGTH, Page
-from ..painters.controls.fault_kinds import Effect, FaultKind
-from ..painters.controls.faults import Faulted
+from ..painters.controls.faults import Effect, Faulted, FaultKind
 
 _ARROWS = re.compile("[←-⇿➔-➾]")
 """Arrows that were read as signs of a label, and so still stand there."""

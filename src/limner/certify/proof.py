@@ -11,7 +11,7 @@ from typing import Any, Literal
 from ..core.exam import Question
 from ..core.marks import Criterion
 from ..core.protocol import Protocol
-from ..painters.controls.fault_kinds import FAULTS
+from ..painters.controls.faults import FAULTS
 from ..scoring.stats import clustered_share, flips
 from ..scoring.stats.types import Plain
 from .bias import CLEAN, TOLERATED, UNSEEN

@@ -11,7 +11,7 @@ from ..calls import Calls
 from ..core.exam import Exam, Question
 from ..core.images import encode_png
 from ..painters.controls import images
-from ..painters.controls.fault_kinds import FAULTS, Effect
+from ..painters.controls.faults import FAULTS, Effect
 from ..painters.controls.painter import SIZE, partners
 from .bias import BARE, CLEAN, PLEA, UNSEEN
 from .trials import OTHER, ExaminedReference, Trial, TrialMaker

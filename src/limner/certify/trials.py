@@ -16,8 +16,7 @@ from ..core.faults import picture_faults
 from ..core.images import BadImage, decode, encode_png
 from ..core.protocol import Protocol
 from ..evidence.probe import OcrProbe
-from ..painters.controls.fault_kinds import FAULTS, GROSS, Effect, FaultKind
-from ..painters.controls.faults import Faulted
+from ..painters.controls.faults import FAULTS, GROSS, Effect, Faulted, FaultKind
 from ..painters.controls.painter import partners
 from ..store import Blobs
 from .bias import BARE, CLEAN, PLEA, UNSEEN

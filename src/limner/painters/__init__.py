@@ -11,12 +11,10 @@ from ..core.exam import Exam
 from ..core.settings import PainterFacts, Settings
 from ..evidence.probe import OcrProbe
 from ..store import Blobs
-from .base import Aspect, Painter, Painting, PaintRequest
+from .base import PAINTERS, Aspect, Painter, PainterInputs, PainterKind, Painting, PaintRequest, in_own_names
 from .controls.painter import NAMES as CONTROLS
 from .controls.painter import SIZE, ControlPainter
 from .folder import FolderPainter
-from .kinds import PAINTERS, PainterInputs, PainterKind
-from .option_names import in_own_names
 from .service import SERVICES, ApiPainter
 
 __all__ = [
@@ -62,7 +60,7 @@ def open_painter(
 def painter_args(
     word: str, preset: Mapping[str, Any], given: Mapping[str, Any], settings: Settings
 ) -> Mapping[str, Any]:
-    """The options of a painter: a preset's in its own names, and those given; see `limner.painters.option_names`."""
+    """The options of a painter: a preset's in its own names, and those given; see `limner.painters.base`."""
     spec = name_and_spec(word)[1]
     kind, _, rest = spec.partition("/")
     takes: Collection[str] | None = None

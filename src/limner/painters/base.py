@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
-from ..calls import Calls, Fault
+from ..calls import Calls, Fault, Outcome
+from ..core.errors import LostImage
+from ..core.exam import Exam
+from ..core.faults import lost
+from ..core.images import BadImage
+from ..core.registry import Opener, Registry
+from ..core.settings import Settings
+from ..evidence.probe import OcrProbe
+from ..store import Blobs
 
 Aspect = Literal["square", "landscape", "portrait"]
 
@@ -108,3 +118,131 @@ class FreePainter:
     def unpriced(self) -> str | None:
         """It costs nothing."""
         return None
+
+
+@dataclass(frozen=True)
+class PainterInputs:
+    """What a painter is made from.
+
+    Attributes:
+        name: The row it gets in tables.
+        spec: All of ``kind/rest``, and what stands behind the first slash of it.
+        options: The ``--painter-arg`` given.
+        exam: For painters that draw from its references; never to be shown to a model.
+        blank: The size of a blank sheet.
+    """
+
+    name: str
+    spec: str
+    rest: str
+    options: Mapping[str, Any]
+    exam: Exam[Any]
+    blobs: Blobs
+    settings: Settings
+    ocr: OcrProbe
+    blank: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class PainterKind(Opener[PainterInputs, Painter]):
+    """A sort of painter.
+
+    A painter that may cost money has `limner.core.catalogue.Priced.price`, for estimates.
+
+    Attributes:
+        takes: The options it takes, of what stands behind the slash; where it is not said, presets speak as they are.
+        devices: Whether it runs where ``--devices`` says, and takes that as an option.
+    """
+
+    devices: bool = False
+    takes: Callable[[str], Collection[str]] | None = None
+
+
+PAINTERS: Registry[PainterKind] = Registry("limner.painters", "painter", PainterKind)
+CALLED: dict[str, tuple[str, ...]] = {
+    "guidance": ("guidance", "guidance_scale", "true_cfg_scale"),
+    "steps": ("steps", "num_inference_steps"),
+}
+"""What an option means, and what painters call it, the usual name first."""
+
+
+def in_own_names(
+    preset: Mapping[str, Any], given: Mapping[str, Any], takes: Collection[str] | None, names: Mapping[Any, str]
+) -> dict[str, Any]:
+    """The options of a painter: the preset's in its own names, less what is given, and what is given as it is.
+
+    An option that it has no name for stays as the preset has it, for the painter to refuse.
+
+    Args:
+        preset: Options in any painter's names.
+        given: Options of the user's, which go before the preset's under whatever name.
+        takes: Every option the painter takes; None where that is not known.
+        names: What this painter calls an option, where it takes several of the names.
+
+    >>> in_own_names({"guidance": 3.5}, {}, {"guidance_scale", "size"}, {})
+    {'guidance_scale': 3.5}
+    """
+    said = {meaning(name) for name in given}
+    found: dict[str, Any] = {}
+    for name, value in preset.items():
+        what = meaning(name)
+        if what in said:
+            continue
+        own = [names[what]] if what in names else [each for each in CALLED.get(what, ()) if each in (takes or ())]
+        found[name if takes is None or name in own[:1] or not own else own[0]] = value
+    return {**found, **given}
+
+
+def meaning(name: str) -> str:
+    """What an option of this name means; itself where no other name is known for it."""
+    return next((what for what, names in CALLED.items() if name in names), name)
+
+
+Refetch = Callable[[Mapping[str, Any]], Awaitable[bytes | None]]
+"""Gets an image once more by what is stored of its call, where that costs nothing; None where there is no way."""
+UNASKED = "it is not drawn again unasked: --retry-failed draws it once more, at its price"
+
+
+async def kept_image(
+    make: Callable[[], Awaitable[Outcome]], calls: Calls, blobs: Blobs, refetch: Refetch | None = None
+) -> tuple[Outcome, bytes]:
+    """Make a call through the journal, or find it there, and read its image.
+
+    Raises:
+        Fault: The call's own; ``missing`` or ``damaged`` for an image that is lost and cannot be had for nothing.
+    """
+    outcome = await make()
+    try:
+        return outcome, await asyncio.to_thread(blobs.get, outcome.payload["image"])
+    except LostImage as error:
+        fault = lost(error)
+    if refetch is not None and (data := await fetched_again(outcome.payload, refetch, blobs)) is not None:
+        return outcome, data
+    if not (calls.retry_failed and outcome.stored):
+        raise Fault(fault.kind, f"{fault.detail}; {UNASKED}", calls=(outcome.key,))
+    await calls.reopen(outcome.key)
+    outcome = await make()
+    try:
+        return outcome, await asyncio.to_thread(blobs.get, outcome.payload["image"])
+    except LostImage as error:
+        raise lost(error) from error
+
+
+async def fetched_again(payload: Mapping[str, Any], refetch: Refetch, blobs: Blobs) -> bytes | None:
+    """The very image of a stored result, put back among the blobs; None where it cannot be had."""
+    try:
+        data = await refetch(payload)
+    except Fault:
+        return None
+    return data if await put_back(data, str(payload["image"]), blobs) else None
+
+
+async def put_back(data: bytes | None, sha256: str, blobs: Blobs) -> bool:
+    """Whether these are the bytes of the hash; then they stand among the blobs again."""
+    if data is None or hashlib.sha256(data).hexdigest() != sha256:
+        return False
+    try:
+        await asyncio.to_thread(blobs.put, data)
+    except BadImage:
+        return False
+    return True

@@ -18,8 +18,7 @@ from ..core.settings import Settings
 from ..core.wire import ANYTHING, WireFormat
 from ..store import Blobs
 from .base import PaintRequest
-from .image_data import LINK
-from .service import ApiPainter
+from .service import LINK, ApiPainter
 
 _SIDES = re.compile(r"(\d+)[x*](\d+)")
 
@@ -86,7 +85,7 @@ class DeclaredPainter(ApiPainter):
         return {"form": Form(texts, files, whole=True)}
 
     def image(self, reply: Mapping[str, Any]) -> str | None:
-        """Where the image is, as `limner.painters.sync.OneReplyPainter` reads it: a link, or a data URL."""
+        """Where the image is, as `limner.painters.service_calls.OneReplyPainter` reads it: a link, or a data URL."""
         found = find_first(reply, self.format.image)
         if self.format.link is not None and isinstance(found, dict):
             return self.address(fill(self.format.link, lambda name: quote(str(found.get(name, "")), safe="")))

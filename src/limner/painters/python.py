@@ -23,9 +23,7 @@ from ..core.errors import UsageError
 from ..core.faults import picture_faults
 from ..core.images import MAX_BYTES, BadImage, decode, encode_png, flatten
 from ..store import Blobs
-from .base import FreePainter, Painting, PaintRequest, refuse_pictures
-from .kept import kept_image
-from .kinds import PainterInputs, PainterKind
+from .base import FreePainter, PainterInputs, PainterKind, Painting, PaintRequest, kept_image, refuse_pictures
 
 GIVEN = frozenset({"seed", "aspect", "question", "images"})
 MOST_PICTURES = 16

@@ -16,7 +16,7 @@ from ..calls import Fault
 from ..core import settings
 from ..core.errors import LimnerError
 from ..painters import ApiPainter, FolderPainter, open_service
-from ..painters.kept import fetched_again, put_back
+from ..painters.base import fetched_again, put_back
 from ..store import Store
 from ..store.records import Drawing
 from ..store.schema import attempts, calls

@@ -70,7 +70,7 @@ def train(
     if watched is not None and exam is not None:
         told = _refuse_overlap(samples, exam, allow_overlap)
     found = weights.find(base, None)
-    from ..painters.diffusers.loading import load_pipeline
+    from ..painters.diffusers.pipeline import load_pipeline
     from .trainer import WEIGHTS, Trainer
     from .validation import Validation
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from limner.calls import Fault
 from limner.core.images import BadImage
-from limner.painters.batched.jobs import DrawFailure, DrawItem, Found, RawDrawing
-from limner.painters.batched.memory import BatchDrawer, Placed, is_shortage
+from limner.painters.batched.jobs import BatchDrawer, DrawFailure, DrawItem, Found, Placed, RawDrawing, is_shortage
 from limner.workers import WorkerUnfit
 
 
@@ -32,7 +31,7 @@ def room_for(most: int, seen: list[int]) -> Callable[[Placed], Iterator[Found]]:
 
 
 # A collection walks over all that the other tests keep in memory.
-@patch("limner.painters.batched.memory.gc.collect", lambda: 0)
+@patch("limner.painters.batched.jobs.gc.collect", lambda: 0)
 @given(count=st.integers(0, 40), most=st.integers(1, 40))
 def test_every_item_is_drawn_once_whatever_fits(count: int, most: int) -> None:
     seen: list[int] = []

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.images import encode_png
-from limner.painters.controls import damage
-from limner.painters.controls.fault_kinds import FAULTS
-from limner.painters.controls.swaps import rect
+from limner.painters.controls import faults
+from limner.painters.controls.faults import FAULTS
+from limner.painters.controls.images import rect
 
 from .pictures import LABELS, labelled
 
@@ -70,7 +70,7 @@ def test_a_number_is_changed_where_it_stands() -> None:
 
 
 def test_lines_are_found_and_frames_are_not() -> None:
-    assert len(damage.find_strokes(IMAGE, LINES)) == 4
+    assert len(faults.find_strokes(IMAGE, LINES)) == 4
     gap, gone = make("arrow", 1), make("arrow", 2)
     ink = [int((np.asarray(one).max(axis=2) < 60).sum()) for one in (IMAGE, gap.image, gone.image)]
     assert ink[0] > ink[1] > ink[2]

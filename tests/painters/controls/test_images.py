@@ -13,7 +13,8 @@ from PIL import Image, ImageDraw
 
 from limner.core.evidence import TextLine
 from limner.core.images import flatten, font
-from limner.painters.controls import images, swaps
+from limner.painters.controls import images
+from limner.painters.controls import images as swaps
 
 GROUND = (235, 240, 250)
 

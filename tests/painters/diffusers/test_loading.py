@@ -93,7 +93,7 @@ def test_what_does_not_fit_is_told(flux: Path, tmp_path: Path) -> None:
 
 
 def test_quantisation_asks_for_its_package(monkeypatch: pytest.MonkeyPatch, flux: Path) -> None:
-    from limner.painters.diffusers import loading
+    from limner.painters.diffusers import pipeline as loading
 
     monkeypatch.setattr(loading, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
     with pytest.raises(WorkerUnfit, match=r"needs bitsandbytes: .*limner\[quantize\]"):
@@ -103,7 +103,7 @@ def test_quantisation_asks_for_its_package(monkeypatch: pytest.MonkeyPatch, flux
 @pytest.mark.slow
 def test_how_a_pipeline_is_asked_for(monkeypatch: pytest.MonkeyPatch, flux: Path) -> None:
     """Splitting and remote code need GPUs or a hub: what diffusers is told is looked at instead."""
-    from limner.painters.diffusers import loading
+    from limner.painters.diffusers import pipeline as loading
 
     told: dict[str, Any] = {}
     diffusers: Any = import_module("diffusers")

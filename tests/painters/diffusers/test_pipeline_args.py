@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from limner.painters.diffusers.jobs import DrawSettings
-from limner.painters.diffusers.pipeline_args import arguments, sides
+from limner.painters.diffusers.pipeline import arguments, sides
 from limner.workers import WorkerUnfit
 
 

@@ -70,7 +70,7 @@ def test_a_negative_prompt_of_emu3_changes_the_drawing(opened: Callable[..., Dra
 
 def test_tokens_are_drawn_as_their_softmax_says() -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed; pip install 'limner[gpu]'")
-    from limner.painters.worker.sampling import SeededNoise
+    from limner.painters.worker.models import SeededNoise
 
     scores = torch.tensor([0.0, 1.0, 2.0, -1.0])
     count = 4000
@@ -83,7 +83,7 @@ def test_tokens_are_drawn_as_their_softmax_says() -> None:
 
 def test_numbers_that_are_none_make_no_black_drawing() -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed; pip install 'limner[gpu]'")
-    from limner.painters.worker.sampling import pixels
+    from limner.painters.worker.models import pixels
 
     shades = SimpleNamespace(image_mean=[0.5] * 3, image_std=[0.5] * 3)
     (found,) = pixels(torch.tensor([-1.0, 0.0, 3.0]).reshape(1, 1, 1, 3), shades)

@@ -16,7 +16,7 @@ from PIL import Image
 from limner.calls import Calls, Fault
 from limner.core.errors import UsageError
 from limner.painters import Painting, PaintRequest
-from limner.painters.worker import WorkerPainter, weights
+from limner.painters.worker import WorkerPainter, custom
 from limner.store import Store
 from limner.workers import WorkerUnfit
 
@@ -216,17 +216,17 @@ def test_a_commit_of_the_hub_is_taken_from_its_cache(tmp_path: Path, monkeypatch
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(UsageError, match="lab/model at main: "):
-        weights.find("lab/model")
+        custom.find("lab/model")
     commit = "ab" * 20
     home = tmp_path / "hub" / "models--lab--model"
     (home / "snapshots" / commit).mkdir(parents=True)
     (home / "snapshots" / commit / "config.json").write_text("{}", "utf-8")
     (home / "refs").mkdir()
     (home / "refs" / "main").write_text(commit, "utf-8")
-    found = weights.find("lab/model")
+    found = custom.find("lab/model")
     assert found.identity == {"repository": "lab/model", "commit": commit}
-    assert Path(weights.fetched(found)) == home / "snapshots" / commit
-    assert weights.find(f"lab/model@{'cd' * 20}").revision == "cd" * 20
+    assert Path(custom.fetched(found)) == home / "snapshots" / commit
+    assert custom.find(f"lab/model@{'cd' * 20}").revision == "cd" * 20
 
 
 def test_a_factory_s_own_word_that_it_is_unfit_is_kept(make: Make, tmp_path: Path) -> None:

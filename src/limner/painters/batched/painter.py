@@ -19,8 +19,7 @@ from ...core.settings import PainterFacts
 from ...store import Blobs
 from ...store.records import PROMPT_CUT
 from ...workers import JobFailure, Pool, WorkerDeath, WorkerUnfit, hosts
-from ..base import FreePainter, Painting, PaintRequest
-from ..kept import kept_image
+from ..base import FreePainter, Painting, PaintRequest, kept_image
 from . import jobs
 from .jobs import DrawItem, RawDrawing
 

@@ -14,8 +14,7 @@ from ...core.faults import picture_faults
 from ...core.images import BadImage, decode, encode_png
 from ...evidence.probe import OcrProbe
 from ...store import Blobs
-from ..base import FreePainter, Painting, PaintRequest, refuse_pictures
-from ..kinds import PainterInputs, PainterKind
+from ..base import FreePainter, PainterInputs, PainterKind, Painting, PaintRequest, refuse_pictures
 
 NAMES = ("reference", "blank", "text", "shuffled", "erased", "swapped")
 SIZE = (1024, 1024)

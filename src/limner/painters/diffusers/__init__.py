@@ -1,6 +1,6 @@
 """The painter ``diffusers/REPO_OR_PATH``: a local pipeline, drawn in batches by one worker process per device."""
 
-from ..kinds import PainterInputs, PainterKind
+from ..base import PainterInputs, PainterKind
 from .options import READERS
 from .painter import DiffusersPainter
 

@@ -14,7 +14,7 @@ __all__ = [
     "read_drawing", "submit",
 ]  # fmt: skip
 
-FACTORY = "limner.painters.diffusers.worker:opened"
+FACTORY = "limner.painters.diffusers.pipeline:opened"
 
 
 @dataclass(frozen=True)

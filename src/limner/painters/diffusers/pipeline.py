@@ -1,11 +1,13 @@
-"""The pipeline's side: opens it, makes its arguments, draws batches.
-
-Imports torch and diffusers, and so runs in a worker process.
-"""
+"""The pipeline's side, in a worker process: opens it, makes its arguments, draws batches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,26 @@ from PIL import Image
 
 from ...core.images import decode
 from ...workers import WorkerUnfit
-from ..batched.memory import BatchDrawer, best_device
+from ..batched.jobs import BatchDrawer, DrawItem, Found, Sent, best_device, serve_jobs
 from .jobs import DrawFailure, DrawItem, DrawSettings, PipelineSetup, RawDrawing
-from .loading import load_pipeline
-from .pipeline_args import arguments, sides, takes
 from .text_encoding import encoded, is_flux, unread
+
+Drawing = Callable[[DrawSettings, Sequence[DrawItem]], Iterator[Found]]
+
+
+def opened(**load: Any) -> Callable[..., Iterator[Sent]]:
+    """What a worker draws with; see `limner.workers`."""
+    # MM
+
+    try:
+        return job_server(Pipeline.open(PipelineSetup(**load)).draw)
+    except Exception as error:
+        raise WorkerUnfit(f"{type(error).__name__}: {' '.join(str(error).split())[:600]}") from error
+
+
+def job_server(draw: Drawing) -> Callable[..., Iterator[Sent]]:
+    """What answers jobs, by what draws them."""
+    return serve_jobs(lambda how, items: draw(DrawSettings(**how), items))
 
 
 class MissingForm(ValueError):
@@ -155,3 +172,127 @@ class Pipeline:
         name = torch.cuda.get_device_name(self.device) if self.device.startswith("cuda") else self.device
         versions = {"diffusers": diffusers.__version__, "torch": str(torch.__version__)}
         return {"pipeline": type(pipe).__name__, "arguments": told, "device": name, **versions}
+
+
+def takes(pipe: Any) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a pipeline's call."""
+    return inspect.signature(pipe.__call__).parameters
+
+
+def sides(how: DrawSettings, step: int) -> tuple[int, int]:
+    """Width and height, cut down to multiples of what the pipeline can draw."""
+    width, height = (max(step, side // step * step) for side in (how.width, how.height))
+    return width, height
+
+
+def arguments(pipe: Any, how: DrawSettings, prompts: Sequence[str], step: int) -> dict[str, Any]:
+    """What to call a pipeline with; noise and pictures come on top.
+
+    Raises:
+        WorkerUnfit: It does not take an option that was given.
+    """
+    known = takes(pipe)
+    by_true_guidance = _is_true_guided(known)
+    negative = how.negative_prompt
+    if negative is None and by_true_guidance:
+        negative = " "  # Without one, these pipelines leave their guidance out.
+    options = {
+        "num_inference_steps": ("steps", how.steps),
+        "true_cfg_scale": ("true_cfg_scale", how.true_cfg_scale),
+        "negative_prompt": ("negative_prompt", None if negative is None else [negative] * len(prompts)),
+        "max_sequence_length": ("max_sequence_length", how.max_sequence_length),
+        "strength": ("strength", how.strength if how.editing else None),
+    }
+    if how.guidance is not None:
+        true = by_true_guidance and how.true_cfg_scale is None
+        options["true_cfg_scale" if true else "guidance_scale"] = ("guidance", how.guidance)
+    given: dict[str, Any] = {"prompt": list(prompts)}
+    for name, (option, value) in options.items():
+        if value is None:
+            continue
+        if name not in known:
+            raise WorkerUnfit(f"{type(pipe).__name__} takes no {option}")
+        given[name] = value
+    width, height = sides(how, step)
+    # Some editors draw a million pixels whatever the sides, unless told otherwise.
+    room = {"width": width, "height": height, "max_area": width * height}
+    return given | {name: value for name, value in room.items() if name in known}
+
+
+def _is_true_guided(known: Mapping[str, inspect.Parameter]) -> bool:
+    """Whether classifier-free guidance goes by ``true_cfg_scale``, as with Qwen-Image, and is on by default."""
+    default = known["true_cfg_scale"].default if "true_cfg_scale" in known else None
+    return isinstance(default, int | float) and not math.isnan(default) and default > 1
+
+
+DENOISERS = ("transformer", "unet")
+"""The part that is quantised: by far the largest."""
+
+
+def load_pipeline(load: PipelineSetup) -> Any:
+    """The pipeline, not yet on its device unless it is split.
+
+    Raises:
+        WorkerUnfit: It has no such scheduler, or what quantises is not installed.
+    """
+    diffusers: Any = import_module("diffusers")
+    for package in ("diffusers", "transformers"):
+        import_module(f"{package}.utils.logging").disable_progress_bar()
+    how: dict[str, Any] = {"torch_dtype": getattr(torch, load.dtype)}
+    named = {"revision": load.revision, "variant": load.variant, "custom_pipeline": load.custom_pipeline}
+    how |= {name: value for name, value in named.items() if value is not None}
+    if load.trusted:
+        how["trust_remote_code"] = True
+    if load.quantize is not None:
+        how["quantization_config"] = quantization(load.quantize, load.dtype)
+    if load.split:
+        how["device_map"] = "balanced"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # A newer name for torch_dtype, which older ones lack.
+        pipe = diffusers.DiffusionPipeline.from_pretrained(load.source, **how)
+    if load.scheduler is not None:
+        _set_scheduler(pipe, load.scheduler)
+    if load.loras:
+        _add_loras(pipe, load.loras)
+    return pipe
+
+
+def quantization(name: str, dtype: str) -> Any:
+    """The configuration that quantises a pipeline's denoiser."""
+    library, _, bits = name.partition("-")
+    try:
+        import_module(library)
+    except ImportError as error:
+        raise WorkerUnfit(f"quantize={name} needs {library}: install it with pip install 'limner[quantize]'") from error
+    diffusers: Any = import_module("diffusers")
+    if library == "torchao":
+        configs: Any = import_module("torchao.quantization")
+        kinds = {"int8": configs.Int8WeightOnlyConfig, "float8": configs.Float8WeightOnlyConfig}
+        config = diffusers.TorchAoConfig(kinds[bits]())
+    elif bits == "4bit":
+        config = diffusers.BitsAndBytesConfig(
+            load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=getattr(torch, dtype)
+        )
+    else:
+        config = diffusers.BitsAndBytesConfig(load_in_8bit=True)
+    return diffusers.PipelineQuantizationConfig(quant_mapping=dict.fromkeys(DENOISERS, config))
+
+
+def _set_scheduler(pipe: Any, name: str) -> None:
+    kind = getattr(import_module("diffusers"), name, None)
+    if kind is None or not hasattr(kind, "set_timesteps"):
+        raise WorkerUnfit(f"diffusers has no scheduler {name}")
+    fitting = {one.__name__ for one in getattr(pipe.scheduler, "compatibles", ())} | {type(pipe.scheduler).__name__}
+    if name not in fitting:
+        raise WorkerUnfit(f"{name} does not fit {type(pipe).__name__}; these do: {', '.join(sorted(fitting))}")
+    pipe.scheduler = kind.from_config(pipe.scheduler.config)
+
+
+def _add_loras(pipe: Any, loras: tuple[tuple[str, float], ...]) -> None:
+    if not hasattr(pipe, "load_lora_weights"):
+        raise WorkerUnfit(f"{type(pipe).__name__} takes no LoRA weights")
+    names = [f"lora{place}" for place in range(len(loras))]
+    for name, (file, _) in zip(names, loras, strict=True):
+        path = Path(file)
+        pipe.load_lora_weights(str(path.parent), weight_name=path.name, adapter_name=name)
+    pipe.set_adapters(names, [scale for _, scale in loras])

@@ -10,8 +10,8 @@ from ...calls import Kind
 from ...calls.http import kind_of
 from ...core.errors import UsageError
 from ..base import PaintRequest
-from ..jobs import FailedJob, FinishedJob, JobPainter
 from ..service import Service
+from ..service_calls import FailedJob, FinishedJob, JobPainter
 
 EDITING = {"flux-2-klein": 4, "flux-2": 8, "flux-kontext": 4}
 """How many pictures a model starts from, by how its name begins; others draw from words alone."""

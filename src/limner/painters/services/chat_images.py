@@ -10,7 +10,7 @@ from typing import Any
 from ...calls import Fault, Kind
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
-from ..sync import OneReplyPainter, error_within, told_part
+from ..service_calls import OneReplyPainter, error_within, told_part
 
 RATIOS: dict[Aspect, str] = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
 CONFIG = ("image_size", "quality", "background", "moderation", "output_format", "output_compression")
@@ -60,7 +60,7 @@ class ChatImages(OneReplyPainter):
         return [{"type": "text", "text": request.prompt}, *shown]
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """See `limner.painters.sync.OneReplyPainter`."""
+        """See `limner.painters.service_calls.OneReplyPainter`."""
         (message,) = body["messages"]
         if isinstance(message["content"], str):
             return self.path, {"body": body}
@@ -70,7 +70,7 @@ class ChatImages(OneReplyPainter):
         return self.path, {"body": {**body, "messages": [{**message, "content": content}]}}
 
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
-        """See `limner.painters.sync.OneReplyPainter`."""
+        """See `limner.painters.service_calls.OneReplyPainter`."""
         raw = dict(drawn.raw)
         if not reply.get("choices"):
             raise Fault("server", "no choices in the reply", cost=None, result=raw)

@@ -10,8 +10,8 @@ from urllib.parse import quote
 from ...calls import Kind
 from ...calls.http import kind_of
 from ..base import PaintRequest
-from ..jobs import FailedJob, FinishedJob, JobPainter
 from ..service import Service
+from ..service_calls import FailedJob, FinishedJob, JobPainter
 
 PROMPT, MESSAGES = "text2image/image-synthesis", "image-generation/generation"
 AT_ONCE = "multimodal-generation/generation"

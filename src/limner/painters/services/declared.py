@@ -9,7 +9,7 @@ from ...calls import Fault
 from ...core.json_text import find
 from ..declared import DeclaredPainter
 from ..service import Service, ServiceImage
-from ..sync import OneReplyPainter
+from ..service_calls import OneReplyPainter
 
 
 class DeclaredReplies(DeclaredPainter, OneReplyPainter):
@@ -20,11 +20,11 @@ class DeclaredReplies(DeclaredPainter, OneReplyPainter):
         return {**self.format.headers, **self.provider.key_headers()}
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """See `limner.painters.sync.OneReplyPainter`."""
+        """See `limner.painters.service_calls.OneReplyPainter`."""
         return self.place(body), await self.sent(body)
 
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
-        """See `limner.painters.sync.OneReplyPainter`."""
+        """See `limner.painters.service_calls.OneReplyPainter`."""
         if failure := self.failure(reply):
             raise Fault(*failure, cost=None, result=dict(drawn.raw))
         where, told = self.image(reply), self.format

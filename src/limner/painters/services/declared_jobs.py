@@ -8,8 +8,8 @@ from urllib.parse import quote
 from ...calls.http import IMAGE_REPLY_BYTES
 from ...core.json_text import fill, find
 from ..declared import DeclaredPainter
-from ..jobs import FailedJob, FinishedJob, JobPainter
 from ..service import Service
+from ..service_calls import FailedJob, FinishedJob, JobPainter
 
 
 class DeclaredJobs(DeclaredPainter, JobPainter):
@@ -26,7 +26,7 @@ class DeclaredJobs(DeclaredPainter, JobPainter):
         return self.address(self.place(body))
 
     async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
-        """See `limner.painters.jobs.JobPainter`."""
+        """See `limner.painters.service_calls.JobPainter`."""
         return await self.sent(body)
 
     def poll_url(self, reply: dict[str, Any]) -> str | None:

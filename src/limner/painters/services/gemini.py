@@ -14,7 +14,7 @@ from ...calls.batch_services import GEMINI_ENDPOINT
 from ...calls.http import error_message, retry_after
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
-from ..sync import OneReplyPainter, told_part
+from ..service_calls import OneReplyPainter, told_part
 
 RATIOS: dict[Aspect, str] = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
 THINKING = {"thinking_level": "thinkingLevel", "thinking_budget": "thinkingBudget"}
@@ -65,7 +65,7 @@ class Gemini(OneReplyPainter):
         return self.provider.key_headers("x-goog-api-key: {key}")
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """See `limner.painters.sync.OneReplyPainter`."""
+        """See `limner.painters.service_calls.OneReplyPainter`."""
         (content,) = body["contents"]
         parts: list[dict[str, Any]] = []
         for part in content["parts"]:
@@ -89,7 +89,7 @@ class Gemini(OneReplyPainter):
         return fault_of(super().batch_fault(status, body))
 
     async def ask(self, body: dict[str, Any]) -> dict[str, Any]:
-        """See `limner.painters.sync.OneReplyPainter`."""
+        """See `limner.painters.service_calls.OneReplyPainter`."""
         try:
             return await super().ask(body)
         except Fault as fault:
@@ -100,7 +100,7 @@ class Gemini(OneReplyPainter):
         return Fault("server", error_message(reply), cost=None, result=reply)
 
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
-        """See `limner.painters.sync.OneReplyPainter`."""
+        """See `limner.painters.service_calls.OneReplyPainter`."""
         usage = told_part(reply, "usageMetadata")
         made = usage.get("candidatesTokenCount", 0) if usage else None
         counts: dict[str, Any] = {"tokens_in": usage.get("promptTokenCount"), "tokens_out": made}

@@ -11,7 +11,7 @@ from ...calls.batch_services import DRAW_ENDPOINT, EDIT_ENDPOINT
 from ...calls.http import Form
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
-from ..sync import OneReplyPainter, told_part
+from ..service_calls import OneReplyPainter, told_part
 
 SIZES: dict[Aspect, str] = {"square": "1024x1024", "landscape": "1536x1024", "portrait": "1024x1536"}
 NATIVE = (
@@ -45,7 +45,7 @@ class OpenAIImages(OneReplyPainter):
         return body | ({"image": self.pictures(request)} if request.images else {})
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """See `limner.painters.sync.OneReplyPainter`."""
+        """See `limner.painters.service_calls.OneReplyPainter`."""
         if "image" not in body:
             return self.path, {"body": body}
         fields = {name: _word(value) for name, value in body.items() if name != "image"}
@@ -69,7 +69,7 @@ class OpenAIImages(OneReplyPainter):
         return sent | {"images": [{"image_url": url} for url in urls]}
 
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
-        """See `limner.painters.sync.OneReplyPainter`."""
+        """See `limner.painters.service_calls.OneReplyPainter`."""
         first = (reply.get("data") or [{}])[0]
         where = first.get("b64_json") or first.get("url")
         if not where:

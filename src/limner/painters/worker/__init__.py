@@ -1,6 +1,6 @@
 """Models outside diffusers, in batches and by one worker per device: ``worker/…`` and ``transformers/…``."""
 
-from ..kinds import PainterInputs, PainterKind
+from ..base import PainterInputs, PainterKind
 from .custom import WorkerPainter
 from .ready import TransformersPainter
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from ..base import PaintRequest, refuse_pictures
 from ..batched.jobs import open_workers
 from ..batched.painter import BatchPainter
 from ..diffusers import options as readers
+from ..diffusers.weights import REPOSITORY, file_hash, fingerprint, what_hub_said
 from ..python import MOST_PICTURES, working_folder
-from . import setup, weights
-from .setup import ModelSetup, SizeSettings
+from . import server
+from .server import ModelSetup, SizeSettings
 
 EXECUTION = ("batch_size", "devices", "timeout_s", "env")
 SIZES = ("size", "width", "height")
@@ -28,7 +30,23 @@ OWN = (*EXECUTION, *SIZES, "weights", "edits")
 """Options that Limner reads; all others are the factory's."""
 
 
-class WorkerPainter(BatchPainter[tuple[weights.ModelWeights, ...]]):
+@dataclass(frozen=True)
+class ModelWeights:
+    """Where weights are, and what tells them from all others.
+
+    Attributes:
+        source: A folder, a file, or a repository of the hub.
+        revision: The repository's commit; None for what lies here.
+        identity: Goes into every call's key.
+    """
+
+    name: str
+    source: str
+    revision: str | None
+    identity: dict[str, str]
+
+
+class WorkerPainter(BatchPainter[tuple[ModelWeights, ...]]):
     """Draws with what a factory ``(device, **options)`` returns: a function from a batch to its images.
 
     What identifies a drawing is the source of the factory's module, the weights named, and the options.
@@ -57,27 +75,27 @@ class WorkerPainter(BatchPainter[tuple[weights.ModelWeights, ...]]):
         except (TypeError, ValueError) as error:
             raise UsageError(f"{spec}: an option cannot be written as JSON: {error}") from error
 
-    def _find(self) -> tuple[weights.ModelWeights, ...]:
-        return tuple(weights.find(place) for place in self._places)
+    def _find(self) -> tuple[ModelWeights, ...]:
+        return tuple(find(place) for place in self._places)
 
-    def _model(self, found: tuple[weights.ModelWeights, ...]) -> str:
+    def _model(self, found: tuple[ModelWeights, ...]) -> str:
         return self.spec
 
     def _draw_settings(self, request: PaintRequest) -> SizeSettings:
         refuse_pictures(self, request, MOST_PICTURES)
         return SizeSettings(*self._chosen.size(request.aspect, self._facts.sizes))
 
-    def _body(self, request: PaintRequest, how: Any, found: tuple[weights.ModelWeights, ...]) -> dict[str, Any]:
+    def _body(self, request: PaintRequest, how: Any, found: tuple[ModelWeights, ...]) -> dict[str, Any]:
         body = {"prompt": request.prompt, "seed": request.seed, "source": self._source, "options": self._passed}
         body |= {"weights": [each.identity for each in found]} | asdict(how)
         return body | ({"images": list(request.images)} if request.images else {})
 
-    def _open_pool(self, found: tuple[weights.ModelWeights, ...]) -> Pool:
-        here = tuple(weights.fetched(each) for each in found)
+    def _open_pool(self, found: tuple[ModelWeights, ...]) -> Pool:
+        here = tuple(fetched(each) for each in found)
         load = ModelSetup(self._factory, str(Path.cwd()), here, self._passed)
         chosen = self._chosen
         return open_workers(
-            "worker", setup.FACTORY, asdict(load), chosen.devices, chosen.batch_size, chosen.env, self._make_pool
+            "worker", server.FACTORY, asdict(load), chosen.devices, chosen.batch_size, chosen.env, self._make_pool
         )
 
 
@@ -107,7 +125,7 @@ def _places(given: Any, spec: str) -> list[str]:
         raise UsageError(f"{spec}: weights={given} makes no sense; it is folders, files or OWNER/NAME, with commas")
     places = [word.strip() for word in words]
     for place in places:
-        weights.is_here(place)
+        is_here(place)
     return places
 
 
@@ -115,3 +133,54 @@ def _flag(given: Any, spec: str) -> bool:
     if not isinstance(given, bool):
         raise UsageError(f"{spec}: edits={given} makes no sense; it is true or false")
     return given
+
+
+def is_here(place: str) -> bool:
+    """Whether a place is a folder or file of this machine, rather than a repository of the hub.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    if Path(place).expanduser().exists():
+        return True
+    if REPOSITORY.fullmatch(place.partition("@")[0]) and not place.startswith("."):
+        return False
+    raise UsageError(f"{place}: there is no such folder or file, and repositories are written OWNER/NAME")
+
+
+def find(place: str) -> ModelWeights:
+    """The weights behind a folder, a file, or ``OWNER/NAME`` or ``OWNER/NAME@REVISION`` of the hub."""
+    if is_here(place):
+        path = Path(place).expanduser().resolve()
+        identity = {"files": fingerprint(path)} if path.is_dir() else {"file": file_hash(path)}
+        return ModelWeights(path.name, str(path), None, identity)
+    repository, _, revision = place.partition("@")
+    commit = _commit(repository, revision or "main")
+    return ModelWeights(repository, repository, commit, {"repository": repository, "commit": commit})
+
+
+def fetched(found: ModelWeights) -> str:
+    """Where the weights lie on this machine; those of the hub are fetched here, for workers get no token."""
+    return found.source if found.revision is None else _snapshot(found.source, found.revision)
+
+
+def _commit(repository: str, revision: str) -> str:
+    """The commit a revision stands for: the one in the cache, so that a run is not split by a moved branch."""
+    if re.fullmatch(r"[0-9a-f]{40}", revision):
+        return revision
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(repository, revision=revision, local_files_only=True)).name
+    except LocalEntryNotFoundError:
+        return Path(_snapshot(repository, revision)).name
+
+
+def _snapshot(repository: str, revision: str) -> str:
+    from huggingface_hub import snapshot_download
+
+    try:
+        return str(snapshot_download(repository, revision=revision))
+    except Exception as error:  # The hub's client has dozens of kinds.
+        raise UsageError(f"{repository} at {revision}: {what_hub_said(error)}") from error

@@ -16,9 +16,9 @@ from ..base import Aspect, PaintRequest, refuse_pictures
 from ..batched.jobs import open_workers
 from ..batched.painter import BatchPainter
 from ..diffusers import options as readers
-from . import setup, weights
+from . import custom, server
 from .custom import EXECUTION, SIZES
-from .setup import ModelSetup, SizeSettings
+from .server import ModelSetup, SizeSettings
 
 READERS: dict[str, readers.Reader] = {
     "dtype": readers.READERS["dtype"],
@@ -51,10 +51,10 @@ class Adapter:
 
 ADAPTERS = {
     "janus": Adapter(
-        "limner.painters.worker.janus:open_model", "janus-1", lacks=frozenset({"negative_prompt", *SIZES})
+        "limner.painters.worker.models:open_model", "janus-1", lacks=frozenset({"negative_prompt", *SIZES})
     ),
     "emu3": Adapter(
-        "limner.painters.worker.emu3:open_model", "emu3-1",
+        "limner.painters.worker.models:open_model", "emu3-1",
         {"square": "720x720", "landscape": "864x600", "portrait": "600x864"},
     ),
 }  # fmt: skip
@@ -65,7 +65,7 @@ ADAPTERS = {
 class AdaptedModel:
     """A model's weights, and how it is drawn with."""
 
-    weights: weights.ModelWeights
+    custom: custom.ModelWeights
     adapter: Adapter
 
 
@@ -88,12 +88,12 @@ class TransformersPainter(BatchPainter[AdaptedModel]):
     ) -> None:
         super().__init__(name, spec, blobs, readers.parse(given, spec, READERS), facts, pool)
         self._place = spec.removeprefix("transformers/")
-        self.changeable = weights.is_here(self._place)
+        self.changeable = custom.is_here(self._place)
 
     def _find(self) -> AdaptedModel:
         revision = self.options.get("revision")
-        found = weights.find(f"{self._place}@{revision}" if revision else self._place)
-        config = Path(weights.fetched(found)) / "config.json"
+        found = custom.find(f"{self._place}@{revision}" if revision else self._place)
+        config = Path(custom.fetched(found)) / "config.json"
         try:
             sort = json.loads(config.read_text("utf-8"))["model_type"]
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -130,8 +130,8 @@ class TransformersPainter(BatchPainter[AdaptedModel]):
         return {"dtype": self._chosen.dtype} | {name: self.options[name] for name in DRAWING if name in self.options}
 
     def _open_pool(self, found: AdaptedModel) -> Pool:
-        load = ModelSetup(found.adapter.factory, None, (weights.fetched(found.weights),), self._passed())
+        load = ModelSetup(found.adapter.factory, None, (custom.fetched(found.weights),), self._passed())
         chosen = self._chosen
         return open_workers(
-            "transformers", setup.FACTORY, asdict(load), chosen.devices, chosen.batch_size, chosen.env, self._make_pool
+            "transformers", server.FACTORY, asdict(load), chosen.devices, chosen.batch_size, chosen.env, self._make_pool
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -11,9 +11,7 @@ from typing import Any
 from ...calls import Fault
 from ...core.images import decode, flatten
 from ...workers import WorkerUnfit
-from ..batched.jobs import DrawFailure, DrawItem, Found, RawDrawing, Sent, serve_jobs
-from ..batched.memory import BatchDrawer, Placed, best_device
-from .setup import ModelSetup
+from ..batched.jobs import BatchDrawer, DrawFailure, DrawItem, Found, Placed, RawDrawing, Sent, best_device, serve_jobs
 
 
 @dataclass(frozen=True)
@@ -94,3 +92,32 @@ def _picture(found: Any) -> Any:
         return Image.fromarray(np.ascontiguousarray(found))
     told = f"{type(found).__name__} of {found.dtype}" if isinstance(found, np.ndarray) else type(found).__name__
     raise TypeError(f"the model returned {told}; wanted are PIL images, bytes, or uint8 arrays (height, width, 3)")
+
+
+FACTORY = "limner.painters.worker.server:opened"
+
+
+@dataclass(frozen=True)
+class ModelSetup:
+    """The model a worker is to open, and where it is to run.
+
+    Attributes:
+        factory: ``module:function``; called once with device, weights and options, it gives what draws a batch.
+        folder: Where modules are looked for first; None for none.
+        weights: Folders and files.
+        device: Such as ``cuda:1``; None takes the best there is.
+    """
+
+    factory: str
+    folder: str | None = None
+    weights: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    device: str | None = None
+
+
+@dataclass(frozen=True)
+class SizeSettings:
+    """The size of a drawing: what agrees in it can be drawn in one batch. None leaves it to the model."""
+
+    width: int | None = None
+    height: int | None = None

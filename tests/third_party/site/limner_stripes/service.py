@@ -7,7 +7,7 @@ from typing import Any
 
 from limner.painters import PaintRequest
 from limner.painters.service import Service, ServiceImage
-from limner.painters.sync import OneReplyPainter
+from limner.painters.service_calls import OneReplyPainter
 
 
 class StripesJson(OneReplyPainter):
