@@ -20,7 +20,7 @@ from typing import Any
 from limner.core.evidence import TextLine
 from limner.core.exam import Question
 from limner.core.images import decode
-from limner.evidence.ocr.rapid import RapidOcr
+from limner.evidence.ocr import RapidOcr
 from limner.exams import read, resolve
 from limner.exams.genexam import GENEXAM
 from limner.judges.ocr.judge import examine, wants_second

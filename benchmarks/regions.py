@@ -30,7 +30,7 @@ from benchmarks.regions_model import make
 from benchmarks.regions_port import Port
 from benchmarks.table import CannotRun, Table
 from limner.core.evidence import TextLine
-from limner.evidence.ocr.rapid import RapidOcr
+from limner.evidence.ocr import RapidOcr
 from limner.evidence.regions.base import Box, Regions, merge_regions
 from limner.evidence.regions.boxes import RELEASE, MaskSettings
 from limner.evidence.regions.masks import MaskGenerator

@@ -29,8 +29,8 @@ from limner import api
 from limner.calls import Attempt, Calls, Request, Result
 from limner.core.exam import Selection
 from limner.core.images import encode_png, prepare
-from limner.evidence.ocr.rapid import RapidOcr
-from limner.evidence.regions.classical import ClassicalCounter
+from limner.evidence.ocr import RapidOcr
+from limner.evidence.regions.base import ClassicalCounter
 from limner.exams import kind
 from limner.judges import ModelJudge
 from limner.running.runner import Runner

@@ -26,7 +26,7 @@ REGISTRIES = {
     "image services": "limner.painters:SERVICES",
     "strategies": "limner.strategies:STRATEGIES",
     "judges": "limner.judges:JUDGES",
-    "probes": "limner.evidence.kinds:PROBES",
+    "probes": "limner.evidence.probe:PROBES",
 }
 """Where everything stands that other packages can add to."""
 
@@ -140,7 +140,7 @@ def _ocr() -> Check:
     from PIL import Image, ImageDraw
 
     from .core.images import font
-    from .evidence.ocr.rapid import RapidOcr
+    from .evidence.ocr import RapidOcr
 
     image = Image.new("RGB", (320, 80), "white")
     ImageDraw.Draw(image).text((20, 20), "Limner reads", font=font(32), fill="black")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PIL import Image, ImageDraw
 
 from limner.core.images import font
-from limner.evidence.ocr.rapid import RapidOcr
+from limner.evidence.ocr import RapidOcr
 from limner.painters.controls.faults import FAULTS
 from tests.docs.blocks import ROOT
 

@@ -6,8 +6,7 @@ from PIL import Image, ImageDraw
 
 from limner.core.evidence import TextLine
 from limner.core.images import decode, font
-from limner.evidence.ocr.rapid import RapidOcr
-from limner.evidence.ocr.tesseract import reader
+from limner.evidence.ocr import RapidOcr, tesseract_reader
 from limner.exams import read, resolve
 from tests.docs.blocks import ROOT
 from tests.docs.pictures import sheet
@@ -36,7 +35,10 @@ def main() -> None:
     data = question.reference.read()
     assert data is not None
     image = decode(data)
-    found = {"rapidocr": RapidOcr().read(image), "tesseract": [TextLine.from_json(line) for line in reader()(data)]}
+    found = {
+        "rapidocr": RapidOcr().read(image),
+        "tesseract": [TextLine.from_json(line) for line in tesseract_reader()(data)],
+    }
     tiles = {f"{name}: {len(lines)} lines": boxed(image, lines) for name, lines in found.items()}
     picture = sheet(tiles, HEIGHT).quantize(64, dither=Image.Dither.NONE)
     picture.save(ROOT / "docs" / "images" / "evidence.png", optimize=True)

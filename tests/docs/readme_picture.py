@@ -15,7 +15,7 @@ from PIL import Image
 
 import limner
 from limner.core.images import decode
-from limner.evidence.ocr.rapid import RapidOcr
+from limner.evidence.ocr import RapidOcr
 from limner.exams import read, resolve
 from limner.painters.controls.faults import FAULTS
 from limner.site import build

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from limner.evidence.kinds import PROBES
+from limner.evidence.probe import PROBES
 from limner.judges import JUDGES
 from limner.painters import PAINTERS
 from limner.strategies import STRATEGIES

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.errors import DataError
-from limner.evidence.find_drawing import BY_SLOT, DrawingFinder
-from limner.evidence.imported import ImportedValues, read_table
+from limner.evidence.imported import BY_SLOT, DrawingFinder, ImportedValues, read_table
 from limner.store import Store
 from limner.store.records import Drawing, load_evidence
 from tests.support import picture

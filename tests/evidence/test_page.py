@@ -10,7 +10,7 @@ from limner.core.evidence import is_paper
 from limner.core.images import MAX_BYTES, MAX_PIXELS, SUFFIXES
 from limner.core.settings import Measures
 from limner.evidence.aesthetics import AESTHETICS_S
-from limner.evidence.ocr.tesseract import SPARSE
+from limner.evidence.ocr import SPARSE
 from limner.evidence.probe import OCR_S
 from limner.evidence.regions.boxes import RELEASE, MaskSettings
 from limner.evidence.regions.probe import REGIONS_S

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
-from limner.evidence.stored import BackendChoice, Subjects
+from limner.evidence.probe import BackendChoice, Subjects
 from limner.store.records import Measurement
 
 PAPER, OURS, OTHER = "sam2.1-large/0123456789ab/release/float32 lines=x", "classical/1 rev=1", "sam2-tiny-onnx/a/b"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from limner.evidence.metric_table import metric_setup
+from limner.evidence.imported import metric_setup
 from limner.store import Store
 from limner.store.ratings import PainterMetric, PairChoice, Rating, save_comparisons, save_painter_metrics, save_ratings
 from limner.store.records import Drawing, load_drawings, save_setup

@@ -10,14 +10,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from limner.evidence.ocr import rapid
+from limner.evidence import ocr
 
 Reader = Callable[..., list[dict[str, Any]]]
 
 
 def reader(folder: str) -> Reader:
     """What a worker reads images with; the engine is loaded for the first picture that nobody has read."""
-    version, engines = rapid.RapidOcr().version, list[Reader]()
+    version, engines = ocr.RapidOcr().version, list[Reader]()
 
     def read(data: bytes, again: bool = False) -> list[dict[str, Any]]:
         key = hashlib.sha256(f"{version} {again}\n".encode() + data).hexdigest()
@@ -26,7 +26,7 @@ def reader(folder: str) -> Reader:
             found: list[dict[str, Any]] = json.loads(kept.read_text("utf-8"))
             return found
         if not engines:
-            engines.append(rapid.reader())
+            engines.append(ocr.rapidocr_reader())
         lines = engines[0](data, again)
         # Whole or not at all, whoever is killed; two that read the same at once write the same.
         part = kept.with_suffix(f".{os.getpid()}")

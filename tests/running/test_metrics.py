@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from limner.core.errors import UsageError
-from limner.evidence.metrics import LocalMetric, open_metric, worker
+from limner.evidence import metrics_worker
+from limner.evidence.metrics import LocalMetric, open_metric
 from limner.store import Store
 from limner.store.ratings import load_painter_metrics, load_ratings
 from limner.store.records import load_setups
@@ -32,7 +33,7 @@ def test_clip_score_and_fid_through_the_command(tmp_path: Path, monkeypatch: pyt
     assert "read only the beginning of the prompt" in first.err
     again = limner(*words, f"clip-score:{clip}", "--json").json()
     assert again["failed"] == 0
-    features = worker.features(str(inception))
+    features = metrics_worker.features(str(inception))
 
     async def here(self: LocalMetric, image: bytes, text: str | None = None) -> Any:
         """One worker's start is enough for a test."""

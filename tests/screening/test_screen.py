@@ -16,7 +16,7 @@ from PIL import Image
 
 from benchmarks import screen_recall
 from limner.core.evidence import TextLine
-from limner.evidence.ocr.rapid import RapidOcr
+from limner.evidence.ocr import RapidOcr
 from limner.screening.lookalikes import bare_letters, is_wide
 from limner.screening.reading_order import columns
 from limner.screening.rules import ScreenRule, parse_pattern, rules

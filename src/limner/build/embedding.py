@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 
 from ..core.errors import UsageError
-from ..evidence.regions.weights import pinned_files
+from ..evidence.regions.base import pinned_files
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 MINILM = "minilm"

@@ -60,7 +60,7 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
     from .. import api
     from ..core.evidence import EVIDENCE
     from ..evidence.backends import Measuring, is_table
-    from ..evidence.kinds import evidence_names
+    from ..evidence.probe import evidence_names
     from ..running.runner import Runner
 
     named = dict(word.partition("=")[::2] for words in given["probes"] for word in words.split(","))

@@ -33,7 +33,7 @@ def measure_metrics(exam: str, given: dict[str, Any], store: Store) -> int:
 
 def _bring(plan: Plan, word: str, given: dict[str, Any], store: Store) -> int:
     from ..evidence.backends import table_of
-    from ..evidence.metric_table import read_metrics
+    from ..evidence.imported import read_metrics
     from ..store.records import load_drawings
 
     label, path = table_of(word)

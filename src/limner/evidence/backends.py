@@ -13,8 +13,17 @@ from ..core.errors import UsageError
 from ..core.evidence import AESTHETICS, EVIDENCE, MODEL, OCR
 from ..core.images import Preparer
 from ..core.settings import Settings, parse_value
-from .kinds import MODEL_KIND, ProbeInputs, ProbeKind, backends_of, evidence_names, probe_kind
-from .probe import LocalProbe, OcrProbe, Probe
+from .probe import (
+    MODEL_KIND,
+    LocalProbe,
+    OcrProbe,
+    Probe,
+    ProbeInputs,
+    ProbeKind,
+    backends_of,
+    evidence_names,
+    probe_kind,
+)
 from .regions import WORDS
 
 NONE = "none"
@@ -27,7 +36,7 @@ class Measuring:
 
     Attributes:
         probes: What to measure, whatever the exam needs; without it, what the exam needs and what a word names.
-        ocr: A word that names what reads text; see `limner.evidence.kinds`.
+        ocr: A word that names what reads text; see `limner.evidence.probe`.
         regions: A word for what counts regions, or ``none``.
         aesthetics: A word for what rates looks.
         others: Words for what measures anything else.
@@ -102,11 +111,11 @@ def _rapidocr(given: ProbeInputs) -> Probe:
 
 def _tesseract(given: ProbeInputs) -> Probe:
     from ..workers import Recipe
-    from .ocr import tesseract
+    from . import ocr as tesseract
 
     spoken, seconds = given.rest or tesseract.LANGUAGES, given.settings.evidence.ocr_timeout_s
     args = json.dumps({"languages": spoken, "seconds": seconds}, sort_keys=True)
-    recipe = Recipe("tesseract", "limner.evidence.ocr.tesseract:reader", args)
+    recipe = Recipe("tesseract", "limner.evidence.ocr:reader", args)
     return LocalProbe(OCR, tesseract.name(spoken), recipe, seconds)
 
 

@@ -21,7 +21,7 @@ from ..core.json_text import loads
 from ..core.prompts import Prompts
 from ..models import ChatModel, Context, ReplayModel
 from ..models.base import BYTES_PER_TOKEN, PICTURE_TOKENS, complete_afresh
-from .ocr.rapid import in_reading_order
+from .ocr import in_reading_order
 from .probe import Finding
 
 PROMPTS = Prompts(Path(str(files(__package__))) / "prompts")

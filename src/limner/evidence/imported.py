@@ -1,24 +1,27 @@
-"""Values that were measured elsewhere, from a CSV file: ``id`` and ``painter``, or ``image``, and the value."""
+"""Values measured elsewhere, from CSV files: of drawings and of painters, and which drawing a row is about."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
 import math
+import re
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import sqlalchemy as sa
 
+from ..calls import setup_id
 from ..core.data_files import Problems, read_lines, short
 from ..core.errors import DataError
 from ..core.evidence import AESTHETICS, REGIONS, TABLE
 from ..store import Store
-from ..store.records import Drawing, evidence_row
+from ..store.ratings import PainterMetric, Rating, save_painter_metrics, save_ratings
+from ..store.records import Drawing, evidence_row, save_setup
 from ..store.schema import evidence as table
-from .find_drawing import DrawingFinder
 
 COLUMNS = {AESTHETICS: ("score", 100.0, False), REGIONS: ("count", math.inf, True)}
 """What is measured: the column of its value, the most it can be, whether it is a whole number."""
@@ -110,3 +113,273 @@ def _value(evidence: str, word: str) -> float:
     if whole and value != int(value):
         raise ValueError(f"{column}: {word} is no whole number")
     return int(value) if whole else value
+
+
+METRIC_COLUMNS = ("id", "painter", "strategy", "seed", "metric", "value")
+NEEDED = frozenset({"id", "painter", "metric", "value"})
+KIND = "metric"
+_NAME = re.compile(r"[\w.+:@-]{1,150}")
+
+
+@dataclass(frozen=True)
+class ImportedMetrics:
+    """The numbers of a file.
+
+    Attributes:
+        setups: Each metric's evaluator by its id.
+        ratings: Numbers of drawings; the scale is the metric's name.
+        painters: Numbers of painters.
+    """
+
+    setups: Mapping[str, dict[str, Any]]
+    ratings: tuple[Rating, ...]
+    painters: tuple[PainterMetric, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The metrics, by name."""
+        return sorted({setup["judge"].removeprefix("metric/") for setup in self.setups.values()})
+
+    def save(self, store: Store) -> None:
+        """Keep the numbers; done when all are committed."""
+        for id, body in self.setups.items():
+            save_setup(store, id, body, KIND)
+        save_ratings(store, self.ratings).result()
+        save_painter_metrics(store, self.painters).result()
+
+
+def metric_setup(name: str, **computed: Any) -> tuple[str, dict[str, Any]]:
+    """A metric as an evaluator: its id and its body, with what it was computed with."""
+    body = {"judge": f"metric/{name}", **computed}
+    return setup_id(body), body
+
+
+def read_metrics(path: Path, exam: str, drawings: Iterable[Drawing], name: str | None = None) -> ImportedMetrics:
+    """Read a file of numbers and find what each row is about.
+
+    Args:
+        path: The file, with the columns `COLUMNS`; ``strategy`` and ``seed`` may be absent where one drawing fits. A
+            row without an id is about a painter as a whole.
+        exam: The exam's name in the store.
+        drawings: Those of the exam.
+        name: What the numbers' source goes by; the file's name and hash by default.
+
+    Raises:
+        DataError: With file and line of everything that is wrong.
+    """
+    rows = csv.DictReader([line.removesuffix("\r") for line in read_lines(path)], strict=True)
+    try:
+        heads = [head.strip() for head in rows.fieldnames or ()]
+    except csv.Error as error:
+        raise DataError(f"not CSV: {error}", file=path, line=1) from error
+    if not set(heads) >= NEEDED or len(set(heads)) < len(heads) or set(heads) - set(METRIC_COLUMNS):
+        wanted = ",".join(METRIC_COLUMNS)
+        raise DataError(
+            f"the first line must name the columns, each once: {wanted}; it says {heads}", file=path, line=1
+        )
+    rows.fieldnames = heads
+    reader = _Rows(exam, list(drawings), path, table_name(path, name))
+    try:
+        for row in rows:
+            reader.take(row, rows.line_num, len(heads))
+    except csv.Error as error:
+        reader.problems.add(f"not CSV: {error}", path, rows.reader.line_num)
+    return reader.done()
+
+
+class _Rows:
+    """Reads one row after another."""
+
+    def __init__(self, exam: str, drawings: list[Drawing], path: Path, source: str) -> None:
+        self._exam, self._path, self._source = exam, path, source
+        self._finder = DrawingFinder(drawings, path.parent, BY_SLOT)
+        self._rows = {(drawing.label, drawing.strategy, drawing.seed) for drawing in drawings}
+        self._called = {drawing.painter: drawing.label for drawing in drawings if not drawing.options}
+        self._called |= {drawing.label: drawing.label for drawing in drawings}
+        self.problems = Problems()
+        self._setups: dict[str, dict[str, Any]] = {}
+        self._found: dict[str, tuple[Rating | PainterMetric, int]] = {}
+
+    def take(self, row: Mapping[str | None, Any], line: int, columns: int) -> None:
+        """One row: what is wrong with it is noted."""
+        if None in row or None in row.values():
+            self.problems.add(f"{columns} columns are wanted", self._path, line)
+            return
+        said = {str(key): value.strip() for key, value in row.items()}
+        try:
+            for made in self._made(said):
+                before = self._found.get(made.id)
+                if before is not None and before[0].value != made.value:
+                    raise ValueError(f"line {before[1]} says {before[0].value:g} of the same; leave one of them")
+                self._found.setdefault(made.id, (made, line))
+        except ValueError as error:
+            self.problems.add(str(error), self._path, line, short(said["id"]) or None)
+
+    def _made(self, row: Mapping[str, str]) -> list[Rating | PainterMetric]:
+        name, value = row["metric"], _finite(row["value"])
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"metric: {name!r} is no name; use letters, digits and . _ - + : @")
+        setup, body = metric_setup(name, source=self._source)
+        if row["id"]:
+            made: list[Rating | PainterMetric] = [
+                Rating(drawing.id, setup, name, value) for drawing in self._finder.find_all(row)
+            ]
+        else:
+            made = [self._painter(row, setup, value)]
+        self._setups[setup] = body
+        return made
+
+    def _painter(self, row: Mapping[str, str], setup: str, value: float) -> PainterMetric:
+        painter, strategy, seed = row["painter"], row.get("strategy") or None, row.get("seed") or None
+        if painter not in self._called:
+            there = ", ".join(sorted(self._called)) or "none"
+            what = f"no painter {painter!r} with drawings" if painter else "a row without an id names a painter"
+            raise ValueError(f"{what}; there is: {there}")
+        label = self._called[painter]
+        mine = {(s, n) for who, s, n in self._rows if who == label}
+        if strategy is not None and strategy not in {s for s, _ in mine}:
+            raise ValueError(f"{painter} has no drawing by the strategy {strategy!r}; leave it empty for all of them")
+        if seed is not None and seed not in {str(n) for _, n in mine}:
+            raise ValueError(f"{painter} has no drawing with seed {seed!r}; leave it empty for all of them")
+        body = {"source": self._source}
+        return PainterMetric(
+            self._exam, label, setup, value, strategy, None if seed is None else int(seed), body=body
+        )  # fmt: skip
+
+    def done(self) -> ImportedMetrics:
+        """What was read; raises where something is wrong."""
+        if not self._found and not self.problems.found:
+            self.problems.add("there is no row in this file", self._path)
+        self.problems.settle()
+        rows = [made for made, _ in self._found.values()]
+        return ImportedMetrics(
+            self._setups,
+            tuple(row for row in rows if isinstance(row, Rating)),
+            tuple(row for row in rows if isinstance(row, PainterMetric)),
+        )
+
+
+def _finite(word: str) -> float:
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"value: {word!r} is no number; leave out rows that have none")
+    return value
+
+
+BY_IMAGE = ("id", "painter", "seed", "image")
+BY_SLOT = ("id", "painter", "strategy", "seed")
+"""The columns by which the rows of a table may name a drawing."""
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+class DrawingFinder:
+    """Finds the drawing that a row of a table is about.
+
+    Args:
+        drawings: Those of the exam; only those that are done count.
+        folder: Where images are that a row may name.
+        keys: The columns that a row may name it by.
+    """
+
+    def __init__(self, drawings: Iterable[Drawing], folder: Path, keys: tuple[str, ...] = BY_IMAGE) -> None:
+        self._folder, self._keys = folder, keys
+        self._done = [drawing for drawing in drawings if drawing.status == "done"]
+        self._of: dict[str, list[Drawing]] = {}
+        for drawing in self._done:
+            self._of.setdefault(drawing.question_id, []).append(drawing)
+
+    def of(self, question: str) -> list[Drawing]:
+        """All drawings of a question."""
+        return self._of.get(question, [])
+
+    def fitting(self, row: Mapping[str, Any]) -> list[Drawing]:
+        """Every drawing that all the row's columns fit; a column that says nothing fits all."""
+        found, _ = self._fitting(row)
+        return found
+
+    def find(self, row: Mapping[str, Any]) -> Drawing:
+        """The drawing, or one of several with the same image.
+
+        Raises:
+            ValueError: None fits, or several images do.
+        """
+        return self.find_all(row)[0]
+
+    def find_all(self, row: Mapping[str, Any]) -> list[Drawing]:
+        """The drawing, with all others that have the same image and fit the row as well.
+
+        Raises:
+            ValueError: None fits, or several images do.
+        """
+        found, last = self._fitting(row)
+        if not found:
+            raise ValueError(f"no drawing in the store with {last} {_said(row, last)!r}{self._hint(last)}")
+        if not _said(row, "id") and not ("image" in self._keys and _said(row, "image")):
+            raise ValueError("an id or an image is wanted")
+        # One image that several painters handed in is one subject.
+        if len({drawing.image or drawing.id for drawing in found}) > 1:
+            telling = [key for key in ("painter", "strategy") if key in self._keys and len(_values(found, key)) > 1]
+            raise ValueError(f"{_said(row, 'id')!r}: {len(found)} drawings fit; add the column {[*telling, 'seed'][0]}")
+        return found
+
+    def _fitting(self, row: Mapping[str, Any]) -> tuple[list[Drawing], str]:
+        """What fits, and the last column that was looked at: where nothing fits, the one to blame."""
+        found, key = self._done, self._keys[0]
+        for key in self._keys:
+            if value := _said(row, key):
+                found = self.of(value) if key == "id" else self._kept(found, key, value)
+                if not found:
+                    break
+        return found, key
+
+    def _kept(self, drawings: list[Drawing], key: str, value: str) -> list[Drawing]:
+        if key == "painter":
+            return _by_painter(drawings, value)
+        wanted = self._hash(value) if key == "image" else value
+        return [drawing for drawing in drawings if str(getattr(drawing, key)) == wanted]
+
+    def _hint(self, key: str) -> str:
+        known = sorted({name for one in self._done for name in (one.painter, one.label)}) if key == "painter" else []
+        return f"; there is: {', '.join(known)}" if known else ""
+
+    def _hash(self, word: str) -> str:
+        if _HASH.fullmatch(word.lower()):
+            return word.lower()
+        pure = PurePosixPath(word)
+        path = self._folder / pure
+        if pure.is_absolute() or ".." in pure.parts or "\0" in word:
+            raise ValueError(f"image {word!r} leaves the folder {self._folder}")
+        try:
+            if not path.resolve().is_relative_to(self._folder.resolve()):
+                raise ValueError(f"image {word!r} leaves the folder {self._folder} through a link")
+            return hashlib.sha256(path.read_bytes()).hexdigest()
+        except OSError as error:
+            raise ValueError(f"image {word!r} is neither a sha256 nor a file beside the table") from error
+
+
+def _by_painter(drawings: Iterable[Drawing], name: str) -> list[Drawing]:
+    """Those by a painter, or by one that a table calls ``painter + strategy #seed``."""
+    if found := [drawing for drawing in drawings if name in (drawing.painter, drawing.label)]:
+        return found
+    row, mark, seed = name.rpartition(" #")
+    row, seed = (row, seed) if mark and seed.isdigit() else (name, "")
+    painter, _, strategy = row.partition(" + ")
+    return [
+        drawing
+        for drawing in drawings
+        if painter in (drawing.painter, drawing.label)
+        and strategy in ("", drawing.strategy)
+        and seed in ("", str(drawing.seed))
+    ]
+
+
+def _said(row: Mapping[str, Any], key: str) -> str:
+    value = row.get(key)
+    return "" if value is None else str(value).strip()
+
+
+def _values(drawings: Iterable[Drawing], key: str) -> set[str]:
+    return {str(getattr(drawing, key)) for drawing in drawings}

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..calls import Attempt, Calls, Fault, Request, Result
-from ..core.evidence import TextLine
+from ..core.errors import UsageError
+from ..core.evidence import EVIDENCE, TextLine, is_paper, short
+from ..core.registry import Opener, Registry
+from ..store.records import Measurement
 from ..workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, pool_of
-from .ocr.rapid import RapidOcr
+from .ocr import RapidOcr
+
+if TYPE_CHECKING:
+    from ..core.images import Preparer
+    from ..core.settings import Settings
+    # MM
 
 OCR_S = 120.0
 """Seconds that reading one image may take."""
@@ -131,10 +140,141 @@ class OcrProbe(LocalProbe):
     def __init__(self, seconds: float = OCR_S, again: bool = False) -> None:
         engine, self._given = RapidOcr(), {"again": True} if again else {}
         version = engine.second if again else engine.version
-        recipe = Recipe(engine.name, "limner.evidence.ocr.rapid:reader")
+        recipe = Recipe(engine.name, "limner.evidence.ocr:reader")
         super().__init__("ocr", f"{engine.name}/{version}", recipe, seconds)
 
     async def measure(self, image: bytes, calls: Calls) -> Finding:
         """See `Probe`."""
         value, call = await self.ask(image, calls, **self._given)
         return Finding(value, self.name, call)
+
+
+@dataclass(frozen=True)
+class ProbeInputs:
+    """What a probe is made from.
+
+    Attributes:
+        word: As it was given: ``backend``, ``backend:rest``, with ``?name=value&…`` for options.
+        rest: What stands behind the colon.
+        options: What stands behind the question mark.
+        images: Prepares pictures to be sent.
+        reader: Who reads text, for probes that need its lines; None for one that reads text itself.
+    """
+
+    word: str
+    rest: str
+    options: Mapping[str, Any]
+    settings: Settings
+    images: Preparer
+    reader: Probe | None = None
+
+
+@dataclass(frozen=True)
+class ProbeKind(Opener[ProbeInputs, "Probe"]):
+    """A backend that measures one sort of evidence.
+
+    A probe that may cost money has `limner.core.catalogue.Priced.price`, for estimates.
+
+    Attributes:
+        options: The options it has; None where it looks at them itself.
+    """
+
+    options: frozenset[str] | None = frozenset()
+
+
+MODEL_KIND = "model"
+"""The backend behind every ``provider/model``."""
+PROBES: Registry[ProbeKind] = Registry("limner.probes", "probe", ProbeKind)
+
+
+def evidence_names() -> tuple[str, ...]:
+    """Everything that can be measured here; nothing is loaded."""
+    return tuple(dict.fromkeys([*EVIDENCE, *(name.partition(".")[0] for name in PROBES.names())]))
+
+
+def split_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Options that name who measured some evidence, and the others: those a judge is asked with."""
+    measured = evidence_names()
+    return (
+        {name: value for name, value in options.items() if name in measured},
+        {name: value for name, value in options.items() if name not in measured},
+    )
+
+
+def backends_of(evidence: str) -> list[str]:
+    """The backends that measure this; nothing is loaded."""
+    found = [backend for name, _, backend in (one.partition(".") for one in PROBES.names()) if name == evidence]
+    return sorted(found, key=lambda backend: backend == MODEL_KIND)
+
+
+def probe_kind(evidence: str, backend: str, option: str) -> ProbeKind:
+    """The backend of this name.
+
+    Raises:
+        UsageError: There is none; `option` says where the word was given.
+    """
+    PROBES.own()
+    there = backends_of(evidence)
+    if backend not in there:
+        usages = [PROBES.usage(f"{evidence}.{name}") for name in there]
+        raise UsageError(f"{option}: there is {', '.join(usages) or 'none'}")
+    return PROBES.get(f"{evidence}.{backend}")
+
+
+Subjects = tuple[str | None, str]
+"""A drawing's image and its id."""
+Chosen = dict[str, dict[str, Any]]
+"""What is known of one drawing: name of the evidence -> value and backend."""
+
+
+class BackendChoice:
+    """Decides for each row of a table.
+
+    The backend that has measured most of a row's drawings counts; of equals the one that has measured most of all
+    drawings, then the paper's, then the newest. `wanted` names another one, by its full or its short name.
+    """
+
+    def __init__(
+        self, found: Iterable[Measurement], drawings: Sequence[Subjects], wanted: Mapping[str, str] | None = None
+    ) -> None:
+        self._values: dict[tuple[str, str], dict[str, Measurement]] = {}
+        for one in found:
+            self._values.setdefault((one.name, one.backend), {})[one.subject] = one
+        self._wanted = {name: self._named(name, word) for name, word in (wanted or {}).items()}
+        self._overall = {key: self._covered(key, drawings) for key in self._values}
+
+    def _named(self, name: str, word: str) -> frozenset[str]:
+        there = sorted(backend for known, backend in self._values if known == name)
+        fitting = [backend for backend in there if word in (backend, backend.partition(" ")[0], short(backend))]
+        if not fitting:
+            listed = ", ".join(sorted({short(backend) for backend in there})) or "none"
+            raise UsageError(f"{name}={word}: these drawings have no such value; measured by: {listed}")
+        return frozenset(fitting)
+
+    def _covered(self, key: tuple[str, str], drawings: Sequence[Subjects]) -> int:
+        return sum(_measured_on(self._values[key], drawing) is not None for drawing in drawings)
+
+    def of(self, drawings: Sequence[Subjects]) -> list[Chosen]:
+        """What counts for the drawings of one row, in their order."""
+        best: dict[str, tuple[tuple[int, int, bool, float, str], dict[str, Measurement]]] = {}
+        for (name, backend), values in self._values.items():
+            covered = self._covered((name, backend), drawings)
+            if not covered or backend not in self._wanted.get(name, {backend}):
+                continue
+            newest = max(one.created for one in values.values())
+            rank = covered, self._overall[name, backend], is_paper(name, backend), newest, backend
+            if name not in best or rank > best[name][0]:
+                best[name] = rank, values
+        rows: list[Chosen] = []
+        for drawing in drawings:
+            row: Chosen = {}
+            for name in sorted(best):
+                if (one := _measured_on(best[name][1], drawing)) is not None:
+                    row[name] = {"value": one.value, "backend": one.backend}
+            rows.append(row)
+        return rows
+
+
+def _measured_on(values: Mapping[str, Measurement], drawing: Subjects) -> Measurement | None:
+    image, id = drawing
+    return values.get(id) or values.get(image or "")

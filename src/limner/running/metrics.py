@@ -16,8 +16,7 @@ from ..core.errors import UsageError
 from ..core.evaluator import row_name
 from ..core.images import SUFFIXES
 from ..core.loops import run_to_end
-from ..evidence.metrics import LocalMetric
-from ..evidence.metrics.frechet import Moments, frechet_distance
+from ..evidence.metrics import LocalMetric, Moments, frechet_distance
 from ..store import Store
 from ..store.ratings import PainterMetric, Rating, load_painter_metrics, save_painter_metrics, save_ratings
 from ..store.records import Drawing, save_setup

@@ -16,8 +16,7 @@ from ..core.exam import Exam, Selection
 from ..core.images import Preparer
 from ..core.protocol import READINGS
 from ..evidence.backends import Measuring, open_probes
-from ..evidence.kinds import evidence_names
-from ..evidence.probe import OcrProbe
+from ..evidence.probe import OcrProbe, evidence_names
 from ..exams import ExamSource, Kind
 from ..judges import Judge, make_variant, open_judge, with_members
 from ..models import ChatModel, ReplayModel, open_model

@@ -15,7 +15,7 @@ from ..core.evidence import OCR
 from ..core.exam import Question
 from ..core.marks import Mark
 from ..core.protocol import Protocol, Reading, Row
-from ..evidence.stored import BackendChoice
+from ..evidence.probe import BackendChoice
 from ..exams import kind
 from ..exams.reader_id import marks_reader_id
 from ..exams.wordings import wording_names

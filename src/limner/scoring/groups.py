@@ -10,7 +10,7 @@ from ..core.errors import UsageError
 from ..core.evaluator import REFERENCE, SHOWN, SHUFFLED, Which, name_and_spec
 from ..core.exam import Selection
 from ..core.protocol import checked_reading
-from ..evidence.kinds import split_options
+from ..evidence.probe import split_options
 from ..exams import ExamSource
 from ..store import DEFAULT, Store
 from ..store.records import kind_of, known_painters, load_exam, painters_by_spec

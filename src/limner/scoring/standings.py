@@ -11,7 +11,7 @@ from ..core.evaluator import Evaluated, Evaluator, row_name
 from ..core.evidence import backends
 from ..core.marks import SOURCE, divided
 from ..core.protocol import Protocol, Reading, Score
-from ..evidence.kinds import evidence_names
+from ..evidence.probe import evidence_names
 from ..store.records import OVERLAP, PROMPT_CUT, PROMPT_REWRITTEN
 from .comparable import Comparable, On, comparables
 from .costs import NOT_KNOWN, Costs, costs

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from ..core.errors import StoreError, UsageError
 from ..core.evaluator import Evaluator, Which, labelled
 from ..core.protocol import checked_reading
-from ..evidence.kinds import split_options
+from ..evidence.probe import split_options
 from ..scoring import evaluators_of
 from ..scoring.groups import check_without, stored_exam, which_questions
 from ..store import DEFAULT, Store

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import DataError, UsageError
-from ..evidence.find_drawing import BY_SLOT, DrawingFinder
+from ..evidence.imported import BY_SLOT, DrawingFinder
 from ..exams import kind
 from ..store import Store
 from ..store.records import Drawing, kind_of, load_drawings, load_questions

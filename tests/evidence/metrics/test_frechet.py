@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.evidence.metrics.frechet import Moments, frechet_distance
+from limner.evidence.metrics import Moments, frechet_distance
 
 
 def moments(rows: np.ndarray) -> Moments:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from limner.evidence.metrics import worker
-from limner.evidence.metrics.frechet import Moments, frechet_distance
+from limner.evidence import metrics_worker
+from limner.evidence.metrics import Moments, frechet_distance
 from tests.evidence.metrics import tiny
 
 pytestmark = [
@@ -74,7 +74,7 @@ def test_clip_score_is_that_of_torchmetrics(clip: Path) -> None:
 
     loaded = Towers.from_pretrained(clip).eval(), CLIPProcessor.from_pretrained(clip)
     theirs = torchmetrics.CLIPScore(model_name_or_path=lambda: loaded)
-    measure, seen = worker.text_image(str(clip)), []
+    measure, seen = metrics_worker.text_image(str(clip)), []
     for seed in range(4):
         theirs.reset()
         theirs.update(tensor(png(seed)), PROMPT)
@@ -89,11 +89,13 @@ def test_pickscore_is_the_cosine_times_the_models_own_scale(clip: Path) -> None:
     image, said, model = embeddings(clip, png(1), PROMPT)
     cosine = torch.nn.functional.cosine_similarity(image, said).item()
     expected = cosine * model.logit_scale.exp().item()
-    assert worker.text_image(str(clip), scaled=True)(png(1), PROMPT)["value"] == pytest.approx(expected, abs=1e-4)
+    assert metrics_worker.text_image(str(clip), scaled=True)(png(1), PROMPT)["value"] == pytest.approx(
+        expected, abs=1e-4
+    )
 
 
 def test_a_long_prompt_is_cut_and_that_is_told(clip: Path) -> None:
-    found = worker.text_image(str(clip))(png(1), " ".join(["cell"] * 40))
+    found = metrics_worker.text_image(str(clip))(png(1), " ".join(["cell"] * 40))
     assert (found["tokens"], found["read"]) == (42, 12)
 
 
@@ -115,7 +117,7 @@ def test_heads_are_those_of_the_released_predictors(kind: str, inputs: int, pref
         pooled = model.vision_model(**pixels).pooler_output
         pooled = model.visual_projection(pooled) if kind == "clip" else pooled
         expected = network(torch.nn.functional.normalize(pooled)).item()
-    assert worker.looks(str(folder), str(head))(png(2))["value"] == pytest.approx(expected, rel=1e-4)
+    assert metrics_worker.looks(str(folder), str(head))(png(2))["value"] == pytest.approx(expected, rel=1e-4)
 
 
 def test_a_head_that_is_none_is_refused(clip: Path, tmp_path: Path) -> None:
@@ -128,9 +130,9 @@ def test_a_head_that_is_none_is_refused(clip: Path, tmp_path: Path) -> None:
     ):
         torch.save(state, tmp_path / "bad.pth")
         with pytest.raises(RuntimeError, match=said):
-            worker.looks(str(clip), str(tmp_path / "bad.pth"))
+            metrics_worker.looks(str(clip), str(tmp_path / "bad.pth"))
     with pytest.raises(RuntimeError, match="the head takes 5 features; the model gives 24"):
-        worker.looks(str(clip), str(tiny.head(tmp_path / "other.pth", 5)))(png(0))
+        metrics_worker.looks(str(clip), str(tiny.head(tmp_path / "other.pth", 5)))(png(0))
 
 
 def test_vqa_score_is_the_chance_with_which_the_model_would_say_yes(tmp_path: Path) -> None:
@@ -139,7 +141,7 @@ def test_vqa_score_is_the_chance_with_which_the_model_would_say_yes(tmp_path: Pa
 
     folder = tiny.llava(tmp_path / "llava")
     question = "is this picture of a {text} ?"
-    found = worker.answer_chance(str(folder), question=question)(png(3), "plant cell")["value"]
+    found = metrics_worker.answer_chance(str(folder), question=question)(png(3), "plant cell")["value"]
     model, processor = AutoModelForImageTextToText.from_pretrained(folder), AutoProcessor.from_pretrained(folder)
     content = [{"type": "image"}, {"type": "text", "text": "is this picture of a plant cell ?"}]
     asked = processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
@@ -147,7 +149,7 @@ def test_vqa_score_is_the_chance_with_which_the_model_would_say_yes(tmp_path: Pa
     said = model.generate(**given, max_new_tokens=1, do_sample=False, output_scores=True, return_dict_in_generate=True)
     yes = processor.tokenizer.convert_tokens_to_ids("Yes")
     assert found == pytest.approx(torch.softmax(said.scores[0][0].float(), -1)[yes].item(), rel=1e-4)
-    other = worker.answer_chance(str(folder), question=question, answer="No")(png(3), "plant cell")["value"]
+    other = metrics_worker.answer_chance(str(folder), question=question, answer="No")(png(3), "plant cell")["value"]
     assert other != found
 
 
@@ -169,7 +171,7 @@ def test_fid_is_that_of_torchmetrics(tmp_path: Path) -> None:
             return self.network(pixels, return_features=True)
 
     theirs = fid.FrechetInceptionDistance(feature=Features(), normalize=False)
-    measure, sides = worker.features(str(file)), (Moments(), Moments())
+    measure, sides = metrics_worker.features(str(file)), (Moments(), Moments())
     for seed in range(40):
         data = png(seed) if seed % 2 else png(seed, (36, 36))
         theirs.update(tensor(data)[None], real=bool(seed % 2))

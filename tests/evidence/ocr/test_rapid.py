@@ -16,7 +16,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 import limner.core.images
 from limner.core.evidence import Position, TextLine
-from limner.evidence.ocr.rapid import AGAIN, LONGEST, SHORTEST, RapidOcr, in_reading_order, other_scale
+from limner.evidence.ocr import AGAIN, LONGEST, SHORTEST, RapidOcr, in_reading_order, other_scale
 
 FONT = Path(str(limner.core.images.__file__)).with_name("DejaVuSans.ttf")
 
@@ -109,7 +109,7 @@ def test_every_thread_has_its_own_engine(ocr: RapidOcr) -> None:
 
 def test_the_version_is_known_without_loading_the_engine() -> None:
     code = (
-        "import sys; from limner.evidence.ocr.rapid import RapidOcr; print(RapidOcr.name, RapidOcr().version);"
+        "import sys; from limner.evidence.ocr import RapidOcr; print(RapidOcr.name, RapidOcr().version);"
         "assert not {'rapidocr', 'onnxruntime', 'numpy', 'cv2'} & set(sys.modules)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -120,7 +120,7 @@ def test_the_version_is_known_without_loading_the_engine() -> None:
 @pytest.mark.slow
 def test_reading_is_silent() -> None:
     code = (
-        "from PIL import Image, ImageDraw; from limner.evidence.ocr.rapid import RapidOcr;"
+        "from PIL import Image, ImageDraw; from limner.evidence.ocr import RapidOcr;"
         "image = Image.new('RGB', (200, 100), 'white'); ImageDraw.Draw(image).line((0, 0, 200, 100), 'black');"
         "RapidOcr().read(image)"
     )

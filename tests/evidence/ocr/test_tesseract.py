@@ -14,9 +14,9 @@ from limner.calls import Calls, Fault
 from limner.core import settings
 from limner.core.errors import UsageError
 from limner.core.images import Preparer, encode_png, font
+from limner.evidence import ocr
 from limner.evidence.backends import open_probe
-from limner.evidence.ocr import tesseract
-from limner.evidence.ocr.tesseract import LEAST, OcrWord, lines_of, parse
+from limner.evidence.ocr import LEAST, OcrWord, lines_of, parse
 from limner.store import Store
 from tests.needs import need
 
@@ -117,9 +117,9 @@ def test_a_page_is_read(store: Store) -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_the_name_says_what_decides() -> None:
-    name = tesseract.name("eng")
+    name = ocr.name("eng")
     assert name.startswith("tesseract/")
-    assert all(part in name for part in (" lang=eng ", " data=", f" psm={tesseract.SPARSE} ", f" score={LEAST} "))
+    assert all(part in name for part in (" lang=eng ", " data=", f" psm={ocr.SPARSE} ", f" score={LEAST} "))
 
 
 @pytest.mark.usefixtures("installed")
@@ -129,8 +129,8 @@ def test_a_language_that_is_not_there(store: Store) -> None:
 
 
 def test_a_program_that_is_not_there(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
-    tesseract._installed.cache_clear()
-    monkeypatch.setattr(tesseract, "PROGRAM", "no-such-tesseract")
+    ocr._installed.cache_clear()
+    monkeypatch.setattr(ocr, "PROGRAM", "no-such-tesseract")
     with pytest.raises(UsageError, match=r"is not installed; install it .+ or use --ocr rapidocr"):
         read(page(), store)
-    tesseract._installed.cache_clear()
+    ocr._installed.cache_clear()

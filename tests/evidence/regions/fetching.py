@@ -9,8 +9,8 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from limner.evidence.regions.base import cache
 from limner.evidence.regions.tiny import FILES, PACKAGE
-from limner.evidence.regions.weights import cache
 from tests.needs import need
 
 SECONDS = 300

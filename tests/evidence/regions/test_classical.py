@@ -12,9 +12,9 @@ from PIL import Image, ImageDraw
 
 from limner.core.errors import UsageError
 from limner.core.images import font
-from limner.evidence.ocr.rapid import RapidOcr
+from limner.evidence.ocr import RapidOcr
 from limner.evidence.regions import WORDS, open_counter
-from limner.evidence.regions.classical import areas
+from limner.evidence.regions.base import areas
 
 COLOURS = ["navy", "orange", "green", "crimson", "purple", "teal", "gold", "grey"]
 

@@ -227,7 +227,7 @@ def test_without_torch_the_message_names_the_extra(tmp_path: Path) -> None:
 
 
 def test_the_quick_gelu_differs_by_less_than_bfloat16_can_tell(torch: Any) -> None:
-    from limner.evidence.regions.decoder import _gelu
+    from limner.evidence.regions.masks import _gelu
 
     values = torch.linspace(-12, 12, 20001)
     exact = torch.nn.functional.gelu(values.double())

@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw
 
 from limner.core.errors import UsageError
 from limner.core.images import decode
-from limner.evidence.ocr.rapid import RapidOcr
+from limner.evidence.ocr import RapidOcr
 from limner.evidence.regions import open_counter
 from limner.evidence.regions import tiny as module
 from limner.evidence.regions.tiny import DECODER, ENCODER, FILES, PACKAGE, TinyCounter

@@ -15,7 +15,7 @@ from tools.samples.fepbench.draw import DRAWINGS, IMAGES
 
 from limner.core.evidence import TextLine
 from limner.core.exam import Question
-from limner.evidence.ocr.rapid import RapidOcr
+from limner.evidence.ocr import RapidOcr
 from limner.exams.fepbench import FEPBENCH
 from limner.exams.fepbench.data import read
 from limner.judges.ocr.judge import examine

@@ -39,7 +39,7 @@ def open_counter(word: str, **options: Any) -> RegionCounter:
     make: Callable[..., RegionCounter]
     given: dict[str, Any] = {}
     if word == "classical":
-        from .classical import ClassicalCounter
+        from .base import ClassicalCounter
 
         make = ClassicalCounter
     elif kind == "sam2-tiny":

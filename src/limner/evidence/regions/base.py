@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
+from ...core.errors import UsageError
 from ...core.evidence import TextLine
+from ...core.images import flatten
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+    from ...core.evidence import TextLine
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom, in the image's pixels."""
@@ -146,3 +157,142 @@ def _around(row: Sequence[TextLine]) -> Box:
 
 def _area(box: Box) -> float:
     return (box[2] - box[0]) * (box[3] - box[1])
+
+
+CACHE = "LIMNER_CACHE"
+
+
+def cache() -> Path:
+    """The folder for weights that users put there: ``LIMNER_CACHE``, or ``~/.cache/limner``."""
+    given = os.environ.get(CACHE, "").strip()
+    return Path(given).expanduser() if given else Path.home() / ".cache" / "limner"
+
+
+def sha256(file: Path) -> str:
+    """The file's hash; the file is read once, until it changes."""
+    state = file.stat()
+    return _hashed(file.resolve(), state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=16)
+def _hashed(file: Path, _size: int, _changed: int) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def pinned_files(folder: Path, files: dict[str, str], how: str) -> dict[str, Path]:
+    """The files of a folder by name, each with exactly the hash that is asked for.
+
+    Args:
+        folder: Where they should lie.
+        files: Hash by name.
+        how: What to do when one is missing, for the message.
+    """
+    missing = [name for name in files if not (folder / name).is_file()]
+    if missing:
+        raise UsageError(f"{' and '.join(missing)}: not in {folder}. {how}")
+    for name, wanted in files.items():
+        found = sha256(folder / name)
+        if found != wanted:
+            raise UsageError(f"{folder / name} is another file: its sha256 is {found}, not {wanted}. {how}")
+    return {name: folder / name for name in files}
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """A model folder's ``config.json``; empty when there is none to read."""
+    try:
+        found = json.loads((folder / "config.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def tensor_names(file: Path) -> set[str]:
+    """The names in a safetensors file's header, without reading any weights."""
+    try:
+        with file.open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            header = json.loads(stream.read(length)) if length < 2**26 else {}
+    except (OSError, ValueError):
+        return set()
+    return set(header) if isinstance(header, dict) else set()
+
+
+REVISION = 1
+"""Raised whenever this module would count the same image differently."""
+SIDE = 1024
+"""Larger images are reduced to this; what is a region must not depend on how many pixels it was drawn with."""
+EDGE = 32
+"""Neighbouring pixels that differ by more than this, in any colour, lie at an edge."""
+GAP = 7
+"""Gaps in edges narrower than this are closed; small letters close up and hold no regions."""
+GROUND = 8
+"""An area at the image's rim that differs from the rim's usual colour by no more than this is ground."""
+SMALLEST = 0.0003
+"""Areas below this part of the image are specks."""
+
+
+class ClassicalCounter:
+    """Counts areas within edges. Right on flat diagrams; shading and texture fall apart into many."""
+
+    paper = False
+
+    @property
+    def name(self) -> str:
+        """The method and its constants."""
+        settings = f"edge={EDGE} close={GAP} ground={GROUND} smallest={SMALLEST:g} side={SIDE} rev={REVISION}"
+        return f"classical/{settings}"
+
+    def check(self) -> None:
+        """Raise unless OpenCV can be loaded.
+
+        Raises:
+            UsageError: It cannot, such as where system libraries are missing.
+        """
+        try:
+            import cv2  # noqa: F401
+        except ImportError as error:
+            what = "the classical counter needs OpenCV: pip install --force-reinstall opencv-python-headless"
+            raise UsageError(f"{what} ({error})") from error
+
+    def count(self, image: Image, lines: Sequence[TextLine]) -> Regions:
+        """The regions of an image whose text has been read already."""
+        return merge_regions(areas(image), lines)
+
+
+def areas(image: Image) -> list[Box]:
+    """The boxes of all areas within edges but the ground, in the image's own pixels, from top to bottom."""
+    import cv2
+
+    flat = flatten(image)
+    pixels = np.ascontiguousarray(np.asarray(flat))
+    scale = min(1.0, SIDE / max(flat.size))
+    if scale < 1:
+        width, height = (max(1, round(side * scale)) for side in flat.size)
+        pixels = np.asarray(cv2.resize(pixels, (width, height), interpolation=cv2.INTER_AREA))
+    height, width = pixels.shape[:2]
+    steps = cv2.morphologyEx(pixels, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8)).max(axis=2)
+    edges = cv2.morphologyEx((steps > EDGE).astype(np.uint8), cv2.MORPH_CLOSE, np.ones((GAP, GAP), np.uint8))
+    number, labels, figures, _ = cv2.connectedComponentsWithStats(1 - edges, connectivity=4)
+    rim = _rim(pixels)
+    across, down = flat.width / width, flat.height / height
+    found = []
+    for label in range(1, number):
+        left, top, wide, high, size = (int(figure) for figure in figures[label])
+        at_rim = left == 0 or top == 0 or left + wide == width or top + high == height
+        if size < SMALLEST * width * height:
+            continue
+        place = (slice(top, top + high), slice(left, left + wide))
+        if at_rim and np.abs(_colour(pixels[place][labels[place] == label]) - rim).max() <= GROUND:
+            continue
+        found.append((left * across, top * down, (left + wide - 1) * across, (top + high - 1) * down))
+    return found
+
+
+def _rim(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return _colour(np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]]))
+
+
+def _colour(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The usual colour of some pixels."""
+    return np.asarray(np.median(pixels.astype(np.int16), axis=0))

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import UsageError
-from .base import Regions, merge_regions
+from .base import Regions, merge_regions, read_config, sha256, tensor_names
 from .boxes import RELEASE, MaskSettings
-from .weights import read_config, sha256, tensor_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

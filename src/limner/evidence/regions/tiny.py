@@ -11,9 +11,8 @@ import numpy as np
 
 from ...core.errors import UsageError
 from ...core.images import flatten
-from .base import Box, Regions, merge_regions
+from .base import CACHE, Box, Regions, cache, merge_regions, pinned_files
 from .boxes import Crop, Masks, MaskSettings, crops, grid, measure_masks, remaining_boxes, stable_masks
-from .weights import CACHE, cache, pinned_files
 
 if TYPE_CHECKING:
     from PIL.Image import Image

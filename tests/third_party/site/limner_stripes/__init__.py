@@ -14,8 +14,7 @@ from PIL import Image, ImageColor, ImageStat
 from limner.calls import Attempt, Calls, Request, Result
 from limner.core.errors import UsageError
 from limner.core.marks import Mark
-from limner.evidence.kinds import ProbeInputs, ProbeKind
-from limner.evidence.probe import Finding
+from limner.evidence.probe import Finding, ProbeInputs, ProbeKind
 from limner.judges import JudgeInputs, JudgeKind, JudgeResult, Subject
 from limner.painters import PainterInputs, PainterKind, Painting, PaintRequest
 from limner.painters.base import FreePainter, refuse_pictures

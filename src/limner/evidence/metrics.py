@@ -1,4 +1,4 @@
-"""Metrics by name, with weights that users have: what is computed, and how one is opened by a word."""
+"""Metrics that models compute on this machine: text and image, looks, and how far sets of images are apart."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ...calls import Attempt, Calls, Fault, Request, Result
-from ...core.errors import UsageError
-from ...core.images import BadImage, inspect
-from ...workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, pool_of
-from ..backends import word_and_options
-from ..metric_table import COLUMNS
-from ..probe import fault_of
-from ..regions.weights import sha256
+import numpy as np
+from numpy.typing import NDArray
+
+from ..calls import Attempt, Calls, Fault, Request, Result
+from ..core.errors import UsageError
+from ..core.images import BadImage, inspect
+from ..workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, pool_of
+from .backends import word_and_options
+from .imported import METRIC_COLUMNS
+from .probe import fault_of
+from .regions.base import sha256
 
 SECONDS = 600.0
 """How long one image may take."""
 LOAD_S = 1800.0
 PACKAGES = ("torch", "transformers")
-WORKER = "limner.evidence.metrics.worker"
+WORKER = "limner.evidence.metrics_worker"
 
 
 @dataclass(frozen=True)
@@ -178,8 +181,72 @@ def open_metric(word: str) -> LocalMetric:
     name, _, weights = head.partition(":")
     if name not in METRICS or not weights:
         usages = ", ".join(kind.usage for kind in METRICS.values())
-        raise UsageError(f"--metric {word}: there is {usages}; or FILE.csv, a table of {','.join(COLUMNS)}")
+        raise UsageError(f"--metric {word}: there is {usages}; or FILE.csv, a table of {','.join(METRIC_COLUMNS)}")
     kind = METRICS[name]
     if unknown := sorted(options.keys() - kind.options):
         raise UsageError(f"--metric {word}: no option {unknown[0]}; there is: {', '.join(sorted(kind.options))}")
     return LocalMetric(kind, Path(weights).expanduser(), options)
+
+
+Features = NDArray[np.float64]
+
+
+class Moments:
+    """Mean and covariance of features that come one after another; only sums are kept."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self._sum: Features | None = None
+        self._products: Features | None = None
+
+    def add(self, features: Features) -> None:
+        """One image's features.
+
+        Raises:
+            ValueError: They are not as many as the others'.
+        """
+        row = np.asarray(features, dtype=np.float64)
+        if self._sum is None or self._products is None:
+            self._sum, self._products = np.zeros(len(row)), np.zeros((len(row), len(row)))
+        if len(row) != len(self._sum):
+            raise ValueError(f"{len(row)} features where {len(self._sum)} are wanted")
+        self.n += 1
+        self._sum += row
+        self._products += np.outer(row, row)
+
+    @property
+    def dims(self) -> int:
+        """How many features an image has."""
+        return 0 if self._sum is None else len(self._sum)
+
+    @property
+    def mean(self) -> Features:
+        """The mean."""
+        assert self._sum is not None
+        return self._sum / self.n
+
+    @property
+    def covariance(self) -> Features:
+        """The covariance, over n - 1."""
+        assert self._products is not None
+        found: Features = (self._products - self.n * np.outer(self.mean, self.mean)) / (self.n - 1)
+        return found
+
+
+def frechet_distance(one: Moments, other: Moments) -> float:
+    """``|m1 - m2|² + tr(S1 + S2 - 2 (S1 S2)^½)``; both sets need two images.
+
+    >>> first, second = Moments(), Moments()
+    >>> for x in (0.0, 2.0):
+    ...     first.add(np.array([x])); second.add(np.array([x + 3]))
+    >>> round(frechet_distance(first, second), 9)
+    9.0
+    """
+    values, vectors = np.linalg.eigh(one.covariance)
+    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    # Symmetric, so that its eigenvalues are real even where a covariance is singular.
+    between = np.linalg.eigvalsh(root @ other.covariance @ root)
+    gap = one.mean - other.mean
+    spread = np.trace(one.covariance) + np.trace(other.covariance) - 2 * np.sqrt(np.maximum(between, 0)).sum()
+    # Below nought only by the last bits.
+    return max(0.0, float(gap @ gap + spread))

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ...core.images import decode
+from ..core.images import decode
 
 QUESTION = 'Is this a picture of the following: "{text}"? Answer with Yes or No.'
 ANSWER = "Yes"

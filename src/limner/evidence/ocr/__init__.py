@@ -1,1 +1,0 @@
-"""Readers of text in pictures."""
