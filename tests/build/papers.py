@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw
 
 from limner.build.logic.graph import LogicGraph
 from limner.build.logic.graph_svg import to_svg
-from limner.svg.rendering import render
+from limner.strategies.svg.rendering import render
 
 PREAMBLE = r"""
 \documentclass{article}

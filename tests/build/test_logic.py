@@ -20,7 +20,7 @@ from limner.build.logic.log import parse_log
 from limner.build.logic.rules import Level
 from limner.build.paper_rules import read_rules
 from limner.core.asks import Unreadable
-from limner.svg.clean import clean_with_notes
+from limner.strategies.svg.clean import clean_with_notes
 from tests.build.papers import METHOD, THEMES, TIDE, Theme
 
 RULES = read_rules(Path(str(limner.__file__)).parent / "exams" / "aibench" / "recipe")

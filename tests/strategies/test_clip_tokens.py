@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
-from limner.strategies.clip_tokens import about, counter, cut
+from limner.strategies.rewrite import about, counter, cut
 
 
 @given(st.text(max_size=400), st.integers(0, 60))

@@ -10,8 +10,7 @@ from limner.calls import Fault
 from limner.core.asks import Unreadable
 from limner.core.settings import PainterFacts
 from limner.painters.diffusers.text_encoding import SEPARATOR
-from limner.strategies.clip_tokens import about
-from limner.strategies.rewrite import parted, read_traces, structured, thinking, without_thought
+from limner.strategies.rewrite import about, parted, read_traces, structured, thinking, without_thought
 from tests.strategies.support import Brush, Mind, draw, made, said_by_studio
 
 SOURCE = "The Encoder maps tokens to a Latent Code; a decoder reads it."

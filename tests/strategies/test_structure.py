@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.calls import Fault
-from limner.strategies.structure import differences
+from limner.strategies.rewrite import differences
 from tests.strategies.support import Brush, Mind, draw, made, said_by_studio
 
 PROMPT = (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from limner.svg import clean, extract, render
+from limner.strategies.svg import clean, extract, render
 
 REPLY = Path(__file__).with_name("reply.md")
 TARGET = Path(__file__).resolve().parents[2] / "docs" / "images" / "svg.png"

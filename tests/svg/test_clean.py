@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from limner.core.images import encode_png
-from limner.svg import BadSvg, SvgLimits, clean, clean_with_notes
+from limner.strategies.svg import BadSvg, SvgLimits, clean, clean_with_notes
 from tests.svg import harmless
 from tests.svg.corpus import CORPUS
 from tests.svg.hostile import HEAD

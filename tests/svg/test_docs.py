@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from limner.svg import SvgLimits
-from limner.svg.clean import FILTER_REACH, PRIMITIVE_COST
-from limner.svg.document import ALLOWED
-from limner.svg.values import GEOMETRY
+from limner.strategies.svg import SvgLimits
+from limner.strategies.svg.clean import FILTER_REACH, PRIMITIVE_COST
+from limner.strategies.svg.document import ALLOWED
+from limner.strategies.svg.values import GEOMETRY
 from tests.docs.blocks import ROOT
 from tests.docs.tables import code, number, table
 from tests.svg.corpus import CORPUS

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.svg import BadSvg, extract
+from limner.strategies.svg import BadSvg, extract
 
 ONE = '<svg viewBox="0 0 9 9"><rect width="9"/></svg>'
 TWO = '<svg viewBox="0 0 8 8"><circle r="4"/></svg>'

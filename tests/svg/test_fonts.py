@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from limner.core.images import PATH
-from limner.svg import fonts, missing_glyphs, render
-from limner.svg.fonts import BUNDLED, FACES, characters, choose
+from limner.strategies.svg import fonts, missing_glyphs, render
+from limner.strategies.svg.fonts import BUNDLED, FACES, characters, choose
 from tests.needs import need
 from tests.svg.corpus import CORPUS, page
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from limner.svg import BadSvg, clean, render
-from limner.svg.document import LIMITS
+from limner.strategies.svg import BadSvg, clean, render
+from limner.strategies.svg.document import LIMITS
 from tests.svg import harmless
 from tests.svg.hostile import FORBIDDEN, HEAVY, HOSTILE, Case
 
@@ -73,7 +73,7 @@ def test_the_renderer_is_stopped(case: Case) -> None:
 
 ALONE = """
 import resource
-from limner.svg import BadSvg, render
+from limner.strategies.svg import BadSvg, render
 from tests.svg.hostile import HEAVY
 try:
     render(HEAVY["giant tile"].make())

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from limner.svg import BadSvg, clean, missing_glyphs, render
-from limner.svg.clean import ATTRIBUTES, DROPPED, KEPT
+from limner.strategies.svg import BadSvg, clean, missing_glyphs, render
+from limner.strategies.svg.clean import ATTRIBUTES, DROPPED, KEPT
 from tests.svg import harmless
 from tests.svg.corpus import CORPUS
 from tests.svg.hostile import HEAD

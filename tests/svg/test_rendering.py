@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from limner.core.images import inspect
-from limner.svg import BadSvg, SvgLimits, render, rendering
-from limner.svg.document import LIMITS
+from limner.strategies.svg import BadSvg, SvgLimits, render, rendering
+from limner.strategies.svg.document import LIMITS
 from limner.workers import once
 from tests.svg.hostile import HEAD
 from tests.workers import plain

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from limner.svg import clean_with_notes, missing_glyphs, render
+from limner.strategies.svg import clean_with_notes, missing_glyphs, render
 from tests.needs import need
 from tests.svg import harmless
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.svg import BadSvg
-from limner.svg.document import LIMITS
-from limner.svg.values import (
+from limner.strategies.svg import BadSvg
+from limner.strategies.svg.document import LIMITS
+from limner.strategies.svg.values import (  # fmt: skip
     declarations,
     number,
     parse_sheet,
@@ -17,7 +17,7 @@ from limner.svg.values import (
     tidy,
     write_declarations,
     write_sheet,
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(

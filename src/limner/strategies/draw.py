@@ -21,7 +21,7 @@ async def direct(request: PaintRequest, studio: Studio) -> Canvas:
 
 async def code(request: PaintRequest, studio: Studio) -> tuple[str, str]:
     """A coder's SVG, cleaned, and the content hash of its picture; broken code is asked for again, with the error."""
-    from .. import svg
+    from . import svg
 
     size = SIZES[request.aspect]
 

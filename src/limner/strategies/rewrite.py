@@ -1,9 +1,11 @@
-"""Strategies that work on the words: rewrite, recaption, reason."""
+"""Strategies that work on the words: rewrite, recaption, reason, structure."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +15,7 @@ from pydantic import Field
 
 from ..core.asks import Contract, Text, Unreadable
 from ..core.data_files import Problems, json_lines, parse_row
+from ..core.errors import UsageError
 from ..core.faults import Fault
 from ..core.json_text import loads
 from ..core.schema import FrozenModel, Id, Words
@@ -20,7 +23,6 @@ from ..painters import PaintRequest
 from ..painters.diffusers.text_encoding import SEPARATOR, reason_text
 from ..store.records import load_results
 from .base import Guess, Stage, Studio, facts_of
-from .clip_tokens import counter, cut
 
 LIMIT = 4000
 """Characters of a rewritten prompt, where the painter names no limit."""
@@ -228,6 +230,60 @@ REWRITE = Stage(
     {"limit": "characters the prompt may have; the painter's own limit by default"},
     numbers=("limit",), words=rewrite, guess=planned(1200),
 )  # fmt: skip
+_PIECE = re.compile(r"[^\W\d_]+|\d|_|[^\w\s]")
+_STOP = re.compile(r"(?<=[.!?;:\n。！？])\s*")
+
+
+def about(text: str) -> int:
+    """About how many tokens an encoder such as T5 makes of a text, rather too many than too few.
+
+    A word of up to five letters counts one, longer ones one for every five letters; digits, signs and letters of
+    scripts without spaces count one each.
+
+    >>> about("A red cell carries oxygen.")
+    8
+    """
+    pieces = _PIECE.findall(text)
+    return sum(len(piece) if ord(piece[0]) > 0x2E80 else -(-len(piece) // 5) for piece in pieces)
+
+
+@lru_cache(maxsize=4)
+def counter(tokenizer: str | None) -> Callable[[str], int]:
+    """Counts tokens: with the encoder's own ``tokenizer.json`` where one is given, else by `about`.
+
+    Raises:
+        UsageError: The file cannot be used.
+    """
+    if tokenizer is None:
+        return about
+    try:
+        from tokenizers import Tokenizer  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+        loaded = Tokenizer.from_file(str(Path(tokenizer).expanduser()))
+    except ImportError as error:
+        raise UsageError("-S tokenizer needs the package tokenizers: pip install 'limner[gpu]'") from error
+    except Exception as error:  # The package raises bare exceptions.
+        raise UsageError(f"-S tokenizer={tokenizer}: cannot be read: {error}") from error
+    return lambda text: len(loaded.encode(text, add_special_tokens=False).ids)
+
+
+def cut(text: str, most: int, count: Callable[[str], int] = about) -> str:
+    """As much of the text's beginning as has at most `most` tokens: whole sentences, or else whole words.
+
+    >>> cut("One two. Three four. Five six.", 6)
+    'One two. Three four.'
+    """
+    text = text.strip()
+    if count(text) <= most:
+        return text
+    for pieces in (_STOP.split(text), text.split()):
+        taken = range(len(pieces) + 1)
+        most_taken = bisect_right(taken, most, key=lambda n: count(" ".join(pieces[:n]))) - 1
+        if most_taken:
+            return " ".join(pieces[:most_taken]).strip()
+    return ""
+
+
 RECAPTION = Stage(
     "recaption", "a planner writes a plain longer caption", "words", ("planner",),
     {"tokens": "its length at most; 512 by default", "tokenizer": "tokenizer.json of the painter's encoder"},
@@ -244,4 +300,80 @@ REASON = Stage(
     },
     {"style": ("o3", "r1", "r1-7b"), "send": ("description", "both", "trained")}, ("tokens",),
     {"traces": frozenset({"planner", "style"})}, words=reason, guess=_reasoned,
+)  # fmt: skip
+HEADINGS = ("subject", "panels", "elements", "labels", "relations", "layout", "style")
+_WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
+_QUOTED = re.compile(r"[\"“”„«»]([^\"“”„«»\n]{1,200})[\"“”„«»]|(?<!\w)['‘]([^'‘’\n]{1,200})['’](?!\w)")
+_PLAIN = frozenset((Path(__file__).parent / "plain_words.txt").read_text(encoding="utf-8").split())
+"""Words that carry a sentence, not a picture: they may come and go."""
+_NEGATIVE = frozenset({"not", "no", "without", "never"})
+
+
+async def structure(request: PaintRequest, studio: Studio) -> PaintRequest:
+    """A planner puts the prompt in order; see the module."""
+
+    def read(reply: str) -> str:
+        text = without_thought(reply)[1].strip().strip("`").strip()
+        if faults := differences(request.prompt, text):
+            raise Unreadable("; ".join(faults))
+        return text
+
+    shown = [Text(studio.prompts.fill("structure", prompt=request.prompt))]
+    prompt, key = await studio.ask("planner", "structure", request, shown, Contract(read))
+    studio.note("structure", text=prompt, call=key)
+    return replace(request, prompt=prompt)
+
+
+def differences(original: str, ordered: str) -> list[str]:
+    """How an ordered prompt differs in substance: what it dropped, what it added, which quotations it changed.
+
+    >>> differences('A red cell by a "nerve"', "Elements\\n- red cell\\nRelations\\n- red cell by nerve")
+    ['changed in quotation: "nerve"']
+    """
+    before, after = (_content(_without_headings(text)) for text in (original, ordered))
+    found = []
+    if dropped := [word for key, word in before.items() if key not in after]:
+        found.append(f"dropped: {', '.join(dropped[:12])}")
+    if added := [word for key, word in after.items() if key not in before]:
+        found.append(f"added: {', '.join(added[:12])}")
+    quoted = _quotations(ordered)
+    lost = [words for words in _quotations(original) if words not in quoted]
+    found += [f'changed in quotation: "{words}"' for words in lost[:5]]
+    denied = [sum(word in _NEGATIVE for word in _words(text)) for text in (original, ordered)]
+    if denied[0] != denied[1]:
+        found.append(f"{denied[0]} negations became {denied[1]}")
+    return found
+
+
+def _without_headings(text: str) -> str:
+    kept = (line for line in text.splitlines() if line.strip(" #*:-_").casefold() not in HEADINGS)
+    return "\n".join(re.sub(rf"^\W*(?:{'|'.join(HEADINGS)})\s*:", "", line, flags=re.IGNORECASE) for line in kept)
+
+
+def _quotations(text: str) -> list[str]:
+    return [" ".join((one or other).split()) for one, other in _QUOTED.findall(text)]
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def _content(text: str) -> dict[str, str]:
+    """The words that say something, by their stems; numbers as they are."""
+    return {_stem(word): word for word in _words(text) if word not in _PLAIN and word not in _NEGATIVE}
+
+
+def _stem(word: str) -> str:
+    """A word without the endings that move when a sentence is turned into a point."""
+    if any(ch.isdigit() for ch in word) or not word.isascii():
+        return word
+    for ending in ("ings", "ing", "edly", "ies", "ied", "ed", "es", "ly", "s", "e", "y"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+STRUCTURE = Stage(
+    "structure", "a planner puts the prompt in order, nothing added, dropped or altered", "words", ("planner",),
+    words=structure, guess=planned(400),
 )  # fmt: skip

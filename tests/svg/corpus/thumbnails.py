@@ -7,7 +7,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from limner.svg import render
+from limner.strategies.svg import render
 from tests.svg.corpus import CORPUS, HERE
 
 SHEET = HERE / "thumbnails.png"

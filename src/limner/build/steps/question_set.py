@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from ...core.choices import balanced
-from ...svg.rendering import render
+from ...strategies.svg.rendering import render
 from ..base import Bench, BuildItem, BuildStep
 from ..logic.drafts import checklist
 from ..logic.graph import LogicGraph

@@ -20,8 +20,8 @@ from ...core.errors import LostImage
 from ...core.images import WEB_FORMATS, BadImage, inspect
 from ...core.redaction import csrf_of, same, token_hash
 from ...store import Store
-from ...svg.clean import clean
-from ...svg.document import BadSvg
+from ...strategies.svg.clean import clean
+from ...strategies.svg.document import BadSvg
 from ..base import Pages, make_app
 from ..security import check_change
 from .views import ReviewDesk

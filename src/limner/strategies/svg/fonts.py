@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from functools import lru_cache
 from pathlib import Path
 
-from ..core.images import PATH
+from ...core.images import PATH
 
 SANS, SERIF, MONOSPACE = "Arimo", "Tinos", "Cousine"
 FACES = tuple(

@@ -8,8 +8,8 @@ import signal
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..core.images import MAX_BYTES
-from ..workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, once
+from ...core.images import MAX_BYTES
+from ...workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, once
 from .clean import CleanSvg, clean_with_notes
 from .document import LIMITS, BadSvg, SvgLimits
 from .fonts import MONOSPACE, SANS, SERIF, choose

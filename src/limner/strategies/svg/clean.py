@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
-from ..core.images import BadImage, inspect
+from ...core.images import BadImage, inspect
 from . import values
 from .document import ALLOWED, FOREIGN, LIMITS, SVG, BadSvg, Node, SvgLimits, allowed, parse, write
 from .values import GEOMETRY, IMPORTANT, NUMBER, REFERENCE
