@@ -20,9 +20,8 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from limner.evidence.ocr import RapidOcr
-from limner.screening.lookalikes import is_wide
-from limner.screening.rules import rules
-from limner.screening.screen import screen
+from limner.judges.screening.rules import is_wide, rules
+from limner.judges.screening.screen import screen
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = ROOT / "tests" / "evidence" / "screen"

@@ -19,7 +19,7 @@ from ..evidence.probe import BackendChoice
 from ..exams import kind
 from ..exams.reader_id import marks_reader_id
 from ..exams.wordings import wording_names
-from ..screening.stored import Flags, screen_drawings
+from ..judges.screening.screen import Flags, screen_drawings
 from ..store import Store
 from ..store.markings import (
     ENOUGH,

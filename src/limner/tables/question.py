@@ -11,8 +11,8 @@ from .. import exams
 from ..core.errors import LostImage, StoreError, UsageError
 from ..core.evaluator import name_and_spec, row_name
 from ..core.images import BadImage, prepare
+from ..judges.screening.screen import screen_drawings
 from ..scoring.groups import find_groups, stored_exam
-from ..screening.stored import screen_drawings
 from ..store import Store
 from ..store.records import PROMPT_CUT, cut_words, load_drawings, load_exam
 from ..store.store import open_store

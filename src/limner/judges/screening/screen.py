@@ -5,20 +5,24 @@ A flag is a note for a person. It changes no mark and no score.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from ..core.evidence import TextLine
-from .lookalikes import Letters, is_wide, letters
-from .reading_order import columns, uprights
-from .rules import Pattern, PatternSlot, ScreenRule, rules
-from .words import Places, WordMatch, find_words
+import sqlalchemy as sa
+
+from ...core.evidence import OCR, TextLine
+from ...core.exam import Question
+from ...core.protocol import Protocol
+from ...store import Store
+from ...store.records import Drawing, load_results
+from ...store.schema import calls, evidence
+from .rules import Letters, Pattern, PatternSlot, Places, ScreenRule, WordMatch, find_words, is_wide, letters, rules
 
 INNER_GAP = 8
 """How many other letters may stand between two words glued into one."""
-
 NEAR = 8
 """How many letters away a word still takes a match back."""
 
@@ -217,3 +221,126 @@ def _fits(found: WordMatch, slot: PatternSlot, text: Letters, before: WordMatch 
         both = found.sentence or before.sentence
         return both or (found.glued_start and before.glued_end and gap <= INNER_GAP)
     return True
+
+
+Flags = tuple[Flag, ...]
+
+
+def screen_drawings(
+    store: Store, drawings: Iterable[Drawing], questions: Mapping[str, Question[Any]], protocol: Protocol[Any]
+) -> dict[str, Flags]:
+    """Drawing's id -> what it carries; drawings whose text nobody has read are not in it.
+
+    Words of a kind that the question itself has in its prompt or its criteria are asked for, and raise no flag.
+    """
+    done = [drawing for drawing in drawings if drawing.status == "done" and drawing.image]
+    read = _lines_by_image(store, {drawing.image for drawing in done if drawing.image})
+    asked: dict[str, frozenset[str]] = {}
+    flagged: dict[str, Flags] = {}
+    found: dict[str, Flags] = {}
+    for drawing in done:
+        image, question = drawing.image or "", questions.get(drawing.question_hash)
+        if image not in read:
+            continue
+        if image not in flagged:
+            flagged[image] = tuple(flag for lines in read[image] for flag in screen(lines))
+        flags = flagged[image]
+        if flags and question is not None:
+            if question.hash not in asked:
+                asked[question.hash] = _rules_in_question(question, protocol)
+            flags = tuple(flag for flag in flags if flag.rule not in asked[question.hash])
+        found[drawing.id] = flags
+    return found
+
+
+def _rules_in_question(question: Question[Any], protocol: Protocol[Any]) -> frozenset[str]:
+    """The kinds of words that the question itself would raise."""
+    texts = [question.prompt, *(criterion.text for criterion in protocol.criteria(question))]
+    here = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
+    return frozenset(flag.rule for text in texts for flag in screen([TextLine(text, here, 1.0)]))
+
+
+def _lines_by_image(store: Store, images: set[str]) -> dict[str, list[list[TextLine]]]:
+    """Image -> its lines by every engine that has read it: those kept as evidence, else those in the call journal."""
+    found: dict[str, list[list[TextLine]]] = {}
+    wanted = sorted(images)
+    with store.reading() as connection:
+        for start in range(0, len(wanted), 500):
+            some = evidence.c.subject.in_(wanted[start : start + 500])
+            query = sa.select(evidence.c.subject, evidence.c.value).where(some, evidence.c.name == OCR)
+            for row in connection.execute(query.order_by(evidence.c.backend)):
+                found.setdefault(row.subject, []).append([TextLine.from_json(line) for line in row.value])
+        engines = connection.scalars(
+            sa.select(calls.c.target).where(calls.c.kind == "probe", calls.c.target.startswith(f"{OCR}/")).distinct()
+        ).all()
+    if not engines:
+        return found
+    from ...calls import Request
+
+    keys = {
+        Request("probe", engine, {"image": image}).key: image
+        for engine in sorted(engines)
+        for image in wanted
+        if image not in found
+    }
+    for key, result in load_results(store, keys).items():
+        lines = [TextLine.from_json(line) for line in result.get("lines", ())]
+        found.setdefault(keys[key], []).append(lines)
+    return found
+
+
+Bounds = tuple[float, float, float, float]
+REACH = 1.5
+"""How far below a line the next one may begin, in heights of the line."""
+
+
+def columns(lines: Sequence[TextLine]) -> list[list[int]]:
+    """Runs of two or more lines, each just under the one before, as places among `lines`.
+
+    A line goes on with the nearest line below it that it shares width with; where a wide line stands over two
+    columns, with the one that begins most nearly where it begins. Runs that are read in this order anyway are left out.
+    """
+    after: dict[int, int] = {}
+    taken: set[int] = set()
+    bounds = [line.bounds for line in lines]
+    by_top = sorted(range(len(lines)), key=lambda place: bounds[place][1])
+    tops = [bounds[place][1] for place in by_top]
+    pairs = []
+    for upper, a in enumerate(bounds):
+        reach = a[3] + REACH * (a[3] - a[1])
+        for lower in by_top[bisect_right(tops, a[1]) : bisect_right(tops, reach)]:
+            if (cost := _cost(a, bounds[lower])) is not None:
+                pairs.append((cost, upper, lower))
+    for _, upper, lower in sorted(pairs):
+        if upper not in after and lower not in taken:
+            after[upper] = lower
+            taken.add(lower)
+    runs = []
+    for first in range(len(lines)):
+        if first not in taken and first in after:
+            run = [first]
+            while run[-1] in after:
+                run.append(after[run[-1]])
+            if run != list(range(run[0], run[0] + len(run))):
+                runs.append(run)
+    return runs
+
+
+def uprights(lines: Sequence[TextLine]) -> list[list[int]]:
+    """Lines that run up or down the page, from left to right and from right to left."""
+    upright = (place for place, line in enumerate(lines) if line.is_upright)
+    run = sorted(upright, key=lambda place: (lines[place].bounds[0], place))
+    return [run, run[::-1]] if len(run) > 1 else []
+
+
+def _cost(a: Bounds, b: Bounds) -> float | None:
+    """How far b stands from where the words of a would go on; None where they do not."""
+    (al, at, ar, ab), (bl, bt, br, bb) = a, b
+    height = min(ab - at, bb - bt)
+    gap = bt - ab
+    if height <= 0 or bt <= at or not -0.5 * height <= gap <= REACH * height:
+        return None
+    if min(ar, br) - max(al, bl) < 0.3 * min(ar - al, br - bl):
+        return None
+    aligned = min(abs(al - bl), abs(ar - br), abs(al + ar - bl - br) / 2)
+    return max(gap, 0.0) + 0.5 * aligned

@@ -1,0 +1,347 @@
+"""The rules of `rules.toml`: patterns of words, in the order they must stand."""
+
+from __future__ import annotations
+
+import tomllib
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+from ...core.evidence import LATIN_LOOKS, TextLine
+
+GAP = 20
+"""How many letters a bare ``~`` lets stand between two words."""
+
+
+@dataclass(frozen=True)
+class RuleWord:
+    """One way to fill a slot, as bare letters."""
+
+    form: str
+    figures: tuple[bool, ...]
+    """Which of its letters are figures, and stand only where figures were read."""
+
+    @cached_property
+    def key(self) -> str:
+        """The form, marked where it has figures: a 1 and an l have one form and are not one word."""
+        return "".join(letter + "#" * figure for letter, figure in zip(self.form, self.figures, strict=True))
+
+    @property
+    def slips(self) -> int:
+        """How many letters may be wrong."""
+        length = len(self.form)
+        if any(self.figures):
+            return 0
+        return int(length >= 6) if is_wide(self.form[0]) else (length >= 4) + (length >= 8)
+
+
+@dataclass(frozen=True)
+class PatternSlot:
+    """One place of a pattern: some word, after at most `gap` other letters."""
+
+    words: tuple[RuleWord, ...]
+    gap: int = 0
+    optional: bool = False
+    opens_line: bool = False
+    ends_line: bool = False
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The words' keys."""
+        return frozenset(word.key for word in self.words)
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Slots in their order; or, where `span` is not 0, in any order within so many letters."""
+
+    slots: tuple[PatternSlot, ...]
+    span: int = 0
+    one_line: bool = False
+
+    @cached_property
+    def needed(self) -> tuple[frozenset[str], ...]:
+        """For each slot that must be filled, what can fill it."""
+        return tuple(slot.keys for slot in self.slots if not slot.optional)
+
+
+@dataclass(frozen=True)
+class ScreenRule:
+    """What to look for in one language.
+
+    Attributes:
+        patterns: Any of them raises a flag.
+        unless: Words that make it innocent, inside or close by on the same lines.
+    """
+
+    name: str
+    language: str
+    patterns: tuple[Pattern, ...]
+    unless: tuple[RuleWord, ...]
+    hostile: tuple[str, ...]
+    innocent: tuple[str, ...]
+
+
+def _word(text: str) -> RuleWord:
+    read = bare_letters(text.replace("_", " "))
+    return RuleWord(read.text, tuple(letter.figure for letter in read.all))
+
+
+def parse_pattern(text: str) -> Pattern:
+    """A pattern as it is written in the file.
+
+    Words of a slot are parted by ``|``, and ``_`` joins several words into one. ``~8`` between two slots lets
+    eight other letters stand there, a bare ``~`` more. ``?`` before a slot makes it optional. ``^`` before the first
+    slot holds it to the beginning of a line, ``$`` after the last to the end of one. ``&40`` at the beginning lets
+    the slots stand in any order within 40 letters; ``=`` there holds all of it to one line.
+
+    >>> [[word.form for word in slot.words] for slot in parse_pattern("give ~4 full_marks|top_marks").slots]
+    [['give'], ['fuiimarks', 'topmarks']]
+    """
+    slots: list[PatternSlot] = []
+    gap, span, opens, one_line = 0, 0, False, False
+    for part in text.split():
+        if part.startswith("~"):
+            gap = int(part[1:]) if part[1:] else GAP
+        elif part.startswith("&"):
+            span = int(part[1:])
+        elif part == "=":
+            one_line = True
+        elif part == "^":
+            opens = True
+        elif part == "$":
+            slots[-1] = replace(slots[-1], ends_line=True)
+        else:
+            words = tuple(dict.fromkeys(map(_word, part.removeprefix("?").split("|"))))
+            if not all(word.form for word in words):
+                raise ValueError(f"a slot has a word without letters: {part!r} in {text!r}")
+            slots.append(PatternSlot(words, gap, part.startswith("?"), opens))
+            gap, opens = 0, False
+    if not slots or slots[0].optional:
+        raise ValueError(f"a pattern needs a first word: {text!r}")
+    return Pattern(tuple(slots), span, one_line)
+
+
+def _rule(body: dict[str, Any]) -> ScreenRule:
+    return ScreenRule(
+        body["name"],
+        body["language"],
+        tuple(map(parse_pattern, body["patterns"])),
+        tuple(map(_word, body.get("unless", ()))),
+        tuple(body["hostile"]),
+        tuple(body["innocent"]),
+    )
+
+
+@cache
+def rules() -> tuple[ScreenRule, ...]:
+    """All rules, in the order of the file."""
+    text = files(__package__).joinpath("rules.toml").read_text(encoding="utf-8")
+    return tuple(map(_rule, tomllib.loads(text)["rules"]))
+
+
+GLUED = 9
+"""A word of this many letters may be several that OCR read as one."""
+SENTENCE = 14
+"""A word of this many letters may be glued from words of which the first and the last are no part of a pattern."""
+INNER_WORD = 4
+"""Shorter words are not looked for inside others: they are everywhere."""
+SHORT = 4
+"""In words of this many letters a wrong one counts twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordMatch:
+    """A word of a rule in a run of letters; `glued` where it begins or ends inside a longer word."""
+
+    start: int
+    end: int
+    slips: int
+    glued_start: bool = False
+    glued_end: bool = False
+    sentence: bool = False
+
+
+Places = dict[str, list[WordMatch]]
+"""A word's key -> where it stands."""
+
+
+@cache
+def _vocabulary() -> tuple[Mapping[str, tuple[RuleWord, ...]], Mapping[tuple[bool, int], tuple[str, ...]], int]:
+    """Every word of every rule by its form; the forms by script and length; the greatest length."""
+    words = [word for rule in rules() for pattern in rule.patterns for slot in pattern.slots for word in slot.words]
+    words += [word for rule in rules() for word in rule.unless]
+    forms: dict[str, tuple[RuleWord, ...]] = {}
+    sizes: dict[tuple[bool, int], list[str]] = {}
+    for word in dict.fromkeys(words):
+        if word.form not in forms:
+            sizes.setdefault((is_wide(word.form[0]), len(word.form)), []).append(word.form)
+        forms[word.form] = (*forms.get(word.form, ()), word)
+    return forms, {key: tuple(group) for key, group in sizes.items()}, max(map(len, forms))
+
+
+@lru_cache(maxsize=1 << 17)
+def _nearby(text: str) -> tuple[tuple[RuleWord, int], ...]:
+    """The words that `text` may be meant for, with how many letters are wrong."""
+    from rapidfuzz import process  # Not before it is needed: most tables have no text to screen.
+    from rapidfuzz.distance import Levenshtein
+
+    forms, sizes, _ = _vocabulary()
+    wide, length = is_wide(text[0]), len(text)
+    found = [(word, 0) for word in forms.get(text, ())]
+    for size in range(length - 2, length + 3) if length >= 4 else ():
+        group = sizes.get((wide, size), ())
+        for form, slips, _ in process.extract_iter(text, group, scorer=Levenshtein.distance, score_cutoff=2):
+            # A wrong letter in a short word makes another word sooner than one in a long word.
+            cost = int(slips) + (len(form) <= SHORT)
+            found += [(word, cost) for word in forms[form] if 0 < slips <= word.slips]
+    return tuple(found)
+
+
+@lru_cache(maxsize=1 << 15)
+def _inside(text: str) -> tuple[tuple[RuleWord, int], ...]:
+    """The words that stand inside a longer one, and where."""
+    forms, _, _ = _vocabulary()
+    found = []
+    for form, words in forms.items():
+        if INNER_WORD <= len(form) < len(text) and not is_wide(form[0]):
+            place = text.find(form)
+            while place >= 0:
+                found += [(word, place) for word in words]
+                place = text.find(form, place + 1)
+    return tuple(found)
+
+
+def find_words(text: Letters) -> Places:
+    """Where words of the rules stand."""
+    *_, longest = _vocabulary()
+    whole, words = text.text, text.words
+    found: Places = {}
+    for number, (start, first_end) in enumerate(words):
+        for _, end in words[number:]:
+            if end - start > longest + 2 and end > first_end:
+                break
+            for word, slips in _nearby(whole[start:end]):
+                if _has_figures(word, text, start):
+                    found.setdefault(word.key, []).append(WordMatch(start, end, slips))
+        size = first_end - start
+        if size >= GLUED:
+            for word, place in _inside(whole[start:first_end]):
+                begin, stop = start + place, start + place + len(word.form)
+                if _has_figures(word, text, begin):
+                    glued = (begin > start, stop < first_end)
+                    found.setdefault(word.key, []).append(WordMatch(begin, stop, 0, *glued, size >= SENTENCE))
+    return found
+
+
+def _has_figures(word: RuleWord, text: Letters, start: int) -> bool:
+    """Whether figures were read where the word has them; words with figures allow no slip, so places agree."""
+    return all(text.all[start + place].figure for place, figure in enumerate(word.figures) if figure)
+
+
+_LOOK_ALIKES = LATIN_LOOKS | str.maketrans(
+    dict(zip("γεητωїјѕԁһ", "yentwijsdh", strict=True))
+    | dict(zip("0123456789", "oizeasgtbg", strict=True))
+    | {"l": "i", "ı": "i", "ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "i"}
+)
+_SIGNS = {"@": "a", "$": "s", "€": "e", "!": "i", "|": "i"}
+"""Signs that stand for letters inside a word."""
+_WIDE = ((0x3040, 0x30FF), (0x3400, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
+
+
+@lru_cache(maxsize=1 << 14)
+def is_wide(letter: str) -> bool:
+    """Whether this is a sign of a script without blanks between words: Chinese characters, kana, also Hangul."""
+    return any(low <= ord(letter) <= high for low, high in _WIDE)
+
+
+@lru_cache(maxsize=1 << 12)
+def _bare(character: str) -> str:
+    """The letters a character stands for; nothing for blanks, punctuation, accents and what cannot be seen."""
+    plain = unicodedata.normalize("NFKC", character).translate(LATIN_LOOKS).casefold().translate(_LOOK_ALIKES)
+    # Kana keep their marks: with and without them they are different letters.
+    parts = plain if is_wide(plain[:1] or " ") else unicodedata.normalize("NFD", plain).translate(_LOOK_ALIKES)
+    return "".join(part for part in parts if part.isalnum())
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A letter in its bare form, and where it stands: which line, which character of it."""
+
+    form: str
+    line: int
+    place: int
+    opens: bool
+    """Whether a word begins here."""
+    figure: bool
+    """Whether it was read as a figure."""
+
+
+@dataclass(frozen=True)
+class Letters:
+    """The letters of some lines, in order."""
+
+    all: tuple[Letter, ...]
+
+    @cached_property
+    def text(self) -> str:
+        """The letters alone, without blanks."""
+        return "".join(letter.form for letter in self.all)
+
+    @cached_property
+    def words(self) -> list[tuple[int, int]]:
+        """Where words begin and end."""
+        starts = [place for place, letter in enumerate(self.all) if letter.opens]
+        return list(pairwise([*starts, len(self.all)])) if starts else []
+
+
+def letters(lines: Sequence[TextLine], order: Sequence[int]) -> Letters:
+    """The letters of the lines at these places, one line after another; a line break ends a word.
+
+    >>> from limner.core.evidence import LATIN_LOOKS, TextLine
+    >>> box = ((0, 0), (1, 0), (1, 1), (0, 1))
+    >>> letters([TextLine("Fu1l m@rks!", box, 1.0)], [0]).text
+    'fuiimarks'
+    """
+    found: list[Letter] = []
+    for number in order:
+        opens = True
+        text = lines[number].text
+        for place, character in enumerate(text):
+            form = _bare(character)
+            if not form and character in _SIGNS and _within(text, place):
+                form = _SIGNS[character]
+            if not form:
+                # Accents and what cannot be seen do not part words.
+                opens = opens or unicodedata.category(character)[0] not in "MC"
+                continue
+            for part in form:
+                wide = is_wide(part)
+                figure = character.isdigit()
+                if found and not opens and not wide and part == "n" and found[-1].form == "r":
+                    # OCR takes m for rn, and rn for m.
+                    found[-1] = Letter("m", number, place, found[-1].opens, False)
+                else:
+                    found.append(Letter(part, number, place, opens or wide, figure))
+                opens = wide
+    return Letters(tuple(found))
+
+
+def bare_letters(text: str) -> Letters:
+    """The letters of a text that stands in no drawing.
+
+    >>> bare_letters("Höchst-Punktzahl").text, bare_letters("10/10").text, bare_letters("满分").text
+    ('hochstpunktzahi', 'ioio', '满分')
+    """
+    return letters([TextLine(text, ((0, 0), (0, 0), (0, 0), (0, 0)), 1.0)], [0])
+
+
+def _within(text: str, place: int) -> bool:
+    """Whether a sign stands inside a word, or, where it is made for that, at its beginning."""
+    after = place + 1 < len(text) and text[place + 1].isalnum()
+    before = place > 0 and text[place - 1].isalnum()
+    return after and (before or text[place] in "@$")
