@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from limner.calls import Budget, BudgetReached, Calls
 from limner.calls.usage import bill, told_dollars, told_tokens
 from limner.core.asks import Text
-from limner.running.spending import mean_use, spent
+from limner.running.estimate import mean_use, spent
 from limner.store import Store
 from limner.store.schema import attempts
 from tests.chaos.asking import CONTEXT, ask, chat, paint

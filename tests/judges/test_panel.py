@@ -11,7 +11,7 @@ import pytest
 from limner import exams
 from limner.core.marks import values
 from limner.judges.panel import split_arguments
-from limner.running.panel_weights import certified_right
+from limner.running.setup import certified_right
 from limner.scoring import load_groups
 from limner.store import Store
 from limner.store.records import evaluator_kinds, load_exam, load_setups

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from limner.calls import Fault
-from limner.running.spending import mean_use, spent
+from limner.running.estimate import mean_use, spent
 from limner.store import Store
 from tests.running.test_spending import GEMINI, IMAGES, OPENAI, good, make, refused
 

@@ -13,7 +13,7 @@ import pytest
 from limner import api
 from limner.calls import batches as stored
 from limner.calls.purse import read_purses
-from limner.running.wave_desk import WaveDesk
+from limner.running.wave import WaveDesk
 from limner.store import Store
 from tests.fakes import ChatServer
 from tests.fakes.batches import BatchServer

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from limner import api
 from limner.core.settings import load
 from limner.running.estimate import estimate
-from limner.running.plan import Plan
+from limner.running.plan import Plan, Shard
 from limner.running.setup import Asking
-from limner.running.shards import Shard
 from limner.store import Store
 from tests.cli.invoke import limner
 from tests.fakes import ChatServer

@@ -12,8 +12,8 @@ from limner import api
 from limner.core.errors import UsageError
 from limner.core.exam import Selection
 from limner.running.backlog import Backlog
+from limner.running.plan import MOST, Shard
 from limner.running.setup import Asking
-from limner.running.shards import MOST, Shard
 from limner.store import Store
 from tests.support import write_exam
 

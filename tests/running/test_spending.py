@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from limner.calls import Attempt, Calls, Fault, Request, Result, purpose
-from limner.running.spending import Spent, mean_drawing, mean_marking, mean_use, spent
+from limner.running.estimate import Spent, mean_drawing, mean_marking, mean_use, spent
 from limner.store import Store
 from limner.store.markings import Marking, save_marking
 from limner.store.records import Drawing, save_drawing, save_setup

@@ -14,8 +14,8 @@ from ..core.faults import lost, unexpected
 from ..core.loops import run_to_end
 from ..core.prompts import Prompts
 from ..painters import Painter
-from ..running.interrupts import Stopping
 from ..running.progress import Progress
+from ..running.runner import Stopping
 from ..running.steps import Slips, stop_if_pointless
 from ..store import Store
 from .base import Bench, BuildItem, Dropped, OpenModel, StepOutcome, Waiting

@@ -6,8 +6,7 @@ from ..core.catalogue import price_of
 from ..core.settings import Settings
 from ..models import ChatModel
 from ..models.base import PICTURE_TOKENS
-from ..running.estimate import Estimate
-from ..running.spending import mean_use
+from ..running.estimate import Estimate, mean_use
 from .engine import Builder
 
 

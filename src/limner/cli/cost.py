@@ -65,7 +65,7 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
 def spend_command(by: tuple[str, ...], purse: str | None, store: str, as_json: bool) -> None:
     """Say what was spent: image calls (paint) and chat calls (chat), failed attempts included."""
     from ..calls.purse import read_purses
-    from ..running.spending import spent
+    from ..running.estimate import spent
     from ..store.store import open_store
     from ..tables.costs import purse_table, spend_table
     from ..tables.render import show
@@ -96,7 +96,7 @@ def batches_command(every: bool, cancel: str | None, store: str, as_json: bool) 
     """
     from ..calls.batches import read_batches
     from ..core import settings
-    from ..running.batch_desk import cancel_batch
+    from ..running.batch import cancel_batch
     from ..store.store import open_store
     from ..tables.costs import batches_table
     from ..tables.render import show

@@ -48,7 +48,7 @@ def _bring(plan: Plan, word: str, given: dict[str, Any], store: Store) -> int:
 
 
 def _compute(plan: Plan, metric: LocalMetric, given: dict[str, Any], store: Store) -> int:
-    from ..running.metrics import MetricRunner, set_distances
+    from ..running.rate import MetricRunner, set_distances
 
     name = metric.kind.name
     if metric.kind.sets:

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from ..api import Asking
     from ..core.exam import Exam
     from ..painters import FolderPainter
-    from ..running.plan import Plan
+    from ..running.plan import Plan, Shard
     from ..running.progress import Progress
-    from ..running.shards import Shard
     from ..store import Store
 
 retry_failed = click.option("--retry-failed", is_flag=True, help="Also retry refusals and unreadable replies.")
@@ -171,7 +170,7 @@ def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, dr
 
 def make_shard(given: dict[str, Any]) -> Shard | None:
     """The part of the plan among a command's arguments; says what its budget is."""
-    from ..running.shards import Shard
+    from ..running.plan import Shard
 
     if given["shard"] is None:
         return None

@@ -12,7 +12,7 @@ from . import options
 from .say import say
 
 if TYPE_CHECKING:
-    from ..running.merging import MergeReport, SourceReport
+    from ..running.merge import MergeReport, SourceReport
     from ..store.verify import PartReport
 
 SHOWN = 20
@@ -80,7 +80,7 @@ def merge_command(target: str, sources: tuple[str, ...], dry_run: bool, keep_ear
     paid for counts, and merging again changes nothing. Rows that contradict each other are listed, and nothing is
     written. Exit code 1 then; 3 when something was left out: calls in flight, images that are lost.
     """
-    from ..running.merging import merge
+    from ..running.merge import merge
 
     report = merge(target, sources, dry_run=dry_run, keep_earlier=keep_earlier)
     refused = bool(report.contradictions) and not keep_earlier

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -25,10 +27,9 @@ from ..store.markings import Marking, save_marking
 from ..store.records import PROMPT_CUT, Drawing, add_exam, save_drawing, save_evidence, save_setup
 from ..strategies import Strategy
 from .backlog import Backlog
-from .interrupts import Stopping
 from .plan import Arm, Plan, Slot
 from .progress import Progress
-from .recover import Recovery
+from .repair import Recovery
 from .steps import Slips, draw, mark, stop_if_pointless
 
 
@@ -312,3 +313,46 @@ class Runner:
     def _over(self) -> bool:
         """Whether nothing new is begun."""
         return self._stopping.asked
+
+
+class Stopping:
+    """Whether a run is to begin nothing more.
+
+    Attributes:
+        asked: Set by a signal, or by whoever finds that there is no use in going on.
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress, self.asked = progress, False
+
+    def ask(self) -> None:
+        """Begin nothing more; what is in flight is finished."""
+        self.asked = self.progress.interrupted = True
+
+    @contextmanager
+    def signals(self) -> Iterator[None]:
+        """Signals are listened to inside; the run's own task is the current one."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def stop() -> None:
+            if self.asked and task is not None:
+                task.cancel()
+            self.ask()
+
+        # Not through the loop's own handlers: those would take the place of who counts signals for the command line.
+        def pass_on(_number: int, _frame: object) -> None:
+            loop.call_soon_threadsafe(stop)
+
+        try:
+            before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
+        except ValueError:
+            yield  # Not the main thread: leave the signals alone.
+            return
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self.progress.interrupted:
+                raise
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from ..calls.batches import BatchState
 from ..calls.purse import PurseState
-from ..running.estimate import Estimate, total
+from ..running.estimate import Estimate, Spent, total
+from ..running.plan import Shard
 from ..running.progress import duration
-from ..running.shards import Shard
-from ..running.spending import Spent
 from ..store import now
 from .model import MISSING, Table, simple_table
 

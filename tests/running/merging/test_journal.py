@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from limner.calls import Calls, Request, Result
 from limner.calls.claims import this_process
 from limner.calls.purse import read_purses
-from limner.running.merging import merge
-from limner.running.merging.journal import CallRecord, join
-from limner.running.spending import spent
+from limner.running.estimate import spent
+from limner.running.merge import merge
+from limner.running.merge_tables import CallRecord, join
 from limner.store import Store, now
 from limner.store.records import load_replies
 from limner.store.schema import attempts, calls, purses, reservations

@@ -17,9 +17,9 @@ import pytest
 import sqlalchemy as sa
 
 from limner.core.errors import NoStore, StoreError, UsageError
-from limner.running.merging import RULES, merge
+from limner.running.estimate import spent
+from limner.running.merge import RULES, merge
 from limner.running.repair import verify
-from limner.running.spending import spent
 from limner.store import Store
 from limner.store.records import load_drawings
 from limner.store.schema import drawings, markings, metadata
@@ -195,7 +195,7 @@ def test_an_image_that_is_lost_in_one_store_comes_from_another(whole: Store, tmp
 KILL = (
     KILL_STEPS
     + """
-from limner.running.merging import merge
+from limner.running.merge import merge
 
 sources, targets, count = json.loads(sys.argv[1])
 for n, target in enumerate(targets):

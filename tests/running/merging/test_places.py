@@ -11,9 +11,9 @@ import pytest
 from limner import api
 from limner.calls.purse import read_purses
 from limner.core.exam import Selection
-from limner.running.merging import merge
+from limner.running.estimate import spent
+from limner.running.merge import merge
 from limner.running.repair import verify
-from limner.running.spending import spent
 from limner.store import Store, now
 from limner.store.schema import exams
 from tests.cli.invoke import limner

@@ -1,13 +1,12 @@
-"""Stores merged into one: tried first, then images, then every row in one transaction.
-
-Whatever ends it, the target has all rows of all sources or none of them; images that came before do no harm, and
-the same command again goes on from there. Sources are only read.
-"""
+"""Stores are brought together: nothing is lost, nothing doubled, and what contradicts itself is told."""
 
 from __future__ import annotations
 
+import re
 import tempfile
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,14 +16,28 @@ import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DataError, IntegrityError
 
-from ...core.errors import NoStore, StoreError, UsageError
-from ...store import Store, store_exists
-from ...store.schema import metadata
-from ...store.store import shown
-from ...store.verify import wanted_images
-from .images import CopiedImages, copy_images, images_of
-from .rules import Contradiction
-from .tables import Brought, bring
+from ..core.errors import LostImage, NoStore, StoreError, UsageError
+from ..core.images import SUFFIXES
+from ..store import Store, store_exists
+from ..store.blobs import AT_ONCE
+from ..store.schema import metadata
+from ..store.store import shown
+from ..store.verify import wanted_images
+from .merge_tables import Brought, Contradiction, bring
+
+
+@dataclass
+class CopiedImages:
+    """What became of a source's images.
+
+    Attributes:
+        new: How many were not there.
+        lost: Those that could not be read, with why.
+    """
+
+    new: int = 0
+    same: int = 0
+    lost: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -188,3 +201,36 @@ def _alone(writing: sa.Connection) -> None:
     if writing.dialect.name == "postgresql":
         names = ", ".join(table.name for table in metadata.sorted_tables)
         writing.exec_driver_sql(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
+
+
+NAME = re.compile(rf"[0-9a-f]{{2}}/([0-9a-f]{{64}})\.({'|'.join(SUFFIXES.values())})")
+
+
+def images_of(store: Store) -> set[str]:
+    """The hashes of all images that lie in a store."""
+    return {found[1] for name, _ in store.blobs.names() if (found := NAME.fullmatch(name))}
+
+
+def copy_images(target: Store, source: Store, there: set[str], *, dry_run: bool = False) -> CopiedImages:
+    """Copy what the target lacks, each image checked against its hash; `there` is what it has, and grows."""
+    lacking = sorted((found := images_of(source)) - there)
+    copied = CopiedImages(same=len(found) - len(lacking))
+    if dry_run:
+        copied.new = len(lacking)
+        there.update(lacking)
+        return copied
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        writing: deque[Future[object]] = deque()
+        for sha256, data in source.blobs.each(lacking):
+            if isinstance(data, LostImage):
+                copied.lost[sha256] = str(data)
+                continue
+            copied.new += 1
+            there.add(sha256)
+            writing.append(pool.submit(target.blobs.put, data))
+            if len(writing) > AT_ONCE:  # No more than these lie in memory.
+                writing.popleft().result()
+        for one in writing:
+            one.result()
+    return copied
