@@ -15,7 +15,7 @@ import limner
 from limner.core.asks import Unreadable
 from limner.core.protocol import Row
 from limner.exams.aibench import AIBENCH
-from limner.exams.aibench.answers import careful, release
+from limner.exams.aibench.protocol import careful, release
 from tests.exams.aibench.rows import item, question, replies
 
 PROTOCOL = AIBENCH.protocol

@@ -15,7 +15,7 @@ from limner.core.exam import Question
 from limner.core.protocol import Row
 from limner.exams.mmmg import MMMG, exact, graph
 from limner.exams.mmmg.data import LEVELS, GraphRubric
-from limner.exams.mmmg.scores import averaged, readability
+from limner.exams.mmmg.protocol import averaged, readability
 from limner.scoring.stats import rank_agreement
 from tests.cli.invoke import limner
 from tests.exams.mmmg.cases import body, checklist, marks

@@ -14,8 +14,7 @@ from PIL import Image
 from limner import exams
 from limner.core.errors import DataError, UsageError
 from limner.core.exam import Exam, Question
-from limner.exams import kind, read, resolve
-from limner.exams.starter import write_starter
+from limner.exams import kind, read, resolve, write_starter
 from tests.cli.invoke import limner
 
 ODD: tuple[Any, ...] = (None, 0, -1.5, True, "", "\x00", "\ud800", "../x", [], [[]], {}, {"": []}, "x" * 70_000)

@@ -22,8 +22,7 @@ from limner.core.errors import DataError, UsageError
 from limner.core.exam import Question
 from limner.core.marks import Mark, fill
 from limner.core.protocol import READINGS
-from limner.exams import SHIPPED, kind, read, resolve
-from limner.exams.starter import write_starter
+from limner.exams import SHIPPED, kind, read, resolve, write_starter
 from limner.judges import make_variant
 from tests.exams.fepbench import atom_sets
 from tests.exams.genexam import replies as genexam

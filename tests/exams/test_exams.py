@@ -11,10 +11,9 @@ from limner import exams
 from limner.core.errors import DataError, UsageError
 from limner.core.evaluator import Evaluator, Which
 from limner.core.registry import Registration
-from limner.exams import ExamSource, kind, read, resolve
+from limner.exams import ExamSource, kind, read, resolve, write_starter
 from limner.exams.genexam import GENEXAM
-from limner.exams.starter import write_starter
-from limner.exams.wordings import is_shipped, wording_names
+from limner.exams.released import is_shipped, wording_names
 from limner.judges import make_variant
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from limner.core.errors import DataError
-from limner.exams.python_texts import LARGEST, read_texts
+from limner.exams.released import LARGEST, read_texts
 
 
 def found(folder: Path, source: str | bytes, name: str = "words") -> tuple[str, int]:

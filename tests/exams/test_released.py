@@ -18,9 +18,8 @@ from limner.core.exam import Question
 from limner.core.prompts import Prompts
 from limner.exams import kind
 from limner.exams.genexam import GENEXAM
-from limner.exams.genexam.replies import release_loads
-from limner.exams.released import ReleasedText, _template, read_release, release_folder, release_of
-from limner.exams.wordings import wording_names
+from limner.exams.genexam.protocol import release_loads
+from limner.exams.released import ReleasedText, _template, read_release, release_folder, release_of, wording_names
 from limner.judges import make_variant
 from tests.cli.invoke import limner
 from tests.exams import clones

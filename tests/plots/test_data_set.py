@@ -12,8 +12,9 @@ import pytest
 from limner import exams
 from limner.core.errors import DataError, UsageError
 from limner.core.plot_data import BarPanel, DataSheet, HistogramPanel, MapPanel, QuartilePanel, WordsPanel
-from limner.exams import SHIPPED, data_set, paper
-from limner.exams.data_set import data_panels
+from limner.exams import SHIPPED, paper
+from limner.exams import paper as data_set
+from limner.exams.paper import data_panels
 from limner.plots import PlotChoice, known, plot
 from tests.needs import shared
 

@@ -10,9 +10,9 @@ import pytest
 
 from limner.core import plot_data
 from limner.core.errors import UsageError
-from limner.exams.aibench import plots as aibench
-from limner.exams.fepbench import plots as fepbench
-from limner.exams.mmmg import plots as mmmg
+from limner.exams.aibench import analysis as aibench
+from limner.exams.fepbench import analysis as fepbench
+from limner.exams.mmmg import analysis as mmmg
 from limner.plots import known
 from limner.plots.source import PlotChoice, StoreSource, load
 from limner.scoring import Entry
@@ -98,7 +98,7 @@ def test_regions_with_their_marks(source: Sources) -> None:
 
 def test_failures_of_mmmg_are_those_of_low_scores(source: Sources) -> None:
     found = source("mmmg")
-    grid = mmmg.failures(found)
+    grid = mmmg.failures_plot(found)
     assert grid.columns == ("readability", "entity", "dependency")
     row = grid.rows.index("BAGEL")
     low = [e.scores for e in inside(found, "BAGEL") if (e.scores["mmmg_release"] or 0) <= 0.5]
@@ -131,4 +131,4 @@ def test_no_aesthetics_says_what_to_run(tmp_path: Path, monkeypatch: pytest.Monk
         with pytest.raises(UsageError, match="no region counts; `limner evidence mmmg --probe regions`"):
             mmmg.regions(load("mmmg", PlotChoice(store=store)))
         with pytest.raises(UsageError, match="no drawing has mmmg_release"):
-            mmmg.failures(load("mmmg", PlotChoice(store=store)))
+            mmmg.failures_plot(load("mmmg", PlotChoice(store=store)))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import limner
 from limner import exams
 from limner.core.marks import Mark
-from limner.exams.reader_id import marks_reader_id
+from limner.exams import marks_reader_id
 from limner.scoring import entries
 from limner.scoring.mark_reader import MarkReader, brief_text
 from limner.store import Store

@@ -18,6 +18,7 @@ from limner.core.evaluator import Evaluator
 from limner.core.exam import Question
 from limner.core.marks import Criterion, Mark
 from limner.exams.genexam.data import ScoringPointsRubric
+from limner.exams.views import view
 from limner.scoring import Entry
 from limner.site import build, chunks
 from limner.site.chunks import Chunks, encode, key
@@ -28,7 +29,6 @@ from limner.site.overlays import boxes_in, write_boxes
 from limner.site.pages import PAGES, POLICY, Provenance, exam_page, index_page, store_name, text
 from limner.site.pages_data import agreement, differing
 from limner.site.private import no_folders, without_folders
-from limner.site.views import view
 from limner.store import Store
 from limner.store.records import Drawing, evidence_row
 from limner.store.schema import evidence

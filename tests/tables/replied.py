@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from limner.exams.genexam.replies import RATINGS
+from limner.exams.genexam.protocol import RATINGS
 from limner.store import Store
 from limner.store.schema import attempts, calls, markings
 

@@ -130,8 +130,7 @@ class FirstShipped(click.Option):
 @click.option("--like", cls=FirstShipped, metavar="EXAM", help="The exam whose rules and sample to start from.")
 def new(folder: Path, like: str | None) -> None:
     """Write a small valid exam into FOLDER, for you to edit."""
-    from ..exams import SHIPPED
-    from ..exams.starter import write_starter
+    from ..exams import SHIPPED, write_starter
 
     like = like or SHIPPED[0]
     path = write_starter(folder, like)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Generic
 
@@ -54,8 +59,6 @@ ExamWriter = Callable[[Path, Sequence[Mapping[str, Any]], Callable[[str, str], N
 It gets the folder, the items, and what puts a picture there, by content hash and path inside the folder. It gives the
 ids of the questions that it made of each item.
 """
-
-
 DraftReader = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Reads what a model drafted or a reviewer changed into the fields of a build's item, or raises `Unreadable`."""
 
@@ -78,7 +81,7 @@ class Kind(Generic[R]):
         statistics: Words that ``measure`` in ``tables.toml`` may use -> a number of one question; further words in
             the layout come as further arguments.
         modes: How a chat model sorts what painters got wrong, where the exam has modes of failure.
-        view: What the site's page of a question has beyond the usual: a ``graph``, see `limner.site.views`.
+        view: What the site's page of a question has beyond the usual: a ``graph``, see `limner.exams.views`.
         studies: A folder with the designs of human studies, ``NAME.toml`` each; see `limner.study.design`.
         recipe: A folder with the chain of steps by which such an exam is made; see `limner.build.recipe`.
         write: The counterpart of `read`: writes what a build has made into a folder; see `ExamWriter`.
@@ -215,3 +218,54 @@ def read(named: ExamSource) -> Exam[Any]:
     if not named.data.exists():
         raise UsageError(f"{named.name}: no such data folder: {named.data}")
     return replace(kind(named.kind).read(named.data, named.name), kind=named.kind)
+
+
+PACKAGES = ("limner", "pydantic", "pydantic-core", "pillow")
+"""The packages that the reading of replies rests on."""
+
+
+@cache
+def marks_reader_id(protocol: type[Protocol[Any]]) -> str | None:
+    """Return the beginning of a hash over the programs that read replies for a protocol; it stands beside each marking.
+
+    The programs are the folders of the protocol, of the exams and of the core, and the packages they rest on. None for
+    protocols from elsewhere: nobody knows which programs they call, and which of them change tomorrow.
+    """
+    modules = [each.__module__ for each in protocol.__mro__ if issubclass(each, Protocol)]
+    if any(module.partition(".")[0] != "limner" for module in modules):
+        return None
+    modules += [__package__]
+    lines = [sys.version, *modules, *(f"{package} {_version(package)}" for package in PACKAGES)]
+    folders = dict.fromkeys(Path(str(sys.modules[module].__file__)).parent for module in modules)
+    for source in (path for folder in folders for path in sorted(folder.glob("*.py"))):
+        lines.append(f"{source.name} {hashlib.sha256(source.read_bytes()).hexdigest()}")
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
+
+
+def write_starter(folder: Path, like: str) -> Path:
+    """Copy the sample's data into `folder` and write an exam.toml beside it; returns that file's path.
+
+    Raises:
+        UsageError: The folder has something in it, or the exam has no sample to start from.
+    """
+    found = kind(like)
+    if found.sample is None:
+        raise UsageError(f"the exam {like} has no sample to start from")
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; name a folder")
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty")
+    shutil.copytree(found.sample, folder / "data", dirs_exist_ok=True)
+    path = folder / "exam.toml"
+    name = folder.resolve().name
+    # JSON and TOML spell basic strings alike.
+    lines = [f"name = {json.dumps(name, ensure_ascii=False)}", f"kind = {json.dumps(like)}", 'data = "data"']
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path

@@ -16,7 +16,7 @@ from ..core.errors import UsageError
 from ..core.exam import Exam, Question
 from ..core.plot_data import BarPanel, DataSheet, HistogramPanel, MapPanel, Panel, QuartilePanel, WordsPanel, plain
 from ..exams import Kind, paper
-from ..exams.data_set import DataPanel, PrintedNumbers, data_panels
+from ..exams.paper import DataPanel, PrintedNumbers, data_panels
 from ..running.setup import load_exam_or_data
 from ..tables.paper.measures import each_number, measure
 from .source import PlotChoice

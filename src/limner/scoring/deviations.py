@@ -8,8 +8,7 @@ from typing import Any
 
 from ..core.evaluator import Evaluator
 from ..exams import Kind
-from ..exams.released import RELEASE, release_of
-from ..exams.wordings import is_shipped
+from ..exams.released import RELEASE, is_shipped, release_of
 from ..painters.diffusers.options import ALIASES
 from .entries import Group
 

@@ -16,9 +16,8 @@ from ..core.exam import Question
 from ..core.marks import Mark
 from ..core.protocol import Protocol, Reading, Row
 from ..evidence.probe import BackendChoice
-from ..exams import kind
-from ..exams.reader_id import marks_reader_id
-from ..exams.wordings import wording_names
+from ..exams import kind, marks_reader_id
+from ..exams.released import wording_names
 from ..judges.screening.screen import Flags, screen_drawings
 from ..store import Store
 from ..store.markings import (

@@ -9,6 +9,7 @@ from typing import Any
 from ..core.errors import DataError
 from ..core.evaluator import Evaluator
 from ..core.exam import Question
+from ..exams.views import view
 from ..scoring import columns
 from ..store.records import Drawing
 from .answers import answer
@@ -21,7 +22,6 @@ from .pages_data import write_differences, write_failures, write_gallery, write_
 from .people import with_people
 from .pictures import Pictures
 from .private import no_folders, without_folders
-from .views import view
 
 TEXT = 20_000
 """Of a step's words so much is shown."""

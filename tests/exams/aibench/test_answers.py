@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from limner.core.asks import Unreadable
-from limner.exams.aibench.answers import careful, check_all, release, shape
 from limner.exams.aibench.data import QuestionsRubric
+from limner.exams.aibench.protocol import careful, check_all, release, shape
 from tests.exams.aibench.rows import CHECKLIST
 
 OPTIONS = {"A": "The encoder", "B": "Branch B", "C": "Both of them", "D": "It cannot be told"}

@@ -18,7 +18,7 @@ from limner.core.exam import Selection
 from limner.core.marks import Criterion
 from limner.exams import read, resolve
 from limner.exams.aibench import AIBENCH
-from limner.exams.aibench.labels import yes_letter
+from limner.exams.aibench.protocol import yes_letter
 from limner.judges.ocr.judge import examine
 
 pytestmark = pytest.mark.slow

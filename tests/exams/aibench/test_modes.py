@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from limner.core.asks import Picture, Text, Unreadable
 from limner.core.marks import Mark
 from limner.core.prompts import Prompts
-from limner.exams.aibench import modes
+from limner.exams.aibench import analysis
 from tests.cli.invoke import limner
 from tests.exams.aibench.test_commands import EXAM, WRONG, run, write_replay
 from tests.exams.aibench.test_commands import answers as letters
@@ -26,30 +26,32 @@ MARKS = [Mark("component/1", 0, "answered B; right is A"), Mark("topology/5", 0,
 def test_the_ask_shows_the_drawing_the_right_answer_and_the_one_given() -> None:
     (question,) = [question for question in EXAM.questions if question.id == "Sample_2025/tidewatch"]
     first, *_ = question.rubric.checklist
-    ask = modes.ask(question, [Mark(first.key, 0, "answered B; right is A")], "ab" * 32, Prompts(modes.MODES.prompts))
+    ask = analysis.ask(
+        question, [Mark(first.key, 0, "answered B; right is A")], "ab" * 32, Prompts(analysis.MODES.prompts)
+    )
     picture, text = ask.shown
     assert isinstance(picture, Picture)
     assert isinstance(text, Text)
     assert picture.sha256 == "ab" * 32
     for part in (first.question, *first.options.values(), f"Right answer: {first.correct_option}", "Answered: B"):
         assert part in text.text
-    assert all(f"`{name}`" in text.text for name in modes.NAMES)
+    assert all(f"`{name}`" in text.text for name in analysis.NAMES)
     assert "{{" not in text.text
     assert ask.contract.parse('{"1": "text"}') == {first.key: "text"}
     with pytest.raises(Unreadable, match="question 1 needs one of missing, layout, logic, text"):
         ask.contract.parse('{"1": "bad luck"}')
 
 
-@given(st.dictionaries(st.sampled_from(["0", "1", "2", "3", "x"]), st.sampled_from([*modes.NAMES, "none", 7, None])))
+@given(st.dictionaries(st.sampled_from(["0", "1", "2", "3", "x"]), st.sampled_from([*analysis.NAMES, "none", 7, None])))
 def test_a_reply_gives_known_modes_to_known_questions_only(said: dict[str, Any]) -> None:
-    found = modes.read(json.dumps(said), MARKS)
+    found = analysis.read(json.dumps(said), MARKS)
     wanted = {mark.criterion: said.get(str(n)) for n, mark in enumerate(MARKS, 1)}
-    assert found == {criterion: word for criterion, word in wanted.items() if word in modes.NAMES}
+    assert found == {criterion: word for criterion, word in wanted.items() if word in analysis.NAMES}
 
 
 @given(st.text())
 def test_any_text_is_read(text: str) -> None:
-    assert set(modes.read(text, MARKS).values()) <= set(modes.NAMES)
+    assert set(analysis.read(text, MARKS).values()) <= set(analysis.NAMES)
 
 
 @pytest.fixture

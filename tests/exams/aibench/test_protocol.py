@@ -18,7 +18,7 @@ from limner.core.prompts import stripped
 from limner.core.protocol import READINGS, Row
 from limner.exams.aibench import AIBENCH
 from limner.exams.aibench.data import ChoiceQuestion
-from limner.exams.aibench.labels import ComponentName, asked, criterion, yes_letter
+from limner.exams.aibench.protocol import ComponentName, asked, criterion, yes_letter
 from limner.judges import make_variant
 from tests.exams.aibench.rows import CHECKLIST, item, question, replies, variant
 

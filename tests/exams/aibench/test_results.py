@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from limner.core.errors import DataError
-from limner.exams.aibench.results import read_results
+from limner.exams.aibench.data import read_results
 from tests.exams.aibench.rows import CHECKLIST, question, write
 
 

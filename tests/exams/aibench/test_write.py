@@ -7,8 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from limner.exams.aibench.data import read
-from limner.exams.aibench.write import CONSTANTS, write
+from limner.exams.aibench.data import CONSTANTS, read, write
 
 
 def item(id: str, **more: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from statistics import mean, stdev
 import pytest
 
 from limner.core.errors import UsageError
-from limner.exams.fepbench.figures import SUBMETRICS, dispersion, pairs, two_regimes
+from limner.exams.fepbench.analysis import SUBMETRICS, dispersion, pairs, two_regimes
 from limner.plots.source import PlotChoice, StoreSource, load
 from limner.store import Store
 from tests.needs import shared

@@ -15,7 +15,7 @@ from limner.core.marks import Mark, fill
 from limner.core.protocol import READINGS, Reading, Row
 from limner.exams.fepbench import FEPBENCH
 from limner.exams.fepbench.data import MODALITIES, Atoms
-from limner.exams.fepbench.replies import LAYOUT, PARTS, UNEXPECTED, VERIFICATION, listed, normal, verified
+from limner.exams.fepbench.scores import LAYOUT, PARTS, UNEXPECTED, VERIFICATION, listed, normal, verified
 from limner.judges import make_variant
 from tests.exams.fepbench.atom_sets import (
     FORMS,

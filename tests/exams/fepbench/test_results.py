@@ -10,7 +10,7 @@ import pytest
 
 from limner.core.asks import Reply
 from limner.core.errors import DataError
-from limner.exams.fepbench.results import read_results
+from limner.exams.fepbench.data import read_results
 from tests.exams.fepbench.atom_sets import PROTOCOL, question, unexpected, verification
 
 ASKED = question()

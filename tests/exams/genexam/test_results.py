@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from limner.core.errors import DataError
-from limner.exams.genexam.results import read_results
+from limner.exams.genexam.data import read_results
 from tests.exams.genexam.replies import reply
 
 RESULT: dict[str, Any] = {

@@ -12,7 +12,7 @@ from limner import exams
 from limner.core.exam import Question
 from limner.exams.mmmg.data import GraphRubric
 from limner.exams.mmmg.graph_view import graph
-from limner.site.views import view
+from limner.exams.views import view
 
 names = st.lists(
     st.text("abc dé语", min_size=1, max_size=60).map(str.strip).filter(bool), min_size=1, max_size=9, unique=True

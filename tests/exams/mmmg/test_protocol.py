@@ -23,8 +23,8 @@ from limner.core.protocol import Row
 from limner.exams.mmmg import MMMG
 from limner.exams.mmmg.analysis import failures
 from limner.exams.mmmg.data import GraphRubric
+from limner.exams.mmmg.protocol import readability
 from limner.exams.mmmg.replies import SCHEMA
-from limner.exams.mmmg.scores import readability
 from limner.judges import make_variant
 from limner.scoring.stats import bootstrap
 from tests.cli.invoke import limner

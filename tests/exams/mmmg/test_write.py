@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from limner.exams.mmmg.data import read
-from limner.exams.mmmg.write import write
+from limner.exams.mmmg.data import read, write
 from tests.support import picture
 
 

@@ -16,7 +16,7 @@ from limner.core.marks import Mark
 from limner.core.protocol import Row
 from limner.exams.worldgenbench import WORLDGENBENCH
 from limner.exams.worldgenbench.data import CONTINENTS, DISCIPLINES, ChecklistItem, ChecklistRubric
-from limner.exams.worldgenbench.labels import words_alone
+from limner.exams.worldgenbench.protocol import words_alone
 from limner.judges import make_variant
 from tests.exams.worldgenbench.replies import MARKS, question
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from limner.core.asks import Reply, Unreadable
 from limner.core.protocol import READINGS
 from limner.exams.worldgenbench import WORLDGENBENCH
-from limner.exams.worldgenbench.replies import read_list, read_reasons
+from limner.exams.worldgenbench.protocol import read_list, read_reasons
 from tests.exams.worldgenbench.replies import FORMS, MARKS, WRONG, question
 
 PROTOCOL = WORLDGENBENCH.protocol

@@ -3,12 +3,9 @@
 from pathlib import Path
 
 from .. import Kind
-from .data import QuestionsRubric, count_questions, read
-from .modes import MODES
-from .plots import PLOTS
+from .analysis import MODES, PLOTS
+from .data import QuestionsRubric, count_questions, read, read_results, write
 from .protocol import AIBench
-from .results import read_results
-from .write import write
 
 _HERE = Path(__file__).parent
 

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_validator
 
-from ...core.data_files import absent_references, find_reference, read_questions
+from ...core.choices import balanced, constants
+from ...core.data_files import (
+    Problems,
+    absent_references,
+    files_under,
+    find_reference,
+    json_lines,
+    parse_row,
+    read_questions,
+)
+from ...core.errors import DataError
+from ...core.evidence import AESTHETICS
 from ...core.exam import Exam, Question, Reference
 from ...core.schema import FrozenModel, Id, Words, without_controls
+from .. import ImportedReply
 
 FILE = "AIBench.jsonl"
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
@@ -21,7 +37,6 @@ LEVELS = {
     "Level 4: Global Semantics": "semantics",
 }
 """The release's names of the levels, and ours."""
-
 OptionLetter = Literal["A", "B", "C", "D"]
 RightLetter = Annotated[OptionLetter, BeforeValidator(lambda v: v.strip().upper() if isinstance(v, str) else v)]
 """The right answer; written small or with blanks around it, the release takes it, too."""
@@ -133,3 +148,178 @@ def _notes(questions: Sequence[Question[QuestionsRubric]]) -> list[str]:
         return []
     skipped = "those questions can be drawn and marked, controls made from the reference skip them"
     return [f"{absent} of {len(questions)} original figures are absent: {skipped}"]
+
+
+CONSTANTS = "constant_answers.csv"
+KEPT = ("track", "rationale", "about")
+"""What is told of a question beside what the release has."""
+
+
+def write(folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str, str], None]) -> dict[str, list[str]]:
+    """One line for each paper, its figure under images/, its logic graph under graphs/; the ids of the rows by item.
+
+    What always giving the same answer would get stands in a table beside them.
+    """
+    made: dict[str, list[str]] = {}
+    rows = []
+    for item in items:
+        id = _id(item)
+        checklist = balanced([_question(n, one) for n, one in enumerate(item["checklist"], 1)], id)
+        row = {"id": id, "method_text": item["method"], "image": f"images/{id}.png",
+               "checklist": checklist}  # fmt: skip
+        MethodRow.model_validate(row)
+        save(item["image"], row["image"])
+        save(item["graph_image"], f"graphs/{id}.png")
+        (folder / "graphs" / f"{id}.svg").parent.mkdir(parents=True, exist_ok=True)
+        (folder / "graphs" / f"{id}.svg").write_text(item["graph_svg"], encoding="utf-8")
+        (folder / "graphs" / f"{id}.json").write_text(json.dumps(item["graph"], ensure_ascii=False), encoding="utf-8")
+        rows.append(row)
+        made[item["item"]] = [id]
+    lines = (json.dumps(row, ensure_ascii=False) for row in rows)
+    (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    _constants(folder / CONSTANTS, [one for row in rows for one in row["checklist"]])
+    return made
+
+
+def _id(item: Mapping[str, Any]) -> str:
+    """As the release has it: the venue, a slash, the paper."""
+    id, venue = str(item["item"]), str(item.get("venue") or "")
+    return id if "/" in id or not venue else f"{re.sub(r'[^A-Za-z0-9._-]+', '_', venue)}/{id}"
+
+
+def _constants(file: Path, questions: Sequence[dict[str, Any]]) -> None:
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        table = csv.writer(stream)
+        table.writerow(["always", "right", "of", "percent", "by chance"])
+        for name, found in constants(questions).items():
+            right = [round(found["right"] * found["n"]), int(found["n"])]
+            table.writerow([name, *right, f"{100 * found['right']:.1f}", f"{100 * found['chance']:.1f}"])
+
+
+def _question(number: int, row: Mapping[str, Any]) -> dict[str, Any]:
+    told = {name: row[name] for name in ChoiceQuestion.model_fields} | {"id": number}
+    return told | {name: row[name] for name in KEPT if row.get(name)}
+
+
+NO_IMAGE = "the released scorer could not fetch the image and wrote a zero, which is no rating"
+_SHORT = {name.partition(":")[0]: ours for name, ours in LEVELS.items()}
+
+
+class Detail(BaseModel):
+    """One question as it was answered."""
+
+    qid: Number
+    level: str
+    gt: str
+    pred: str | None = None
+    is_correct: bool | None = None
+
+    @property
+    def key(self) -> str | None:
+        """The question's name in our words, or None where the level is none of the four."""
+        level = _SHORT.get(self.level.partition(":")[0].strip())
+        return None if level is None else f"{level}/{self.qid}"
+
+
+class Step(BaseModel):
+    """One part of a record: answers, or the rating of the drawing's looks."""
+
+    task: str
+    details: tuple[Detail, ...] = ()
+    score: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] | None = None
+    failed: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unwrapped(cls, step: Any) -> Any:
+        """Where the link to an image failed, a mapping with a zero in it stands in place of the rating."""
+        nested = step.get("score") if isinstance(step, dict) else None
+        if not isinstance(nested, dict):
+            return step
+        value = nested.get("score")
+        return {**step, "score": value or None, "failed": not value}
+
+
+class Record(BaseModel):
+    """One drawing, as it stood after a task."""
+
+    prompt_id: Id = Field(min_length=1, max_length=200)
+    steps: tuple[Step, ...]
+
+
+def read_results(path: Path) -> Iterator[ImportedReply]:
+    """The last record of every drawing in the file, or in each of the ``*.jsonl`` files in the folder, `path`.
+
+    As the release does, lines that are no JSON (what a run that was ended left half written) are passed over; they are
+    told in the notes of a result of their file.
+
+    Raises:
+        DataError: With file, line and id of everything that is wrong.
+    """
+    files = files_under(path, "*.jsonl")
+    if not files:
+        raise DataError("no *.jsonl result in this folder", file=path)
+    found, problems = list[ImportedReply](), Problems()
+    for file in files:
+        broken = Problems()
+        here = [_reply(record, file, line, problems) for line, record in _last(file, problems, broken)]
+        if here and broken.found:
+            here[0] = replace(here[0], notes=tuple(f"{problem}; passed over" for problem in broken.found))
+        else:
+            problems.found += broken.found
+        found += here
+    if not found and not problems.found:
+        problems.add("no result in this file", files[0])
+    problems.settle()
+    yield from found
+
+
+def _last(file: Path, problems: Problems, broken: Problems) -> Iterator[tuple[int, Record]]:
+    """Line and record of what was last written of each drawing."""
+    rows: dict[Any, tuple[int, dict[str, Any]]] = {}
+    for line, row in json_lines(file, problems, broken):
+        id = row.get("prompt_id")
+        rows[id if isinstance(id, str) else line] = line, row
+    for line, row in rows.values():
+        record = parse_row(Record, row, problems, file, line, "prompt_id")
+        if record is not None:
+            yield line, record
+
+
+def _reply(record: Record, file: Path, line: int, problems: Problems) -> ImportedReply:
+    details = [detail for step in record.steps if step.task == "visual_qa" for detail in step.details]
+    looks = [step for step in record.steps if step.task == "aesthetic"]
+    ratings = [step.score for step in looks if step.score is not None]
+    key: dict[str, str] = {}
+    for detail in details:
+        if detail.key is None or detail.key in key:
+            what = "stands there twice" if detail.key else f"has the level {detail.level!r}, which is none of the four"
+            problems.add(f"question {detail.qid} {what}", file, line, record.prompt_id)
+        elif detail.is_correct is not None and detail.is_correct != (detail.pred == detail.gt):
+            problems.add(f"question {detail.key}: is_correct disagrees with pred and gt", file, line, record.prompt_id)
+        key[detail.key or ""] = detail.gt
+    replies = tuple((detail.key or "", detail.pred or "") for detail in details)
+    return ImportedReply(
+        record.prompt_id,
+        replies,
+        file,
+        fault=None if details else "the record has no answers",
+        evidence={AESTHETICS: ratings[-1]} if ratings else {},
+        unmeasured={AESTHETICS: NO_IMAGE} if not ratings and any(step.failed for step in looks) else {},
+        misfit=_misfit(key),
+    )
+
+
+def _misfit(key: dict[str, str]) -> Callable[[Question[Any]], str | None]:
+    """Holds the right answers of a result against those of a question."""
+
+    def misfit(question: Question[Any]) -> str | None:
+        known = {item.key: item.correct_option for item in question.rubric.checklist}
+        for name, right in key.items():
+            if name not in known:
+                return f"made with another checklist: there is no question {name} here"
+            if known[name] != right:
+                return f"made with another checklist: the right answer to {name} is {right} there, {known[name]} here"
+        return None
+
+    return misfit

@@ -3,12 +3,9 @@
 from pathlib import Path
 
 from .. import Kind
-from .analysis import count_atoms
-from .data import Atoms, read
-from .plots import PLOTS
+from .analysis import PLOTS, count_atoms
+from .data import Atoms, read, read_results, write
 from .protocol import FEPBench
-from .results import read_results
-from .write import write
 
 _HERE = Path(__file__).parent
 

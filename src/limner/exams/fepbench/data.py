@@ -7,18 +7,21 @@ written by `schema`.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, StringConstraints, model_validator
 from pydantic.config import JsonDict
 
-from ...core.data_files import absent_references, find_reference, read_questions
+from ...core.data_files import Problems, absent_references, files_under, find_reference, json_lines, read_questions
+from ...core.errors import DataError
 from ...core.exam import Exam, Question
 from ...core.schema import Id, StrictModel, Words
+from .. import ImportedReply
 
 SAMPLES = "samples.jsonl"
 SCHEMA = Path(__file__).parent / "schema.json"
@@ -28,7 +31,6 @@ Modality = Literal["visual", "text", "relation"]
 REGIMES: tuple[Regime, ...] = get_args(Regime)
 ROLES: tuple[Role, ...] = get_args(Role)
 MODALITIES: tuple[Modality, ...] = get_args(Modality)
-
 Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), *Words.__metadata__]
 AtomId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,40}$", description="Unique within the sample.")]
 _BOTH: JsonDict = {
@@ -161,3 +163,68 @@ def schema() -> str:
     """The JSON schema of one line of the samples file."""
     body = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Sample.model_json_schema()}
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
+
+
+EVIDENCE = "evidence.json"
+"""For each sample the words of both prompts that ask for its instruction atoms."""
+
+
+def write(
+    folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str, str], None]
+) -> Mapping[str, Sequence[str]]:
+    """Write the samples and their figures; gives the ids of each item's two questions.
+
+    Args:
+        folder: The exam's data folder.
+        items: With ``image``, both prompts, the atoms, and ``domain``, ``panel_type`` and ``aspect``.
+        save: Puts a picture into the folder, by its hash and path.
+    """
+    numbers: Counter[str] = Counter()
+    lines, made = [], dict[str, list[str]]()
+    for item in items:
+        domain = re.sub(r"\W+", "_", item["domain"].partition(" & ")[0])
+        numbers[domain] += 1
+        id = f"{domain}_{numbers[domain]}"
+        row = {name: item[name] for name in ("domain", "panel_type", "aspect")}
+        row |= {"id": id, "prompts": {regime: item[f"{regime}_prompt"] for regime in REGIMES}}
+        row |= {"image_path": f"{id}.png", "atoms": {name: item[name] for name in Atoms.model_fields}}
+        lines.append(Sample.model_validate(row).model_dump_json())
+        save(item["image"], f"images/{id}.png")
+        made[item["item"]] = [f"{id}/{regime}" for regime in REGIMES]
+    (folder / SAMPLES).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    evidence = {made[item["item"]][0].partition("/")[0]: list(item["evidence"]) for item in items}
+    (folder / EVIDENCE).write_text(json.dumps(evidence, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return made
+
+
+ASKS = ("verify", "unexpected")
+
+
+def read_results(path: Path) -> Iterator[ImportedReply]:
+    """Every line of a file, or of all ``*.jsonl`` files under a folder.
+
+    Raises:
+        DataError: With file and line of everything that cannot belong to a question.
+    """
+    files = files_under(path, "*.jsonl")
+    if not files:
+        raise DataError("no *.jsonl file in this folder", file=path)
+    problems = Problems()
+    found = []
+    for file in files:
+        for line, row in json_lines(file, problems):
+            id = row["id"] if "id" in row else f"{row.get('sample')}/{row.get('regime')}"
+            if not isinstance(id, str) or ("id" not in row and not {"sample", "regime"} <= row.keys()):
+                problems.add('a line needs a text "id", or "sample" and "regime"', file, line)
+                continue
+            replies = tuple((ask, _text(row[ask])) for ask in ASKS if row.get(ask) is not None)
+            fault = None if replies else "there is no reply in this line"
+            found.append(ImportedReply(id, replies, file, fault=fault))
+    problems.settle()
+    yield from found
+
+
+def _text(reply: Mapping[str, Any] | str) -> str:
+    text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+    # Half of a surrogate pair has no UTF-8.
+    return text.encode("utf-8", "replace").decode()

@@ -13,8 +13,19 @@ from ...core.marks import Criterion, Mark
 from ...core.protocol import Evidence, Protocol, Reading, Row, Score
 from . import analysis
 from .data import MODALITIES, REGIMES, Atom, Atoms
-from .replies import LAYOUT, PARTS, UNEXPECTED, VERIFICATION, listed, normal, read_marks, verified
-from .scores import PARTS_OF, TITLES, score_atoms
+from .scores import (
+    LAYOUT,
+    PARTS,
+    PARTS_OF,
+    TITLES,
+    UNEXPECTED,
+    VERIFICATION,
+    listed,
+    normal,
+    read_marks,
+    score_atoms,
+    verified,
+)
 
 WORDS = {
     "present": "There is: {name}",

@@ -3,10 +3,8 @@
 from pathlib import Path
 
 from .. import Kind
-from .data import ScoringPointsRubric, read
+from .data import ScoringPointsRubric, read, read_results, write
 from .protocol import GenExam
-from .results import read_results
-from .write import write
 
 _HERE = Path(__file__).parent
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
 from ...core.data_files import Problems, absent_references, find_reference, read_lines, read_questions, short
+from ...core.errors import DataError
 from ...core.exam import Exam, Question
+from ...core.json_text import parse_json
 from ...core.schema import FrozenModel, Id, Words
+from .. import ImportedReply
 
 ANNOTATIONS = Path("annotations") / "All_Subjects.jsonl"
 MINI = "mini_sample_ids.txt"
@@ -97,3 +102,80 @@ def _notes(absent: int, count: int) -> tuple[str, ...]:
         f"{absent} of {count} reference images are absent: those questions can be drawn; "
         "marking them needs --reference none, controls skip them",
     )
+
+
+def write(
+    folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str, str], None]
+) -> Mapping[str, Sequence[str]]:
+    """Write annotations, reference images and the Mini list; gives each item's question id.
+
+    Args:
+        folder: The exam's data folder.
+        items: With ``image``, ``prompt``, ``scoring_points``, ``taxonomy``, ``difficulty`` and ``img_type``.
+        save: Puts a picture into the folder, by its hash and path.
+    """
+    numbers: Counter[str] = Counter()
+    rows, mini, made = [], [], dict[str, list[str]]()
+    for item in items:
+        subject = item["taxonomy"].partition("/")[0]
+        numbers[subject] += 1
+        id = f"{subject}_{numbers[subject]}"
+        row = {
+            "id": id,
+            "prompt": item["prompt"],
+            "image_path": f"{subject}/{id}.png",
+            "scoring_points": item["scoring_points"],
+            "taxonomy": item["taxonomy"],
+            "img_type": item["img_type"],
+            "subject": subject,
+            "difficulty": item["difficulty"],
+        }
+        rows.append(Annotation.model_validate(row).model_dump(mode="json") | row)
+        save(item["image"], f"images/{row['image_path']}")
+        if item.get("mini"):
+            mini.append(id)
+        made[item["item"]] = [id]
+    (folder / ANNOTATIONS).parent.mkdir(parents=True, exist_ok=True)
+    (folder / ANNOTATIONS).write_text(
+        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
+    )
+    if mini:
+        (folder / MINI).write_text("".join(f"{id}\n" for id in mini), encoding="utf-8")
+    return made
+
+
+REPLY_KEYS = ("description", "answers", "global_evaluation")
+
+
+def read_results(folder: Path) -> Iterator[ImportedReply]:
+    """Every result under `folder`, in the order of their names.
+
+    Raises:
+        DataError: A file that cannot belong to any question.
+    """
+    files = sorted(folder.rglob("*.json"))
+    if not files:
+        raise DataError("no *.json result in this folder", file=folder)
+    for file in files:
+        try:
+            body = parse_json(file.read_bytes())
+        except (OSError, ValueError) as error:
+            # The name still tells which question it was.
+            name = file.relative_to(folder).with_suffix("").as_posix()
+            yield ImportedReply(name, (), file, fault=f"not readable as JSON: {error}")
+            continue
+        if not isinstance(body, dict) or not isinstance(body.get("id"), str):
+            raise DataError('a result must be an object with a text "id"', file=file)
+        rubric = {"scoring_points": body["scoring_points"]} if "scoring_points" in body else None
+        reply = {key: body[key] for key in REPLY_KEYS if key in body}
+        yield ImportedReply(body["id"], (("mark", _text(reply)),), file, rubric)
+
+
+def _text(reply: dict[str, object]) -> str:
+    text = json.dumps(reply, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # Half of a surrogate pair has no UTF-8: such a reply is kept in escapes.
+        return json.dumps(reply)
+    return text

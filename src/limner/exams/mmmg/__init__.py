@@ -3,13 +3,12 @@
 from pathlib import Path
 
 from .. import Kind
-from .data import GraphRubric, read
+from .analysis import PLOTS
+from .data import GraphRubric, read, write
 from .draft import read_graph
 from .graph_view import view
-from .plots import PLOTS
 from .protocol import Mmmg
 from .results import read_results
-from .write import write
 
 _HERE = Path(__file__).parent
 

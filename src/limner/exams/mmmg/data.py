@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +27,7 @@ from ...core.errors import PARQUET, DataError, check_tables
 from ...core.exam import Exam, Question, Reference
 from ...core.images import BadImage, inspect
 from ...core.schema import FrozenModel, Id, Words
-from . import exact, graph, parquet
+from . import exact, graph
 
 LEVELS = ("preschool", "primaryschool", "secondaryschool", "highschool", "undergraduate", "PhD")
 _LEVELS = {name.lower(): level for n, level in enumerate(LEVELS) for name in (level, f"{n}_{level}")}
@@ -113,7 +116,7 @@ def read(path: Path, name: str = "mmmg") -> Exam[GraphRubric]:
 
 
 def _rows(file: Path, problems: Problems) -> Rows:
-    for line, row in parquet.rows(file) if file.suffix == PARQUET else json_rows(file, problems):
+    for line, row in rows(file) if file.suffix == PARQUET else json_rows(file, problems):
         yield line, {column.lower(): value for column, value in row.items()}
 
 
@@ -128,7 +131,7 @@ def _reference(row: GraphRow, file: Path) -> Reference | None:
         return None
     if isinstance(image, str):
         return find_reference(file.parent, image)
-    if not isinstance(image, parquet.EmbeddedImage):
+    if not isinstance(image, EmbeddedImage):
         raise ValueError("image: a path is wanted")
     data = image.load()
     try:
@@ -151,3 +154,105 @@ def _notes(questions: Sequence[Question[GraphRubric]]) -> list[str]:
         said = f"the released scorer stops at {len(stops)} questions, which have no fidelity_release: "
         found.append(said + ", ".join(stops[:5]) + (" …" if len(stops) > 5 else ""))
     return found
+
+
+@dataclass(frozen=True)
+class EmbeddedImage:
+    """An image inside a Parquet file."""
+
+    file: Path
+    column: str
+    row: int
+
+    def load(self) -> bytes:
+        """Its bytes."""
+        return _images(self.file, self.column)[self.row] or b""
+
+
+def rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The number, from 1 up, and the columns of each row; images are `EmbeddedImage` or None.
+
+    Raises:
+        DataError: The file is no Parquet file, or a broken one.
+    """
+    import polars
+    from polars.exceptions import PanicException, PolarsError
+
+    try:
+        schema = polars.read_parquet_schema(file)
+        inner = [
+            name for name, kind in schema.items() if isinstance(kind, polars.Struct) and "bytes" in kind.to_schema()
+        ]
+        for number, row in enumerate(
+            polars.read_parquet(file, columns=[n for n in schema if n not in inner]).to_dicts()
+        ):
+            images = {
+                name: EmbeddedImage(file, name, number) if _images(file, name)[number] else None for name in inner
+            }
+            yield number + 1, row | images
+    except (OSError, ValueError, TypeError, PolarsError, PanicException) as error:
+        raise DataError(f"not readable as Parquet: {short(str(error))}", file=file) from error
+
+
+@lru_cache(maxsize=1)
+def _images(file: Path, column: str) -> list[bytes | None]:
+    """The images of one column; only one file's are held at a time."""
+    import polars
+
+    return polars.read_parquet(file, columns=[column])[column].struct.field("bytes").to_list()
+
+
+FILE = "mmmg.jsonl"
+
+
+def write(
+    folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str, str], None]
+) -> Mapping[str, Sequence[str]]:
+    """Write one line for each item and its reference image; gives each item's key.
+
+    Args:
+        folder: The exam's data folder.
+        items: With ``image``, ``prompt``, ``level``, ``discipline``, ``concept``, ``elements``, ``dependencies`` and
+            ``definitions``.
+        save: Puts a picture into the folder, by its hash and path.
+    """
+    numbers: Counter[str] = Counter()
+    rows, made = [], dict[str, list[str]]()
+    for item in items:
+        cell = f"{item['level']}_{item['discipline']}"
+        numbers[cell] += 1
+        key = f"{cell}_{numbers[cell]}"
+        row = {
+            "key": key,
+            "Education": item["level"],
+            "prompt": item["prompt"],
+            "Knowledge_Graph": json.dumps(graph_record(item), ensure_ascii=False),
+            "Annotation": json.dumps(annotation(item), ensure_ascii=False),
+            "image": f"images/{key}.png",
+            "concept": item["concept"],
+            "origin": item["origin"],
+        }
+        GraphRow.model_validate({name.lower(): value for name, value in row.items()})
+        save(item["image"], f"images/{key}.png")
+        rows.append(row)
+        made[item["item"]] = [key]
+    lines = (json.dumps(row, ensure_ascii=False) for row in rows)
+    (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return made
+
+
+def graph_record(item: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The graph as the release has it."""
+    return {
+        "elements": [one["name"] for one in item["elements"]],
+        "dependencies": [one["says"] for one in item["dependencies"]],
+    }
+
+
+def annotation(item: Mapping[str, Any]) -> dict[str, Any]:
+    """What a judge is told beside the graph."""
+    return {
+        "Definitions": item["definitions"],
+        "Element Explanation": [one["why"] for one in item["elements"]],
+        "Dependency Explanation": [one["why"] for one in item["dependencies"]],
+    }

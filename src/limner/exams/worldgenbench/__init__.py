@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from .. import Kind
-from .data import ChecklistRubric, read
+from .data import ChecklistRubric, read, write
 from .protocol import WorldGenBench
-from .write import write
 
 _HERE = Path(__file__).parent
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -32,8 +33,6 @@ DISCIPLINES = {
     "XDIS": "Cross-Disciplinary",
 }
 """The paper's abbreviations and what they stand for."""
-
-
 FIELDS: Mapping[str, Mapping[str, str]] = {"domain": DOMAINS, "continent": CONTINENTS, "discipline": DISCIPLINES}
 
 
@@ -154,3 +153,27 @@ def _notes(questions: Sequence[Question[ChecklistRubric]]) -> list[str]:
     if placeless:
         notes.append(f"{placeless} of {len(questions)} prompts name no continent: --by continent has them as (none)")
     return notes
+
+
+def write(
+    folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str, str], None]
+) -> Mapping[str, Sequence[str]]:
+    """Write a file for each domain; gives each item's question id. There are no pictures.
+
+    Args:
+        folder: The exam's data folder.
+        items: With ``prompt``, ``checklist``, ``domain``, and ``country`` and ``continent`` or ``discipline``.
+        save: Not needed.
+    """
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for item in items:
+        row = {"id": item["item"], "prompt": item["prompt"], "domain": item["domain"]}
+        row |= {name: item[name] for name in ("country", "continent", "discipline") if item.get(name)}
+        row["checklist"] = [{name: one[name] for name in ("item", "explanation")} for one in item["checklist"]]
+        PromptRow.model_validate(row)
+        rows.setdefault(item["domain"], []).append(row)
+    for domain in DOMAINS:
+        if domain in rows:
+            lines = (json.dumps(row, ensure_ascii=False) for row in rows[domain])
+            (folder / f"{domain}.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return {item["item"]: [item["item"]] for item in items}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core.exam import Question
-from ...site.views import view
+from ...exams.views import view
 from ...study.answers import is_done, shown_value
 from ...study.forms import SKIP, AnswerField
 from ...study.open import OpenStudy, places_of

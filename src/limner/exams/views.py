@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from ..core.exam import Question
 from ..core.schema import StrictModel
-from ..exams import Kind
+from . import Kind
 
 
 class _ViewModel(StrictModel):

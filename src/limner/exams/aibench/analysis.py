@@ -1,22 +1,22 @@
-"""Why wrong answers are wrong, by the four modes of failure that the paper shows examples of.
-
-The paper names the modes and counts nothing. That a chat model assigns each wrong answer to one of them is ours.
-"""
+"""What AIBench's paper shows beyond its scores: modes of failure, and its own plots."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from ...core.asks import Ask, Contract, Picture, Text, Unreadable, object_schema
+from ...core.errors import UsageError
 from ...core.exam import Question
 from ...core.json_text import loads
 from ...core.marks import Mark
+from ...core.plot_data import Grid, Plot, Point, Points, Source, left_out, shown
 from ...core.prompts import Prompts
 from ...core.protocol import FailureModes
-from . import answers
+from . import protocol
 from .data import QuestionsRubric
+from .protocol import LEVEL_NAMES
 
 NAMES = {
     "missing": "missing components",
@@ -29,7 +29,7 @@ TEMPLATE = "wrong-answers"
 
 def wrong(marks: Sequence[Mark]) -> list[Mark]:
     """Those answered, and answered wrongly; questions without an answer say nothing about the drawing."""
-    return [mark for mark in marks if mark.value == 0 and not mark.reason.startswith(answers.NONE)]
+    return [mark for mark in marks if mark.value == 0 and not mark.reason.startswith(protocol.NONE)]
 
 
 def ask(question: Question[QuestionsRubric], marks: Sequence[Mark], image: str, prompts: Prompts) -> Ask:
@@ -79,3 +79,37 @@ MODES = FailureModes(
     ask=ask,
     read=read,
 )
+
+
+def levels(source: Source) -> Grid:
+    """The four levels, which are scores of their own."""
+    return source.shares(LEVEL_NAMES)
+
+
+def logic_aesthetics(source: Source) -> Points:
+    """The rating of looks against the mean of the four levels.
+
+    Raises:
+        UsageError: Nobody has rated the looks, or the judge does not settle the levels.
+    """
+    looks = next(score for score in source.protocol.scored if score.name == "aesthetics")
+    rated = source.cells(looks.name)
+    found = [
+        Point(name, x, y, None, name in source.controls)
+        for name, x, y in zip(source.names, source.mean(LEVEL_NAMES), rated, strict=True)
+        if x.value is not None and y.value is not None
+    ]
+    if not any(cell.value is not None for cell in rated):
+        raise UsageError(
+            f"{source.exam} has no aesthetics; `limner evidence {source.exam} --aesthetics WORD` measures it"
+        )
+    if not found:
+        raise UsageError(f"{source.exam}: this judge does not decide all four levels; mark with a model, not with ocr")
+    caption = source.caption + left_out(len(source.names) - len(found), "without both numbers")
+    return Points(tuple(found), "logic, mean of the four levels (of 100)", shown(looks), caption).with_front()
+
+
+PLOTS: Mapping[str, Plot] = {
+    "levels": Plot("the four levels", levels, "profiles"),
+    "logic-aesthetics": Plot("looks against logic", logic_aesthetics, "points"),
+}
