@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limner.scoring.stats.prediction_powered import HumanInterval, Judged, difference, estimate, human_interval
+from limner.scoring.corrected import HumanInterval, Judged, difference, estimate, human_interval
 from limner.scoring.stats.types import Floats
 
 SEED = 16

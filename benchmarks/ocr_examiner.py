@@ -25,7 +25,7 @@ from limner.exams import read, resolve
 from limner.exams.genexam import GENEXAM
 from limner.judges.ocr.judge import examine, wants_second
 from limner.painters.controls.images import erase
-from limner.scoring.stats.proportion import wilson
+from limner.scoring.stats.resample import wilson
 
 HALVES = ("tune", "report")
 

@@ -25,7 +25,7 @@ def test_a_plain_interval_would_not_do() -> None:
     """The check can fail: half as wide an interval does."""
     import numpy as np
 
-    from limner.scoring.stats.prediction_powered import HumanInterval
+    from limner.scoring.corrected import HumanInterval
 
     def narrow(rng: np.random.Generator, n: int, share: float) -> tuple[HumanInterval, float]:
         found, truth = CASES[0].run(rng, n, share)

@@ -12,8 +12,7 @@ from limner.core.evaluator import Evaluator, WrongDrawings
 from limner.core.exam import Question
 from limner.exams import kind, read, resolve
 from limner.scoring import Entry, Group
-from limner.scoring.blind import called_out, wrong_drawings
-from limner.scoring.groups import find_groups
+from limner.scoring.groups import called_out, find_groups, wrong_drawings
 from limner.store import Store
 from limner.store.records import Drawing
 from tests.scoring.compare.desk import Desk

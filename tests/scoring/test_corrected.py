@@ -10,8 +10,7 @@ import pytest
 import limner.api as api
 from limner.core.errors import StoreError, UsageError
 from limner.scoring import Standing
-from limner.scoring.corrected import Corrected
-from limner.scoring.stats.prediction_powered import HumanInterval
+from limner.scoring.corrected import Corrected, HumanInterval
 from limner.store import Store
 from limner.study.records import Study, save_study
 from tests.rehearsal import EXAM, STUDY, Rehearsal, rehearse

@@ -11,7 +11,7 @@ from scipy import stats
 from limner import exams
 from limner.scoring.groups import find_groups
 from limner.scoring.items import FLAGS, item_statistics
-from limner.scoring.parts import shares
+from limner.scoring.numbers import shares
 from limner.store import Store
 from tests.cli.invoke import limner
 from tests.conformance.verdicts import Verdict, write_replay

@@ -17,10 +17,9 @@ from limner.core.protocol import Row, Score
 from limner.exams.genexam.data import ScoringPoint, ScoringPointsRubric
 from limner.exams.genexam.protocol import GenExam
 from limner.scoring import Entry, Numbers
-from limner.scoring.costs import Costs, costs
-from limner.scoring.numbers import Later
-from limner.scoring.parts import RowParts, gathered, row_parts
+from limner.scoring.numbers import Later, RowParts, gathered, row_parts
 from limner.scoring.places import NumbersOf, lead, ordered, places, printed
+from limner.scoring.standings import Costs, costs
 from limner.scoring.stats import Interval
 from limner.store import Store
 from limner.store.markings import Marking

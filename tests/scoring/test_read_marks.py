@@ -17,7 +17,7 @@ from limner import exams
 from limner.core.marks import Mark
 from limner.exams import marks_reader_id
 from limner.scoring import entries
-from limner.scoring.mark_reader import MarkReader, brief_text
+from limner.scoring.entries import MarkReader, brief_text
 from limner.store import Store
 from limner.store.markings import load_markings, save_marking
 from limner.store.schema import markings, read_marks

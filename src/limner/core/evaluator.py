@@ -29,7 +29,7 @@ MOST = 4
 
 @dataclass(frozen=True)
 class WrongDrawings:
-    """A judge's scores of wrong drawings, where they are about those of right ones; see `limner.scoring.blind`.
+    """A judge's scores of wrong drawings, where they are about those of right ones; see `limner.scoring.groups`.
 
     Attributes:
         score: The exam's main score.

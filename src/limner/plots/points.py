@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.errors import UsageError
 from ..core.plot_data import Point, Points, Quantity, left_out, shown
-from ..scoring.costs import costs
+from ..scoring.standings import costs
 from .source import StoreSource, quantities
 from .style import (
     GREY,

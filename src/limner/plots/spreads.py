@@ -9,7 +9,7 @@ from ..core.errors import UsageError
 from ..core.plot_data import Spread, abstained, left_out, shown
 from ..core.protocol import Score
 from ..scoring import MET, Entry
-from ..scoring.parts import shares
+from ..scoring.numbers import shares
 from .rows import NAMES, named_rows
 from .source import StoreSource
 from .style import GREY, INK, PALETTE, SMALL, Sketch

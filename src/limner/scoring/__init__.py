@@ -3,8 +3,7 @@
 from ..core.evaluator import Evaluator, Which
 from .comparable import ON, Comparable, Cut, On, comparable, comparables
 from .entries import FLAGGED, Entry, Group, evaluators_of, load_groups, without_flagged
-from .numbers import SUMMARIES, Numbers, columns, numbers, summary
-from .parts import MET, score_parts
+from .numbers import MET, SUMMARIES, Numbers, columns, numbers, score_parts, summary
 from .standings import SORTS, Standing, standings, standings_of
 
 __all__ = [

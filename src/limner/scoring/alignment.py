@@ -17,7 +17,7 @@ from ..store.records import Drawing, evaluator_kinds, load_drawings, load_questi
 from ..store.store import open_store
 from . import MET, Group
 from .groups import find_groups, stored_exam
-from .parts import score_parts, values_of
+from .numbers import score_parts, values_of
 from .preferences import PEOPLE, preferences
 from .stats import Correlation, correlate
 

@@ -13,7 +13,7 @@ from ..core.errors import UsageError
 from ..core.evaluator import Evaluator, by_evaluator
 from ..core.protocol import Protocol, Score
 from .entries import UNMARKED, Entry, Group, without_unmarked
-from .parts import MET, deriving, met_parts, score_parts, tops, values_of
+from .numbers import MET, deriving, met_parts, score_parts, tops, values_of
 from .stats import Interval, Parts, score_interval, spreads
 from .stats.types import Floats
 

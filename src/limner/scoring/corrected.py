@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import sqrt
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..core.evaluator import by_evaluator
 from ..core.protocol import Protocol
 from .comparable import Comparable
 from .entries import Entry, Group
-from .human_marks import Frame, judged, marked_by_people, seen_twice
-from .parts import tops
+from .numbers import tops
 from .standings import Standing
-from .stats.prediction_powered import (
-    HumanEstimate,
-    HumanInterval,
-    Judged,
-    derived_known,
-    difference,
-    estimate,
-    human_interval,
-)
-from .stats.types import Plain
+from .stats.resample import LEAST, wilson_ends
+from .stats.types import ALPHA, NEAR, Derive, Floats, Plain
+
+
+@dataclass(frozen=True)
+class HumanInterval(Plain):
+    """A corrected number with its 95% interval.
+
+    Attributes:
+        n: Drawings that the judge marked.
+        human: Drawings that people marked, on which the correction rests.
+        reason: Why there is no number, or no interval.
+    """
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    human: int = 0
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -31,7 +44,7 @@ class Corrected(Plain):
 
     Attributes:
         study: Whose marks they rest on.
-        ppi: Score -> prediction-powered number; see `limner.scoring.stats.prediction_powered`.
+        ppi: Score -> prediction-powered number; see `limner.scoring.corrected`.
         differences: Other painter -> score -> how much better this one is by PPI, paired by question.
     """
 
@@ -81,3 +94,330 @@ def _differences(
     }
     known = derived_known(both, protocol.derive)
     return {name: human_interval(known[name]) for name in tops(protocol) if name in known}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """How a study chose the drawings that people marked.
+
+    Attributes:
+        study: Its name.
+        inclusion: Drawing -> the probability that it was chosen.
+        strata: Drawing -> its stratum, for all drawings there are; nothing where that is not known.
+    """
+
+    study: str
+    inclusion: Mapping[str, float] = field(default_factory=dict)
+    strata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SeenTwice:
+    """One drawing as the judge marks it, and as people do where they have.
+
+    Attributes:
+        entry: The judge's first marking of it.
+        cluster: The cluster of its question.
+        judge: What it adds to each number by the judge's marks, repeats averaged; see `Protocol.parts`.
+        human: The same by people's marks, averaged over people; nothing where nobody marked it.
+    """
+
+    entry: Entry
+    cluster: str
+    judge: Mapping[str, tuple[float, float]]
+    human: Mapping[str, tuple[float, float]]
+    inclusion: float
+    stratum: str | None
+
+
+def marked_by_people(people: Sequence[Group], frame: Frame) -> dict[str, list[Entry]]:
+    """Drawing -> what people marked of it; where the study lists its drawings, of these alone."""
+    found: dict[str, list[Entry]] = {}
+    for entry in (entry for group in people for entry in group.scored):
+        if not frame.inclusion or entry.drawing.id in frame.inclusion:
+            found.setdefault(entry.drawing.id, []).append(entry)
+    return found
+
+
+def seen_twice(
+    entries: Iterable[Entry], marked: Mapping[str, Sequence[Entry]], frame: Frame, protocol: Protocol[Any]
+) -> list[SeenTwice]:
+    """The drawings that the judge marked, in the order of their ids."""
+    given: dict[str, list[Entry]] = {}
+    for entry in entries:
+        given.setdefault(entry.drawing.id, []).append(entry)
+    found = []
+    for id in sorted(given):
+        mine, theirs = given[id], marked.get(id, ())
+        found.append(
+            SeenTwice(
+                mine[0],
+                protocol.cluster(mine[0].question),
+                _mean_parts(mine, protocol),
+                _mean_parts(theirs, protocol),
+                frame.inclusion.get(id, 1.0),
+                frame.strata.get(id),
+            )
+        )
+    return found
+
+
+def _mean_parts(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, tuple[float, float]]:
+    """What a drawing adds to each number, averaged over markings; what one of them leaves open is left out."""
+    each = [protocol.parts(entry.row) for entry in entries]
+    names = set.intersection(*(set(parts) for parts in each)) if each else set()
+    return {name: _average([parts[name] for parts in each]) for name in sorted(names)}
+
+
+def _average(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    return sum(top for top, _ in pairs) / len(pairs), sum(bottom for _, bottom in pairs) / len(pairs)
+
+
+def judged(drawn: Sequence[SeenTwice], places: Mapping[str, int], frame: Frame) -> dict[str, Judged]:
+    """Number -> what judge and people say of the drawings that have it; `places` are those of clusters."""
+    found = {}
+    abstains = any(mark.verdict == "abstain" for one in drawn for mark in one.entry.marks)
+    for name in sorted({name for one in drawn for name in one.judge}):
+        mine = [one for one in drawn if name in one.judge]
+        if abstains and len(mine) < len(drawn):
+            continue  # Settled for some drawings only, by where the judge abstained: no fair mean.
+        strata = sorted({one.stratum for one in mine if one.stratum is not None})
+        whole = bool(strata) and all(one.stratum is not None for one in mine)
+        found[name] = Judged(
+            clusters=np.array([places[one.cluster] for one in mine]),
+            size=len(places),
+            judge=np.array([one.judge[name][0] for one in mine]),
+            human=np.array([one.human[name][0] if name in one.human else np.nan for one in mine], dtype=np.float64),
+            bottoms=np.array([one.judge[name][1] for one in mine]),
+            shares=_question_shares(mine),
+            inclusion=np.array([one.inclusion for one in mine]),
+            strata=np.array([strata.index(str(one.stratum)) for one in mine]) if whole else None,
+        )
+    return found
+
+
+def _question_shares(drawn: Sequence[SeenTwice]) -> Floats:
+    """What each drawing counts: every question the same, however many drawings of it there are."""
+    counts: dict[str, int] = {}
+    for one in drawn:
+        counts[one.entry.question.id] = counts.get(one.entry.question.id, 0) + 1
+    return np.array([1 / counts[one.entry.question.id] for one in drawn])
+
+
+Places = NDArray[np.int64]
+UNSEEN = 0.5
+"""How many errors as large as the largest seen are taken to be in people's drawings beyond those seen."""
+OWN_POWER = 10
+"""A stratum with fewer human-marked drawings than this shares the power of all."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a judge says of many drawings and people of some: one place for each drawing.
+
+    Attributes:
+        clusters: The place of its question among all.
+        size: How many questions there are.
+        judge: What it adds to the score by the judge's marks, the numerator.
+        human: The same by people's marks; NaN where nobody marked it.
+        bottoms: The denominator; 1 where the score is a plain mean.
+        shares: Its share in its question, where a question has several drawings.
+        inclusion: The probability that people were to mark it; only looked at where they did.
+        strata: The place of its stratum; None where that is not known of all.
+    """
+
+    clusters: Places
+    size: int
+    judge: Floats
+    human: Floats
+    bottoms: Floats
+    shares: Floats
+    inclusion: Floats
+    strata: Places | None = None
+
+
+@dataclass(frozen=True)
+class HumanEstimate:
+    """A number, and what each question adds to its error (the influence), which sum to nothing.
+
+    Attributes:
+        power: How much the judge counts, from 0 (people alone).
+        human: Drawings that people marked.
+        questions: Questions of these drawings; fewer where some count more than others (Kish's effective number).
+        noise: Variance from errors of the judge that are too rare to be seen in so few drawings.
+    """
+
+    value: float
+    influence: Floats
+    power: float
+    n: int
+    human: int
+    questions: float
+    noise: float = 0.0
+
+    @property
+    def variance(self) -> float:
+        """Of the number, over questions; two are taken off for the mean and the power that were estimated."""
+        m = self.questions
+        return float((self.influence**2).sum()) * m / (m - 2) + self.noise if m > 2 else float("nan")
+
+    def minus(self, other: HumanEstimate) -> HumanEstimate:
+        """The difference of two numbers over the same questions, paired by these."""
+        influence = self.influence - other.influence
+        power, fewer = (self.power + other.power) / 2, min(self.questions, other.questions)
+        n, human, noise = self.n + other.n, self.human + other.human, self.noise + other.noise
+        return HumanEstimate(self.value - other.value, influence, power, n, human, fewer, noise)
+
+
+def summed(clusters: Places, values: Floats, size: int) -> Floats:
+    """The sum of the values of each cluster."""
+    found: Floats = np.zeros(size)
+    np.add.at(found, clusters, values)
+    return found
+
+
+def estimate(found: Judged, power: float | None = None) -> HumanEstimate | None:
+    """The prediction-powered mean; None where people marked nothing.
+
+    Args:
+        found: The drawings.
+        power: How much the judge counts, the same in all strata; by default as it varies least.
+    """
+    marked = ~np.isnan(found.human)
+    total = found.shares.sum()
+    below = float((found.shares * found.bottoms).sum() / total) if total else 0.0
+    if not marked.any() or below <= 0:
+        return None
+    strata = _strata(found, marked)
+    powers, value, largest = np.zeros(len(marked)), 0.0, 0.0
+    added = np.zeros(len(marked))
+    pooled = _power(found, marked, np.ones(len(marked), bool)) if power is None else power
+    for stratum in np.unique(strata):
+        inside = strata == stratum
+        few = int((inside & marked).sum()) < OWN_POWER
+        own = pooled if power is not None or few else _power(found, marked, inside)
+        powers[inside] = own
+        people, weights = inside & marked, np.zeros(len(marked))
+        weights[people] = found.shares[people] / found.inclusion[people]
+        rest = np.where(people, found.human - own * found.judge, 0.0)
+        mean = float((weights * rest).sum() / weights.sum())
+        largest = max(largest, float(np.abs(rest[people] - mean).max()))
+        share = found.shares[inside].sum() / total
+        added[inside] += found.shares[inside] / total * (own * found.judge[inside] + mean)
+        value += float(added[inside].sum())
+        added[people] += share * weights[people] * (rest[people] - mean) / weights.sum()
+    ratio = value / below
+    # The influence of a ratio: of its numerator, less the ratio times that of its denominator.
+    added -= ratio * found.shares * found.bottoms / total
+    influence = summed(found.clusters, added / below, found.size)
+    weights = np.where(marked, found.shares / found.inclusion, 0.0)
+    held = summed(found.clusters, weights, found.size)
+    questions = float(held.sum() ** 2 / (held**2).sum())
+    noise = UNSEEN * ((largest if largest > NEAR else float(np.abs(found.judge).max())) / below / questions) ** 2
+    power = float(np.mean(powers))
+    return HumanEstimate(ratio, influence, power, len(marked), int(marked.sum()), questions, noise)
+
+
+def difference(one: Judged, other: Judged) -> HumanEstimate | None:
+    """How much larger the first number is, paired by question; None where people marked nothing of one of them.
+
+    The power is that at which the difference varies least, the same for both: where people marked both drawings of a
+    question, this is the prediction-powered mean of the differences by question.
+    """
+    ends = [[estimate(found, power) for found in (one, other)] for power in (0.0, 1.0)]
+    alone, full = ([first.minus(second) for first, second in [pair] if first and second] for pair in ends)
+    if not alone or not full:
+        return None
+    gain = full[0].influence - alone[0].influence
+    spread = float((gain**2).sum())
+    most = min(_most(~np.isnan(found.human)) for found in (one, other))
+    power = min(max(-float((alone[0].influence * gain).sum()) / spread, 0.0), most) if spread > 0 else 0.0
+    value = alone[0].value + power * (full[0].value - alone[0].value)
+    noise = max(alone[0].noise, full[0].noise) if power else alone[0].noise
+    return replace(alone[0], value=value, influence=alone[0].influence + power * gain, power=power, noise=noise)
+
+
+def _strata(found: Judged, marked: NDArray[np.bool_]) -> Places:
+    """Strata in each of which people have marked two drawings or more; others are taken together."""
+    if found.strata is None:
+        return np.zeros(len(marked), np.int64)
+    strata = found.strata + 1
+    for stratum in np.unique(strata):
+        if int((marked & (strata == stratum)).sum()) < 2:
+            strata = np.where(strata == stratum, 0, strata)
+    if 0 in strata and int((marked & (strata == 0)).sum()) < 2:
+        # Too little for a mean of its own: joined to the largest.
+        others = strata[strata > 0]
+        strata = np.where(strata == 0, np.bincount(others).argmax() if len(others) else 0, strata)
+    return strata
+
+
+def _power(found: Judged, marked: NDArray[np.bool_], inside: NDArray[np.bool_]) -> float:
+    """Cov(Y, f) / Var(f), between 0 and `_most`."""
+    people = marked & inside
+    weights = found.shares[people] / found.inclusion[people]
+    weights = weights / weights.sum()
+    judge, human = found.judge[people], found.human[people]
+    together = float((weights * (judge - weights @ judge) * (human - weights @ human)).sum())
+    everyone, shares = found.judge[inside], found.shares[inside] / found.shares[inside].sum()
+    spread = float((shares * (everyone - shares @ everyone) ** 2).sum())
+    return min(max(together / spread, 0.0), _most(marked[inside])) if spread > 0 else 0.0
+
+
+def _most(marked: NDArray[np.bool_]) -> float:
+    """The largest power: PPI++ takes up to 1 of drawings without people's marks, which is more of all drawings."""
+    rest = int((~marked).sum())
+    return min(len(marked) / rest, 2.0) if rest else 1.0
+
+
+def derived(estimates: Mapping[str, HumanEstimate], derive: Derive) -> dict[str, HumanEstimate]:
+    """Numbers that follow from ratios, with their influence by the delta method."""
+    values = {name: each.value for name, each in estimates.items()}
+    found = {}
+    for name, value in derive(values).items():
+        influence, first, noise = None, None, 0.0
+        for part, each in estimates.items():
+            step = 1e-4 * max(1.0, abs(each.value))
+            up, down = (float(derive({**values, part: each.value + way * step})[name]) for way in (1, -1))
+            if (slope := (up - down) / (2 * step)) != 0:
+                influence = slope * each.influence + (0 if influence is None else influence)
+                noise += slope**2 * each.noise
+                first = each if first is None or each.questions > first.questions else first
+        if first is not None and influence is not None:
+            found[name] = replace(first, value=float(value), influence=influence, noise=noise)
+    return found
+
+
+def derived_known(estimates: Mapping[str, HumanEstimate | None], derive: Derive) -> dict[str, HumanEstimate]:
+    """The same where some ratios have no estimate: then only what needs no deriving is known."""
+    known = {name: each for name, each in estimates.items() if each is not None}
+    return derived(known, derive) if len(known) == len(estimates) else known
+
+
+def human_interval(found: HumanEstimate | None, top: float | None = None) -> HumanInterval:
+    """The estimate with its 95% interval by Student's t over questions; Wilson's form where the score has a range.
+
+    Args:
+        found: The estimate.
+        top: The best value, where the number lies between 0 and that.
+    """
+    if found is None:
+        return HumanInterval(reason="people have marked none of these drawings")
+    plain = HumanInterval(found.value, None, None, found.n, found.human)
+    if found.questions < LEAST - NEAR:
+        few = f"people have marked drawings of {found.questions:.0f} questions; fewer than {LEAST} are too few"
+        return replace(plain, reason=few)
+    from scipy.special import stdtrit
+
+    reach, variance = float(stdtrit(found.questions - 1, 1 - ALPHA / 2)), found.variance
+    low, high = found.value - reach * sqrt(variance), found.value + reach * sqrt(variance)
+    if top is not None:
+        share = min(max(found.value / top, 0.0), 1.0)
+        # A number at the very end has no spread of its own; half a question away from it there is some.
+        inner = min(max(share, 0.5 / found.n), 1 - 0.5 / found.n)
+        number = inner * (1 - inner) / (variance / top**2) if variance > 0 else float(found.n)
+        low, high = (top * end for end in wilson_ends(inner, number, reach))
+        # An estimate may fall beside the scale; what it is for cannot.
+        value = min(max(found.value, 0.0), top)
+        return replace(plain, value=value, low=max(0.0, min(low, value)), high=min(top, max(high, value)))
+    return replace(plain, low=low, high=high)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
+from pydantic_core import from_json, to_json
+
+from ..core.asks import Reply
 from ..core.errors import UsageError
 from ..core.evaluator import CONTROL, Evaluated, Evaluator, Which, labelled, row_name
 from ..core.evidence import OCR
@@ -40,9 +43,9 @@ from ..store.records import (
     load_questions,
     load_replies,
     load_setups,
+    marking_texts,
 )
 from ..store.store import parsed
-from .mark_reader import MarkReader, brief_text, read_replies
 
 NOT_APPLICABLE = "not_applicable"
 UNMARKED = "unmarked"
@@ -358,3 +361,97 @@ def without_flagged(group: Group) -> Group:
         for entry in group.entries
     ]
     return replace(group, entries=tuple(kept))
+
+
+SAID = ("criterion", "value", "source", "verdict")
+"""What a mark says without its reason."""
+MOST = 200_000
+"""So many different marks are remembered."""
+_stored, _read = itemgetter(*SAID), attrgetter(*SAID)
+
+
+def read_replies(
+    question: Question[Any],
+    keys: Iterable[Sequence[str]],
+    texts: Mapping[str, str],
+    protocol: Protocol[Any],
+    reading: Reading,
+) -> list[Mark]:
+    """The marks in a judge's replies: the names of its asks with the keys of their calls, and the texts by key."""
+    replies = [Reply(ask, texts[key], key) for ask, key in keys if key in texts]
+    return protocol.marks(question, replies, reading)
+
+
+def brief_text(marks: Sequence[Mark]) -> str | None:
+    """Marks without reasons, for `MarkReader.brief`; nothing where one could not be read: why not is in its reason."""
+    if any(mark.verdict == "unread" for mark in marks):
+        return None
+    said = ((mark.criterion, mark.value, mark.source) for mark in marks)
+    return to_json([one if one[2] else one[:2] for one in said]).decode()
+
+
+class _Shared(dict[tuple[Any, ...], Mark]):
+    """What a mark says -> the one mark that says it."""
+
+    def __missing__(self, said: tuple[Any, ...]) -> Mark:
+        criterion, value, source, verdict = said
+        if len(self) >= MOST:
+            self.clear()
+        mark = self[said] = Mark(criterion, value, "", source, verdict)
+        return mark
+
+
+class MarkReader:
+    """Reads marks of one exam; without reasons they are shared."""
+
+    def __init__(self, reasons: bool = True) -> None:
+        self.reasons, self._shared = reasons, _Shared()
+        self._brief: dict[str, tuple[Mark, ...]] = {}
+
+    def read(self, given: Sequence[Mapping[str, Any]] | Sequence[Mark], reasons: bool = False) -> tuple[Mark, ...]:
+        """The marks behind their JSON, or behind marks; with `reasons` whatever the reader is for."""
+        if self.reasons or reasons or not given:
+            return tuple(mark if isinstance(mark, Mark) else Mark.from_json(mark) for mark in given)
+        shared: Any = self._shared.__getitem__
+        said: Any = _read if isinstance(given[0], Mark) else _stored
+        try:
+            return tuple(map(shared, map(said, given)))
+        except KeyError:  # Marks from elsewhere may leave out what is usual.
+            return tuple(shared(_read(Mark.from_json(mark))) for mark in given if not isinstance(mark, Mark))
+
+    def brief(self, text: str) -> tuple[Mark, ...]:
+        """The marks behind `brief_text`; of one text they are one object."""
+        if (known := self._brief.get(text)) is None:
+            if len(self._brief) >= MOST:
+                self._brief.clear()
+            known = self._brief[text] = tuple(self._said(*one) for one in from_json(text))
+        return known
+
+    def _said(self, criterion: str, value: int | None, source: str = "") -> Mark:
+        return self._shared[criterion, value, source, "abstain" if value is None else "answer"]
+
+
+_READER = MarkReader()
+
+
+def with_texts(store: Store, entries: Sequence[Entry], protocol: Protocol[Any], reading: Reading) -> Iterator[Entry]:
+    """The same entries with all that their markings say; for some entries of many, whose words would fill the memory.
+
+    A marking that has changed since its numbers were read stays without its words: they would say something else.
+    """
+    wanted = {entry.marking.id: entry.marking for entry in entries if entry.marking is not None}
+    found = {each.id: each for each in marking_texts(store, wanted) if each.created == wanted[each.id].created}
+    asked = [each for each in found.values() if each.marks is None]
+    texts = load_replies(store, [key for each in asked for _, key in each.replies])
+    for entry in entries:
+        said = found.get(entry.marking.id) if entry.marking is not None else None
+        if said is None or entry.marking is None:
+            yield entry
+            continue
+        marks, given = entry.marks, said.marks
+        if entry.scored:
+            if given is None:
+                marks = tuple(read_replies(entry.question, said.replies, texts, protocol, reading))
+            else:
+                marks = _READER.read(given)
+        yield replace(entry, marking=replace(entry.marking, replies=said.replies), marks=marks)

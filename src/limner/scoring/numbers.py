@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from itertools import chain
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..core.errors import UsageError
-from ..core.marks import fill
+from ..core.exam import Question
+from ..core.marks import Criterion, fill, values
 from ..core.protocol import Protocol, Row, Score
 from .entries import Entry
-from .parts import criteria_of, criteria_tops, filled, is_undecided, row_parts, score_parts, shares, tops
 from .stats import Interval, Parts, bootstrap, ratios, resampled
-from .stats.types import Floats
+from .stats.types import Derive, Floats
 
 V = TypeVar("V")
 Ends = Mapping[str, tuple[float, float]]
@@ -185,3 +188,212 @@ def ends(
         found.append(protocol.derive(ratios(row_parts(rows, protocol)[0])))
     names = [score.name for score in protocol.scored if score.monotone and score.name in found[0]]
     return {name: (found[0][name], found[-1][name]) for name in names}
+
+
+_verdict, _value, _criterion = attrgetter("verdict"), attrgetter("value"), attrgetter("criterion")
+MET = Score("met", 100, "percent of criteria met, of those that are decided for all that is compared")
+"""The score of last resort, for judges that abstain: no exam's own, and known wherever something is decided."""
+
+
+def score_parts(entries: Sequence[Entry], protocol: Protocol[Any], decided: bool = False) -> Parts:
+    """What the summary numbers are made of, in the order of the clusters' names.
+
+    With `decided` it is known that every criterion has a value.
+    """
+    parts, settled = _plain_means(entries, protocol) or _row_by_row((entry.row for entry in entries), protocol)
+    if not decided and any("abstain" in map(_verdict, entry.marks) for entry in entries):
+        # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
+        return {name: part for name, part in parts.items() if settled[name] == len(entries)}
+    return parts
+
+
+def is_undecided(entry: Entry) -> bool:
+    """Whether some criterion has no value."""
+    return None in map(_value, entry.marks)
+
+
+def filled(entry: Entry, protocol: Protocol[Any], best: bool) -> Row:
+    """The row with everything undecided filled in the best or the worst way."""
+    question, evidence = entry.question, entry.evidence
+    decided = not protocol.reasons and entry.scored and not is_undecided(entry)
+    if decided and [*map(_criterion, entry.marks)] == [*criteria_tops(question, protocol)]:
+        return Row(question, entry.marks, entry.scores, evidence)  # It is scored already.
+    marks = tuple(fill(entry.marks, criteria_of(question, protocol), best))
+    scores = protocol.scores(question, marks, evidence) if entry.scored or best else protocol.nothing(question)
+    return Row(question, marks, scores, evidence)
+
+
+def _plain_means(
+    entries: Sequence[Entry] | Sequence[Row], protocol: Protocol[Any]
+) -> tuple[Parts, Counter[str]] | None:
+    """`row_parts`, column by column, where every number is a plain mean and every cluster has one row; else None."""
+    if type(protocol).parts is not Protocol.parts:
+        return None
+    clusters = {protocol.cluster(entry.question): entry.scores for entry in entries}
+    if len(clusters) != len(entries):
+        return None
+    ordered = [clusters[name] for name in sorted(clusters)]
+    found, settled = dict[str, tuple[Any, Any]](), Counter[str]()
+    for name in dict.fromkeys(chain.from_iterable(ordered)):
+        column = [scores.get(name) for scores in ordered]
+        if known := len(column) - column.count(None):
+            settled[name] = known
+            bottoms = np.array([float(value is not None) for value in column]) if None in column else np.ones(known)
+            found[name] = np.array([value or 0.0 for value in column], dtype=np.float64), bottoms
+    return found, settled
+
+
+class RowParts(NamedTuple):
+    """What one marking of a drawing adds to the numbers: numerator and denominator of each."""
+
+    question: str
+    cluster: str
+    parts: Mapping[str, tuple[float, float]]
+
+
+def row_parts(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
+    """Numerators and denominators, and how many rows have each number.
+
+    Repeats and seeds of a question are averaged within it first.
+    """
+    listed = list(rows)
+    return _plain_means(listed, protocol) or _row_by_row(listed, protocol)
+
+
+def _row_by_row(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
+    return gathered(RowParts(row.question.id, protocol.cluster(row.question), protocol.parts(row)) for row in rows)
+
+
+def gathered(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
+    """The same from what each row adds."""
+    listed = list(rows)
+    home = {row.question: row.cluster for row in listed}
+    clusters = {name: place for place, name in enumerate(sorted(set(home.values())))}
+    if len(clusters) == len(listed):
+        return _one_each(sorted(listed, key=lambda row: row.cluster), listed)
+    questions: dict[str, list[Mapping[str, tuple[float, float]]]] = {}
+    for row in listed:
+        questions.setdefault(row.question, []).append(row.parts)
+    settled: Counter[str] = Counter()
+    # Sums in lists, not arrays: to change single numbers of an array takes far longer.
+    sums: dict[str, tuple[list[float], list[float]]] = {}
+    for question, members in questions.items():
+        place = clusters[home[question]]
+        shares = None if len(members) == 1 else Counter(name for member in members for name in member)
+        for member in members:
+            for name, (top, bottom) in member.items():
+                settled[name] += 1
+                if name not in sums:
+                    sums[name] = [0.0] * len(clusters), [0.0] * len(clusters)
+                tops, bottoms = sums[name]
+                tops[place] += top if shares is None else top / shares[name]
+                bottoms[place] += bottom if shares is None else bottom / shares[name]
+    return {name: (np.array(tops), np.array(bottoms)) for name, (tops, bottoms) in sums.items()}, settled
+
+
+def _one_each(ordered: Sequence[RowParts], listed: Sequence[RowParts]) -> tuple[Parts, Counter[str]]:
+    """`gathered` where every cluster has one row, so that nothing is summed: `ordered` by cluster, and as they came."""
+    settled = Counter(name for row in listed for name in row.parts)
+    nothing, found = (0.0, 0.0), dict[str, tuple[Any, Any]]()
+    for name in settled:
+        pairs = np.array([row.parts.get(name, nothing) for row in ordered], dtype=np.float64)
+        found[name] = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+    return found, settled
+
+
+def tops(protocol: Protocol[Any]) -> dict[str, float]:
+    """The best value of every score."""
+    return {score.name: score.top for score in (*protocol.scored, MET)}
+
+
+def deriving(protocol: Protocol[Any]) -> Derive:
+    """How an exam's summary numbers follow from ratios; `MET` is not one of them and stays as it is."""
+
+    def derive(means: Mapping[str, Any]) -> dict[str, Any]:
+        own = protocol.derive({name: mean for name, mean in means.items() if name != MET.name})
+        return {**own, MET.name: means[MET.name]} if MET.name in means else dict(own)
+
+    return derive
+
+
+def values_of(parts: Parts, protocol: Protocol[Any]) -> dict[str, float]:
+    """The summary numbers that there are."""
+    found = deriving(protocol)(ratios(parts))
+    return {name: float(value) for name, value in found.items() if not np.isnan(value)}
+
+
+def met_parts(many: Sequence[Sequence[Entry]], protocol: Protocol[Any]) -> list[Parts]:
+    """For each of several sets of entries the percent of criteria met, of those that are decided in all sets.
+
+    Repeats and seeds of a question are averaged criterion by criterion. The clusters are those of `score_parts`.
+    """
+    clusters = {protocol.cluster(entry.question) for entries in many for entry in entries}
+    return met_of([_met(entries, protocol) for entries in many], clusters)
+
+
+MetTable = Mapping[tuple[str, str, str], Sequence[float]]
+"""Cluster, question and criterion -> the share of the best value that each marking gave."""
+
+
+def met_of(tables: Sequence[MetTable], clusters: Iterable[str]) -> list[Parts]:
+    """`met_parts` from the shares themselves."""
+    shared = set.intersection(*(set(table) for table in tables)) if tables else set()
+    places = {cluster: place for place, cluster in enumerate(sorted(clusters))}
+    found: list[Parts] = []
+    keys = sorted(shared)
+    for table in tables:
+        # Sums in lists, not arrays, as `gathered` has them.
+        numerators, bottoms = [0.0] * len(places), [0.0] * len(places)
+        for key in keys:
+            given, place = table[key], places[key[0]]
+            numerators[place] += 100 * (float(np.mean(given)) if len(given) > 1 else given[0])
+            bottoms[place] += 1
+        found.append({MET.name: (np.array(numerators), np.array(bottoms))} if shared else {})
+    return found
+
+
+def _met(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[tuple[str, str, str], list[float]]:
+    found: dict[tuple[str, str, str], list[float]] = {}
+    for entry in entries:
+        cluster = protocol.cluster(entry.question)
+        for criterion, share in shares(entry, protocol).items():
+            found.setdefault((cluster, entry.question.id, criterion), []).append(share)
+    return found
+
+
+def shares(entry: Entry, protocol: Protocol[Any]) -> dict[str, float]:
+    """The decided criteria of one marking, each as a share of its best value.
+
+    Marks beyond the criteria are findings, such as what a drawing has too much; judges name them each in their own way.
+    """
+    top = criteria_tops(entry.question, protocol)
+    return {name: value / top[name] for name, value in values(entry.marks).items() if name in top}
+
+
+MOST = 20_000
+"""Of so many questions the criteria are remembered."""
+_remembered: dict[tuple[int, str], tuple[Protocol[Any], Sequence[Criterion], Mapping[str, int]]] = {}
+
+
+def criteria_tops(question: Question[Any], protocol: Protocol[Any]) -> Mapping[str, int]:
+    """The best value of each criterion of a question."""
+    return _criteria(question, protocol)[2]
+
+
+def criteria_of(question: Question[Any], protocol: Protocol[Any]) -> Sequence[Criterion]:
+    """What is decided about a drawing of a question."""
+    return _criteria(question, protocol)[1]
+
+
+def _criteria(
+    question: Question[Any], protocol: Protocol[Any]
+) -> tuple[Protocol[Any], Sequence[Criterion], Mapping[str, int]]:
+    """The same for every painter, so they are made once."""
+    # The protocol is kept with them, so that no other one gets its number.
+    key = (id(protocol), question.hash)
+    if (known := _remembered.get(key)) is None:
+        if len(_remembered) >= MOST:
+            _remembered.clear()
+        criteria = protocol.criteria(question)
+        known = _remembered[key] = protocol, criteria, {each.id: each.top for each in criteria}
+    return known

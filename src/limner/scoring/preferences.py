@@ -7,6 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..core.errors import UsageError
 from ..core.evaluator import Evaluator, Which, labelled, row_name
@@ -15,8 +19,8 @@ from ..store.ratings import PairChoice, inclusion_weights, load_comparisons
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_setups
 from ..store.store import open_store
 from .groups import stored_exam
-from .stats.preference import FIRST, TIE, Strengths, WeightedChoice, strengths, win_rates
-from .stats.types import Interval, Plain
+from .stats.resample import LEAST, bootstrap
+from .stats.types import ALPHA, Floats, Interval, Plain
 
 PERSON = "person"
 PEOPLE = "people"
@@ -29,7 +33,7 @@ class PreferredPainter(Plain):
 
     Attributes:
         rate: Share of its pairs that it wins, a tie for half.
-        strength: Log-odds against the mean painter; see `limner.scoring.stats.preference`.
+        strength: Log-odds against the mean painter; see `limner.scoring.preferences`.
     """
 
     painter: str
@@ -85,6 +89,25 @@ class Preferences(Plain):
     def rates(self) -> dict[str, float]:
         """Painter -> its win rate."""
         return {each.painter: each.rate.value for each in self.painters if each.rate.value is not None}
+
+
+@dataclass(frozen=True)
+class WeightedChoice:
+    """One choice between two painters.
+
+    Attributes:
+        cluster: The question; whole questions are resampled.
+        choice: ``first``, ``second`` or ``tie``.
+        shown_first: ``first`` or ``second``; None where nobody knows.
+        weight: One over the probability that it was asked.
+    """
+
+    cluster: str
+    first: str
+    second: str
+    choice: str
+    shown_first: str | None = None
+    weight: float = 1.0
 
 
 @dataclass
@@ -230,3 +253,227 @@ def _shown_first(choices: Sequence[WeightedChoice]) -> Interval:
         for c in choices if c.shown_first is not None
     ]  # fmt: skip
     return win_rates(turned)["shown first"] if turned else Interval()
+
+
+FIRST, TIE, SECOND = "first", "tie", "second"
+OUTCOMES = (FIRST, TIE, SECOND)
+STEPS = 100
+Places = NDArray[np.int64]
+FAR = 15.0
+"""Log-odds beyond this are no estimate: the likelihood grows for ever."""
+
+
+@dataclass(frozen=True)
+class Strengths(Plain):
+    """What the model says.
+
+    Attributes:
+        painters: Strength of each, in log-odds against the mean painter; intervals are robust to questions that
+            speak alike.
+        order: The log-odds that being shown first is worth; no value where the orders do not tell.
+        ties: How easily a tie is said, Davidson's nu; no value where there is none.
+        n: How many choices.
+        reason: Why there are no strengths.
+    """
+
+    painters: Mapping[str, Interval]
+    order: Interval
+    order_p: float | None
+    ties: Interval
+    n: int
+    reason: str | None = None
+
+
+def win_rates(choices: Sequence[WeightedChoice]) -> dict[str, Interval]:
+    """Share of its pairs that each painter wins, a tie for half; intervals from resampling questions.
+
+    >>> found = win_rates([WeightedChoice("q", "a", "b", "first"), WeightedChoice("r", "a", "b", "tie")])
+    >>> found["a"].value, found["b"].value
+    (0.75, 0.25)
+    """
+    clusters = _places(choice.cluster for choice in choices)
+    names = sorted({name for choice in choices for name in (choice.first, choice.second)})
+    won = {name: (np.zeros(len(clusters)), np.zeros(len(clusters))) for name in names}
+    for choice in choices:
+        at = clusters[choice.cluster]
+        for name, gain in ((choice.first, _gain(choice)), (choice.second, 1 - _gain(choice))):
+            won[name][0][at] += choice.weight * gain
+            won[name][1][at] += choice.weight
+    return bootstrap(won, tops=dict.fromkeys(names, 1.0))
+
+
+def _gain(choice: WeightedChoice) -> float:
+    return {FIRST: 1.0, TIE: 0.5, SECOND: 0.0}[choice.choice]
+
+
+def _places(names: Iterable[str]) -> dict[str, int]:
+    return {name: place for place, name in enumerate(sorted(set(names)))}
+
+
+def strengths(choices: Sequence[WeightedChoice]) -> Strengths:
+    """Fit the model by maximum (weighted) likelihood, with intervals from the sandwich of whole questions.
+
+    Fewer than five questions have no interval.
+
+    >>> two_to_one = [WeightedChoice(str(n), "a", "b", "second" if n % 3 == 0 else "first") for n in range(9)]
+    >>> round(2 * strengths(two_to_one).painters["a"].value, 4)  # log 2
+    0.6931
+    """
+    blank = Interval(n=len(choices))
+    names = sorted({name for choice in choices for name in (choice.first, choice.second)})
+    if (why := _hopeless(choices, names)) is not None:
+        return Strengths(dict.fromkeys(names, blank), blank, None, blank, len(choices), why)
+    tied = any(choice.choice == TIE for choice in choices)
+    ordered = any(choice.shown_first is not None for choice in choices)
+    table = _design(choices, names, tied, ordered)
+    if ordered and np.linalg.matrix_rank(_differences(table)) < table.shape[2]:
+        ordered = False  # Who is shown first follows from who it is: the two cannot be told apart.
+        table = _design(choices, names, tied, ordered)
+    chosen = np.array([OUTCOMES.index(choice.choice) for choice in choices])
+    weights = np.array([choice.weight for choice in choices])
+    theta = _maximum(table, chosen, weights, tied)
+    if theta is None:
+        why = "the choices leave no finite strength: some outcome is always the same"
+        return Strengths(dict.fromkeys(names, blank), blank, None, blank, len(choices), why)
+    clusters = _places(choice.cluster for choice in choices)
+    at = np.array([clusters[choice.cluster] for choice in choices])
+    spread, n = _sandwich(table, chosen, weights, at, theta, tied), len(clusters)
+    # The last painter's strength is what the others leave.
+    free = len(names) - 1
+    rows = np.vstack([np.eye(free), -np.ones(free)])
+    found = {}
+    for name, row in zip(names, rows, strict=True):
+        along = np.concatenate([row, np.zeros(len(theta) - free)])
+        found[name] = _interval(float(along @ theta), float(along @ spread @ along), n)
+    order, p = blank, None
+    if ordered:
+        order = _interval(float(theta[-1]), float(spread[-1, -1]), n)
+        p = _two_sided(float(theta[-1]), float(spread[-1, -1]), n)
+    ties = blank
+    if tied:
+        log = _interval(float(theta[free]), float(spread[free, free]), n)
+        value, low, high = (None if end is None else float(np.exp(end)) for end in (log.value, log.low, log.high))
+        ties = Interval(value, low, high, n)
+    return Strengths(found, order, p, ties, len(choices))
+
+
+def _hopeless(choices: Sequence[WeightedChoice], names: Sequence[str]) -> str | None:
+    """Why there can be no strengths; None where there can: every painter must be reached by wins from every other."""
+    if len(names) < 2:
+        return "fewer than two painters were compared"
+    if all(choice.choice == TIE for choice in choices):
+        return "every choice is a tie"
+    import networkx as nx
+
+    graph: Any = nx.DiGraph()
+    graph.add_nodes_from(names)
+    for choice in choices:
+        if choice.choice != SECOND:
+            graph.add_edge(choice.first, choice.second)
+        if choice.choice != FIRST:
+            graph.add_edge(choice.second, choice.first)
+    if not nx.is_weakly_connected(graph):
+        parts: list[set[str]] = list(nx.weakly_connected_components(graph))
+        smallest: set[str] = min(parts, key=lambda part: (len(part), sorted(part)))
+        return f"never compared with the others: {', '.join(sorted(smallest))}"
+    if nx.is_strongly_connected(graph):
+        return None
+    folded: Any = nx.condensation(graph)
+    best = [sorted(folded.nodes[n]["members"]) for n in folded if folded.in_degree(n) == 0]
+    return f"no finite strength: never lost or tied against the others: {', '.join(best[0])}"
+
+
+def _design(choices: Sequence[WeightedChoice], names: Sequence[str], tied: bool, ordered: bool) -> Floats:
+    """For each choice and outcome what stands before each parameter: strengths but the last, ties, order."""
+    place, free = {name: n for n, name in enumerate(names)}, len(names) - 1
+    strength = np.vstack([np.eye(free), -np.ones(free)])
+    table = np.zeros((len(choices), 3, free + tied + ordered))
+    for row, choice in zip(table, choices, strict=True):
+        one, other = strength[place[choice.first]], strength[place[choice.second]]
+        row[0, :free], row[1, :free], row[2, :free] = one, (one + other) / 2, other
+        if tied:
+            row[1, free] = 1
+        if ordered and choice.shown_first is not None:
+            way = 0.5 if choice.shown_first == FIRST else -0.5
+            row[0, -1], row[2, -1] = way, -way
+    return table
+
+
+def _differences(table: Floats) -> Floats:
+    return np.concatenate([table[:, 0] - table[:, 2], table[:, 1] - table[:, 2]])
+
+
+def _shares(table: Floats, theta: Floats, tied: bool) -> Floats:
+    height = table @ theta
+    if not tied:
+        height[:, 1] = -np.inf
+    height = np.exp(height - height.max(axis=1, keepdims=True))
+    found: Floats = height / height.sum(axis=1, keepdims=True)
+    return found
+
+
+def _maximum(table: Floats, chosen: Places, weights: Floats, tied: bool) -> Floats | None:
+    """Newton's way to the top of a concave likelihood; None where there is no top."""
+    rows = np.arange(len(chosen))
+
+    def height(theta: Floats) -> float:
+        return float(weights @ np.log(np.maximum(_shares(table, theta, tied)[rows, chosen], 1e-300)))
+
+    theta = np.zeros(table.shape[2])
+    now = height(theta)
+    for _ in range(STEPS):
+        slope, bend = _slope(table, chosen, theta, tied), _bend(table, weights, theta, tied)
+        try:
+            step = np.linalg.solve(bend, weights @ slope)
+        except np.linalg.LinAlgError:
+            return None
+        while (then := height(theta + step)) < now - 1e-12 * abs(now) and np.abs(step).max() > 1e-12:
+            step = step / 2
+        theta, now = theta + step, then
+        if np.abs(theta).max() > FAR:
+            return None
+        if np.abs(step).max() < 1e-10:
+            return theta
+    return None
+
+
+def _slope(table: Floats, chosen: Places, theta: Floats, tied: bool) -> Floats:
+    """Each choice's slope of the log-likelihood."""
+    mean = np.einsum("nk,nkp->np", _shares(table, theta, tied), table)
+    found: Floats = table[np.arange(len(chosen)), chosen] - mean
+    return found
+
+
+def _bend(table: Floats, weights: Floats, theta: Floats, tied: bool) -> Floats:
+    shares = _shares(table, theta, tied)
+    mean = np.einsum("nk,nkp->np", shares, table)
+    outer = np.einsum("n,nk,nkp,nkq->pq", weights, shares, table, table, optimize=True)
+    found: Floats = outer - np.einsum("n,np,nq->pq", weights, mean, mean, optimize=True)
+    return found
+
+
+def _sandwich(table: Floats, chosen: Places, weights: Floats, at: Places, theta: Floats, tied: bool) -> Floats:
+    """The covariance of the parameters where all choices of a question may hang together."""
+    inverse = np.linalg.inv(_bend(table, weights, theta, tied))
+    n = int(at.max()) + 1
+    sums = np.zeros((n, len(theta)))
+    np.add.at(sums, at, weights[:, None] * _slope(table, chosen, theta, tied))
+    found: Floats = inverse @ (sums.T @ sums) @ inverse * (n / (n - 1) if n > 1 else 1.0)
+    return found
+
+
+def _interval(value: float, variance: float, n: int) -> Interval:
+    if n < LEAST:
+        return Interval(value, None, None, n)
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(n - 1, 1 - ALPHA / 2)) * float(np.sqrt(max(variance, 0.0)))
+    return Interval(value, value - half, value + half, n)
+
+
+def _two_sided(value: float, variance: float, n: int) -> float | None:
+    if n < LEAST or variance <= 0:
+        return None
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(n - 1, -abs(value) / np.sqrt(variance)))

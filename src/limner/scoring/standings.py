@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,19 +12,16 @@ from ..core.evidence import backends
 from ..core.marks import SOURCE, divided
 from ..core.protocol import Protocol, Reading, Score
 from ..evidence.probe import evidence_names
-from ..store.records import OVERLAP, PROMPT_CUT, PROMPT_REWRITTEN
+from ..store.records import OVERLAP, PROMPT_CUT, PROMPT_REWRITTEN, Drawing
 from .comparable import Comparable, On, comparables
-from .costs import NOT_KNOWN, Costs, costs
 from .entries import NOT_APPLICABLE, UNMARKED, Entry, Group, without_unmarked
-from .numbers import Later, Numbers, columns, numbers, pessimistic
-from .parts import is_undecided
+from .numbers import Later, Numbers, columns, is_undecided, numbers, pessimistic
 from .places import lead, ordered, places
 from .stats import Interval
 from .stats.types import Plain
 
 SORTS = ("name", "coverage", "cost")
 """What rows can be ordered by, beside any score."""
-
 HEAD = (
     "exam", "reading", "painter", "strategy", "judge", "evaluator", "setup", "place", "control", "on", "expected",
     "undrawn", "coverage", "failures",
@@ -32,6 +29,22 @@ HEAD = (
 """What a standing's JSON tells before its numbers."""
 TAIL = ("cost", "analyses", "remarks", "evidence", "flagged", "flagged_ids", "screened", "unscreened")
 """What it tells after them."""
+
+
+@dataclass(frozen=True)
+class Costs(Plain):
+    """Dollars for one drawing, failed tries included; None where that is not known of every one.
+
+    Attributes:
+        drawing: For making it.
+        marking: For marking it once.
+    """
+
+    drawing: float | None
+    marking: float | None
+
+
+NOT_KNOWN = Costs(None, None)
 
 
 @dataclass(frozen=True)
@@ -346,3 +359,35 @@ def _breakdown(entries: Sequence[Entry], protocol: Protocol[Any], tag: str) -> d
     for entry in entries:
         values.setdefault(entry.question.tags.get(tag, "(none)"), []).append(entry)
     return {value: numbers(values[value], protocol) for value in protocol.in_order(tag, values)}
+
+
+ELSEWHERE = ("folder/", "python/")
+"""Painters whose images come about outside: nobody here knows what was paid for them."""
+
+
+def costs(entries: Sequence[Entry], drawings: Iterable[Drawing] | None = None) -> Costs:
+    """What a drawing behind these entries costs on average; `drawings` are the entries', where they are at hand."""
+    if drawings is None:
+        drawings = {entry.drawing.id: entry.drawing for entry in entries}.values()
+    return Costs(drawing_cost(drawings), marking_cost(entries))
+
+
+def drawing_cost(drawings: Iterable[Drawing]) -> float | None:
+    """Dollars for one finished drawing, failed ones included."""
+    tried = [drawing for drawing in drawings if drawing.status != "not_applicable"]
+    return _mean([_paid(drawing) for drawing in tried], sum(drawing.status == "done" for drawing in tried))
+
+
+def marking_cost(entries: Iterable[Entry]) -> float | None:
+    """Dollars for one finished marking, failed ones included."""
+    markings = [entry.marking for entry in entries if entry.marking is not None]
+    return _mean([marking.cost for marking in markings], sum(marking.status == "done" for marking in markings))
+
+
+def _paid(drawing: Drawing) -> float | None:
+    return None if drawing.origin == "import" or drawing.spec.startswith(ELSEWHERE) else drawing.cost
+
+
+def _mean(paid: Sequence[float | None], done: int) -> float | None:
+    known = [cost for cost in paid if cost is not None]
+    return sum(known) / done if done and len(known) == len(paid) else None

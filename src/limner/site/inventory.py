@@ -15,7 +15,7 @@ from ..core.marks import Criterion
 from ..core.protocol import Reading
 from ..exams import Kind
 from ..scoring import On, Standing
-from ..scoring.parts import criteria_of
+from ..scoring.numbers import criteria_of
 from ..store import Store
 from ..store.records import Drawing, kind_of, load_drawings, load_exam, load_questions, whole_drawings
 from .chunks import key

@@ -10,7 +10,7 @@ from ..core.evaluator import Evaluator
 from ..core.protocol import Protocol
 from ..scoring import Group
 from ..scoring.items import FLAGS, ItemRow, ItemStatistics, entry_of
-from ..scoring.parts import shares
+from ..scoring.numbers import shares
 from ..store import Blobs
 from ..tables.items import item_tables
 from .single_page import FigureRow, PageFigure, PageSection, public_judge, single_page

@@ -11,10 +11,10 @@ from ..calls import digest
 from ..core.evaluator import Evaluator
 from ..core.marks import Criterion
 from ..scoring import Entry, Group, Standing, Which, comparable, load_groups
-from ..scoring.blind import called_out
-from ..scoring.costs import marking_cost
 from ..scoring.deviations import deviations
-from ..scoring.texts import with_texts
+from ..scoring.entries import with_texts
+from ..scoring.groups import called_out
+from ..scoring.standings import marking_cost
 from ..tables.paper import known as layouts
 from .boards import BoardRows, RowKey, boards, settled
 from .chunks import Chunks

@@ -12,10 +12,9 @@ from typing import Any
 
 from ..core.protocol import Score
 from ..scoring import MET, Comparable, Entry, Group
-from ..scoring.compare.pairs import side_pairs
+from ..scoring.compare.pairs import MarkedSide, differences, side_pairs
 from ..scoring.compare.results import Comparison, Pair
-from ..scoring.compare.two import MarkedSide, differences
-from ..scoring.parts import RowParts, deriving, shares
+from ..scoring.numbers import RowParts, deriving, shares
 from ..scoring.stats import Interval, difference_interval
 from .chunks import Chunks
 from .inventory import Inventory

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from ..core.errors import UsageError
 from ..exams import kind
 from ..scoring import Group
+from ..scoring.corrected import Frame
 from ..scoring.groups import find_groups, stored_exam
-from ..scoring.human_marks import Frame
 from ..store import Store
 from ..store.markings import marking_setups
 from ..store.records import evaluator_kinds, kind_of, load_drawings, load_questions, load_setups

@@ -10,8 +10,7 @@ from ..core.evaluator import by_evaluator
 from ..core.protocol import Protocol, Score
 from ..exams import kind
 from ..scoring import Standing, columns
-from ..scoring.corrected import Corrected
-from ..scoring.stats.prediction_powered import HumanInterval
+from ..scoring.corrected import Corrected, HumanInterval
 from .model import Cell, Cells, Table, interval_cell, score_cell, simple_table
 
 COLUMNS = (

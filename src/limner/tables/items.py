@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..scoring.items import FLAGS, ItemRow, ItemStatistics
+from ..scoring.items import FLAGS, GROUP, ItemRow, ItemStatistics, group_size
 from ..scoring.stats import LEAST, Measure
-from ..scoring.stats.items import GROUP, group_size
 from .model import MISSING, Cell, Table, interval_cell, number, simple_table
 from .render.csv import records
 

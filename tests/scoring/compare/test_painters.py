@@ -17,10 +17,9 @@ from limner.core.errors import UsageError
 from limner.core.exam import Question
 from limner.scoring import compare
 from limner.scoring.compare import Comparison
-from limner.scoring.compare.pairs import side_pairs
+from limner.scoring.compare.pairs import MarkedSide, differences, side_pairs
 from limner.scoring.compare.results import Pair, judged, pair_of
-from limner.scoring.compare.two import MarkedSide, differences
-from limner.scoring.parts import RowParts
+from limner.scoring.numbers import RowParts
 from limner.scoring.stats import as_parts, paired
 from limner.store import Store
 from limner.tables.results import Comparisons

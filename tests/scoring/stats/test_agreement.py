@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from limner.scoring.compare.everyone import alternative_annotator, benjamini_yekutieli
 from limner.scoring.stats import (
     FORMS,
     RatedUnit,
@@ -22,9 +23,7 @@ from limner.scoring.stats import (
     krippendorff_alpha,
     mark_agreement,
 )
-from limner.scoring.stats.agreement import ALIKE, NONE
-from limner.scoring.stats.alternative_annotator import alternative_annotator, benjamini_yekutieli
-from limner.scoring.stats.reliability import LEVELS
+from limner.scoring.stats.agreement import ALIKE, LEVELS, NONE
 from tests.needs import oracle
 
 MARKS = st.lists(

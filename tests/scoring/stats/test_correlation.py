@@ -21,7 +21,7 @@ from limner.scoring.stats import (
     spearman,
 )
 from limner.scoring.stats.correlation import STATISTICS, left_out
-from limner.scoring.stats.weights import fit_weights, pearson
+from limner.scoring.weights import fit_weights, pearson
 
 SCIPY: dict[str, Any] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
 ROWS = st.lists(

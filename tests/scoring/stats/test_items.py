@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from limner.scoring.stats.items import LEAST_PAINTERS, ItemTable, discrimination, group_size, item_total
+from limner.scoring.items import LEAST_PAINTERS, ItemTable, discrimination, group_size, item_total
 
 names = st.lists(st.integers(0, 99), min_size=3, max_size=12, unique=True).map(lambda some: [f"p{n}" for n in some])
 

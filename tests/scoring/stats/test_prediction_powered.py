@@ -7,14 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.scoring.stats.prediction_powered import (
-    HumanEstimate,
-    Judged,
-    derived,
-    difference,
-    estimate,
-    human_interval,
-)
+from limner.scoring.corrected import HumanEstimate, Judged, derived, difference, estimate, human_interval
 from limner.scoring.stats.types import Floats
 
 MARKED, REST = 150, 600

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.scoring.stats.preference import WeightedChoice, strengths, win_rates
+from limner.scoring.preferences import WeightedChoice, strengths, win_rates
 
 TENNIS = {
     ("Djokovic", "Federer"): (9, 6), ("Djokovic", "Murray"): (14, 3), ("Djokovic", "Nadal"): (9, 2),

@@ -26,7 +26,7 @@ from limner.scoring.stats import (
     spreads,
     wilson,
 )
-from limner.scoring.stats.quantiles import MANY, gamma_quantile, student
+from limner.scoring.stats.resample import MANY, gamma_quantile, student
 
 NUMBERS = st.lists(st.floats(0, 100, allow_nan=False), min_size=1, max_size=30)
 

@@ -8,12 +8,11 @@
 
 from .. import MET, Comparable, comparable
 from .across import Across, ExamColumn, exams
+from .everyone import Replacement
 from .judges import judges
-from .pair_field import PairNumber
+from .opinions import PairNumber
 from .pairs import painters
-from .raters import Rater
-from .replacement import Replacement
-from .results import Agreement, Comparison, JudgePair, Order, Pair, Place
+from .results import Agreement, Comparison, JudgePair, Order, Pair, Place, Rater
 
 __all__ = [
     "MET",

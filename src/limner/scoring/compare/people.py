@@ -11,8 +11,7 @@ import numpy as np
 from ..stats import MEASURES, Interval, RatedUnit, chance_corrected, icc_intervals, mark_agreement
 from ..stats.correlation import STATISTICS, left_out, z_error, z_interval
 from ..stats.types import Floats
-from .opinions import ANYONE, PEOPLE, Opinion, together
-from .pair_field import ALL, Field, PairNumber, put
+from .opinions import ALL, ANYONE, PEOPLE, Field, Opinion, PairNumber, put, together
 from .pair_numbers import mean_number, painter_numbers, points
 
 

@@ -5,17 +5,36 @@ place, so their callers keep clusters in the order of their names. Where there i
 in words.
 """
 
-from .agreement import FORMS, MarkAgreement, cohen_kappa, icc, krippendorff_alpha, mark_agreement
+from .agreement import (
+    FORMS,
+    Flips,
+    MarkAgreement,
+    RatedUnit,
+    chance_corrected,
+    cohen_kappa,
+    flips,
+    icc,
+    icc_intervals,
+    krippendorff_alpha,
+    mark_agreement,
+)
 from .clustered import ClusteredShare, clustered_gap, clustered_share, sequential_moves
-from .correlation import MEASURES, Correlation, correlate
-from .exchange import exchange_p, shapes
-from .paired import POWER, Paired, difference_interval, paired, questions_needed, spread_of_differences
-from .permutation import holm, sign_flip
-from .proportion import wilson
-from .ranks import RankInterval, kendall, ordinal, rank_agreement, rank_intervals, spearman, spearman_spread
-from .reliability import RatedUnit, chance_corrected, icc_intervals
-from .resample import LEAST, bootstrap, interval, ratios, resampled, score_interval, spreads
-from .self_agreement import Flips, flips
+from .correlation import (
+    MEASURES,
+    Correlation,
+    RankInterval,
+    correlate,
+    exchange_p,
+    kendall,
+    ordinal,
+    rank_agreement,
+    rank_intervals,
+    shapes,
+    spearman,
+    spearman_spread,
+)
+from .paired import POWER, Paired, difference_interval, holm, paired, questions_needed, sign_flip, spread_of_differences
+from .resample import LEAST, bootstrap, interval, ratios, resampled, score_interval, spreads, wilson
 from .types import ALPHA, RESAMPLES, SEED, Interval, Measure, Parts, as_parts
 
 __all__ = [

@@ -9,8 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from .proportion import wilson_ends
-from .resample import LEAST
+from .resample import LEAST, wilson_ends
 from .types import ALPHA, NEAR, Floats, Interval, Plain
 
 BETS = (1.0, 2.0, 4.0, 8.0, 16.0)

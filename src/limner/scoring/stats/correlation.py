@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations, permutations, product
+from math import factorial, prod
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .exchange import BLOCKS_ALONE, Shapes, exchange_p, shapes
-from .quantiles import student
-from .resample import LARGEST, LEAST
-from .types import NEAR, SEED, Floats, Plain
+from .resample import LARGEST, LEAST, interval, student
+from .types import NEAR, RESAMPLES, SEED, Floats, Measure, Plain, known
 
 GROUPS = 200
 """More clusters than this are left out in so many groups, chosen by a seed."""
@@ -232,3 +234,279 @@ def _student_p(value: float, error: float, n: int) -> float:
     from scipy.special import stdtr
 
     return float(2 * stdtr(n - 1, -abs(np.arctanh(value)) / error))
+
+
+ALL = 10_000
+"""Up to so many exchanges all are tried; above it `SOME` random ones."""
+SOME = 1_999
+HELD = 2_000_000
+"""So many numbers are held in memory at a time."""
+BLOCKS_ALONE: Sequence[Hashable] = ()
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Places that may be exchanged.
+
+    Attributes:
+        table: A row for every block, a column for every key.
+        turning: Whether columns may be exchanged too, in all rows alike: painters, beside questions.
+    """
+
+    table: NDArray[np.intp]
+    turning: bool
+
+    @property
+    def count(self) -> int:
+        """In how many ways that can be done; many where it is more than can be tried."""
+        rows, columns = self.table.shape
+        if max(rows, columns if self.turning else 1) > 9:
+            return ALL + 1
+        return factorial(rows) * (factorial(columns) if self.turning else 1)
+
+    def ways(self) -> Iterator[NDArray[np.intp]]:
+        """The table in every order."""
+        rows, columns = self.table.shape
+        for down in permutations(range(rows)):
+            for across in permutations(range(columns)) if self.turning else [tuple(range(columns))]:
+                yield self.table[np.ix_(down, across)]
+
+    def chances(self, generator: np.random.Generator, count: int) -> NDArray[np.intp]:
+        """So many random ones."""
+        rows, columns = self.table.shape
+        down = generator.permuted(np.tile(np.arange(rows), (count, 1)), axis=1)
+        if not self.turning:
+            moved: NDArray[np.intp] = self.table[down]
+            return moved
+        across = generator.permuted(np.tile(np.arange(columns), (count, 1)), axis=1)
+        found: NDArray[np.intp] = self.table[down[:, :, None], across[:, None, :]]
+        return found
+
+
+Shapes = list[Shape]
+
+
+def shapes(blocks: Sequence[str], keys: Sequence[Hashable] = BLOCKS_ALONE) -> Shapes:
+    """Blocks (questions with all their drawings) that can stand for each other, for they have the same keys.
+
+    Where all blocks have the same keys, each once, keys (painters) can stand for each other too.
+
+    >>> [shape.table.tolist() for shape in shapes(["a", "a", "b", "b", "c"], ["x", "y", "y", "x", "x"])]
+    [[[0, 1], [3, 2]], [[4]]]
+    """
+    members: dict[str, list[int]] = {}
+    for place, block in enumerate(blocks):
+        members.setdefault(block, []).append(place)
+    found: dict[Hashable, list[list[int]]] = {}
+    for places in members.values():
+        if keys:
+            places.sort(key=lambda place: str(keys[place]))
+        shape = tuple(str(keys[place]) for place in places) if keys else len(places)
+        found.setdefault(shape, []).append(places)
+    crossed = len(found) == 1 and all(isinstance(shape, tuple) and len({*shape}) == len(shape) > 1 for shape in found)
+    return [Shape(np.array(rows, dtype=np.intp), crossed) for rows in found.values()]
+
+
+def exchange_p(name: str, x: Floats, y: Floats, weights: Floats, blocks: Shapes) -> float | None:
+    """Two-sided p: how often exchanged numbers correlate as strongly; None where nothing can be exchanged.
+
+    All exchanges are tried where they are few, else a seeded sample, in which what was seen counts as one.
+
+    Args:
+        name: ``pearson``, ``spearman`` or ``kendall``.
+        x: The first evaluator's numbers.
+        y: The second's, which are exchanged.
+        weights: What each place counts.
+        blocks: See `shapes`.
+
+    >>> order = np.arange(4.0)
+    >>> round(exchange_p("spearman", order, order, np.ones(4), shapes(list("abcd"))), 4)
+    0.0833
+    """
+    count = prod(shape.count for shape in blocks)
+    if count == 1:
+        return None
+    exact = count <= ALL
+    if name != "pearson":
+        from scipy.stats import rankdata
+
+        x, y = rankdata(x.round(12)), rankdata(y.round(12))
+    statistic = _kendall if name == "kendall" else _pearson
+    seen = statistic(x, y[None, :], weights)[0]
+    wide = total = 0
+    for orders in _orders(blocks, len(x), exact):
+        found = statistic(x, y[orders], weights)
+        wide += int((np.abs(found) >= abs(seen) - NEAR).sum())
+        total += int((~np.isnan(found)).sum())
+    return wide / total if exact else (wide + 1) / (total + 1)
+
+
+def _pearson(x: Floats, exchanged: Floats, weights: Floats) -> Floats:
+    share = weights / weights.sum()
+    x = x - share @ x
+    exchanged = exchanged - exchanged[0].mean()
+    mean = exchanged @ share
+    below = np.sqrt(np.maximum((exchanged**2) @ share - mean**2, 0.0) * (share @ x**2))
+    found: Floats = np.divide(exchanged @ (share * x), below, out=np.full(len(mean), np.nan), where=below > NEAR)
+    return found
+
+
+def _kendall(x: Floats, exchanged: Floats, weights: Floats) -> Floats:
+    signs = np.sign(x[:, None] - x) * np.outer(weights, weights)
+    theirs = np.sign(exchanged[:, :, None] - exchanged[:, None, :])
+    found: Floats = np.einsum("ij,bij->b", signs, theirs)
+    # Where points weigh differently, so do ties.
+    below: Floats = np.sqrt(np.einsum("ij,bij->b", np.outer(weights, weights), theirs**2))
+    ratio: Floats = np.divide(found, below, out=np.full(len(found), np.nan), where=below > NEAR)
+    return ratio
+
+
+def _orders(blocks: Shapes, n: int, exact: bool) -> Iterator[NDArray[np.intp]]:
+    """Who stands in whose place, many at a time."""
+    step = max(1, HELD // n**2 if n <= 100 else HELD // n)
+    generator = np.random.default_rng(SEED)
+    if not exact:
+        for start in range(0, SOME, step):
+            orders = np.tile(np.arange(n), (min(step, SOME - start), 1))
+            for shape in blocks:
+                orders[:, shape.table] = shape.chances(generator, len(orders))
+            yield orders
+        return
+    batch: list[NDArray[np.intp]] = []
+    for way in product(*(shape.ways() for shape in blocks)):
+        order = np.arange(n)
+        for shape, moved in zip(blocks, way, strict=True):
+            order[shape.table] = moved
+        batch.append(order)
+        if len(batch) == step:
+            yield np.array(batch)
+            batch = []
+    if batch:
+        yield np.array(batch)
+
+
+@dataclass(frozen=True)
+class RankInterval:
+    """The best and the worst place that 95% of the resamples leave open."""
+
+    low: int
+    high: int
+
+    @property
+    def words(self) -> str:
+        """Such as ``1st`` or ``2nd to 4th``."""
+        return ordinal(self.low) if self.low == self.high else f"{ordinal(self.low)} to {ordinal(self.high)}"
+
+    def to_json(self) -> dict[str, int | str]:
+        """``{low, high, words}``."""
+        return {"low": self.low, "high": self.high, "words": self.words}
+
+
+def ordinal(place: int) -> str:
+    """A place in short words.
+
+    >>> [ordinal(place) for place in (1, 2, 3, 4, 11, 12, 21, 113)]
+    ['1st', '2nd', '3rd', '4th', '11th', '12th', '21st', '113th']
+    """
+    ending = "th" if place % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
+    return f"{place}{ending}"
+
+
+def rank_intervals(drawn: Mapping[str, Floats]) -> dict[str, RankInterval]:
+    """For every painter its best and its worst place, from joint resamples of all of them; highest first.
+
+    Equals share their places: each could stand at the best or at the worst of them.
+
+    >>> found = rank_intervals({"a": np.array([3.0, 4.0]), "b": np.array([1.0, 2.0]), "c": np.array([1.0, 2.0])})
+    >>> {name: place.words for name, place in found.items()}
+    {'a': '1st', 'b': '2nd to 3rd', 'c': '2nd to 3rd'}
+    """
+    names = sorted(drawn)
+    if not names:
+        return {}
+    table = np.array([drawn[name] for name in names])
+    table = table[:, ~np.isnan(table).any(axis=0)]
+    if not table.shape[1]:
+        return {}
+    found = {}
+    for name, row in zip(names, table, strict=True):
+        # Sums of the same numbers in another order may differ in their last bits.
+        near = 1e-9 * np.maximum(1.0, np.abs(row))
+        best = 1 + (table > row + near).sum(axis=0)
+        worst = (table >= row - near).sum(axis=0)
+        low = np.percentile(best, 2.5, method="inverted_cdf")
+        high = np.percentile(worst, 97.5, method="inverted_cdf")
+        found[name] = RankInterval(int(low), int(high))
+    return found
+
+
+def spearman(first: Sequence[float | None], second: Sequence[float | None]) -> Measure:
+    """Spearman's rank correlation over the places that both have.
+
+    >>> spearman([1, 2, 3, None], [10, 30, 20, 5])
+    Measure(value=0.5, n=3, reason=None)
+    """
+    return _correlation(first, second, "spearmanr")
+
+
+def kendall(first: Sequence[float | None], second: Sequence[float | None]) -> Measure:
+    """Kendall's tau-b over the places that both have; it takes ties into account.
+
+    >>> kendall([1, 2], [5, 5])
+    Measure(value=None, n=2, reason='all have the same score')
+    """
+    return _correlation(first, second, "kendalltau")
+
+
+def _correlation(first: Sequence[float | None], second: Sequence[float | None], how: str) -> Measure:
+    both = sorted((a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None)
+    both = [pair for pair in both if known(pair[0]) and known(pair[1])]
+    if len(both) < 2:
+        return Measure(None, len(both), "an order needs two")
+    if any(len({pair[side] for pair in both}) == 1 for side in (0, 1)):
+        return Measure(None, len(both), "all have the same score")
+    from scipy import stats
+
+    value = getattr(stats, how)(*zip(*both, strict=True)).statistic
+    return Measure(round(float(value), 12), len(both))
+
+
+def spearman_spread(value: float, first: Floats, second: Floats) -> tuple[float | None, float | None]:
+    """The 95% interval of a Spearman correlation from resamples: one row each, a column for every painter.
+
+    >>> spearman_spread(1.0, np.array([[1.0, 2.0, 3.0]] * 4), np.array([[2.0, 4.0, 6.0]] * 4))
+    (1.0, 1.0)
+    """
+    from scipy.stats import rankdata
+
+    kept = ~(np.isnan(first).any(axis=1) | np.isnan(second).any(axis=1))
+    ranks = [rankdata(table[kept].round(9), axis=1) for table in (first, second)]
+    x, y = (table - table.mean(axis=1, keepdims=True) for table in ranks)
+    below = np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
+    # Where all are equal in a resample there is no order to speak of.
+    values = np.divide((x * y).sum(axis=1), below, out=np.full(len(below), np.nan), where=below > 0)
+    # How many questions stand behind it is not known here: plain percentiles.
+    found = interval(value, values.round(12), RESAMPLES)
+    return found.low, found.high
+
+
+def rank_agreement(scores: Mapping[str, Mapping[str, float | None]]) -> list[dict[str, Any]]:
+    """For each two judges (or exams), how alike they order the painters both have.
+
+    Returns:
+        ``pair``, ``painters`` (how many), ``spearman`` and ``kendall`` as `Measure`, and ``shift``: the mean of the
+        second one's scores less the first's, None without a painter in common.
+
+    >>> found = rank_agreement({"a": {"x": 0.5, "y": 0.3}, "b": {"x": 0.6, "y": 0.4}})[0]
+    >>> found["kendall"].value, round(found["shift"], 2)
+    (1.0, 0.1)
+    """
+    found = []
+    for one, other in combinations(sorted(scores), 2):
+        common = [name for name in sorted(scores[one]) if known(scores[one][name]) and known(scores[other].get(name))]
+        first, second = ([scores[judge][painter] for painter in common] for judge in (one, other))
+        gaps = [b - a for a, b in zip(first, second, strict=True) if a is not None and b is not None]
+        body: dict[str, Any] = {"pair": (one, other), "painters": len(common)}
+        body |= {"spearman": spearman(first, second), "kendall": kendall(first, second)}
+        found.append(body | {"shift": sum(gaps) / len(gaps) if gaps else None})
+    return found

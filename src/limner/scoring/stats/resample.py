@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from math import atan, cos, erfc, exp, lgamma, log, pi, sin, sqrt
+from statistics import NormalDist
+from sys import float_info
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .proportion import wilson, wilson_ends
-from .quantiles import expanded_tail, gamma_quantile, student
 from .types import ALPHA, NEAR, RESAMPLES, SEED, Derive, Floats, Interval, Parts
 
 Weights = NDArray[Any]
@@ -21,7 +23,6 @@ FEW = 10
 """A score that differs from its commonest value, 0 or the best, in fewer clusters than this is rare."""
 HANDFUL = 3
 """Up to so many hits (or misses), Wilson's interval ends too near to them."""
-
 LARGEST = 4_000_000
 """How many weights are held in memory at a time."""
 KEPT = 32 * 2**20
@@ -242,3 +243,119 @@ def resampled(values: Floats, statistic: Callable[[Floats], float]) -> Interval:
     generator = np.random.default_rng(SEED)
     spread = np.array([statistic(values[generator.integers(0, n, n)]) for _ in range(RESAMPLES)])
     return interval(float(statistic(values)), spread, n)
+
+
+CLOSE = 1e-14
+"""Newton's steps end when they change no more than this share."""
+STEPS = 60
+MANY = 1000
+"""From so many degrees of freedom on, the first terms of a series give Student's t to the last digits."""
+NORMAL = 1.959963984540054
+"""What 95% of a normal variable stay within."""
+
+
+@lru_cache(maxsize=1024)
+def student(n: int) -> float:
+    """Student's t that 95% of means of n clusters stay within.
+
+    >>> round(student(2), 3), round(student(30), 3)
+    (12.706, 2.045)
+    """
+    degrees, z = n - 1, NORMAL
+    if degrees > MANY:  # Abramowitz and Stegun, 26.7.5
+        terms = (
+            (z**3 + z) / 4,
+            (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+            (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+        )
+        return z + sum(term / float(degrees) ** power for power, term in enumerate(terms, 1))
+    at = 1.96 + 2.4 / degrees if degrees > 2 else {1: 12.7, 2: 4.3}[degrees]
+    peak = exp(lgamma((degrees + 1) / 2) - lgamma(degrees / 2)) / sqrt(degrees * pi)
+    for _ in range(STEPS):
+        density = 2 * peak * (1 + at * at / degrees) ** (-(degrees + 1) / 2)
+        step = (_inside(at, degrees) - (1 - ALPHA)) / density
+        at -= step
+        if abs(step) <= CLOSE * at:
+            break
+    return at
+
+
+def _inside(t: float, degrees: int) -> float:
+    """How likely Student's variable stays within t on both sides (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    angle = atan(t / sqrt(degrees))
+    square, term, total = cos(angle) ** 2, 1.0, 0.0
+    odd = degrees % 2
+    if odd:
+        term = cos(angle)
+    for k in range(2 + odd, degrees + 1, 2):
+        total += term
+        term *= square * (k - 1) / k
+        if term <= total * 1e-17:
+            break
+    return 2 / pi * (angle + sin(angle) * total) if odd else sin(angle) * total
+
+
+@lru_cache(maxsize=1024)
+def expanded_tail(n: int) -> float:
+    """The tail beside a percentile interval of n clusters, moved outwards as far as Student's t goes beyond the normal.
+
+    >>> round(expanded_tail(10**6), 4), round(expanded_tail(8), 4)
+    (0.025, 0.0057)
+    """
+    return erfc(student(n) * sqrt(n / (n - 1)) / sqrt(2)) / 2
+
+
+@lru_cache(maxsize=1024)
+def gamma_quantile(shape: float, p: float) -> float:
+    """Below this a gamma variable of this shape stays with chance p, for small p and shapes of a few.
+
+    >>> round(gamma_quantile(1.0, 0.05), 6)
+    0.051293
+    """
+    at: float = (p * exp(lgamma(shape + 1))) ** (1 / shape)
+    if at < float_info.min:
+        # A share that is 1 but for rounding has a shape of nearly 0, and a quantile too small for a float.
+        return 0.0
+    for _ in range(STEPS):
+        total = term = 1.0
+        k = 0
+        while term > total * 1e-17:
+            k += 1
+            term *= at / (shape + k)
+            total += term
+        below = exp(shape * log(at) - at - lgamma(shape + 1)) * total
+        density = exp((shape - 1) * log(at) - at - lgamma(shape))
+        step = (below - p) / density
+        at = max(at - step, at / 2)
+        if abs(step) <= CLOSE * at:
+            break
+    return at
+
+
+def wilson(hits: float, n: int, level: float = 0.95) -> Interval:
+    """A share with its Wilson interval, which has width even where all or none are hits.
+
+    >>> found = wilson(8, 10)
+    >>> [round(number, 3) for number in (found.value, found.low, found.high)]
+    [0.8, 0.49, 0.943]
+    >>> round(wilson(0, 13).high, 3)
+    0.228
+    >>> wilson(0, 0)
+    Interval(value=None, low=None, high=None, n=0)
+
+    Raises:
+        ValueError: There are fewer than no hits, or more than cases.
+    """
+    if not 0 <= hits <= n:
+        raise ValueError(f"{hits} of {n} is no share")
+    if n == 0:
+        return Interval()
+    return Interval(hits / n, *wilson_ends(hits / n, n, NormalDist().inv_cdf((1 + level) / 2)), n)
+
+
+def wilson_ends(share: float, n: float, z: float) -> tuple[float, float]:
+    """Both ends of Wilson's interval of a share of n cases, z standard errors wide to either side."""
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return 0.0 if share == 0 else middle - half, 1.0 if share == 1 else middle + half

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ... import exams
 from ...scoring import Numbers
-from ...scoring.costs import costs
+from ...scoring.standings import costs
 from ...store.markings import Marking
 from ..model import Cell, interval_cell, score_cell
 from .agreements import Agreements
