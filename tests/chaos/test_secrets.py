@@ -145,7 +145,7 @@ def test_paths_go_below_an_address(base: str, path: str, url: str) -> None:
 
 
 def test_exported_rows_pass_the_same_redaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from limner.tables.export import write_rows
+    from limner.report.tables.export import write_rows
 
     monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdef")
     write_rows([{"id": "q", "detail": "with sk-0123456789abcdef"}], "jsonl", tmp_path / "rows.jsonl")

@@ -113,8 +113,8 @@ def test_whatever_is_told_gives_money_that_can_be(value: Any) -> None:
 
 
 def test_spend_tells_how_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from limner.tables.costs import spend_table
-    from limner.tables.render.text import plain
+    from limner.report.tables.costs import spend_table
+    from limner.report.tables.render.text import plain
 
     with Store(tmp_path / "s") as store, Misbehaving(chat_service("fine", BAD[0])) as server:
         ask(store, server.url)

@@ -10,8 +10,8 @@ from limner.build.engine import Spending
 from limner.build.open import new_build, with_models
 from limner.core import settings
 from limner.plots.funnel import plot_funnel
+from limner.report.tables.status import funnel_rows
 from limner.store.store import open_store
-from limner.tables.builds import funnel_rows
 from tests.build import figure_annotator, writer
 from tests.build.scripted import Route, scripted, write_provider
 from tests.docs.blocks import ROOT

@@ -13,10 +13,10 @@ from PIL import Image
 
 import limner
 from limner.core.exam import Selection
+from limner.report.tables.question import cards, sheet
 from limner.running.setup import load_exam_or_data
 from limner.store.records import load_drawings
 from limner.strategies import known_options
-from limner.tables.steps import cards, sheet
 from tests.docs.blocks import ROOT
 from tests.fakes.studio import StudioServer
 

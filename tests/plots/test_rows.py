@@ -22,10 +22,10 @@ from limner.plots.rows import failures, named_rows
 from limner.plots.source import PlotChoice, StoreSource, load
 from limner.plots.spreads import distribution
 from limner.plots.style import LINE, compose, look
+from limner.report.tables.render import rendered
+from limner.report.tables.status import funnel_rows, funnel_table
 from limner.scoring import compare
 from limner.store import Store
-from limner.tables.builds import funnel_rows, funnel_table
-from limner.tables.render import rendered
 from tests.support import picture
 from tests.tables import synthetic
 

@@ -14,13 +14,13 @@ from limner.core.errors import DataError, UsageError
 from limner.exams import SHIPPED
 from limner.painters import open_service
 from limner.plots import known as known_plots
+from limner.report.tables.paper import find
 from limner.reproduce.request import chosen_items, paper_list
 from limner.reproduce.rows import row_finder
 from limner.reproduce.schema import PaperItem
 from limner.reproduce.wants import row_names, wants_of
 from limner.store import Store
 from limner.strategies import known_options
-from limner.tables.paper import find
 from tests.needs import shared
 
 CAPTION = re.compile(r"(?:^|>)\s*(Figure|Table) ([A-Z]?\d+)\s?[.:|]", re.MULTILINE)

@@ -18,16 +18,16 @@ from limner.core.evidence import TextLine
 from limner.core.exam import Exam
 from limner.exams import kind
 from limner.exams.genexam.data import read
+from limner.report.tables.export import export_rows, write_rows
+from limner.report.tables.question import describe_question, print_question
+from limner.report.tables.render import show
+from limner.report.tables.results import Standings
+from limner.report.tables.scores import notes, standing_tables
 from limner.scoring import Standing
 from limner.store import Store
 from limner.store.markings import Marking, save_marking
 from limner.store.records import Drawing, add_exam, save_drawing, save_evidence, save_setup
 from limner.store.schema import attempts, calls
-from limner.tables.export import export_rows, write_rows
-from limner.tables.question import describe_question, print_question
-from limner.tables.render import show
-from limner.tables.results import Standings
-from limner.tables.scores import notes, standing_tables
 from tests.cli.invoke import limner
 from tests.support import write_exam
 

@@ -16,11 +16,11 @@ from limner.core.evaluator import Evaluator
 from limner.core.exam import Question
 from limner.core.marks import Mark
 from limner.exams import kind
+from limner.report.tables.export import export_rows, write_images, write_rows
 from limner.scoring import Entry, Group
 from limner.store import Blobs
 from limner.store.markings import Marking
 from limner.store.records import Drawing
-from limner.tables.export import export_rows, write_images, write_rows
 from tests.support import picture
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from limner.report.tables.analyses import analysis_tables
+from limner.report.tables.model import Cell, Table, interval_cell, score_cell, simple_table
+from limner.report.tables.question import CARD, GAP, PER_ROW, Card, cards, sheet
+from limner.report.tables.render import rendered, show
+from limner.report.tables.render.text import NARROWEST, PLAIN_WIDTH, console, escape
 from limner.scoring.stats import Interval
 from limner.store import Store
-from limner.tables.analyses import analysis_tables
-from limner.tables.console import NARROWEST, PLAIN_WIDTH, console, escape
-from limner.tables.model import Cell, Table, interval_cell, score_cell, simple_table
-from limner.tables.render import rendered, show
-from limner.tables.steps import CARD, GAP, PER_ROW, Card, cards, sheet
 from tests.support import picture
 from tests.tables.test_scores import standing
 

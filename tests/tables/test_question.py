@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from limner.tables.question import print_question
+from limner.report.tables.question import print_question
 
 
 def body(**fields: Any) -> dict[str, Any]:

@@ -11,11 +11,11 @@ import pytest
 
 from limner.core.evaluator import Evaluator
 from limner.exams import kind
+from limner.report.tables.render import show
+from limner.report.tables.results import Standings
+from limner.report.tables.scores import COLUMNS, notes, standing_tables
 from limner.scoring import Comparable, Group, Numbers, Standing
 from limner.scoring.stats import Interval
-from limner.tables.render import show
-from limner.tables.results import Standings
-from limner.tables.scores import COLUMNS, notes, standing_tables
 
 SETUP = {"judge": "judge", "variant": "release", "options": {"reference": "image"}, "templates": "abc"}
 ALL = ("strict", "relaxed", "semantic", "spelling", "readability", "logic")

@@ -10,15 +10,9 @@ from .. import exams
 from ..core.errors import NoStore, UsageError
 from ..core.evaluator import SHOWN
 from ..core.protocol import checked_reading
-from ..scoring import compare as comparing
-from ..scoring import standings
-from ..scoring.corrected import with_corrections
-from ..scoring.groups import find_groups, stored_exam, which_questions
-from ..store import DEFAULT, Store
-from ..store.store import open_store as opened
-from ..tables.model import Table
-from ..tables.question import describe_question, small_pictures
-from ..tables.results import (
+from ..report.tables.model import Table
+from ..report.tables.question import describe_question, small_pictures
+from ..report.tables.results import (
     Comparisons,
     ExamComparison,
     JudgeAgreement,
@@ -27,6 +21,12 @@ from ..tables.results import (
     exam_comparison,
     judge_agreement,
 )
+from ..scoring import compare as comparing
+from ..scoring import standings
+from ..scoring.corrected import with_corrections
+from ..scoring.groups import find_groups, stored_exam, which_questions
+from ..store import DEFAULT, Store
+from ..store.store import open_store as opened
 
 if TYPE_CHECKING:
     from ..plots import PlotFigure
@@ -181,7 +181,7 @@ def table(
         study: Compare judges with the people of this study.
         **which: ``painters``, ``without``, ``judges``, ``variant``, …; see `limner.groups`.
     """
-    from ..tables.paper import TableChoice, build, find
+    from ..report.tables.paper import TableChoice, build, find
 
     layout = find(name)
     how: dict[str, Any] = {"exam": exam, "section": section, "study": study, "on": on, "reading": reading}

@@ -99,11 +99,11 @@ def run_command(name: str, **given: Any) -> None:
     from ..build.open import change_build, with_models
     from ..build.records import load_build
     from ..core import settings
+    from ..report.tables.costs import estimate_table
+    from ..report.tables.render import show
+    from ..report.tables.status import funnel_rows, funnel_table
     from ..running.setup import service_limits
     from ..store.store import open_store
-    from ..tables.builds import funnel_rows, funnel_table
-    from ..tables.costs import estimate_table
-    from ..tables.render import show
 
     known, form = settings.load(), "json" if given["as_json"] else "text"
     with open_store(given["store"]) as store:
@@ -148,9 +148,9 @@ def status_command(name: str, output: Path | None, items: str | None, store: str
     """Show what each step of a build let through and why not, beside the paper's own counts."""
     from ..build.open import open_build
     from ..build.records import load_rows
+    from ..report.tables.render import show
+    from ..report.tables.status import funnel_rows, funnel_table
     from ..store.store import open_store
-    from ..tables.builds import funnel_rows, funnel_table
-    from ..tables.render import show
 
     with open_store(store) as opened:
         builder = open_build(opened, name)

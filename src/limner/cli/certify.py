@@ -38,10 +38,10 @@ def examine_judge_command(judge: str, **given: Any) -> None:
     from ..certify.certification import certify, open_judge_exam, rewatch
     from ..core import settings
     from ..core.errors import UsageError
+    from ..report.tables.certificates import certificate_tables, drift_table
+    from ..report.tables.costs import estimate_table
+    from ..report.tables.render import show
     from ..store.store import open_or_empty, open_store
-    from ..tables.certificates import certificate_tables, drift_table
-    from ..tables.costs import estimate_table
-    from ..tables.render import show
 
     if given["purse"] is not None or given["change_purse"]:
         raise UsageError("--purse: examine-judge takes --budget alone")

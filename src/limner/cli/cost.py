@@ -26,10 +26,10 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
     """
     from ..core import settings
     from ..core.errors import UsageError
+    from ..report.tables.costs import estimate_table
+    from ..report.tables.render import show
     from ..running.estimate import estimate, total
     from ..store.store import open_or_empty, open_store
-    from ..tables.costs import estimate_table
-    from ..tables.render import show
 
     asking, draw = options.make_asking(given), bool(given["painters"] or given["strategies"])
     if not draw and not asking.judges and not asking.preset:
@@ -65,10 +65,10 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
 def spend_command(by: tuple[str, ...], purse: str | None, store: str, as_json: bool) -> None:
     """Say what was spent: image calls (paint) and chat calls (chat), failed attempts included."""
     from ..calls.purse import read_purses
+    from ..report.tables.costs import purse_table, spend_table
+    from ..report.tables.render import show
     from ..running.estimate import spent
     from ..store.store import open_store
-    from ..tables.costs import purse_table, spend_table
-    from ..tables.render import show
 
     with open_store(store) as opened:
         if purse is not None:
@@ -96,10 +96,10 @@ def batches_command(every: bool, cancel: str | None, store: str, as_json: bool) 
     """
     from ..calls.batches import read_batches
     from ..core import settings
+    from ..report.tables.costs import batches_table
+    from ..report.tables.render import show
     from ..running.batch import cancel_batch
     from ..store.store import open_store
-    from ..tables.costs import batches_table
-    from ..tables.render import show
 
     with open_store(store) as opened:
         if cancel is not None:

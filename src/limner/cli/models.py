@@ -21,8 +21,8 @@ def models_command(context: click.Context, find: str | None, gone: bool, form: s
         return
     from ..core import catalogue, settings
     from ..core.errors import UsageError
-    from ..tables.models import chosen_models, models_body, models_table
-    from ..tables.render import show
+    from ..report.tables.costs import chosen_models, models_body, models_table
+    from ..report.tables.render import show
 
     known, day = settings.load(), catalogue.today()
     rows = chosen_models(known, find, gone, day)

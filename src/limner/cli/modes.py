@@ -38,10 +38,10 @@ def modes_command(exam: str, **given: Any) -> None:
     """
     from .. import api
     from ..core import settings
+    from ..report.tables.analyses import count_modes, modes_table
+    from ..report.tables.costs import estimate_table
+    from ..report.tables.render import show
     from ..store.store import open_store
-    from ..tables.costs import estimate_table
-    from ..tables.modes import count_modes, modes_table
-    from ..tables.render import show
 
     with open_store(given["store"]) as store:
         sorting = api.sorting(

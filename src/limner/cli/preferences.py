@@ -29,9 +29,9 @@ def shown_instead(exam: str, given: dict[str, Any]) -> bool:
 
 
 def _pairs(exam: str, given: dict[str, Any]) -> None:
+    from ..report.tables.people import preference_tables, preferences_csv
+    from ..report.tables.render import show
     from ..scoring.preferences import preferences
-    from ..tables.preferences import preference_tables, preferences_csv
-    from ..tables.render import show
 
     found = preferences(
         exam,
@@ -50,9 +50,9 @@ def _pairs(exam: str, given: dict[str, Any]) -> None:
 
 
 def _weights(exam: str, given: dict[str, Any]) -> None:
+    from ..report.tables.people import weight_tables, weights_csv
+    from ..report.tables.render import show
     from ..scoring.weights import fitted_weights
-    from ..tables.render import show
-    from ..tables.weights import weight_tables, weights_csv
 
     found = fitted_weights(
         exam,

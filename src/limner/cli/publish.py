@@ -13,7 +13,7 @@ from .reproduce import reproduce_command as reproduce_command
 from .say import say
 
 if TYPE_CHECKING:
-    from ..tables.model import Table
+    from ..report.tables.model import Table
 
 ALONE = {"by": ("categories", "heatmap", "people"), "question": ("drawings",), "data": ("data",)}
 """Options of `plot` that only some plots have."""
@@ -44,7 +44,7 @@ def table_command(name: str | None, **given: Any) -> None:
     Without a name it lists the tables.
     """
     from .. import api
-    from ..tables.paper import find, known, wrong
+    from ..report.tables.paper import find, known, wrong
 
     if name is None:
         width = max(map(len, known()))
@@ -69,7 +69,7 @@ def table_command(name: str | None, **given: Any) -> None:
 
 
 def _write(table: Table, form: str | None, output: Path | None) -> None:
-    from ..tables.render import SUFFIXES, rendered, show
+    from ..report.tables.render import SUFFIXES, rendered, show
 
     if output is None:
         show(form or "text", lambda: [table])

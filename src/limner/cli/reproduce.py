@@ -149,8 +149,8 @@ def _run(asked: Reproduction, store: Store, given: dict[str, Any]) -> CarriedOut
 
 
 def _show(checklist: Checklist, done: CarriedOut | None, as_json: bool) -> None:
+    from ..report.tables.render import show
     from ..reproduce.told import checklist_tables, commands
-    from ..tables.render import show
 
     if as_json:
         body = checklist.to_json()

@@ -41,9 +41,9 @@ def prove(exam: str, **given: Any) -> None:
     from ..certify.proving import open_proof
     from ..core import settings
     from ..core.errors import UsageError
+    from ..report.tables.costs import estimate_table
+    from ..report.tables.render import show
     from ..store.store import open_or_empty, open_store
-    from ..tables.costs import estimate_table
-    from ..tables.render import show
 
     if given["purse"] is not None or given["change_purse"]:
         raise UsageError("--purse: exam prove takes --budget alone")
@@ -71,8 +71,8 @@ def prove(exam: str, **given: Any) -> None:
 
 def _carry_out(run: ProofRun, store: Store, form: str, given: dict[str, Any]) -> list[Progress]:
     from ..build.criterion_words import criterion_faults
-    from ..tables.proofs import proof_tables
-    from ..tables.render import show
+    from ..report.tables.certificates import proof_tables
+    from ..report.tables.render import show
 
     how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
     with running.shown() as watch:
@@ -107,13 +107,13 @@ def stats(exam: str, **given: Any) -> None:
     Controls count only where there is nobody else.
     """
     from .. import api, exams
+    from ..report.tables.analyses import item_tables, items_csv
+    from ..report.tables.model import nothing_marked
+    from ..report.tables.render import show
     from ..scoring import ON
     from ..scoring.groups import stored_exam
     from ..scoring.items import item_statistics
     from ..store.store import open_store
-    from ..tables.items import item_tables, items_csv
-    from ..tables.model import nothing_marked
-    from ..tables.render import show
 
     with open_store(given["store"]) as store:
         kind, groups = api.groups(

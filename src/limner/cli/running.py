@@ -114,8 +114,8 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
         close(given, progress)
         if plan.judges and not given["as_json"] and not progress.interrupted and not progress.submitted:
             from ..core.exam import Selection
-            from ..tables.render import show
-            from ..tables.scores import standing_tables
+            from ..report.tables.render import show
+            from ..report.tables.scores import standing_tables
 
             backlog = runner.backlog
             names = [painter.name for painter in plan.painters] or list(plan.only_painters or ())

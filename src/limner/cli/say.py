@@ -1,4 +1,4 @@
-"""The one way the command line says a line; tables have their own in `limner.tables.render`."""
+"""The one way the command line says a line; tables have their own in `limner.report.tables.render`."""
 
 from __future__ import annotations
 

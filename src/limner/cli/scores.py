@@ -36,7 +36,7 @@ from .say import say
 def scores_command(exam: str, **given: Any) -> None:
     """Show the scores of a store. Needs only the store."""
     from .. import api
-    from ..tables.render import show
+    from ..report.tables.render import show
 
     found = api.scores(
         exam,
@@ -81,7 +81,7 @@ def compare_command(exam: str | None, **given: Any) -> None:
     exams put painters in the same order.
     """
     from .. import api
-    from ..tables.render import show
+    from ..report.tables.render import show
 
     if (exam is None) == (given["exams"] is None):
         raise click.UsageError("name one EXAM, or several with --exams A,B")
@@ -146,10 +146,10 @@ def agree_command(exam: str, **given: Any) -> None:
     if preferences.shown_instead(exam, given):
         return
     from .. import api
+    from ..report.tables.render import show
     from ..scoring import evaluators_of
     from ..scoring.groups import stored_exam
     from ..store.store import open_store
-    from ..tables.render import show
 
     with open_store(given["store"]) as store:
         there = evaluators_of(store, stored_exam(exam, store).name)
@@ -181,7 +181,7 @@ def agree_command(exam: str, **given: Any) -> None:
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
     """Show one question: its prompt, every drawing, every mark with its reason. Needs only the store."""
-    from ..tables.question import describe_question, print_question
+    from ..report.tables.question import describe_question, print_question
 
     body = describe_question(
         exam,
@@ -195,7 +195,7 @@ def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
     else:
         print_question(body)
     if given["steps"] is not None:
-        from ..tables.question import write_steps
+        from ..report.tables.question import write_steps
 
         for file in write_steps(body, given["store"], given["steps"]):
             say(f"steps: {file}", err=True)
@@ -227,9 +227,9 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
     With --images, drawings that nobody has marked are written too, and have rows without a judge.
     """
     from .. import api, exams
+    from ..report.tables.export import check_form, export_rows, write_images, write_rows
     from ..scoring.groups import stored_exam
     from ..store.store import open_store
-    from ..tables.export import check_form, export_rows, write_images, write_rows
 
     check_form(form)
     with open_store(given["store"]) as store:

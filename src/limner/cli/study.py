@@ -111,12 +111,12 @@ def serve_command(name: str, **given: Any) -> None:
 @options.store
 def status_command(name: str | None, **given: Any) -> None:
     """Show how far a study is: places done, checks passed, agreement so far. Without a NAME, list all studies."""
+    from ..report.tables.render import show
+    from ..report.tables.status import agreement_table, progress_table, studies_table
     from ..store.store import open_store
     from ..study.open import open_study
     from ..study.progress import progress_of
     from ..study.records import load_study, set_status, study_names
-    from ..tables.render import show
-    from ..tables.studies import agreement_table, progress_table, studies_table
 
     with open_store(given["store"]) as store:
         if name is None:

@@ -1,6 +1,6 @@
 """What an exam's paper prints, from the exam's ``paper`` folder.
 
-``published.csv`` has the figures, one a row; ``tables.toml`` lays them out, see `limner.tables.paper.schema`;
+``published.csv`` has the figures, one a row; ``tables.toml`` lays them out, see `limner.report.paper.schema`;
 ``rules.toml`` says what they mean to us. ``release_board.csv`` has those of a leaderboard that the benchmark's release
 keeps, as it was on one day or several, in the same columns. Each of them may be missing.
 """

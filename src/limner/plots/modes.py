@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.plot_data import Grid, Quantity
 from ..core.protocol import UNREAD, FailureModes
-from ..tables.modes import FAILED, ModeCounts
+from ..report.tables.analyses import FAILED, ModeCounts
 from .rows import kinds
 from .style import look, save
 

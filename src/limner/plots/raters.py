@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from .. import exams
 from ..core.errors import UsageError
 from ..core.plot_data import Grid, Quantity, shown
+from ..report.paper.holdings import published_score
 from ..scoring import Comparable, comparable
 from ..scoring.groups import find_groups, which_questions
-from ..tables.paper.facts import published_score
 from .rows import NAMES, named_rows
 from .source import PlotChoice, main_score, quantities, with_controls
 from .style import GREY, INK, MARKERS, PALE, PALETTE, Sketch, broken, lines_of, whole

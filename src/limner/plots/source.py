@@ -16,13 +16,13 @@ from ..core import settings
 from ..core.errors import StoreError, UsageError
 from ..core.plot_data import Grid, Quantity, Source, plain
 from ..core.protocol import Score
+from ..report.paper.holdings import facts_of
 from ..scoring import MET, Comparable, Cut, comparables
 from ..scoring.groups import find_groups, which_questions
 from ..scoring.numbers import ends
 from ..scoring.stats import interval
 from ..store import DEFAULT, Store
 from ..store.store import open_store
-from ..tables.paper.facts import facts_of
 
 NAMED = 2
 """Captions name no more painters than these that cut the common questions."""

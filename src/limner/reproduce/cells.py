@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
 from ..core.evaluator import without_options
-from ..tables.model import MISSING, Cell, Sheet, Table, TableRow
-from ..tables.paper import Layout
-from ..tables.paper.columns import ColumnSpec, specs
-from ..tables.paper.facts import plain_name
-from ..tables.paper.schema import AGREEING, JUDGES, Section
+from ..report.paper.holdings import plain_name
+from ..report.paper.schema import AGREEING, JUDGES, ColumnSpec, Section, specs
+from ..report.tables.model import MISSING, Cell, Sheet, Table, TableRow
+from ..report.tables.paper import Layout
 from .steps import StepState
 
 

@@ -12,6 +12,9 @@ from ..core.errors import StoreError, UsageError
 from ..core.evaluator import Evaluator, without_options
 from ..core.exam import Exam
 from ..exams import ExamSource
+from ..report.paper.holdings import plain_name
+from ..report.paper.schema import JUDGES
+from ..report.tables.paper import TableChoice, build
 from ..running.estimate import total
 from ..running.setup import load_exam_or_data
 from ..scoring import Group
@@ -20,9 +23,6 @@ from ..scoring.groups import find_groups, stored_exam
 from ..store import Store
 from ..store.records import load_drawings
 from ..store.store import shown
-from ..tables.paper import TableChoice, build
-from ..tables.paper.facts import plain_name
-from ..tables.paper.schema import JUDGES
 from .cells import CellCount, TableCounter, count_rows, one_cell
 from .request import Reproduction, chosen_items, paper_list
 from .rows import RowFinder, row_finder

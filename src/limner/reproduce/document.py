@@ -11,12 +11,12 @@ from pathlib import Path
 from ..core.errors import LimnerError
 from ..exams import paper
 from ..plots import PlotChoice, find, plot
+from ..report.paper.schema import specs
+from ..report.tables.model import MISSING, Table, simple_table
+from ..report.tables.paper import build
+from ..report.tables.render.html import STYLE, escape, fragment
 from ..store import Store
 from ..store.store import shown
-from ..tables.model import MISSING, Table, simple_table
-from ..tables.paper import build
-from ..tables.paper.columns import specs
-from ..tables.render.html import STYLE, escape, fragment
 from .checklist import Checklist, ItemState
 from .differences import differences
 from .schema import PaperPlot

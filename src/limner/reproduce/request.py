@@ -12,8 +12,8 @@ from ..core.errors import UsageError
 from ..core.exam import Selection
 from ..core.schema import read_model
 from ..exams.paper import naming_exam, paper_file
+from ..report.paper.holdings import plain_name
 from ..store import DEFAULT
-from ..tables.paper.facts import plain_name
 from .schema import PaperItem, PaperList
 
 FILE = "reproduce.toml"

@@ -13,7 +13,7 @@ from ..core.errors import UsageError
 from ..core.evaluator import name_and_spec
 from ..core.settings import Settings
 from ..painters import PAINTERS
-from ..tables.paper.facts import plain_name
+from ..report.paper.holdings import plain_name
 from .schema import PaperJudge, PaperList, PaperRow
 
 OWN_MACHINE = "weights"

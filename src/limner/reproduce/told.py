@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..tables.model import MISSING, Table, simple_table
+from ..report.tables.model import MISSING, Table, simple_table
 from .cells import CellCount
 from .checklist import Checklist, ItemState
 from .steps import StepState

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..tables.paper import Layout, find
-from ..tables.paper.columns import specs
-from ..tables.paper.published_cells import judges as published_judges
-from ..tables.paper.published_cells import published, published_rows
-from ..tables.paper.schema import AGREEING, JUDGES, Section
+from ..report.paper.schema import AGREEING, JUDGES, Section, specs
+from ..report.tables.paper import Layout, find
+from ..report.tables.paper.published_cells import judges as published_judges
+from ..report.tables.paper.published_cells import published, published_rows
 from .schema import PaperItem, PaperList
 
 Want = tuple[str, str]

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
+from ..report.tables.certificates import certificate_tables
 from ..store import Blobs
 from ..store.ratings import CertificateRow
-from ..tables.certificates import certificate_tables
 from .single_page import FigureRow, PageFigure, PageSection, single_page
 
 

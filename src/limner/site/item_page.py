@@ -8,11 +8,11 @@ from typing import Any
 
 from ..core.evaluator import Evaluator
 from ..core.protocol import Protocol
+from ..report.tables.analyses import item_tables
 from ..scoring import Group
 from ..scoring.items import FLAGS, ItemRow, ItemStatistics, entry_of
 from ..scoring.numbers import shares
 from ..store import Blobs
-from ..tables.items import item_tables
 from .single_page import FigureRow, PageFigure, PageSection, public_judge, single_page
 
 MOST = 100

@@ -10,12 +10,12 @@ from typing import Any
 from ..calls import digest
 from ..core.evaluator import Evaluator
 from ..core.marks import Criterion
+from ..report.tables.paper import known as layouts
 from ..scoring import Entry, Group, Standing, Which, comparable, load_groups
 from ..scoring.deviations import deviations
 from ..scoring.entries import with_texts
 from ..scoring.groups import called_out
 from ..scoring.standings import marking_cost
-from ..tables.paper import known as layouts
 from .boards import BoardRows, RowKey, boards, settled
 from .chunks import Chunks
 from .faults import Faults

@@ -10,8 +10,8 @@ from ..certify.examine import MarkedTrial
 from ..certify.proof import WORDS, CriterionProof, RubricProof
 from ..core.marks import Criterion
 from ..core.protocol import Protocol
+from ..report.tables.certificates import PICTURES, proof_tables
 from ..store import Blobs
-from ..tables.proofs import PICTURES, proof_tables
 from .single_page import FigureRow, PageFigure, PageSection, public_judge, single_page
 
 MOST = 100

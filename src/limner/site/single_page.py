@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from ..core.errors import LostImage
 from ..core.images import BadImage, prepare
+from ..report.tables.model import Table
+from ..report.tables.render.html import fragment
 from ..store import Blobs
-from ..tables.model import Table
-from ..tables.render.html import fragment
 from .pages import text
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"

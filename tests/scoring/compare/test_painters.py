@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from limner import api, exams
 from limner.core.errors import UsageError
 from limner.core.exam import Question
+from limner.report.tables.results import Comparisons
 from limner.scoring import compare
 from limner.scoring.compare import Comparison
 from limner.scoring.compare.pairs import MarkedSide, differences, side_pairs
@@ -22,7 +23,6 @@ from limner.scoring.compare.results import Pair, judged, pair_of
 from limner.scoring.numbers import RowParts
 from limner.scoring.stats import as_parts, paired
 from limner.store import Store
-from limner.tables.results import Comparisons
 from tests.scoring.compare.desk import Desk
 
 SAMPLES = ["sample/genexam", "sample/mmmg", "sample/worldgenbench", "sample/fepbench", "sample/aibench"]

@@ -9,11 +9,11 @@ from pkgutil import iter_modules
 import pytest
 
 import limner.core
+import limner.report.tables.analyses
+import limner.report.tables.model
 import limner.scoring
 import limner.scoring.compare
 import limner.scoring.stats
-import limner.tables.analyses
-import limner.tables.model
 
 MODULES = [
     *(f"limner.scoring.stats.{module.name}" for module in iter_modules(limner.scoring.stats.__path__)),
@@ -21,8 +21,8 @@ MODULES = [
     *(f"limner.core.{module.name}" for module in iter_modules(limner.core.__path__)),
     *(f"limner.scoring.{module.name}" for module in iter_modules(limner.scoring.__path__)),
     "limner.store.records",
-    "limner.tables.model",
-    "limner.tables.analyses",
+    "limner.report.tables.model",
+    "limner.report.tables.analyses",
 ]
 
 

@@ -8,9 +8,9 @@ from statistics import mean
 import pytest
 from scipy import stats
 
+from limner.report.tables.model import MISSING, Table, TableRow
+from limner.report.tables.paper import TableChoice, build, find
 from limner.store.store import open_store
-from limner.tables.model import MISSING, Table, TableRow
-from limner.tables.paper import TableChoice, build, find
 from tests.scoring.compare.desk import Desk
 from tests.scoring.compare.studied import CHANCE, STUDY, Studied
 

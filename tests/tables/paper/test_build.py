@@ -9,10 +9,10 @@ import pytest
 import sqlalchemy as sa
 
 from limner.core.errors import UsageError
+from limner.report.tables.model import MISSING, Table, TableRow
+from limner.report.tables.paper import TableChoice, build, find
 from limner.store import Store, schema
 from limner.store.ratings import CERTIFICATE, save_certificate
-from limner.tables.model import MISSING, Table, TableRow
-from limner.tables.paper import TableChoice, build, find
 from tests.tables import synthetic
 from tests.tables.shipped import LAYOUTS
 

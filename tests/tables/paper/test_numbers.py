@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from limner.report.tables.model import Table, TableRow
+from limner.report.tables.paper import TableChoice, build, find
 from limner.store import Store
-from limner.tables.model import Table, TableRow
-from limner.tables.paper import TableChoice, build, find
 from tests.tables import synthetic
 
 Body = dict[str, Any]

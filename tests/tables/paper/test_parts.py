@@ -9,12 +9,11 @@ import pytest
 from limner.core import settings
 from limner.core.errors import DataError, UsageError
 from limner.core.settings import PainterFacts
-from limner.tables.model import Cell, Column, RowBlock, Sheet, TableRow
-from limner.tables.paper import find
-from limner.tables.paper.blocks import ranked
-from limner.tables.paper.facts import facts_of
-from limner.tables.paper.layout import read
-from limner.tables.paper.transpose import turned
+from limner.report.paper.build import ranked, turned
+from limner.report.paper.holdings import facts_of
+from limner.report.paper.schema import read
+from limner.report.tables.model import Cell, Column, RowBlock, Sheet, TableRow
+from limner.report.tables.paper import find
 from tests.tables.shipped import LAYOUTS
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from limner.exams.paper import BOARD, rows
-from limner.tables.paper import TableChoice, build, find
-from limner.tables.paper.schema import Layout
-from limner.tables.render import csv as csv_format
-from limner.tables.render import text
+from limner.report.paper.schema import Layout
+from limner.report.tables.paper import TableChoice, build, find
+from limner.report.tables.render import csv as csv_format
+from limner.report.tables.render import text
 from tests.needs import shared
 from tests.tables.shipped import LAYOUTS
 

@@ -9,9 +9,9 @@ import pytest
 from limner.core.exam import Exam
 from limner.exams.genexam.data import ScoringPointsRubric, read
 from limner.exams.paper import rows
+from limner.report.tables.paper import build, find
 from limner.store import Store
 from limner.store.records import add_exam
-from limner.tables.paper import build, find
 from tests.needs import shared
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from limner.tables.model import Cell, Column, RowBlock, Sheet, Table, TableRow
+from limner.report.tables.model import Cell, Column, RowBlock, Sheet, Table, TableRow
 
 NASTY = (
     r"a\b{c}$x_1^2$ & 50% #1 ~ [v2] <b>&amp;\"'|`*_",

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from limner.report.tables.paper import build, find
+from limner.report.tables.render import html
 from limner.store import Store
-from limner.tables.paper import build, find
-from limner.tables.render import html
 from tests.browser import new_context, new_page, started
 
 

@@ -13,12 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limner.report.tables.model import Column, RowBlock, Table, clean
+from limner.report.tables.paper import build, find
+from limner.report.tables.render import FORMATS, html, latex, markdown, rendered
+from limner.report.tables.render import csv as csv_format
 from limner.store import Store
-from limner.tables.model import Column, RowBlock, Table
-from limner.tables.paper import build, find
-from limner.tables.render import FORMATS, html, latex, markdown, rendered
-from limner.tables.render import csv as csv_format
-from limner.tables.render.parts import clean
 from tests.tables.render.samples import nasty
 from tests.tables.shipped import LAYOUTS
 

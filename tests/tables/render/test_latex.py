@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from limner.report.tables.model import Cell, Column, RowBlock, Sheet, Table, TableRow
+from limner.report.tables.paper import build
+from limner.report.tables.render import latex
 from limner.store import Store
-from limner.tables.model import Cell, Column, RowBlock, Sheet, Table, TableRow
-from limner.tables.paper import build
-from limner.tables.render import latex
 from tests.needs import need
 from tests.tables.render.samples import nasty
 from tests.tables.shipped import LAYOUTS

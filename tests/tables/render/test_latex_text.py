@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.tables.render.latex_text import ems, escape, needs
+from limner.report.tables.render.latex import ems, escape, needs
 
 anything = st.text(st.characters(), max_size=40)
 

@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from limner.report.tables.model import Cell, Cells, Column, RowBlock, Sheet, Table, TableRow, interval, simple_table
+from limner.report.tables.paper import TableChoice, build, find
+from limner.report.tables.render import text
+from limner.report.tables.render.text import wrap
 from limner.store import Store
-from limner.tables.model import Cell, Cells, Column, RowBlock, Sheet, Table, TableRow, simple_table
-from limner.tables.paper import TableChoice, build, find
-from limner.tables.render import text
-from limner.tables.render.parts import interval
-from limner.tables.render.wrapping import wrap
 from tests.tables import synthetic
 from tests.tables.render.samples import NASTY, nasty
 

@@ -1,0 +1,421 @@
+"""Fills a layout: the published figures, and beside them what a store has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any
+
+from ... import exams
+from ...core.errors import UsageError
+from ...core.exam import Exam
+from ...scoring import Comparable
+from ...scoring.stats import LEAST
+from ...store import Store
+from ..tables.model import STORE, Cell, Column, RowBlock, Sheet, Table, TableRow
+from ..tables.paper import published_cells
+from ..tables.paper.published_cells import judges, published, release_board
+from .holdings import Holdings, Own, holdings
+from .rows import StoreRow, StoreRows
+from .schema import AGREEING, COUNTED, JUDGES, Layout, RowGroup, Section, specs
+
+
+@dataclass(frozen=True)
+class TableChoice:
+    """What is to be shown.
+
+    Attributes:
+        exam: The exam's name in the store; found by its kind where none is given.
+        on: The questions a store's painters are compared on.
+        which: Whose drawings and whose marks; see `limner.api.groups`.
+        section: Of a table with sections, only this one.
+        study: Only people of this study, with its weights.
+    """
+
+    published: bool = True
+    intervals: bool = True
+    reading: str = "careful"
+    exam: str | None = None
+    on: str = "common"
+    which: Mapping[str, Any] = field(default_factory=dict)
+    section: str | None = None
+    study: str | None = None
+
+
+def build(
+    layout: Layout, store: Store | None = None, choice: TableChoice | None = None, exam: Exam[Any] | None = None
+) -> Table:
+    """The table with everything in it; where there is no store, statistics of `exam` as it was read.
+
+    Raises:
+        UsageError: The choice names what is not there.
+    """
+    choice = choice or TableChoice()
+    sections = _sections(layout, choice.section)
+    held = None if store is None else _held(layout, store, choice)
+    if store is None and exam is not None and layout.rows == "exam":
+        held = Holdings(exams.kind(layout.exam).protocol, choice.reading, exam, place="in its data folder")
+    own = StoreRows(layout, held)
+    sides = [(True, False), (False, True)] if layout.apart else [(True, True)]
+    flat = []
+    for printed_too, own_too in sides:
+        sheet = _sheet(layout, sections, own if own_too else None, printed_too and choice.published)
+        if any(group.rows for group in sheet.blocks):
+            flat.append(sheet if choice.intervals else _without_intervals(sheet))
+    groups = [group for sheet in flat for group in sheet.blocks]
+    return Table(
+        layout.key,
+        layout.title,
+        tuple(turned(sheet, layout.turn) for sheet in flat),
+        tuple(flat),
+        tuple(caption(layout, held, choice.published, choice.intervals, sections)),
+        tuple(notes(layout, held, groups)),
+        tuple(own.footnotes),
+    )
+
+
+def _sections(layout: Layout, wanted: str | None) -> Sequence[Section | None]:
+    if wanted is None:
+        return layout.sections or (None,)
+    found = [section for section in layout.sections if section.title.casefold() == wanted.casefold()]
+    if not found:
+        there = ", ".join(section.title for section in layout.sections) or "none"
+        raise UsageError(f"{layout.key} has no section {wanted!r}; it has: {there}")
+    return found
+
+
+def _held(layout: Layout, store: Store, choice: TableChoice) -> Holdings:
+    return holdings(
+        store,
+        layout.exam,
+        exam=choice.exam,
+        which=choice.which,
+        reading=choice.reading,
+        tags=sorted({part.tag for part in layout.columns if part.tag is not None}),
+        subsets=sorted({part.subset for part in layout.columns if part.subset is not None}),
+        on=choice.on,
+        across=any(part.values == JUDGES for part in layout.columns),
+        only=layout.only,
+        rows=layout.rows,
+        agreeing=layout.agreeing,
+        study=choice.study,
+    )
+
+
+def _sheet(layout: Layout, sections: Sequence[Section | None], own: StoreRows | None, printed_too: bool) -> Sheet:
+    columns: Sequence[Column] = ()
+    groups: list[RowBlock] = []
+    for section in sections:
+        judges = own.judges if own else []
+        if printed_too and (printed := published_cells.published(layout, section)):
+            judges = published_cells.judges(printed)
+        found = specs(layout, section, judges)
+        columns = columns or (own.heads(found) if own else [spec.column for spec in found])
+        published = published_cells.published_rows(layout, section, found) if printed_too else []
+        mine = own.make(found) if own else []
+        if section is None:
+            groups += grouped(layout, published, mine)
+            for board in layout.boards if printed_too else ():
+                groups += published_cells.board_blocks(layout, board, found)
+        else:
+            groups.append(RowBlock(section.title, tuple(line for _, line in [*published, *mine])))
+    if layout.rank != "none":
+        # A section is a table of its own.
+        within = layout.rank == "group" or bool(layout.sections)
+        groups = list(ranked(groups, columns, within=within, second=layout.second))
+    title = "" if not layout.apart else "As published" if printed_too else STORE
+    return Sheet(title, layout.stub, tuple(columns), tuple(group for group in groups if group.rows))
+
+
+def _without_intervals(sheet: Sheet) -> Sheet:
+    def bare(cell: Cell) -> Cell:
+        return replace(cell, low=None, high=None, few=None)
+
+    groups = [
+        replace(group, rows=tuple(replace(line, cells=tuple(map(bare, line.cells))) for line in group.rows))
+        for group in sheet.blocks
+    ]
+    return replace(sheet, blocks=tuple(groups))
+
+
+CONTROLS, OTHERS = "Controls", "Others"
+
+
+def grouped(
+    layout: Layout, published: Sequence[tuple[RowGroup | None, TableRow]], own: Sequence[StoreRow]
+) -> list[RowBlock]:
+    """The groups in the layout's order, in each the published rows first; what fits nowhere comes last."""
+    homes = [(_home(layout, one), one, line) for one, line in own]
+    found = [RowBlock("", tuple(line for group, line in published if group is None))]
+    for row_group in layout.groups:
+        inside = [line for group, line in published if group is row_group]
+        inside += [line for home, _, line in homes if home is row_group]
+        found.append(RowBlock(row_group.title, tuple(inside), row_group.ranked))
+    rest: dict[str, list[TableRow]] = {}
+    for home, one, line in homes:
+        if home is None:
+            rest.setdefault(_title(layout, one), []).append(line)
+    if "" in rest:
+        found[0] = replace(found[0], rows=(*found[0].rows, *rest.pop("")))
+    return found + [RowBlock(title, tuple(inside), title != CONTROLS) for title, inside in rest.items()]
+
+
+def _home(layout: Layout, own: Own | None) -> RowGroup | None:
+    """The layout's group a painter belongs to, by what is known of it."""
+    if own is None:
+        return None
+    for group in layout.groups:
+        if group.only is not None:
+            if group.only == own.spec:
+                return group
+        elif group.access == own.facts.access is not None and (not group.kinds or own.facts.kind in group.kinds):
+            return group
+    return None
+
+
+def _title(layout: Layout, own: Own | None) -> str:
+    """The title over a row that belongs to none of the layout's groups."""
+    if own is None:
+        return STORE if layout.groups else ""
+    if own.group.control and layout.only is None:
+        return CONTROLS
+    if layout.by_painter:
+        return own.group.painter
+    return OTHERS if layout.groups else ""
+
+
+def ranked(
+    blocks: Sequence[RowBlock], columns: Sequence[Column], *, within: bool, second: bool
+) -> tuple[RowBlock, ...]:
+    """The blocks with their cells ranked: together, or each by itself.
+
+    Equal numbers share a rank. Where all numbers of a column are the same, or there is only one, none is marked.
+    """
+    if within:
+        return tuple(_together([block], columns, second)[0] if block.ranked else block for block in blocks)
+    chosen = iter(_together([block for block in blocks if block.ranked], columns, second))
+    return tuple(next(chosen) if block.ranked else block for block in blocks)
+
+
+def _together(blocks: Sequence[RowBlock], columns: Sequence[Column], second: bool) -> list[RowBlock]:
+    marks: list[dict[float, int]] = []
+    for place, column in enumerate(columns):
+        values = {value for block in blocks for row in block.rows if (value := row.cells[place].value) is not None}
+        order = sorted(values, reverse=column.better == "high")
+        marked = column.better != "none" and len(order) > 1
+        marks.append({value: rank for rank, value in enumerate(order[: 1 + second], 1)} if marked else {})
+    return [
+        replace(block, rows=tuple(replace(row, cells=_cells(row.cells, marks)) for row in block.rows))
+        for block in blocks
+    ]
+
+
+def _cells(cells: Sequence[Cell], marks: Sequence[dict[float, int]]) -> tuple[Cell, ...]:
+    return tuple(
+        replace(cell, rank=0 if cell.value is None else mark.get(cell.value, 0))
+        for cell, mark in zip(cells, marks, strict=True)
+    )
+
+
+def turned(sheet: Sheet, how: str) -> Sheet:
+    """The sheet in its paper's form; see `limner.report.paper.schema.Layout`."""
+    if how == "columns":
+        return _columns(sheet)
+    if how in ("scores", "values"):
+        return _blocks(sheet, how == "scores")
+    return sheet
+
+
+def _columns(sheet: Sheet) -> Sheet:
+    """Every row becomes a column; every column a line, under its head above."""
+    rows = [(group.title, line) for group in sheet.blocks for line in group.rows]
+    columns = tuple(
+        Column(
+            head=line.label,
+            over=title,
+            path=line.label,
+            published=line.published,
+            notes=line.notes,
+            coverage=line.coverage,
+        )
+        for title, line in rows
+    )
+    groups = []
+    for title, places in groupby(range(len(sheet.columns)), key=lambda place: sheet.columns[place].over):
+        lines = [
+            TableRow(column.head, tuple(line.cells[place] for _, line in rows), notes=column.notes)
+            for place in places
+            for column in [sheet.columns[place]]
+        ]
+        groups.append(RowBlock(title, tuple(lines)))
+    return replace(sheet, columns=columns, blocks=tuple(groups))
+
+
+def _blocks(sheet: Sheet, scores: bool) -> Sheet:
+    """Every row becomes a block: a line per figure with the values as columns, or the other way round."""
+    cells = {(column.block, column.figure): place for place, column in enumerate(sheet.columns)}
+    blocks, figures = (sorted({key[side] for key in cells}) for side in (0, 1))
+    heads = {column.block: column.value_head for column in sheet.columns}
+    names = {column.figure: column for column in sheet.columns}
+    if scores:
+        columns = tuple(Column(head=heads[block], path=heads[block]) for block in blocks)
+    else:
+        columns = tuple(
+            replace(names[figure], head=names[figure].figure_head, over=names[figure].figure_over) for figure in figures
+        )
+
+    def lines(line: TableRow) -> Iterator[TableRow]:
+        for outer in figures if scores else blocks:
+            inner: Sequence[int] = blocks if scores else figures
+            keys = [(one, outer) if scores else (outer, one) for one in inner]
+            label = names[outer].figure_head if scores else heads[outer]
+            found = tuple(line.cells[cells[key]] if key in cells else Cell() for key in keys)
+            yield TableRow(label, found, published=line.published)
+
+    groups = [
+        RowBlock(_transposed_title(line), tuple(lines(line)), group.ranked, line.published, line.notes)
+        for group in sheet.blocks
+        for line in group.rows
+    ]
+    return replace(sheet, columns=columns, blocks=tuple(groups))
+
+
+def _transposed_title(line: TableRow) -> str:
+    return f"{line.label} ({line.covered})" if line.covered else line.label
+
+
+REMARKS = 8
+"""More remarks than this are for `limner scores` to tell."""
+
+
+def caption(
+    layout: Layout,
+    held: Holdings | None,
+    with_published: bool,
+    intervals: bool,
+    sections: Sequence[Section | None] = (None,),
+) -> list[str]:
+    """The title, where the figures come from, how a store's were marked and on which questions."""
+    tables = layout.tables(None)
+    place = tables[0] if len(tables) == 1 else "Tables " + " and ".join(one.removeprefix("Table ") for one in tables)
+    name = layout.paper.cite.partition(" ")[0]
+    found = [f"{name}, {place}: {layout.title}." if tables else f"{name}: {layout.title}."]
+    if with_published and (tables or layout.sections):
+        marked = [judge for section in layout.sections or (None,) for judge in judges(published(layout, section))]
+        # A number made of two judges' marks names both.
+        alone = [judge for judge in dict.fromkeys(marked) if not set(judge.split(" + ")) <= {*marked} - {judge}]
+        by = f", judge {' and '.join(alone)}" if alone and layout.rows == "painters" else ""
+        found.append(f"Published figures: {layout.paper.cite}{by}.")
+        found += [
+            f"{release_board(layout, one).about} Its rows are not ranked with the paper's." for one in layout.boards
+        ]
+    if layout.rows in AGREEING and held is not None and held.exam is not None and held.agreement is not None:
+        return [*found, f"{STORE}: exam {held.exam.name}; {held.agreement.words}; reading {held.reading}."]
+    if held is None or held.exam is None or (layout.rows not in COUNTED and not held.rows):
+        return found
+    what = "training part of build" if layout.rows == "training" else "exam"
+    said = f"{STORE}: {what} {held.exam.name}, {_scored(layout, held, sections)}"
+    if layout.rows == "painters":
+        said += f", judge {', '.join(dict.fromkeys(own.evaluator.told for own in held.rows))}, reading {held.reading}"
+        said += _alike(held)
+        if intervals:
+            said += "; [low, high]: 95% interval over questions"
+    if held.agreement is not None and held.agreement.people is not None:
+        said += f"; {held.agreement.words}"
+    return [*found, f"{said}.", *([*_warnings(held), *_cuts(held)] if layout.rows == "painters" else [])]
+
+
+def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock]) -> list[str]:
+    """What a reader must know; only what applies."""
+    of_paper = layout.rows == "painters" and (layout.tables(None) or layout.sections)
+    found = [note for note in (layout.note, layout.paper.note if of_paper else "") if note]
+    lines = [line for group in groups for line in group.rows if not line.published]
+    if held is None or not lines or layout.rows != "painters":
+        return found
+    for side in held.compared:
+        # Who cuts the common questions is told above the table.
+        found += [f"{_whose(held, side)}{note}." for note in side.notes if note not in side.first]
+    if any(line.covered for line in lines):
+        found.append("Covered: questions with a score, of those in the exam; failures are left out, never zeros.")
+    if any(cell.least is not None for line in lines for cell in line.cells):
+        found.append("least … most: the lowest and the highest possible value of a score, where the judge abstained.")
+    if any(cell.few is not None for line in lines for cell in line.cells):
+        found.append(f"(n=…): fewer than {LEAST} questions are too few for an interval.")
+    return found + _remarks(held.rows)
+
+
+def _warnings(held: Holdings) -> list[str]:
+    """What must be known of the judges, by name where there are several."""
+    judges = {own.evaluator.id: own.evaluator for own in held.rows}
+    several = len(judges) > 1
+    return [f"{one.name}: {said}" if several else said for one in judges.values() for said in one.warnings]
+
+
+def _cuts(held: Holdings) -> list[str]:
+    return [f"{_whose(held, side)}{said}." for side in held.compared for said in side.first]
+
+
+def _whose(held: Holdings, side: Comparable) -> str:
+    return f"{side.evaluator.name}: " if len(held.compared) > 1 else ""
+
+
+def _scored(layout: Layout, held: Holdings, sections: Sequence[Section | None]) -> str:
+    """How many questions the numbers rest on, of how many; of those alone that the table's columns are about."""
+    assert held.exam is not None
+    whole = held.exam.questions
+    if layout.rows in COUNTED:
+        return f"{len(whole)} {COUNTED[layout.rows]}"
+    about = _about(layout, held.exam, sections)
+    counts = sorted({len(about & ids) for ids in _rested_on(layout, held)} - {0})
+    if counts == [len(whole)]:
+        return f"{len(whole)} questions"
+    least_and_most = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "none"
+    if len(about) == len(whole):
+        return f"{least_and_most} of its {len(whole)} questions scored"
+    return f"{least_and_most} of this table's {len(about)} questions scored (the exam has {len(whole)})"
+
+
+def _about(layout: Layout, exam: Exam[Any], sections: Sequence[Section | None]) -> set[str]:
+    """The questions that any column with a score can show."""
+    found: set[str] = set()
+    for slot in (slot for section in sections for slot in specs(layout, section, ["any"])):
+        part = slot.part
+        if layout.rows == "painters" and slot.figure.score is None:
+            continue
+        tagged = {one.id for one in exam.questions if part.tag is None or one.tags.get(part.tag) == slot.tagged}
+        found |= tagged if part.subset is None else tagged & exam.subsets.get(part.subset, frozenset())
+    return found
+
+
+def _rested_on(layout: Layout, held: Holdings) -> list[set[str]]:
+    """The questions behind each row: a painter's, those of controls only where there are no others; or a judge's."""
+    if layout.rows == "judges":
+        judged: dict[str, set[str]] = {}
+        for own in held.rows:
+            judged.setdefault(own.group.evaluator.id, set()).update(entry.question.id for entry in own.group.scored)
+        return list(judged.values())
+    rows = [(side, group) for side in held.compared for group in side.everyone]
+    rows = [(side, group) for side, group in rows if not group.control] or rows
+    return [{entry.question.id for entry in side.basis(group)} for side, group in rows]
+
+
+def _alike(held: Holdings) -> str:
+    """Whether the painters' numbers rest on the same questions, where there are several."""
+    if not any(len(side.groups) > 1 for side in held.compared):
+        return ""
+    common = all(side.on == "common" and side.questions for side in held.compared if len(side.groups) > 1)
+    return "; all painters on the same questions" if common else "; each painter on its own questions"
+
+
+def _remarks(rows: Sequence[Own]) -> list[str]:
+    said: dict[str, list[str]] = {}
+    for own in rows:
+        for remark in own.scores[None].remarks:
+            said.setdefault(remark, []).append(own.name)
+    found = [
+        remark if len(names) == len(rows) else f"{', '.join(dict.fromkeys(names))}: {remark}"
+        for remark, names in said.items()
+    ]
+    more = len(found) - REMARKS
+    return found if more <= 0 else [*found[:REMARKS], f"… and {more} more remarks; `limner scores` tells them all."]

@@ -1,0 +1,270 @@
+"""A store's rows: one for each painter and strategy, for each judge, or for the exam itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ... import exams
+from ...core.errors import UsageError
+from ...core.evaluator import Evaluator, by_evaluator
+from ...core.exam import Question
+from ...exams import Kind
+from ...scoring import Numbers
+from ...scoring.deviations import of_drawings, of_marks, of_questions
+from ...scoring.standings import costs
+from ...store.markings import Marking
+from ..tables.model import Cell, Column, TableRow, interval_cell, score_cell
+from ..tables.paper.agreements import Agreements, agreement_rows
+from .holdings import Holdings, Own, shown
+from .schema import AGREEING, COUNTED, JUDGES, ColumnSpec, Layout
+
+DIRECT = "direct"
+StoreRow = tuple[Own | None, TableRow]
+"""A row, with the painter it is about where it is about one."""
+
+
+@dataclass
+class StoreRows:
+    """Makes the rows of one table; collects the footnotes they need."""
+
+    layout: Layout
+    held: Holdings | None
+    footnotes: dict[str, int] = field(default_factory=dict)
+    _asked: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def by_judge(self) -> bool:
+        """Whether the columns are judges."""
+        return any(part.values == JUDGES for part in self.layout.columns)
+
+    @property
+    def judges(self) -> list[str]:
+        """The store's evaluators, by their labels."""
+        return sorted({own.evaluator.name for own in self.held.rows}) if self.held else []
+
+    def make(self, specs: Sequence[ColumnSpec]) -> list[StoreRow]:
+        """The rows in their order: best first, or painter by painter; without people, none that is about them alone."""
+        about_people = all(spec.figure.agreement for spec in specs)
+        found = self._made(specs)
+        return [row for row in found if not about_people or any(cell.value is not None for cell in row[1].cells)]
+
+    def _made(self, specs: Sequence[ColumnSpec]) -> list[StoreRow]:
+        held = self.held
+        if held is None or held.exam is None:
+            return []
+        if self.layout.rows in COUNTED:
+            label = f"{held.exam.name} {held.place} ({len(held.exam.questions)} {COUNTED[self.layout.rows]})"
+            cells = tuple(exam_cell(held, spec) for spec in specs)
+            return [(None, TableRow(label, cells, about={"exam": held.exam.name}))]
+        if held.agreement is not None and self.layout.rows in AGREEING:
+            return [(None, line) for line in agreement_rows(self.layout, held.agreement, specs)]
+        if self.layout.rows == "judges":
+            return [(None, self._judge_row(rows, specs)) for rows in by_evaluator(held.rows)]
+        if self.by_judge:
+            painters: dict[str, list[Own]] = {}
+            for own in held.rows:
+                painters.setdefault(own.name, []).append(own)
+            return self._ordered(
+                [(rows[0], self._painter_row(rows[0], specs, rows)) for rows in painters.values()], specs
+            )
+        return self._ordered([(own, self._painter_row(own, specs, [own])) for own in held.rows], specs)
+
+    def _painter_row(self, own: Own, specs: Sequence[ColumnSpec], others: Sequence[Own]) -> TableRow:
+        assert self.held is not None
+        group, judged = own.group, not self.by_judge
+        label = f"{own.name} · {group.evaluator.name}" if judged and len(self.judges) > 1 else own.name
+        about = {"painter": group.painter, "strategy": group.strategy, "reading": self.held.reading}
+        about |= {"judge": group.judge if judged else "", "n": str(own.scores[None].n)}
+        about["evaluator"] = group.evaluator.name if judged else ""
+        cells = tuple(painter_cell(own, spec, others, self.held.agreement) for spec in specs)
+        notes = self._notes(others, own.scores[None].n)
+        return TableRow(label, cells, notes=notes, coverage=min(one.group.coverage for one in others), about=about)
+
+    def _judge_row(self, rows: Sequence[Own], specs: Sequence[ColumnSpec]) -> TableRow:
+        assert self.held is not None
+        evaluator = rows[0].evaluator
+        scored = {entry.question.id for own in rows for entry in own.group.scored}
+        about = {"judge": evaluator.judge, "evaluator": evaluator.name, "n": str(len(scored))}
+        cells = tuple(judge_cell(rows, spec, self.held.took, self.held.agreement) for spec in specs)
+        return TableRow(evaluator.name, cells, notes=self._notes(rows, len(scored)), about=about)
+
+    def _notes(self, rows: Sequence[Own], scored: int) -> tuple[int, ...]:
+        """The footnote on how a row's numbers were come by, where the paper came by its own otherwise.
+
+        Where columns are judges, what is the judge's stands at its column.
+        """
+        assert self.held is not None
+        said = [] if self.by_judge else self._marked(rows[0].evaluator)
+        drawn = of_drawings(exams.kind(self.layout.exam), [own.group for own in rows])
+        return self._footnote([*said, *drawn, *of_questions(scored, self.layout.paper.questions)])
+
+    def _marked(self, evaluator: Evaluator) -> list[str]:
+        assert self.held is not None
+        if evaluator.id not in self._asked:
+            self._asked[evaluator.id] = of_marks(exams.kind(self.layout.exam), evaluator, self.held.reading)
+        return self._asked[evaluator.id]
+
+    def _footnote(self, said: Sequence[str]) -> tuple[int, ...]:
+        return (self.footnotes.setdefault("; ".join(said), len(self.footnotes) + 1),) if said else ()
+
+    def heads(self, specs: Sequence[ColumnSpec]) -> list[Column]:
+        """The columns' heads; a judge's own has the footnote on how it was asked."""
+        known = {own.evaluator.name: own.evaluator for own in self.held.rows} if self.held else {}
+        asked = [known.get(spec.value.judge or "") for spec in specs]
+        notes = [self._footnote(self._marked(one)) if one else () for one in asked]
+        return [replace(spec.column, notes=note) for spec, note in zip(specs, notes, strict=True)]
+
+    def _ordered(self, lines: list[StoreRow], specs: Sequence[ColumnSpec]) -> list[StoreRow]:
+        if self.layout.by_painter:
+            return sorted(lines, key=_by_painter)
+        place = next((n for n, spec in enumerate(specs) if spec.column.path == self.layout.order), None)
+
+        def best_first(pair: StoreRow) -> tuple[bool, float, str]:
+            value = None if place is None else pair[1].cells[place].value
+            return (value is None, -(value or 0.0), pair[1].label)
+
+        return sorted(lines, key=best_first)
+
+
+def _by_painter(pair: StoreRow) -> tuple[str, bool, str, str]:
+    own, line = pair
+    if own is None:
+        return ("", False, "", line.label)
+    return (own.group.painter, own.group.strategy != DIRECT, own.group.strategy, line.label)
+
+
+def painter_cell(own: Own, spec: ColumnSpec, others: Sequence[Own], agreement: Agreements | None = None) -> Cell:
+    """A painter's cell; `others` are the same painter's rows under other judges."""
+    figure = spec.figure
+    if figure.agreement is not None:
+        return agreement.cell(own.evaluator.name, spec, own.name) if agreement else Cell()
+    if spec.value.judge is not None:
+        under = [one for one in others if one.evaluator.name == spec.value.judge]
+        return _score(under[0], spec) if under else Cell()
+    if figure.score is not None:
+        return _score(own, spec)
+    if figure.fact is not None:
+        known = shown(own.facts, figure.fact) or (own.size if figure.fact == "resolution" else None)
+        return Cell(figure.words.get(known, known)) if known else Cell()
+    if figure.mean is not None:
+        return _number(_mean([own], figure.mean), spec)
+    return Cell()
+
+
+def judge_cell(
+    rows: Sequence[Own], spec: ColumnSpec, took: Mapping[str, float], agreement: Agreements | None = None
+) -> Cell:
+    """A judge's cell: `rows` are all painters it marked, asked in one way; `took` has the seconds of its calls."""
+    figure = spec.figure
+    if figure.agreement is not None:
+        return agreement.cell(rows[0].evaluator.name, spec) if agreement else Cell()
+    if figure.option is not None:
+        said: str = rows[0].evaluator.options.get(figure.option, "")
+        return Cell(figure.words.get(said, said)) if said else Cell()
+    return _number(_mean(rows, figure.mean, took), spec) if figure.mean is not None else Cell()
+
+
+def exam_cell(held: Holdings, spec: ColumnSpec) -> Cell:
+    """A statistic of the stored exam."""
+    if held.exam is None or spec.figure.measure is None:
+        return Cell()
+    where = {**spec.value.where, **spec.figure.where}
+    return _number(measure(spec.figure.measure, held.exam.questions, where, exams.kind(held.exam.kind)), spec)
+
+
+def _score(own: Own, spec: ColumnSpec) -> Cell:
+    standing = own.scores[spec.part.subset]
+    body = standing.numbers
+    if spec.part.tag is not None:
+        body = standing.by.get(spec.part.tag, {}).get(spec.tagged or "", Numbers())
+    name = spec.figure.score or ""
+    return score_cell(body.scores.get(name), body.bounds.get(name), spec.digits, spec.scale)
+
+
+def _number(value: float | None, spec: ColumnSpec) -> Cell:
+    return interval_cell(None if value is None else value * spec.scale, None, None, spec.digits)
+
+
+def _mean(rows: Sequence[Own], what: str, took: Mapping[str, float] | None = None) -> float | None:
+    entries = [entry for own in rows for entry in own.group.entries]
+    if what == "drawing cost":
+        return costs(entries).drawing
+    if what == "marking cost":
+        return costs(entries).marking
+    markings = [entry.marking for entry in entries if entry.marking is not None]
+    done = sum(marking.status == "done" for marking in markings)
+    times = [_seconds(marking, took or {}) for marking in markings]
+    known = [time for time in times if time is not None]
+    return sum(known) / done if done and len(known) == len(times) else None
+
+
+def _seconds(marking: Marking, took: Mapping[str, float]) -> float | None:
+    """What the marking's calls took; a judge that makes none has the time of its own work.
+
+    The marking's own time is no measure of calls: it counts waiting for a turn, and nothing for replies kept earlier.
+    """
+    if marking.origin != "run":
+        return None
+    return sum(took.get(key, 0.0) for _, key in marking.replies) if marking.replies else marking.seconds
+
+
+_HOW: dict[str, Callable[[Sequence[float]], float]] = {
+    "mean": lambda values: sum(values) / len(values),
+    "min": min,
+    "max": max,
+}
+
+
+def measure(words: str, questions: Sequence[Question[Any]], where: Mapping[str, str], kind: Kind[Any]) -> float | None:
+    """A statistic over the questions that have all the tags; None where there is none of them.
+
+    ``count``, ``share`` (percent of all questions), ``distinct TAG…`` (how many values the tags have together), and
+    ``mean``, ``min`` or ``max`` of ``words`` (of the prompt) or of what the exam's own statistics name.
+
+    Args:
+        words: Which statistic.
+        questions: All questions of the exam.
+        where: Tags and the values they must have.
+        kind: The exam's kind: says which questions count once, and has statistics of its own.
+
+    Raises:
+        UsageError: The exam has no such statistic, or it cannot be computed.
+    """
+    chosen = [question for question in questions if where.items() <= question.tags.items()]
+    if not chosen:
+        return None
+    first, *rest = words.split()
+    if first == "count":
+        return float(len({kind.protocol.cluster(question) for question in chosen}))
+    if first == "share":
+        return 100 * len(chosen) / len(questions)
+    if first == "distinct":
+        return float(len({tuple(q.tags[tag] for tag in rest) for q in chosen if q.tags.keys() >= set(rest)})) or None
+    if first not in _HOW or not rest:
+        raise UsageError(f"{kind.name} has no statistic {words!r}; there is: {', '.join(_numbers(kind))}")
+    return _HOW[first](each_number(" ".join(rest), chosen, kind, words))
+
+
+def each_number(
+    words: str, questions: Sequence[Question[Any]], kind: Kind[Any], said: str | None = None
+) -> list[float]:
+    """A statistic of each question: ``words`` (of the prompt), or one of the exam's own; `said` names it in errors.
+
+    Raises:
+        UsageError: The exam has no such statistic, or it cannot be computed.
+    """
+    first, *rest = words.split()
+    numbers = _numbers(kind)
+    if first not in numbers:
+        raise UsageError(f"{kind.name} has no statistic {said or words!r}; there is: {', '.join(numbers)}")
+    try:
+        return [numbers[first](question, *rest) for question in questions]
+    except Exception as error:
+        broken = f"the statistic {said or words!r} of the exam {kind.name!r} is broken"
+        raise UsageError(f"{broken}: {type(error).__name__}: {error}") from error
+
+
+def _numbers(kind: Kind[Any]) -> dict[str, Callable[..., float]]:
+    return {"words": lambda question: len(question.prompt.split()), **kind.statistics}

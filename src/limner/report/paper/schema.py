@@ -1,0 +1,390 @@
+"""What a layout may say; the exams' ``paper/tables.toml`` are made of these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from ...core.errors import DataError, UsageError
+from ...core.schema import StrictModel, first_wrong, read_toml
+from ...exams import each, paper
+from ..tables.model import Column
+
+JUDGES = "judges"
+"""In place of a part's values: one value for every judge there is."""
+AGREEING = ("evaluators", "pairs", "rated")
+"""Rows that are about evaluators, or about what they rated."""
+COUNTED = {"exam": "questions", "training": "samples"}
+"""Rows that count what a data set has, by what it has."""
+
+
+class Figure(StrictModel):
+    """One number (or word) of a row: where the paper prints it, and what a store has for it.
+
+    Attributes:
+        head: The head of its column; the value's where this is empty.
+        over: A head above it, shared by neighbours.
+        metric: Together with `category` finds the published figure; ``*`` for any, ``a|b`` for either.
+        column: Shows a column of the published file in place of a figure, such as ``model_group``.
+        noted: Shows what this pattern finds in the published note.
+        score: A score of the exam, over all questions or over those the value names.
+        fact: What is known of a painter.
+        option: An option the judge was asked with.
+        mean: The mean over a row's drawings or markings.
+        measure: A statistic of the stored exam; see `limner.report.paper.rows`.
+        agreement: How the row's evaluator agrees with people; see `limner.report.tables.paper.agreements`.
+        rated: The mean of a painter's ratings on a scale, or a metric's number; of several names the first there is.
+        place: Shows the painter's place by that mean, the least first, in place of it.
+        where: Tags of the questions a measure runs over.
+        words: What to show in place of a fact, an option or a published figure.
+        digits: Decimals of what is computed; published figures keep theirs.
+        scale: What is computed is multiplied by this.
+        better: Which end is best; ``none`` for what is not ranked.
+    """
+
+    head: str = ""
+    over: str = ""
+    category: str | None = None
+    metric: str | None = None
+    column: Literal["category", "judge", "model_group"] | None = None
+    noted: str | None = None
+    score: str | None = None
+    fact: Literal["access", "kind", "parameters", "resolution"] | None = None
+    option: str | None = None
+    mean: Literal["drawing cost", "marking cost", "marking seconds"] | None = None
+    measure: str | None = None
+    agreement: str | None = None
+    rated: tuple[str, ...] = ()
+    place: bool = False
+    where: dict[str, str] = Field(default_factory=dict)
+    words: dict[str, str] = Field(default_factory=dict)
+    digits: int | None = Field(default=None, ge=0, le=9)
+    scale: float | None = None
+    better: Literal["high", "low", "none"] | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Figure:
+        sources = ("score", "fact", "option", "mean", "measure", "agreement", "rated")
+        computed = [name for name in sources if getattr(self, name) not in (None, ())]
+        printed = [name for name in ("metric", "column", "noted") if getattr(self, name) is not None]
+        for names in (computed, printed):
+            if len(names) > 1:
+                raise ValueError(f"{' and '.join(names)} do not go together")
+        if not computed and not printed:
+            raise ValueError("it says neither what is printed nor what is computed")
+        return self
+
+    @property
+    def plain(self) -> bool:
+        """Whether it shows words, not a number to be ranked."""
+        return bool(self.column or self.noted or self.option or (self.fact and self.metric is None))
+
+
+class Value(StrictModel):
+    """One value of a tag: its head, what the paper calls it, and the tag's value in the exam."""
+
+    head: str = ""
+    category: str | None = None
+    value: str | None = None
+    where: dict[str, str] = Field(default_factory=dict)
+    judge: str | None = None
+
+    @property
+    def title(self) -> str:
+        """What stands above or beside its figures."""
+        return self.head or self.category or ""
+
+
+class Part(StrictModel):
+    """Columns that belong together: every value with every figure."""
+
+    tag: str | None = None
+    subset: str | None = None
+    values: tuple[Value, ...] | str = (Value(),)
+    figures: tuple[Figure, ...] = Field(min_length=1)
+    digits: int = 1
+    scale: float = 1.0
+
+
+class RowGroup(StrictModel):
+    """Rows under one title: the published ones of a group, and painters of which these facts are known."""
+
+    title: str = ""
+    published: str | None = None
+    noted: str | None = None
+    access: Literal["closed", "open"] | None = None
+    kinds: tuple[str, ...] = ()
+    only: str | None = None
+    ranked: bool = True
+
+
+class Section(StrictModel):
+    """The same columns once more, for one category: ``{section}`` and ``{value}`` in values stand for it."""
+
+    title: str
+    table: str | None = None
+    published: str | None = None
+    value: str | None = None
+
+    def fill(self, text: str | None) -> str | None:
+        """A value's text with the section's own words put in."""
+        if text is None:
+            return None
+        return text.replace("{section}", self.published or self.title).replace("{value}", self.value or self.title)
+
+
+class Paper(StrictModel):
+    """Where the published figures come from."""
+
+    cite: str
+    questions: int | None = None
+    note: str = ""
+
+
+class Board(StrictModel):
+    """The leaderboard of the benchmark's release, which stands below the paper's rows in groups of its own.
+
+    Attributes:
+        table: Which rows of ``release_board.csv`` are shown; ``rules.toml`` says of which day they are.
+        names: What the board calls a category that the paper calls otherwise.
+        groups: The groups of its rows, where they are not the table's.
+    """
+
+    table: str
+    names: dict[str, str] = Field(default_factory=dict)
+    groups: tuple[RowGroup, ...] = ()
+
+
+class Layout(StrictModel):
+    """One table.
+
+    Attributes:
+        table: Which rows of the published file it shows.
+        rows: What a row is about; ``training``: the training part of a build; ``evaluators``: a judge's score, or a
+            metric, against people's ratings; ``pairs``: two evaluators; ``rated``: a painter by its ratings alone.
+        keys: The columns of the published file that tell rows apart, where these are not the usual ones.
+        labels: Metric (or ``*``) -> what a published row is called, with ``{judge}`` and ``{category}`` in it.
+        scores: Whose scores are held against people's, where rows are evaluators; of the exam.
+        against: The scale on which people rated.
+        turn: ``rows``: a row each. ``columns``: a column each. ``scores`` and ``values``: a block of rows each, a line
+            per figure or per value.
+        rank: Where the best is looked for: in the whole table (or section), or in each group.
+        second: Whether the second best is marked too.
+        order: The column by which a store's rows stand in order, best first; written ``over · head``.
+        by_painter: A store's rows stand painter by painter, with all strategies of each.
+        apart: Published figures and a store's stand in tables of their own.
+        only: Of a store, only this painter.
+        note: What a reader must know.
+        boards: The release's own leaderboard on one day or several, below the paper's rows; its rows are not ranked.
+    """
+
+    exam: str
+    name: str
+    paper: Paper
+    title: str
+    columns: tuple[Part, ...]
+    table: str | tuple[str, ...] = ()
+    rows: Literal["painters", "judges", "exam", "training", "evaluators", "pairs", "rated"] = "painters"
+    keys: tuple[str, ...] = ()
+    labels: dict[str, str] = Field(default_factory=dict)
+    scores: tuple[str, ...] = ()
+    against: str = ""
+    turn: Literal["rows", "columns", "scores", "values"] = "rows"
+    stub: str = "Model"
+    groups: tuple[RowGroup, ...] = ()
+    sections: tuple[Section, ...] = ()
+    rank: Literal["table", "group", "none"] = "table"
+    second: bool = True
+    order: str | None = None
+    by_painter: bool = False
+    apart: bool = False
+    only: str | None = None
+    note: str = ""
+    boards: tuple[Board, ...] = ()
+
+    @property
+    def agreeing(self) -> bool:
+        """Whether it shows how evaluators agree, or what they rated."""
+        figures = [figure for part in self.columns for figure in part.figures]
+        return self.rows in AGREEING or any(figure.agreement for figure in figures)
+
+    @property
+    def key(self) -> str:
+        """What the command line calls it."""
+        return f"{self.exam}:{self.name}"
+
+    def tables(self, section: Section | None) -> tuple[str, ...]:
+        """The published file's names of the table."""
+        named = section.table if section is not None and section.table else self.table
+        return (named,) if isinstance(named, str) else named
+
+    @model_validator(mode="after")
+    def _fits(self) -> Layout:
+        if self.sections and self.groups:
+            raise ValueError("a table has sections or groups, not both")
+        if self.boards and (self.sections or self.rows != "painters"):
+            raise ValueError("a board stands in a table of painters without sections")
+        return self
+
+
+FILE = "tables.toml"
+
+
+def known() -> dict[str, Layout]:
+    """Every layout by its key, exam by exam; those of exams with a wrong file are left out, see `wrong`.
+
+    >>> list(known())[:3]
+    ['aibench:table3', 'aibench:table4', 'aibench:tableA1']
+    """
+    return _known()[0]
+
+
+def wrong() -> dict[str, DataError]:
+    """Exams whose layouts cannot be read, and why."""
+    return _known()[1]
+
+
+@cache
+def _known() -> tuple[dict[str, Layout], dict[str, DataError]]:
+    found: dict[str, Layout] = {}
+    bad: dict[str, DataError] = {}
+    for kind in each():
+        path = paper.paper_file(kind.name, FILE)
+        try:
+            with paper.naming_exam(kind.name):
+                found |= {layout.key: layout for layout in (read(path, kind.name) if path else ())}
+        except DataError as error:
+            bad[kind.name] = error
+    return found, bad
+
+
+def read(path: Path, exam: str) -> list[Layout]:
+    """The layouts in one file, which belong to this kind of exam.
+
+    Raises:
+        DataError: The file is wrong; says where.
+    """
+    body = read_toml(path)
+    found = []
+    for name, fields in _table(body, "tables", path).items():
+        _table(body["tables"], name, path)
+        given = {"groups": body.get("groups", []) if not fields.get("sections") else [], **fields}
+        if isinstance(given.get("columns"), list):
+            given["columns"] = [_named(part, _table(body, "values", path), path) for part in given["columns"]]
+        try:
+            found.append(Layout.model_validate({**given, "exam": exam, "name": name, "paper": body.get("paper")}))
+        except ValidationError as error:
+            raise DataError(f"tables.{name}.{first_wrong(error)}", file=path) from error
+    return found
+
+
+def _table(body: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
+    found = body.get(name, {})
+    if not isinstance(found, dict):
+        raise DataError(f"{name} is no table", file=path)
+    return found
+
+
+def _named(part: Any, lists: dict[str, Any], path: Path) -> Any:
+    """The part with the list of values it names in their place."""
+    name = part.get("values") if isinstance(part, dict) else None
+    if not isinstance(name, str) or name == JUDGES:
+        return part
+    if name not in lists:
+        raise DataError(f"no list of values {name!r}; there is: {', '.join(lists) or 'none'}", file=path)
+    return {**part, "values": lists[name]}
+
+
+def find(key: str) -> Layout:
+    """The layout called ``EXAM:TABLE``; the word ``table`` may be left out.
+
+    Raises:
+        UsageError: There is none; says which there are.
+        DataError: The exam's file of layouts is wrong.
+    """
+    exam, _, name = key.casefold().partition(":")
+    for layout in known().values():
+        if layout.exam == exam and layout.name.casefold() in (name, f"table{name}"):
+            return layout
+    if exam in wrong():
+        raise wrong()[exam]
+    raise UsageError(f"no table {key!r}; there is: {', '.join(known())}")
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    """One column before it is filled: what to look for, and its heads."""
+
+    figure: Figure
+    value: Value
+    part: Part
+    column: Column
+
+    @property
+    def digits(self) -> int:
+        """Decimals of what is computed."""
+        return self.part.digits if self.figure.digits is None else self.figure.digits
+
+    @property
+    def scale(self) -> float:
+        """What is computed is multiplied by this."""
+        return self.part.scale if self.figure.scale is None else self.figure.scale
+
+    @property
+    def category(self) -> str | None:
+        """The published category."""
+        return self.figure.category or self.value.category
+
+    @property
+    def tagged(self) -> str | None:
+        """The tag's value in the exam."""
+        return self.value.value if self.value.value is not None else self.value.category
+
+
+def specs(layout: Layout, section: Section | None, judges: Sequence[str]) -> list[ColumnSpec]:
+    """The columns in order; `judges` stand where the layout wants one for each judge."""
+    found = []
+    block = 0
+    for part in layout.columns:
+        for value in _values(part, section, judges):
+            for number, figure in enumerate(part.figures):
+                found.append(ColumnSpec(figure, value, part, _column(figure, value, block, number)))
+            block += 1
+    return found
+
+
+def _values(part: Part, section: Section | None, judges: Sequence[str]) -> Sequence[Value]:
+    if part.values == JUDGES:
+        return [Value(head=judge, judge=judge) for judge in judges]
+    assert not isinstance(part.values, str), "named lists are put in when a layout is read"
+    if section is None:
+        return part.values
+    return [
+        value.model_copy(update={"category": section.fill(value.category), "value": section.fill(value.value)})
+        for value in part.values
+    ]
+
+
+def _column(figure: Figure, value: Value, block: int, number: int) -> Column:
+    better = "none" if figure.plain and figure.better is None else figure.better or "high"
+    arrow = " ↓" if better == "low" else ""
+    title = value.title if value.head or not figure.head else ""
+    head, over = (figure.head, title or figure.over) if figure.head else (title, figure.over)
+    path = " · ".join(word for word in (title, figure.over, figure.head) if word)
+    return Column(
+        head=head + arrow,
+        over=over,
+        path=path,
+        words=figure.plain,
+        better=better,
+        block=block,
+        figure=number,
+        value_head=title,
+        figure_head=figure.head + arrow,
+        figure_over=figure.over,
+    )

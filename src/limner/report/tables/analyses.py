@@ -1,0 +1,211 @@
+"""What is reported beyond scores, as tables: a paper's analyses, item statistics, modes of failure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...core.evaluator import by_evaluator
+from ...core.protocol import UNREAD, FailureModes
+from ...running.modes import SortedDrawing
+from ...scoring import Standing
+from ...scoring.items import FLAGS, GROUP, ItemRow, ItemStatistics, group_size
+from ...scoring.stats import LEAST, Measure
+from .model import MISSING, Cell, Table, interval_cell, number, simple_table
+from .render.csv import records
+
+Numbers = tuple[str | None, Mapping[str, Any]]
+"""A row's own name, where it has one, and its numbers."""
+
+
+def analysis_tables(standings: Sequence[Standing]) -> list[Table]:
+    """One table for every analysis under every evaluator, with all its painters."""
+    tables = []
+    for rows in by_evaluator(standings):
+        for name in dict.fromkeys(name for row in rows for name in row.analyses):
+            title = f"{rows[0].exam} · judge {rows[0].evaluator.name} · {name.replace('_', ' ')}"
+            having = [row for row in rows if name in row.analyses]
+            called = rows[0].compared.protocol.called
+            tables.append(_table(title, [(row.name, row.analyses[name]) for row in having], called))
+    return tables
+
+
+def _table(title: str, bodies: Sequence[tuple[str, Any]], called: Callable[[str], str] = str) -> Table:
+    lines = [(painter, key, item) for painter, body in bodies for key, item in _lines(body)]
+    columns = list(dict.fromkeys(name for _, _, item in lines for name in item))
+    if not columns:
+        return simple_table(title, [], [], ["nothing to show: what it is made of is not known"])
+    keyed = any(key is not None for _, key, _ in lines)
+    rows = [
+        [painter, *([key or ""] if keyed else []), *(_cell(item.get(name)) for name in columns)]
+        for painter, key, item in lines
+    ]
+    heads = ["painter", *([""] if keyed else []), *map(called, columns)]
+    return simple_table(title, heads, rows, _notes(lines, columns, called), names=1 + keyed)
+
+
+def _lines(body: Any) -> list[Numbers]:
+    if isinstance(body, Mapping) and body and all(isinstance(item, Mapping) for item in body.values()):
+        return [(str(key), item) for key, item in body.items()]
+    if isinstance(body, Mapping):
+        return [(None, body)]
+    if isinstance(body, Sequence) and not isinstance(body, str) and all(isinstance(item, Mapping) for item in body):
+        return [(None, item) for item in body]
+    return [(None, {"value": body})]
+
+
+def _notes(
+    lines: Sequence[tuple[str, str | None, Mapping[str, Any]]], columns: Sequence[str], called: Callable[[str], str]
+) -> list[str]:
+    """What stands in cells of several numbers, in their order."""
+    inner: dict[str, list[str]] = {}
+    for column in columns:
+        found = [item[column] for _, _, item in lines if isinstance(item.get(column), Mapping)]
+        if found:
+            inner.setdefault(" / ".join(map(str, found[0])), []).append(called(column))
+    return [f"{', '.join(names)}: {words}" for words, names in inner.items()]
+
+
+def _cell(value: Any) -> str:
+    """A number, a range, or several numbers in short.
+
+    >>> _cell(0.12345), _cell([3, 8]), _cell({"mean": 0.5, "median": 0.25}), _cell(None)
+    ('0.123', '3 to 8', '0.500 / 0.250', '–')
+    """
+    if value is None:
+        return MISSING
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, Mapping):
+        return " / ".join(map(_cell, value.values()))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return (" to " if len(value) == 2 else ", ").join(map(_cell, value))
+    return str(value)
+
+
+COLUMNS = (
+    "judge", "question", "criterion", "text", "right", "right_low", "right_high", "painters", "item_total",
+    "discrimination", "differ", "drawings", "flags",
+)  # fmt: skip
+
+
+def item_tables(found: Sequence[ItemStatistics], exam: str, flagged: bool = False) -> list[Table]:
+    """For each judge a table of questions and one of criteria; with `flagged`, what is worth a look alone."""
+    return [table for one in found for table in _tables(one, exam, flagged)]
+
+
+def _tables(found: ItemStatistics, exam: str, flagged: bool) -> Iterator[Table]:
+    def kept(rows: Sequence[ItemRow]) -> list[ItemRow]:
+        return [row for row in rows if row.flags or not flagged]
+
+    questions, criteria = kept(found.questions), kept(found.criteria)
+    count = len(found.painters)
+    title = f"{exam} · items under {found.evaluator.told} · {count} {'painter' if count == 1 else 'painters'}"
+    if flagged and not questions and not criteria:
+        yield simple_table(f"{title} · nothing is flagged", [], [])
+        return
+    heads = ["question", "right", "item-total", "discrimination", "flags"]
+    above = list(found.evaluator.warnings)
+    if count < LEAST:
+        above.append(f"only {count}: numbers of so few painters say little, and have no interval")
+    yield simple_table(
+        title, heads, [[row.question, *_cells(row)] for row in questions], _item_notes(found), above=above
+    )
+    heads = ["question", "criterion", "right", "item-total", "discrimination", "judges differ", "flags", "text"]
+    rows = [[row.question, row.criterion or "", *_cells(row, True), row.text] for row in criteria]
+    notes = [f"{flag}: {about}" for flag, about in FLAGS.items() if any(flag in row.flags for row in criteria)]
+    if found.undecided:
+        notes.append(f"{found.undecided} criteria are not here: the judge decided them for no painter")
+    yield simple_table("", heads, rows, notes, names=2, prose=("text",))
+
+
+def _cells(row: ItemRow, differ: bool = False) -> list[str | Cell]:
+    right = row.right
+    value, low, high = (None if end is None else 100 * end for end in (right.value, right.low, right.high))
+    share = interval_cell(value, low, high, 0, right.n if right.n < LEAST else None)
+    cells: list[str | Cell] = [share, _told(row.item_total), _told(row.discrimination)]
+    if differ:
+        cells.append(MISSING if row.differ.value is None else f"{100 * row.differ.value:.0f}% of {row.differ.n}")
+    return [*cells, ", ".join(row.flags)]
+
+
+def _told(one: Measure) -> str:
+    return number(one.value, 2)
+
+
+def _item_notes(found: ItemStatistics) -> list[str]:
+    count = len(found.painters)
+    who = "painter" if (size := group_size(count) if count else 0) == 1 else "painters"
+    return [
+        "right: mean share of the best marks, in percent; item-total: correlation with all other items",
+        f"discrimination: the best {size} {who} less the worst {size}, by all other items ({GROUP:.0%} each)",
+        f"{MISSING}: not defined, such as where all painters have the same",
+        *found.notes,
+    ]
+
+
+def items_csv(found: Sequence[ItemStatistics]) -> str:
+    """One line per question and criterion; what is not defined is empty."""
+    return records(COLUMNS, (_record(one, row) for one in found for row in (*one.questions, *one.criteria)))
+
+
+def _record(found: ItemStatistics, row: ItemRow) -> dict[str, Any]:
+    return {
+        "judge": found.evaluator.name, "question": row.question, "criterion": row.criterion or "", "text": row.text,
+        "right": row.right.value, "right_low": row.right.low, "right_high": row.right.high, "painters": row.right.n,
+        "item_total": row.item_total.value, "discrimination": row.discrimination.value, "differ": row.differ.value,
+        "drawings": row.differ.n, "flags": " ".join(row.flags),
+    }  # fmt: skip
+
+
+FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class ModeCounts:
+    """A painter's wrong answers by mode.
+
+    Attributes:
+        asked: Questions that were asked about its drawings.
+        wrong: Those answered wrongly.
+        modes: Mode, unread or failed -> how many of these.
+    """
+
+    row: str
+    asked: int
+    wrong: int
+    modes: dict[str, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"painter": self.row, "asked": self.asked, "wrong": self.wrong, "modes": self.modes}
+
+
+def count_modes(
+    modes: FailureModes[Any], asked: Sequence[tuple[str, int]], found: Sequence[SortedDrawing]
+) -> list[ModeCounts]:
+    """For each painter how many of its wrong answers fell into which mode; `asked` has the painters in their order."""
+    counted: dict[str, Counter[str]] = {row: Counter() for row, _ in asked}
+    for one in found:
+        if one.fault is not None:
+            counted[one.drawing.row][FAILED] += len(one.drawing.wrong)
+        counted[one.drawing.row].update(one.modes.values())
+    words = (*modes.names, UNREAD, FAILED)
+    return [
+        ModeCounts(row, count, counted[row].total(), {word: counted[row][word] for word in words})
+        for row, count in asked
+    ]
+
+
+def modes_table(title: str, modes: FailureModes[Any], counts: Sequence[ModeCounts], more: Sequence[str] = ()) -> Table:
+    """A row for each painter."""
+    heads = ["painter", "asked", "wrong", *modes.names.values(), UNREAD, FAILED]
+    rows = [[one.row, str(one.asked), str(one.wrong), *map(str, one.modes.values())] for one in counts]
+    notes = [*more, modes.about]
+    if any(one.modes[UNREAD] for one in counts):
+        notes.append("unread: the model named no mode for them in three tries")
+    if any(one.modes[FAILED] for one in counts):
+        notes.append("failed: the call failed; run the command again, refusals with --retry-failed")
+    return simple_table(title, heads, rows, notes)

@@ -1,0 +1,244 @@
+"""Certificates as tables, from their plain JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...certify.bias import CLEAN, FAMILY_ALPHA, TOLERATED
+from ...certify.proof import VERDICTS
+from ...certify.proof_trials import BLANK, TEXT
+from ...certify.trials import OTHER
+from ...store.ratings import CertificateRow
+from .model import MISSING, Table, simple_table
+
+
+def certificate_tables(row: CertificateRow) -> list[Table]:
+    """What it was tested for, what it sees from which dose on, and what else is known of it."""
+    body = row.body
+    head = f"{body['exam']} · certificate of {body['judge']} · {row.day} · seed {body['seed']}"
+    return [_tests(head, body), _doses(body), _facts(body)]
+
+
+def _tests(title: str, body: Mapping[str, Any]) -> Table:
+    rows = []
+    for test in body["tests"]:
+        found = "flagged" if test["flagged"] else "not tested" if test["p"] is None else "clear"
+        p = MISSING if test["p"] is None else f"{test['p']:.3f}"
+        rows.append(
+            [test["name"], test["about"], share_words(test, signed=_signed(test)), p, _share(test["detectable"]), found]
+        )
+    notes = [
+        f"flagged: p of at most {FAMILY_ALPHA} after Holm's correction for all tests; answers clustered by question",
+        "least: about the smallest difference from an unbiased judge that this examination would find",
+    ]
+    heads = ["bias", "what it would mean", "measured", "p", "least", "verdict"]
+    return simple_table(title, heads, rows, notes, prose=("what it would mean",))
+
+
+def _doses(body: Mapping[str, Any]) -> Table:
+    rows: list[list[str]] = []
+    starts: list[int] = []
+    for row in body["doses"]:
+        if not row["questions"]:
+            continue
+        if not rows or rows[-1][0] != row["kind"]:
+            starts.append(len(rows))
+        asked = f"{row['must_fall']} / {row['must_stand']}"
+        seen, alarms = share_words(row["seen"]), share_words(row["false_alarms"])
+        rows.append([row["kind"], row["about"], str(row["questions"]), asked, seen, alarms, str(row["undecided"])])
+    notes = [
+        "must fall / stand: answers about criteria that name a label the fault touches, and about others",
+        "seen: of those that must fall and were decided, how many fell; false: of those that must stand, how many fell",
+        "from which dose on at least half is seen: " + _from(body["seen_from"]),
+    ]
+    heads = ["fault", "dose", "questions", "must fall / stand", "seen", "false", "undecided"]
+    return simple_table("", heads, rows, notes, names=2, rules=starts[1:])
+
+
+def _from(seen: Mapping[str, int | None]) -> str:
+    told = [f"{kind} {'never' if dose is None else dose}" for kind, dose in seen.items()]
+    return ", ".join(told) or "nothing could be decided"
+
+
+def _facts(body: Mapping[str, Any]) -> Table:
+    alarms, repeat, pairs = body["false_alarms"], body["repeatability"], body["pairs"]
+    rows = [
+        ["questions, asks, failed", f"{body['questions']}, {body['asked']}, {body['failed']}"],
+        ["no to criteria of clean references", share_words(alarms["all"])],
+        ["no to labels that stand in them", share_words(alarms["labels"])],
+        ["repeats that differ", share_words(repeat["rate"]) if repeat["n"] else MISSING],
+        ["pairs: the reference chosen", share_words(pairs["right"]) if pairs["asked"] else "does not compare pictures"],
+        ["cost", MISSING if body["cost"] is None else f"${body['cost']:.4f}"],
+        ["time of a marking", MISSING if body["seconds"] is None else f"{body['seconds']:.1f} s"],
+    ]
+    told = body["consistency"]
+    for row in told["rows"]:
+        if row["scores"]:
+            scores = ", ".join(f"{name} {value:.3g}" for name, value in row["scores"].items())
+            rows.append([f"references of {told['tag']} {row['value']} (n={row['n']})", scores])
+    if not any(row["scores"] for row in told["rows"]):
+        rows.append(["scores of the references", "none: it decides too few criteria"])
+    notes = []
+    if told["least"]:
+        bounds = ", ".join(f"{name} > {least}" for name, least in told["least"].items())
+        reached = {True: "reached", False: "not reached", None: "not known"}[told["reached"]]
+        notes.append(f"self-consistency as the exam's paper reports it, at every {told['tag']}: {bounds}: {reached}")
+    return simple_table("", ["what", "found"], rows, notes)
+
+
+def drift_table(row: CertificateRow) -> Table:
+    """Whether a judge has moved."""
+    body = row.body
+    who = f"{body['judge']}, successor of {body['predecessor']}," if body["predecessor"] else body["judge"]
+    said = f"{who} has moved" if body["moved"] else f"no sign that {who.rstrip(',')} has moved"
+    rows = [["yes", share_words(body["yes"], signed=True)]]
+    rows += [[name, _number(found)] for name, found in body["scores"].items()]
+    notes = [
+        f"{body['asked']} of {body['of']} answers of the gold set; evidence {body['evidence']:.3g} after "
+        f"{body['after']} questions, a move is called at {1 / _alpha():.0f}",
+    ]
+    return simple_table(
+        f"{body['exam']} · {said} since {body['since']} · {row.day}", ["share or score", "change"], rows, notes
+    )
+
+
+def _alpha() -> float:
+    from ...certify.drift import DRIFT_ALPHA
+
+    return DRIFT_ALPHA
+
+
+def _signed(test: Mapping[str, Any]) -> bool:
+    return test["name"] in ("yes-lean", "obedience", "self-preference")
+
+
+def _share(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.1%}"
+
+
+def share_words(found: Mapping[str, Any], signed: bool = False) -> str:
+    """A share with its interval, in percent."""
+    value, low, high = (found[name] for name in ("value", "low", "high"))
+    if value is None:
+        return MISSING
+    form = "{:+.1f}" if signed else "{:.1f}"
+    shown = form.format(100 * value) + "%"
+    return shown if low is None else f"{shown} [{form.format(100 * low)}, {form.format(100 * high)}]"
+
+
+def _number(found: Mapping[str, Any]) -> str:
+    value, low, high = (found[name] for name in ("value", "low", "high"))
+    if value is None:
+        return MISSING
+    return f"{value:+.3g}" if low is None else f"{value:+.3g} [{low:+.3g}, {high:+.3g}]"
+
+
+PICTURES = {CLEAN: "the reference", BLANK: "a white sheet", TEXT: "the prompt in type", OTHER: "another's reference"}
+"""Pictures with a known right outcome, as readers know them."""
+MEANING = {
+    "proved": "met by the reference, and taken away by a corruption of it",
+    "mend": "listed below with the reason",
+    "undecided": "the judge abstained where it matters",
+    "untested": "nothing to try: no reference, or no corruption of it could be made",
+}
+REASONS = {
+    "reference": "the reference does not meet it",
+    "blank": "a white sheet meets it",
+    "unkilled": "no corruption takes it away",
+    "guessed": "met without a picture",
+    "unsteady": "the same asked twice, answered differently",
+    "compound": "asks several things at once",
+    "general": "does not say what is to be seen",
+    "always-true": "whatever is drawn meets it",
+    "invisible": "no picture can show it",
+}
+
+
+def proof_tables(body: Mapping[str, Any]) -> list[Table]:
+    """What passes and fails, what is known of the criteria, what corruptions take away, and what is to be mended."""
+    return [_pictures(body), _verdicts(body), _corruptions(body), _mend(body)]
+
+
+def _pictures(body: Mapping[str, Any]) -> Table:
+    rows = []
+    for kind, found in body["pictures"].items():
+        if not any(found[word] for word in ("passes", "fails", "undecided")):
+            continue
+        right = "passes" if kind == CLEAN else "fails"
+        wrong = "fails" if kind == CLEAN else "passes"
+        rows.append(
+            [
+                PICTURES[kind],
+                "pass" if kind == CLEAN else "fail",
+                *(str(found[word]) for word in (right, wrong, "undecided")),
+            ]
+        )
+    guess, repeat = body["guessed"], body["repeats"]
+    notes = []
+    if guess["value"] is None:
+        notes.append("without a picture: nothing decided")
+    else:
+        more = f"; {guess['undecided']} undecided" if guess["undecided"] else ""
+        notes.append(f"without a picture: yes to {share_words(guess)} of the criteria it decides{more}")
+        if guess["value"] > TOLERATED:
+            notes.append("this judge guesses: its yes without a picture is no reason to mend a criterion")
+    if repeat["n"]:
+        notes.append(
+            f"asked twice about the same picture: {share_words(repeat['rate'])} of {repeat['n']} answers differ"
+        )
+    else:
+        notes.append("asked twice about the same picture: nothing decided twice")
+    notes += _impossible(body)
+    title = f"{body['exam']} · proof of the rubric by {body['judge']} · seed {body['seed']}"
+    heads = ["picture", "must", "does", "does not", "undecided"]
+    return simple_table(title, heads, rows, notes, prose=("picture",))
+
+
+def _impossible(body: Mapping[str, Any]) -> list[str]:
+    together: dict[tuple[str, int], list[str]] = {}
+    for one in body["impossible"]:
+        together.setdefault((one["why"], one["questions"]), []).append(PICTURES.get(one["picture"], one["picture"]))
+    return [
+        f"not possible for {count} of {_questions(body['questions'])}: {', '.join(names)} ({why})"
+        for (why, count), names in together.items()
+    ]
+
+
+def _questions(count: int) -> str:
+    return f"{count} question" if count == 1 else f"{count} questions"
+
+
+def _verdicts(body: Mapping[str, Any]) -> Table:
+    rows = [[verdict, str(body["criteria"][verdict]), MEANING[verdict]] for verdict in VERDICTS]
+    asks = f"{body['asked']} asks" if body["asked"] != 1 else "1 ask"
+    notes = [f"{_questions(body['questions'])}, {asks}, {body['failed']} failed"]
+    if body["examined"] is None:
+        notes.append("the judge was not examined: what it does not see looks like a criterion to mend")
+    return simple_table("", ["criteria", "how many", "what it means"], rows, notes, prose=("what it means",))
+
+
+def _corruptions(body: Mapping[str, Any]) -> Table:
+    rows = [
+        [name, *(str(found[word]) for word in ("criteria", "killed", "survived", "undecided"))]
+        for name, found in body["corruptions"].items()
+        if found["criteria"]
+    ]
+    heads = ["corruption", "criteria asked", "taken away", "survived", "undecided"]
+    notes = ["survived: still met, though the corruption takes away what the criterion names"]
+    return simple_table("", heads, rows, notes if rows else ["no reference was corrupted"])
+
+
+def _mend(body: Mapping[str, Any]) -> Table:
+    rows = [
+        [one["question"], one["criterion"], one["text"], "; ".join(_reason(reason) for reason in one["reasons"])]
+        for one in body["mend"]
+    ]
+    counted = ", ".join(f"{REASONS.get(kind, kind)}: {count}" for kind, count in body["reasons"].items())
+    title = "criteria to mend" if rows else "no criterion is to be mended"
+    heads = ["question", "criterion", "text", "why"]
+    return simple_table(title, heads, rows, [counted] if counted else [], names=2, prose=("text", "why"))
+
+
+def _reason(reason: Mapping[str, Any]) -> str:
+    return f"{reason['kind']}: {reason['detail']}"

@@ -1,0 +1,146 @@
+"""What a run would cost and what was spent, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from ...calls.batches import BatchState
+from ...calls.purse import PurseState
+from ...core.catalogue import ModelFacts, PainterFacts, state_of, successor_of
+from ...core.settings import Settings
+from ...running.estimate import Estimate, Spent, total
+from ...running.plan import Shard
+from ...running.progress import duration
+from ...store import now
+from .model import MISSING, Table, simple_table
+
+
+def estimate_table(exam: str, questions: int, found: Sequence[Estimate], shard: Shard | None = None) -> Table:
+    """A row for every painter, judge and helper of a run, or of one part of it."""
+    rows = []
+    for one in found:
+        cost = "unknown" if one.dollars is None else f"{one.dollars:.2f}"
+        numbers = (one.steps, one.calls, one.tokens_in, one.tokens_out)
+        rows.append([one.who, one.role, *(f"{number:,}" for number in numbers), cost, one.basis])
+    heads = ["who", "role", "steps", "calls", "tokens in", "tokens out", "dollars", "basis"]
+    dollars, unknown = total(found)
+    lacking = f", and what {', '.join(unknown)} costs: add the price to limner.toml" if unknown else ""
+    notes = [f"in all about ${dollars:.2f}{lacking}"]
+    part = "" if shard is None else f"shard {shard} of "
+    return simple_table(
+        f"{exam}: {part}{questions} questions, still to do", heads, rows, notes, names=2, prose=["basis"]
+    )
+
+
+def spend_table(store: str, by: Sequence[str], found: Sequence[Spent]) -> Table:
+    """A row for every group of calls."""
+    rows = []
+    for one in found:
+        numbers = [one.calls, one.attempts, one.failed, one.unpriced, one.tokens_in, one.tokens_out]
+        rows.append([*(one.group[name] or MISSING for name in by), *map(str, numbers), f"{one.dollars:.4f}"])
+    heads = [*by, "calls", "attempts", "failed", "unpriced", "tokens in", "tokens out", "dollars"]
+    unpriced = "unpriced: attempts whose cost is not known (no price, or ended before a reply)"
+    notes = [unpriced] if any(one.unpriced for one in found) else []
+    if doubted := sum(one.doubted for one in found):
+        notes.append(
+            f"{doubted} {'reply tells' if doubted == 1 else 'replies tell'} a usage that is not credible: "
+            "counted at the most it can have cost"
+        )
+    title = f"spent in {store}: ${sum(one.dollars for one in found):.4f}"
+    return simple_table(title, heads, rows, notes, names=len(by))
+
+
+def purse_table(one: PurseState) -> Table:
+    """A row for every process that spent from a purse."""
+    states = {True: "running", False: "ended", None: "unknown"}
+    rows = []
+    for by in one.by:
+        dollars = map(_dollars, (by.spent, by.at_bound, by.reserved))
+        rows.append([by.host, str(by.pid), states[by.running], str(by.attempts), *dollars])
+    heads = ["machine", "process", "state", "attempts", "spent", "of it at the bound", "set aside"]
+    parts = f"${_dollars(one.spent)} spent, ${_dollars(one.reserved)} set aside, ${_dollars(one.left)} left"
+    title = f"purse {one.purse}: {parts} of ${one.limit:g}"
+    notes = []
+    if any(by.at_bound for by in one.by):
+        notes.append("at the bound: the cost is not known, so the most it can be counts")
+    if one.lost:
+        held = f"${_dollars(one.lost)} is still set aside by processes that ended during a call"
+        notes.append(f"{held}: nobody knows what those cost, so it counts")
+    return simple_table(title, heads, rows, notes, names=3)
+
+
+def batches_table(store: str, found: Sequence[BatchState]) -> Table:
+    """A row for every batch."""
+    rows, at = [], now()
+    for one in found:
+        price = "unknown" if one.bound is None else _dollars(one.bound)
+        counts = f"{one.calls or one.waiting:,}", f"{one.waiting:,}"
+        rows.append([one.id[:8], one.service, one.model, *counts, one.status, duration(at - one.created), price])
+    heads = ["id", "service", "model", "calls", "waiting", "status", "age", "at most"]
+    waiting = sum(one.waiting for one in found)
+    notes = [f"{waiting:,} calls wait: the command that handed them in fetches what comes"] if waiting else []
+    notes += [f"{one.id[:8]}: {one.detail}" for one in found if one.detail][:5]
+    return simple_table(f"batches in {store}: {len(found)}", heads, rows, notes, names=3)
+
+
+def _dollars(amount: float) -> str:
+    return f"{amount:.4f}"
+
+
+HEADS = ["model", "released", "gone on", "successor", "in", "out", "an image", "priced on"]
+
+
+def chosen_models(known: Settings, word: str | None, gone: bool, day: date) -> dict[str, ModelFacts]:
+    """The models whose name or maker has the word in it; with `gone`, only those that are gone or going."""
+    wanted = (word or "").casefold()
+    return {
+        name: facts
+        for name, facts in known.models.items()
+        if wanted in f"{name} {facts.maker or ''}".casefold() and not (gone and state_of(facts, day) == "current")
+    }
+
+
+def models_table(rows: Mapping[str, ModelFacts], known: Settings, day: date) -> Table:
+    """A row for every model: how long it lives, who comes after it, what it costs."""
+    cells, unsure = [], False
+    for name, facts in rows.items():
+        painter = known.painter(name)
+        unsure |= not facts.confirmed
+        ends = MISSING if facts.shutdown is None else f"{facts.shutdown}{' (gone)' if facts.shutdown <= day else ''}"
+        cells.append(
+            [
+                name + ("" if facts.confirmed else " ?"),
+                str(facts.released or MISSING),
+                ends,
+                successor_of(name, known.models, day) or MISSING,
+                _price(facts.input_price),
+                _price(facts.output_price),
+                _an_image(painter),
+                (facts.priced_on if facts.input_price is not None else painter.priced_on) or MISSING,
+            ]
+        )
+    notes = ["in and out: dollars per million tokens; an image: dollars each, or the most it can cost"]
+    notes += ["?: not every fact was found in pages of its maker or its service"] if unsure else []
+    return simple_table(f"{len(rows)} models, as of {day}", HEADS, cells, notes, prose=["successor"])
+
+
+def models_body(rows: Mapping[str, ModelFacts], known: Settings, day: date) -> list[dict[str, Any]]:
+    """The same as plain JSON, with all that is known."""
+    return [
+        {"model": name, "state": state_of(facts, day)}
+        | facts.model_dump(mode="json")
+        | {"painter": known.painters[name].model_dump(mode="json") if name in known.painters else None}
+        for name, facts in rows.items()
+    ]
+
+
+def _price(price: float | None) -> str:
+    return MISSING if price is None else f"{price:.2f}"
+
+
+def _an_image(painter: PainterFacts) -> str:
+    if painter.image_price is not None:
+        return f"{painter.image_price:.3f}"
+    return MISSING if painter.image_bound is None else f"≤ {painter.image_bound:.2f}"

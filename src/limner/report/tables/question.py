@@ -1,0 +1,290 @@
+"""One question with all its drawings and marks."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageDraw
+
+from ... import exams
+from ...core.errors import LostImage, StoreError, UsageError
+from ...core.evaluator import name_and_spec, row_name
+from ...core.images import BadImage, flatten, font, prepare
+from ...judges.screening.screen import screen_drawings
+from ...scoring.groups import find_groups, stored_exam
+from ...store import Blobs, Store
+from ...store.records import PROMPT_CUT, cut_words, load_drawings, load_exam
+from ...store.store import open_store
+from .model import Table, simple_table
+from .render.text import console, escape
+
+SMALL = 480
+"""The longer side of a picture that stands beside its marks."""
+MARKING_NAMES = ("painter", "strategy", "judge", "evaluator", "seed", "repeat", "status")
+MARK_NAMES = ("criterion", "value", "verdict", "reason")
+
+
+def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[str, Any]:
+    """Everything the store knows of one question, as plain JSON.
+
+    Raises:
+        UsageError: The store has no such question.
+    """
+    with open_store(store) as opened:
+        exam = stored_exam(exam, opened).name
+        kind, groups = find_groups(exam, store=opened, **which)
+        found = exams.kind(kind)
+        whole = load_exam(opened, exam, found.rubric)
+        drawings = [drawing for drawing in load_drawings(opened, exam) if drawing.question_id == id]
+        flags = screen_drawings(opened, drawings, {one.hash: one for one in whole.questions}, found.protocol)
+    if which.get("painters"):
+        names = {name_and_spec(word)[0] for word in which["painters"]}
+        drawings = [drawing for drawing in drawings if {drawing.painter, drawing.label} & names]
+    question = next((question for question in whole.questions if question.id == id), None)
+    if question is None:
+        some = ", ".join(question.id for question in whole.questions[:5])
+        raise UsageError(f"{exam} has no question {id!r} in this store; it has {some} …")
+    markings = []
+    for group in groups:
+        for entry in group.entries:
+            if entry.question.id == id:
+                marks = [mark.to_json() for mark in entry.marks]
+                body: dict[str, Any] = {"painter": group.painter, "strategy": group.strategy, "judge": group.judge}
+                body["evaluator"] = group.evaluator.name
+                body |= {"seed": entry.drawing.seed, "repeat": entry.marking.repeat if entry.marking else 0}
+                body |= {"status": entry.status, "detail": entry.detail, "scores": dict(entry.scores), "marks": marks}
+                markings.append(body | {"evidence": dict(entry.evidence), "setup": dict(group.setup)})
+    shown = ("painter", "strategy", "seed", "status", "image", "width", "height", "fault", "detail", "notes", "cost")
+    return {
+        "exam": exam,
+        "id": id,
+        "prompt": question.prompt,
+        "tags": dict(question.tags),
+        "reference": question.reference.sha256 if question.reference else None,
+        "criteria": [
+            {"id": c.id, "text": c.text, "kind": c.kind, "top": c.top, "weight": c.weight}
+            for c in found.protocol.criteria(question)
+        ],
+        "drawings": [
+            {key: getattr(drawing, key) for key in shown}
+            | {"flags": [flag.to_json() for flag in flags[drawing.id]] if drawing.id in flags else None}
+            for drawing in drawings
+        ],
+        "markings": markings,
+    }
+
+
+def small_pictures(body: Mapping[str, Any], store: Store) -> dict[str, str]:
+    """The question's reference and drawings as small data URLs, by hash; what cannot be shown is left out."""
+    found: dict[str, str] = {}
+    for sha256 in filter(None, [body["reference"], *(drawing["image"] for drawing in body["drawings"])]):
+        with suppress(StoreError, BadImage, LostImage):
+            found[sha256] = str(prepare(store.blobs.get(sha256), SMALL, "native").url)
+    return found
+
+
+def print_question(body: dict[str, Any]) -> None:
+    """The same for a terminal."""
+    from rich.padding import Padding
+
+    from .render.text import show
+
+    out = console()
+    out.print(f"[bold]{escape(body['id'])}[/bold] · {escape(body['exam'])}")
+    out.print(Padding(escape(body["prompt"]), (0, 2)))
+    out.print("[dim]" + escape(" · ".join(f"{k}: {v}" for k, v in body["tags"].items())) + "[/dim]")
+    reference = body["reference"]
+    out.print(f"[dim]reference image: {reference[:12] if reference else 'absent'}[/dim]")
+    for drawing in body["drawings"]:
+        size = f"{drawing['width']} x {drawing['height']}, image {drawing['image'][:12]}" if drawing["image"] else ""
+        wrong = f"{drawing['fault']}: {drawing['detail']}" if drawing["fault"] else ""
+        by = _row(drawing)
+        out.print(f"drawing by [bold]{escape(by)}[/bold]: {escape(wrong or size or 'imported')}")
+        for flag in drawing.get("flags") or ():
+            told = f"carries words addressed to the examiner ({flag['rule']}, {flag['language']}): {flag['text']}"
+            out.print(Padding(f"[red]{escape(told)}[/red]", (0, 2)))
+        if cut := (drawing.get("notes") or {}).get(PROMPT_CUT):
+            out.print(Padding(escape(cut_words(cut)), (0, 2)))
+        for number, step in enumerate((drawing.get("notes") or {}).get("steps", ()), 1):
+            out.print(Padding(f"[dim]{number}.[/dim] {escape(_told(step))}", (0, 2)))
+    for marking in body["markings"]:
+        if marking["status"] != "done":
+            title, told = _marked(marking), marking["detail"] or ""
+            out.print(f"{escape(title)}: [red]{escape(marking['status'])}[/red] {escape(told)}")
+        else:
+            show([_marking_table(body, marking)])
+
+
+def mark_tables(body: Mapping[str, Any]) -> list[Table]:
+    """Every finished marking: each mark with its reason."""
+    return [_marking_table(body, marking) for marking in body["markings"] if marking["status"] == "done"]
+
+
+def mark_rows(body: Mapping[str, Any]) -> tuple[Sequence[str], list[dict[str, Any]]]:
+    """One mark a row, under the names of its columns."""
+    texts = _criteria(body)
+    rows = []
+    for marking in body["markings"]:
+        head = {name: marking[name] for name in MARKING_NAMES}
+        for mark in marking["marks"]:
+            criterion = texts.get(mark["criterion"], {})
+            known = {"text": criterion.get("text"), "top": criterion.get("top"), "weight": criterion.get("weight")}
+            rows.append(head | known | {name: mark.get(name) for name in MARK_NAMES})
+    return (*MARKING_NAMES, "criterion", "text", "top", "weight", "value", "verdict", "reason"), rows
+
+
+def _criteria(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {criterion["id"]: criterion for criterion in body["criteria"]}
+
+
+def _marked(marking: Mapping[str, Any]) -> str:
+    return f"{_row(marking)} marked by {marking['evaluator']}"
+
+
+def _marking_table(body: Mapping[str, Any], marking: Mapping[str, Any]) -> Table:
+    scores = ", ".join(f"{name} {value:g}" for name, value in marking["scores"].items() if value is not None)
+    return _marks(f"{_marked(marking)}: {scores or 'no score known'}", marking["marks"], _criteria(body))
+
+
+def _marks(title: str, marks: list[dict[str, Any]], criteria: dict[str, Any]) -> Table:
+    """Every mark with its reason."""
+    rows = []
+    for mark in marks:
+        criterion = criteria.get(mark["criterion"], {"text": mark["criterion"], "weight": None, "top": 1})
+        weight = f" ({criterion['weight']:g})" if criterion["weight"] is not None else ""
+        value = mark["verdict"] if mark["value"] is None else f"{mark['value']}/{criterion['top']}"
+        rows.append([criterion["text"] + weight, value, mark["reason"]])
+    heads = ["criterion", "mark", "reason"]
+    return simple_table(title, heads, rows, prose=["criterion", "reason"], rules=range(1, len(rows)))
+
+
+def _row(body: Mapping[str, Any]) -> str:
+    return row_name(body["painter"], body.get("strategy", "direct"))
+
+
+def write_steps(body: dict[str, Any], store: Any, file: Path) -> list[Path]:
+    """Draw how each drawing of the question came about; several drawings get numbered files.
+
+    Raises:
+        UsageError: No drawing of it was made in steps.
+    """
+    # MM
+
+    made = [drawing for drawing in body["drawings"] if (drawing["notes"] or {}).get("steps")]
+    if not made:
+        raise UsageError(f"{body['id']}: no drawing was made in steps; draw with --strategy")
+    files = [file] if len(made) == 1 else [file.with_stem(f"{file.stem}-{n}") for n in range(1, len(made) + 1)]
+    with open_store(store) as opened:
+        for drawing, target in zip(made, files, strict=True):
+            found = cards(body["prompt"], drawing["notes"]["steps"], drawing["image"], opened.blobs)
+            sheet(found).save(target)
+    return files
+
+
+def _told(step: dict[str, Any]) -> str:
+    """One step of a strategy in a line or a few."""
+    seed = f" (seed {step['seed']})" if "seed" in step else ""
+    turn = f" {step['round']}" if "round" in step else ""
+    image = f" image {step['image'][:12]}" if "image" in step else ""
+    fault = f" {step['fault']}" if "fault" in step else ""
+    text = f": {step['text']}" if step.get("text") else ""
+    return f"{step['step']}{turn}{seed}{image}{fault}{text if len(text) < 600 else text[:600] + ' …'}"
+
+
+CARD, GAP, PER_ROW = 300, 16, 4
+LINES = 12
+INK, PALE, GROUND, PAPER, EDGE = "#222222", "#6b6b6b", "#eeeeea", "#ffffff", "#c9c9c4"
+KEPT = "#0b6e4f"
+
+
+@dataclass(frozen=True)
+class Card:
+    """A step's title, words and picture; `kept` where the picture is the finished drawing."""
+
+    title: str
+    text: str = ""
+    image: Image.Image | None = None
+    kept: bool = False
+
+
+def cards(prompt: str, steps: Sequence[Mapping[str, Any]], final: str | None, blobs: Blobs) -> list[Card]:
+    """The steps of a drawing, its prompt first and its finished image last."""
+    found = [Card("what was asked", prompt)]
+    for step in steps:
+        words = [str(step["step"])]
+        words += [str(step["round"])] if "round" in step else []
+        words += [f"(seed {step['seed']})"] if "seed" in step else []
+        words += [f"· {step['fault']}"] if "fault" in step else []
+        image = step.get("image")
+        text = "" if image and step["step"] in ("svg", "choice") else str(step.get("text", ""))
+        found.append(Card(" ".join(words), text, _open(image, blobs), image is not None and image == final))
+    if final is not None:
+        found.append(Card("the drawing", "", _open(final, blobs), True))
+    return found
+
+
+def sheet(found: Sequence[Card]) -> Image.Image:
+    """The cards beside and below each other."""
+    rows = [found[start : start + PER_ROW] for start in range(0, len(found), PER_ROW)]
+    heights = [max(_height(card) for card in row) for row in rows]
+    width = GAP + min(PER_ROW, len(found)) * (CARD + GAP)
+    ground = Image.new("RGB", (width, GAP + sum(height + GAP for height in heights)), GROUND)
+    top, number = GAP, 0
+    for row, height in zip(rows, heights, strict=True):
+        for place, card in enumerate(row):
+            _draw(ground, card, number, GAP + place * (CARD + GAP), top, height)
+            number += 1
+        top += height + GAP
+    return ground
+
+
+def _open(sha256: str | None, blobs: Blobs) -> Image.Image | None:
+    if sha256 is None:
+        return None
+    image = flatten(Image.open(io.BytesIO(blobs.get(sha256))))
+    image.thumbnail((CARD - 20, CARD - 20))
+    if max(image.size) < 100:
+        scale = 100 // max(image.size)
+        image = image.resize((image.width * scale, image.height * scale), Image.Resampling.NEAREST)
+    return image
+
+
+def _wrapped(text: str) -> list[str]:
+    written, room = font(13), CARD - 20
+    lines: list[str] = []
+    for paragraph in text.splitlines():
+        line = ""
+        for word in paragraph.split():
+            longer = f"{line} {word}".strip()
+            if line and written.getlength(longer) > room:
+                lines.append(line)
+                longer = word
+            while written.getlength(longer) > room:
+                longer = longer[:-2]
+            line = longer
+        lines += [line] if line else []
+    return lines if len(lines) <= LINES else [*lines[:LINES], "…"]
+
+
+def _height(card: Card) -> int:
+    words = 18 * len(_wrapped(card.text))
+    picture = card.image.height + 8 if card.image is not None else 0
+    return 36 + words + picture + 10
+
+
+def _draw(ground: Image.Image, card: Card, number: int, left: int, top: int, height: int) -> None:
+    pen = ImageDraw.Draw(ground)
+    box = (left, top, left + CARD, top + height)
+    pen.rounded_rectangle(box, 8, fill=PAPER, outline=KEPT if card.kept else EDGE, width=3 if card.kept else 1)
+    pen.text((left + 10, top + 8), f"{number}. {card.title}" if number else card.title, font=font(15), fill=INK)
+    at = top + 34
+    for line in _wrapped(card.text):
+        pen.text((left + 10, at), line, font=font(13), fill=PALE)
+        at += 18
+    if card.image is not None:
+        ground.paste(card.image, (left + (CARD - card.image.width) // 2, at + 4))

@@ -1,0 +1,56 @@
+"""Writes tables down, one module per format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ....core.redaction import printable
+from ..model import Table
+
+FORMATS = ("text", "md", "csv", "latex", "html")
+SUFFIXES = {".txt": "text", ".md": "md", ".csv": "csv", ".tex": "latex", ".html": "html", ".htm": "html"}
+"""The format that goes with the end of a file's name."""
+
+
+def rendered(table: Table, form: str, *, page: bool = False) -> str:
+    """The table in one of `FORMATS`; as HTML a fragment, or a whole page."""
+
+    from . import csv, html, latex, markdown, text
+
+    ways: dict[str, Callable[[Table], str]] = {
+        "text": text.plain,
+        "md": markdown.render,
+        "csv": csv.render,
+        "latex": latex.render,
+        "html": html.page if page else html.fragment,
+    }
+    return ways[form](table)
+
+
+def show(
+    form: str,
+    tables: Callable[[], Iterable[Table]],
+    *,
+    body: Callable[[], Any] | None = None,
+    records: Callable[[], str] | None = None,
+) -> None:
+    """Print what was found in the form asked for; only that form is made.
+
+    Args:
+        form: ``json`` or one of `FORMATS`.
+        tables: What is to be shown.
+        body: The same as plain JSON.
+        records: The same as CSV, a number a line, where that is not the tables' own.
+    """
+    if form == "text":
+        from .text import show as show_text
+
+        show_text(tables())
+    elif form == "json" and body is not None:
+        print(printable(json.dumps(body(), ensure_ascii=False, indent=2, allow_nan=False)), flush=True)
+    elif form == "csv" and records is not None:
+        print(printable(records()), end="", flush=True)
+    else:
+        print(printable("".join(rendered(table, form) for table in tables())), end="", flush=True)

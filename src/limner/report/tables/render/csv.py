@@ -1,0 +1,71 @@
+"""Tables as CSV: one line per row of the table, one column per number, ends of intervals in columns of their own."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..model import MISSING, PUBLISHED, Cell, Table, TableRow, clean
+
+ABOUT = ("painter", "strategy", "judge", "evaluator", "reading", "n")
+HEADS = ("table", "group", "row", "source", *(name for name in ABOUT if name != "n"), "differs")
+"""Columns of words, whatever stands in them."""
+STORE = "store"
+ENDS = {"low": "low", "high": "high", "least": "least", "most": "most", "n": "few"}
+"""What stands beside a number in columns of their own, where there is any: its head, and what the cell calls it."""
+
+
+def render(table: Table) -> str:
+    """The table as CSV, never turned. `source` tells published rows from a store's."""
+    return records(*table_records(table))
+
+
+def table_records(table: Table) -> tuple[list[str], list[dict[str, str]]]:
+    """The same as plain rows, under their names."""
+    rows = []
+    ends: dict[str, None] = {}
+    for sheet in table.flat:
+        for group in sheet.blocks:
+            for row in group.rows:
+                record = _head(table, group.title, row)
+                for column, cell in zip(sheet.columns, row.cells, strict=True):
+                    numbers = _numbers(column.path, cell)
+                    ends |= dict.fromkeys(numbers)
+                    record |= numbers
+                rows.append(record)
+    paths = dict.fromkeys(column.path for sheet in table.flat for column in sheet.columns)
+    names = ["table", "group", "row", "source", *ABOUT, "coverage", "differs"]
+    for path in paths:
+        names += [name for name in (path, *(f"{path} {end}" for end in ENDS)) if name in ends]
+    return names, [{key: clean(value) for key, value in row.items()} for row in rows]
+
+
+def records(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as CSV under these names; what a row lacks stays empty."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def _head(table: Table, group: str, row: TableRow) -> dict[str, str]:
+    found = {"table": table.key, "group": group, "row": row.label, "source": PUBLISHED if row.published else STORE}
+    found |= {name: row.about.get(name, "") for name in ABOUT}
+    found["coverage"] = "" if row.coverage is None else f"{row.coverage:.4f}"
+    found["differs"] = " ".join(table.footnotes[note - 1] for note in row.notes)
+    return found
+
+
+def _numbers(path: str, cell: Cell) -> dict[str, str]:
+    text = "" if cell.text == MISSING or cell.least is not None else cell.text
+    found = {path: text}
+    if cell.few is not None:
+        found |= {f"{path} low": "", f"{path} high": ""}
+    for end, name in ENDS.items():
+        value = getattr(cell, name)
+        if value is not None:
+            found[f"{path} {end}"] = str(value)
+    return found

@@ -1,0 +1,427 @@
+r"""Tables as LaTeX: booktabs, the best bold, the second underlined, published rows grey.
+
+Nothing is shrunk: a table is set in ``\small`` where that fits the text of the `article` class, and otherwise in
+``\footnotesize``, in several tabulars of some columns each, which repeat the labels of rows. What is too high for a
+page goes on in a further float under the same number.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ....core.redaction import DIRECTION, visible
+from ..model import Cell, Column, RowBlock, Sheet, Table, TableRow, aside, interval, spans
+from .text import wrap
+
+PAGE = 345.0
+"""The text of `article` at 10 points is so many points wide, and one of its two columns `COLUMN`."""
+COLUMN = 229.5
+HEIGHT = 484.0
+"""How high a float may be by a rough sum; a page's text has 550 points."""
+FLOATS = 12
+"""After so many floats in a row pages are set: LaTeX cannot keep more than some fifty."""
+LONG = 60
+"""A sheet with more rows than this becomes one table per group."""
+
+
+def render(table: Table) -> str:
+    """One or more table environments, under a comment on what they need."""
+    sheets = [part for sheet in table.sheets for part in _parts(sheet)]
+    body = "\n\n".join(
+        "\n".join(line)
+        for number, sheet in enumerate(sheets)
+        for line in _floats(table, sheet, number == len(sheets) - 1)
+    )
+    return "\n".join([*needs(body), "", body]) + "\n"
+
+
+def _parts(sheet: Sheet) -> list[Sheet]:
+    if sum(len(group.rows) for group in sheet.blocks) <= LONG or len(sheet.blocks) < 2:
+        return [sheet]
+    return [replace(sheet, title=group.title, blocks=(replace(group, title=""),)) for group in sheet.blocks]
+
+
+def _floats(table: Table, sheet: Sheet, last: bool) -> Iterator[list[str]]:
+    """The environments of one sheet: what one page cannot hold goes on in the next."""
+    for size, below in ((SMALL, False), (FOOTNOTE, False), (FOOTNOTE, True)):
+        columns = strips(sheet, size, below)
+        if _width(columns) <= PAGE:
+            break
+    said = [*table.caption, *([f"{sheet.title}."] if sheet.title else [])]
+    room = HEIGHT - _high(" ".join(said), 12)
+    items = [item for block in _blocks(columns) for item in _tabulars(block, bands(sheet), size, room)]
+    items += _notes(table) if last else []
+    environment = "table*" if _width(columns) > COLUMN else "table"
+    for number, places in enumerate(filled([height for _, height in items], room)):
+        caption = rf"\caption[{escape(said[0]) if said else ''}]{{{' '.join(map(prose, said))}}}\medskip"
+        yield [
+            *([r"\clearpage"] if number and number % FLOATS == 0 else []),
+            rf"\begin{{{environment}}}[tp]",
+            r"\centering",
+            caption if not number else r"\tablename~\thetable{} (continued)\par\medskip",
+            rf"\{size.name}\setlength{{\tabcolsep}}{{{GAP:g}pt}}",
+            *(line for place in places for line in items[place][0]),
+            rf"\end{{{environment}}}",
+        ]
+
+
+def filled(sizes: Sequence[float], room: float) -> list[list[int]]:
+    """Places of things in their order, as many together as there is room for, and at least one.
+
+    >>> filled([2, 2, 3, 9, 1], 5)
+    [[0, 1], [2], [3], [4]]
+    """
+    found: list[list[int]] = []
+    left = 0.0
+    for place, size in enumerate(sizes):
+        if not found or size > left:
+            found.append([])
+            left = room
+        found[-1].append(place)
+        left -= size
+    return found
+
+
+def evenly(sizes: Sequence[float], room: float) -> list[list[int]]:
+    """The same with no more parts than needed, about as large each.
+
+    >>> filled([1, 1, 1, 1], 3), evenly([1, 1, 1, 1], 3)
+    ([[0, 1, 2], [3]], [[0, 1], [2, 3]])
+    """
+    fewest = len(filled(sizes, room))
+    limits = [*range(int(room) + 1), room]
+    return next(found for limit in limits if len(found := filled(sizes, limit)) <= fewest)
+
+
+def _width(columns: Sequence[Strip]) -> float:
+    return sum(column.width for column in columns)
+
+
+def _blocks(columns: Sequence[Strip]) -> list[list[Strip]]:
+    """The columns side by side that fit a page, about as many in each; heads above several are not torn apart."""
+    labels, *others = columns
+    room = PAGE - labels.width
+    bundles: list[list[Strip]] = []
+    place = 0
+    for _, count in spans([strip.column for strip in others]) or [("", 1)] * len(others):
+        bundle = others[place : place + count]
+        bundles += [bundle] if _width(bundle) <= room else [[strip] for strip in bundle]
+        place += count
+    blocks = evenly([_width(bundle) for bundle in bundles], room) or [[]]
+    return [[labels, *(strip for place in places for strip in bundles[place])] for places in blocks]
+
+
+def _tabulars(
+    columns: Sequence[Strip], groups: Sequence[Band], size: TypeSize, room: float
+) -> Iterator[tuple[list[str], float]]:
+    """One, or several of some rows each where it is too high; with their heights. Groups are kept whole if possible."""
+    heads = [*_overs(columns, size), *_rows([column.head for column in columns], bottom=True)]
+    left = room / size.leading - len(heads) - 2
+    atoms = []
+    for band in groups:
+        title = _title(band, columns, size)
+        rows = [_rows([column.cells[row] for column in columns]) for row in band.rows]
+        for places in evenly([len(row) for row in rows], left - len(title)):
+            atoms.append([r"\midrule", *title, *(line for place in places for line in rows[place])])
+    for places in evenly([len(atom) - 0.5 for atom in atoms], left) or [[]]:
+        body = [line for place in places for line in atoms[place]]
+        written = [
+            rf"\begin{{tabular}}{{{''.join(side(column.column) for column in columns)}}}",
+            r"\toprule",
+            *heads,
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}\par\medskip",
+        ]
+        yield written, size.leading * (len(heads) + 2 + len(body) - 0.5 * len(places))
+
+
+def _overs(columns: Sequence[Strip], size: TypeSize) -> list[str]:
+    """The heads above several columns, with the rules below them."""
+    boxes, rules, place = [], "", 1
+    spanned = spans([strip.column for strip in columns])
+    for over, count in spanned:
+        lines = size.lines(over, _width(columns[place - 1 : place - 1 + count]) - 2 * GAP, " ")
+        boxes.append(TexBox(tuple(map(escape, lines)), 0.0))
+        rules += rf"\cmidrule(lr){{{place}-{place + count - 1}}}" if over else ""
+        place += count
+    counts = [count for _, count in spanned]
+    return [*_rows(boxes, counts, bottom=True), rules] if spanned else []
+
+
+def _rows(boxes: Sequence[TexBox], counts: Sequence[int] = (), bottom: bool = False) -> list[str]:
+    """Cells side by side, in as many rows as the highest has lines; some may span several columns."""
+    high = max(len(box.lines) for box in boxes)
+    found = []
+    for number in range(high):
+        cells = []
+        for box, count in zip(boxes, counts or [0] * len(boxes), strict=True):
+            at = number - (high - len(box.lines) if bottom else 0)
+            cell = box.lines[at] if 0 <= at < len(box.lines) else ""
+            cells.append(rf"\multicolumn{{{count}}}{{c}}{{{cell}}}" if count > 1 or (count and cell) else cell)
+        found.append(" & ".join(cells) + r" \\")
+    return found
+
+
+def _title(band: Band, columns: Sequence[Strip], size: TypeSize) -> list[str]:
+    group = band.group
+    if not group.title:
+        return []
+    lines = [rf"\textit{{{escape(line)}}}" for line in size.lines(group.title, _width(columns) - 2 * GAP)]
+    lines[-1] += raised(group.notes)
+    return [rf"\multicolumn{{{len(columns)}}}{{l}}{{{grey(line, group.published)}}} \\" for line in lines]
+
+
+def _notes(table: Table) -> Iterator[tuple[list[str], float]]:
+    notes = [(raised((number,)) + " ", note) for number, note in enumerate(table.footnotes, 1)]
+    for mark, note in [*notes, *(("", note) for note in table.notes)]:
+        yield [rf"\par\footnotesize\raggedright {mark}{prose(note)}"], _high(note, FOOTNOTE.leading)
+
+
+def _high(text: str, leading: float) -> float:
+    """How high running text is; its letters are as high as its lines but for a sixth."""
+    return leading * (1 + ems(text) * leading / 1.2 // PAGE)
+
+
+GAP = 3.0
+"""On either side of a column, in points as all lengths here."""
+LABEL = 125.0
+"""Labels and words are broken into lines about this long."""
+HEAD = 42.0
+"""Heads are broken into lines about this long; a word up to `WORD` stays whole."""
+WORD = 64.0
+BOLD = 1.12
+HANG = "\N{EM SPACE}"
+"""Before the further lines of a long label."""
+
+
+@dataclass(frozen=True)
+class TypeSize:
+    """A size of type: its name in LaTeX, its points, the distance of its lines."""
+
+    name: str
+    points: float
+    leading: float
+
+    def width(self, text: str) -> float:
+        """About how wide the text is."""
+        return self.points * ems(text)
+
+    def lines(self, text: str, room: float, at: str = " -/_") -> list[str]:
+        """The text broken into lines of at most so many points."""
+        return wrap(text, room / self.points, at, ems)
+
+
+SMALL, FOOTNOTE, SCRIPT = TypeSize("small", 9, 11), TypeSize("footnotesize", 8, 9.5), TypeSize("scriptsize", 7.6, 8)
+
+
+@dataclass(frozen=True)
+class TexBox:
+    """Something written down, line by line, and its width in points."""
+
+    lines: tuple[str, ...]
+    width: float
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A column with its cells, those of all groups."""
+
+    column: Column
+    head: TexBox
+    cells: tuple[TexBox, ...]
+    width: float
+
+
+@dataclass(frozen=True)
+class Band:
+    """Some of a group's rows: their places in the strips."""
+
+    group: RowBlock
+    rows: range
+
+
+def strips(sheet: Sheet, size: TypeSize, below: bool) -> list[Strip]:
+    """The columns, that of the rows' labels first; whether intervals stand below their numbers or beside them."""
+    lines = list(sheet.rows())
+    labels = [_named(_hung(size.lines(line.label, LABEL)), line, size, LABEL) for line in lines]
+    found = [_strip(Column(sheet.stub, words=True), labels, size)]
+    for place, column in enumerate(sheet.columns):
+        found.append(_strip(column, [_cell(line.cells[place], size, below) for line in lines], size))
+    return _widened(found, size)
+
+
+def bands(sheet: Sheet) -> list[Band]:
+    """The groups with the places of their rows."""
+    found, start = [], 0
+    for group in sheet.blocks:
+        found.append(Band(group, range(start, start + len(group.rows))))
+        start += len(group.rows)
+    return found
+
+
+def grey(text: str, published: bool) -> str:
+    """What a paper printed is grey."""
+    return rf"\textcolor{{gray}}{{{text}}}" if published and text else text
+
+
+def raised(notes: Sequence[int]) -> str:
+    """The numbers of footnotes."""
+    return "".join(rf"\textsuperscript{{{note}}}" for note in notes)
+
+
+def side(column: Column) -> str:
+    """Where the cells of a column stand."""
+    return "l" if column.words else "r"
+
+
+def _strip(column: Column, cells: Sequence[TexBox], size: TypeSize) -> Strip:
+    inside = max((cell.width for cell in cells), default=0.0)
+    words = [width for word in re.split("(?<=[ /_-])", column.head) if (width := size.width(word)) <= WORD]
+    head = _named(size.lines(column.head, max([inside, HEAD, *words])), column, size)
+    return Strip(column, head, tuple(cells), max(inside, head.width) + 2 * GAP)
+
+
+def _widened(found: list[Strip], size: TypeSize) -> list[Strip]:
+    """A head above must have room for its longest word."""
+    place = 0
+    for over, count in spans([strip.column for strip in found]):
+        room = sum(strip.width for strip in found[place : place + count])
+        place += count
+        longest = min(LABEL, max(map(size.width, over.split()), default=0.0)) + 2 * GAP
+        last = found[place - 1]
+        found[place - 1] = replace(last, width=last.width + max(0.0, longest - room))
+    return found
+
+
+def _hung(lines: Sequence[str]) -> list[str]:
+    return [lines[0], *(f"{HANG}{line}" for line in lines[1:])]
+
+
+def _named(lines: Sequence[str], row: TableRow | Column, size: TypeSize, room: float = 0.0) -> TexBox:
+    """A label or a head with its footnotes; its coverage stands behind it where there is room, or below."""
+    tex, widths = [escape(line).replace(HANG, r"\quad ") for line in lines], [size.width(line) for line in lines]
+    tex[-1] += raised(row.notes)
+    widths[-1] += SCRIPT.width("0" * len(row.notes))
+    if said := aside(row):
+        small, beside = _small(f"({said})"), widths[-1] + SCRIPT.width(f" ({said})")
+        if beside <= max(room, *widths):
+            tex[-1] += f" {small}"
+            widths[-1] = beside
+        else:
+            tex.append(small if not room else rf"\quad {small}")
+            widths.append(SCRIPT.width(f"{HANG}({said})"))
+    return TexBox(tuple(grey(line, row.published) for line in tex), max(widths))
+
+
+def _cell(cell: Cell, size: TypeSize, below: bool) -> TexBox:
+    lines = size.lines(cell.text, LABEL)
+    tex, width = [escape(line) for line in lines], max(map(size.width, lines))
+    if cell.rank == 1:
+        tex, width = [rf"\textbf{{{line}}}" for line in tex], BOLD * width
+    elif cell.rank == 2:
+        tex = [rf"\underline{{{line}}}" for line in tex]
+    said = interval(cell)
+    if said and below:
+        tex, width = [*tex, _small(said)], max(width, SCRIPT.width(said))
+    elif said:
+        tex[-1] += f" {_small(said)}"
+        width += SCRIPT.width(f" {said}")
+    return TexBox(tuple(grey(line, cell.published) for line in tex), width)
+
+
+def _small(text: str) -> str:
+    return rf"{{\{SCRIPT.name} {escape(text)}}}"
+
+
+_SIGNS = {
+    "×": "times", "·": "cdot", "↓": "downarrow", "↑": "uparrow", "←": "leftarrow", "→": "rightarrow",
+    "≤": "leq", "≥": "geq", "≈": "approx", "≠": "neq", "∞": "infty", "λ": "lambda", "Λ": "Lambda", "ς": "varsigma",
+    **{letter: unicodedata.name(letter).split()[-1].lower() for letter in "αβγδεζηθικμνξπρστυφχψω"},
+    **{letter: unicodedata.name(letter).split()[-1].capitalize() for letter in "ΓΔΘΞΠΣΥΦΨΩ"},
+}  # fmt: skip
+"""What stands in LaTeX's mathematics, by its name there."""
+_LETTERS = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    '"': "''", "|": r"\textbar{}", "`": r"\textasciigrave{}",
+    # A square bracket after the end of a row would be read as its option, an asterisk as its form.
+    "[": "{[}", "]": "{]}", "*": r"\textasteriskcentered{}",
+    "–": "--", "—": "---", "…": r"\ldots{}", "−": r"\textminus{}", "•": r"\textbullet{}",
+    "‘": r"\textquoteleft{}", "’": r"\textquoteright{}", "“": r"\textquotedblleft{}", "”": r"\textquotedblright{}",
+    "\N{REPLACEMENT CHARACTER}": "?",
+    **{letter: rf"$\{name}$" for letter, name in _SIGNS.items()},
+}  # fmt: skip
+# Two of these in a row would become a dash or a quotation mark.
+_SPECIAL = re.compile(r"([-,<>'])(?=\1)|[" + re.escape("".join(_LETTERS)) + "]")
+_APART = r"{\kern0pt}"
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_ACCENTED = re.compile("[\u00a0-\u0125\u0128-\u0137\u0139-\u013e\u0141-\u0148\u014a-\u0165\u0168-\u017e]")
+"""What pdflatex sets where the T1 fonts are asked for."""
+_EMS = {
+    0.3: "!',.:;[]`il|", 0.35: "fj- ", 0.42: "()Irst", 0.47: "cez", 0.53: "$*/0123456789^ago?_", 0.56: "Jkqvxy",
+    0.59: "Sbdhnpu", 0.66: "ZL", 0.72: "EFP", 0.78: "BCTRw", 0.83: "ADGHKNOQUVXY&+=@<>~", 0.89: "#%m", 0.97: "M",
+    1.09: "W—…",
+}  # fmt: skip
+"""How wide letters of Computer Modern are at 8 points, in units of their size."""
+_WIDTHS = {letter: width for width, letters in _EMS.items() for letter in letters}
+
+
+def shown(text: str) -> str:
+    """The text as it is set: one line, no control characters, accents on their letters."""
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", visible(unicodedata.normalize("NFC", text), DIRECTION))
+
+
+def escape(text: str) -> str:
+    r"""Text as LaTeX prints it.
+
+    >>> escape("50% [a_b]")
+    '50\\% {[}a\\_b{]}'
+    """
+    return _SPECIAL.sub(lambda found: _LETTERS.get(found[0], found[0]) + (_APART if found[1] else ""), shown(text))
+
+
+def prose(text: str) -> str:
+    r"""The same for running text, whose lines may break inside long names.
+
+    >>> prose("openai/gpt_5")
+    'openai/\\allowbreak{}gpt\\_\\allowbreak{}5'
+    """
+    return re.sub(r"/|\\_", r"\g<0>\\allowbreak{}", escape(text))
+
+
+def ems(text: str) -> float:
+    """About how wide the text is, in units of its size: what the letters of Computer Modern take.
+
+    Letters of East Asia are squares, marks above a letter take no room, and of others rather too much is assumed.
+    """
+    return sum(map(_em, shown(text)))
+
+
+def _em(letter: str) -> float:
+    if letter in _WIDTHS:
+        return _WIDTHS[letter]
+    if unicodedata.combining(letter) or unicodedata.category(letter) == "Cf":
+        return 0.0
+    return 1.0 if unicodedata.east_asian_width(letter) in "WF" else 0.83
+
+
+def needs(body: str) -> Iterator[str]:
+    """The comment above a table: which packages it needs, and what each engine wants for its letters."""
+    yield r"% Needs \usepackage{booktabs,xcolor}."
+    letters = sorted({letter for letter in body if letter > "\x7f"})
+    beyond = [letter for letter in letters if not _ACCENTED.match(letter)]
+    if len(beyond) < len(letters):
+        yield r"% pdflatex needs \usepackage[T1]{fontenc} too, for letters with accents."
+    if not beyond:
+        yield "% lualatex and pdflatex both set it."
+        return
+    told = ", ".join(f"U+{ord(letter):04X}{f' {letter}' if letter.isprintable() else ''}" for letter in beyond)
+    yield "% Letters that the usual fonts lack:"
+    yield from textwrap.wrap(told, 100, initial_indent="%   ", subsequent_indent="%   ")
+    yield r"% lualatex leaves them out unless its font has them: \usepackage{fontspec}\setmainfont{...}."
+    yield rf"% pdflatex stops at them unless each is declared: \DeclareUnicodeCharacter{{{ord(beyond[0]):04X}}}{{...}}."

@@ -1,0 +1,373 @@
+"""Tables for a terminal: numbers stay whole; names shrink, then columns move to a further block below."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from ....core.redaction import printable
+from ..model import STORE, Column, RowBlock, Sheet, Table, TableRow, aside, clean, interval, spans, titled
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WIDE = 130
+"""Screens narrower than this have no room for frames."""
+HEAD = 12
+"""Heads are broken into lines about this long; a word up to `WORD` stays whole."""
+WORD = 16
+NAMES = 24
+"""How narrow the names of rows get before columns move to a further block."""
+HEIGHT = 3
+"""Lines a name may take; what is longer is cut."""
+CUT = "…"
+OWN = "• "
+"""Before a store's rows, where published ones stand beside them: not everyone sees the grey."""
+HANG = "  "
+"""Before the further lines of a long label."""
+SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """What stands between the cells of a row, and between rows: left, between and right of columns."""
+
+    head: tuple[str, str, str]
+    row: tuple[str, str, str]
+    top: Sequence[str] = ()
+    below_heads: Sequence[str] = "────"
+    between: Sequence[str] = "────"
+    bottom: Sequence[str] = "────"
+
+    @property
+    def edges(self) -> int:
+        return len(self.row[0] + self.row[2])
+
+    @property
+    def gap(self) -> int:
+        return len(self.row[1])
+
+    def rule(self, letters: Sequence[str], widths: Sequence[int]) -> Text:
+        left, line, joint, right = letters
+        if self.edges:
+            return Text(left + joint.join(line * (width + 2) for width in widths) + right)
+        return Text(line * (sum(widths) + self.gap * (len(widths) - 1)), "dim")
+
+
+BOX = _Frame(("┃ ", " ┃ ", " ┃"), ("│ ", " │ ", " │"), "┏━┳┓", "┡━╇┩", "├─┼┤", "└─┴┘")
+BARE = _Frame(("", "  ", ""), ("", "  ", ""))
+
+
+def show(tables: Iterable[Table]) -> None:
+    """Print to standard output one below the other, with styles where it is a terminal."""
+    out = console()
+    for number, table in enumerate(tables):
+        if number and out.width < WIDE:
+            out.print()
+        for line in lines(table, out.width):
+            out.print(line, soft_wrap=True)
+
+
+def plain(table: Table) -> str:
+    """The same without styles, as wide as tables are in files."""
+    return "".join(f"{line.plain}\n" for line in lines(table, PLAIN_WIDTH))
+
+
+def lines(table: Table, width: int) -> Iterator[Text]:
+    """The table line by line."""
+    mixed = any(_mixed(parts) for sheet in table.sheets for parts in (list(sheet.rows()), sheet.columns, sheet.blocks))
+    for number, said in enumerate(table.caption):
+        own = mixed and said.startswith(STORE)
+        yield from _paragraph(OWN + said if own else said, width, "" if number else "italic")
+    boxed = table.framed and width >= WIDE
+    filled = [sheet for sheet in table.sheets if any(sheet.rows())]
+    for sheet in filled:
+        if not boxed:
+            yield Text()
+        if sheet.title:
+            yield from _paragraph(sheet.title, width, "bold")
+        yield from _Grid(sheet, width, BOX if boxed else BARE, beside=table.framed).lines()
+    if filled and not boxed and (table.notes or table.footnotes):
+        yield Text()
+    for number, note in enumerate(table.footnotes, 1):
+        yield from _paragraph(f"{_raised((number,))} {note}", width, "dim")
+    for note in table.notes:
+        yield from _paragraph(note, width, "dim")
+
+
+def _mixed(parts: Sequence[TableRow] | Sequence[Column] | Sequence[RowBlock]) -> bool:
+    """Whether published ones stand beside a store's."""
+    return len({part.published for part in parts}) > 1
+
+
+def _paragraph(text: str, width: int, style: str) -> Iterator[Text]:
+    for line in wrap(text, width, at=" "):
+        yield Text(line, style)
+
+
+def _raised(notes: Sequence[int]) -> str:
+    return " ".join(str(note) for note in notes).translate(SUPERSCRIPT)
+
+
+class _Grid:
+    """A sheet's columns at a width; the stub is column 0."""
+
+    def __init__(self, sheet: Sheet, width: int, frame: _Frame, beside: bool) -> None:
+        self.sheet, self.width, self.frame, self.beside = sheet, width, frame, beside
+        self.columns = [Column(sheet.stub, words=True, name=True, prose=sheet.prose), *sheet.columns]
+        self.mixed_rows, self.mixed_columns = _mixed(list(sheet.rows())), _mixed(sheet.columns)
+        self.indent = "  " if titled(sheet) or self.mixed_rows else ""
+        self.names = [place for place, column in enumerate(self.columns) if column.name]
+        self.want, self.need = self._sizes()
+
+    def lines(self) -> Iterator[Text]:
+        for number, places in enumerate(self._blocks()):
+            widths, frame = self._fit(places), self.frame
+            if number and not frame.edges:
+                yield Text()
+            if frame.top:
+                yield frame.rule(frame.top, widths)
+            yield from self._heads(places, widths)
+            yield frame.rule(frame.below_heads, widths)
+            for place, block in enumerate(self.sheet.blocks):
+                if block.title:
+                    yield from self._title(block, widths)
+                elif place:
+                    yield frame.rule(frame.between, widths)
+                for row in block.rows:
+                    cells = [self._folded(row, place, width) for place, width in zip(places, widths, strict=True)]
+                    yield from self._joined(cells, places, widths, frame.row)
+            yield frame.rule(frame.bottom, widths)
+
+    def _sizes(self) -> tuple[list[int], list[int]]:
+        """How wide columns would be, and how narrow they may get: numbers by the lines of their heads alone."""
+        want, need = [], []
+        for place, column in enumerate(self.columns):
+            pieces = [piece for row in self.sheet.rows() for piece in self._cell(row, place)]
+            inside = max((piece.cell_len for piece in pieces), default=0)
+            head = self._head(column)
+            if self._soft(place):
+                want.append(max(inside, cell_len(head)))
+                need.append(min(want[-1], NAMES))
+                continue
+            whole = [size for word in re.split("[ /-]", head) if (size := cell_len(word)) <= WORD]
+            need.append(max([inside, *map(cell_len, wrap(head, max([inside, HEAD, *whole])))]))
+            want.append(max(inside, cell_len(head)) if self.beside else need[-1])
+        names = {one: need[one] for one in self.names}
+        _shrink(names, self.names, dict.fromkeys(names, 1), sum(names.values()) - min(NAMES, self.width // 2))
+        for one in self.names:
+            need[one] = names[one]
+        place = 1
+        for over, count in spans(self.sheet.columns):
+            # A head above must have room for its longest word.
+            longest = max((cell_len(word) for word in over.split()), default=0)
+            for sizes in (want, need):
+                room = sum(sizes[place : place + count]) + self.frame.gap * (count - 1)
+                sizes[place + count - 1] += max(0, min(longest, 2 * HEAD) - room)
+            place += count
+        return want, need
+
+    def _soft(self, place: int) -> bool:
+        """Whether a column may shrink: it holds names or sentences."""
+        return self.columns[place].name or self.columns[place].prose
+
+    def _size(self, widths: Sequence[int]) -> int:
+        return self.frame.edges + sum(widths) + self.frame.gap * (len(widths) - 1)
+
+    def _blocks(self) -> list[list[int]]:
+        """As many columns side by side as fit; heads that span several are not torn apart where that can be."""
+        found: list[list[int]] = []
+        place = 1
+
+        def fits(places: Sequence[int]) -> bool:
+            return self._size([self.need[place] for place in places]) <= self.width
+
+        for _, count in spans(self.sheet.columns) or [("", 1)] * len(self.sheet.columns):
+            bundle = [one for one in range(place, place + count) if one not in self.names]
+            place += count
+            whole = bundle and fits([*self.names, *bundle])
+            for part in [bundle] if whole else [[one] for one in bundle]:
+                if not found or not fits([*found[-1], *part]):
+                    found.append([*self.names])
+                found[-1] += part
+        return [sorted(places) for places in found] or [self.names]
+
+    def _fit(self, places: Sequence[int]) -> list[int]:
+        """Widths that fit: heads go over more lines first, then names and prose shrink, the widest first."""
+        widths = {place: self.want[place] for place in places}
+        over = self._size(list(widths.values())) - self.width
+        soft = [place for place in places if self._soft(place)]
+        firm = [place for place in places if place not in soft]
+        need = dict(enumerate(self.need))
+        squeezed = {place: 1 if place else 1 + len(self.indent) for place in soft}
+        for pool, least in ((firm, need), (soft, need), (soft, squeezed)):
+            over = _shrink(widths, pool, least, over)
+        return list(widths.values())
+
+    def _joined(
+        self, cells: Sequence[Sequence[Text]], places: Sequence[int], widths: Sequence[int], edges: tuple[str, str, str]
+    ) -> Iterator[Text]:
+        """Cells of several lines side by side."""
+        for number in range(max(map(len, cells))):
+            pieces = []
+            for cell, place, width in zip(cells, places, widths, strict=True):
+                piece = cell[number].copy() if number < len(cell) else Text()
+                pad = " " * (width - piece.cell_len)
+                pieces.append(piece.append(pad) if self._soft(place) else Text(pad).append_text(piece))
+            out = Text(edges[0]).append_text(Text(edges[1]).join(pieces)).append(edges[2])
+            out.rstrip()
+            yield out
+
+    def _title(self, block: RowBlock, widths: Sequence[int]) -> Iterator[Text]:
+        mark = OWN if _mixed(self.sheet.blocks) and not block.published else ""
+        style = "italic dim" if block.published else "italic"
+        inside = self._size(widths) - self.frame.edges
+        left, _, right = self.frame.row
+        for line in wrap(mark + block.title + _raised(block.notes), inside if right else self.width, at=" "):
+            pad = " " * (inside - cell_len(line)) if right else ""
+            yield Text(left).append(line, style).append(pad + right)
+
+    def _cell(self, row: TableRow, place: int) -> list[Text]:
+        """A cell's lines before they are broken."""
+        if not place:
+            label = Text(self._mark(row)).append(clean(row.label) + _raised(row.notes), "dim" if row.published else "")
+            return [label.append(f" ({aside(row)})", "dim") if aside(row) else label]
+        cell = row.cells[place - 1]
+        if self.columns[place].prose:
+            return [Text(clean(line)) for line in cell.text.expandtabs().split("\n")]
+        style = {1: "bold", 2: "underline"}.get(cell.rank, "") + (" dim" if cell.published else "")
+        found, ends = Text(clean(cell.text), style.strip()), Text(interval(cell), "dim")
+        if self.beside:
+            return [Text(" ").join([found, ends]) if ends else found]
+        return [found, ends] if ends else [found]
+
+    def _mark(self, row: TableRow) -> str:
+        blocks = any(block.published for block in self.sheet.blocks)
+        return OWN if self.mixed_rows and not row.published and not blocks else self.indent
+
+    def _folded(self, row: TableRow, place: int, width: int) -> list[Text]:
+        """A cell's lines at the column's width."""
+        found, column = self._cell(row, place), self.columns[place]
+        if column.prose:
+            return [piece for line in found for piece in _fold(line, width, at=" ")]
+        if not column.name or found[0].cell_len <= width:
+            return found
+        mark = "" if place else self._mark(row)
+        hang = HANG if width > HEAD // 2 else ""
+        room = width - len(mark + hang)
+        pieces = _fold(found[0][len(mark) :], room)
+        if len(pieces) > HEIGHT:
+            pieces = pieces[:HEIGHT]
+            pieces[-1].truncate(room - 1)
+            pieces[-1].append(CUT)
+        further = [Text(" " * len(mark) + hang).append_text(piece) for piece in pieces[1:]]
+        return [Text(mark).append_text(pieces[0]), *further]
+
+    def _heads(self, places: Sequence[int], widths: Sequence[int]) -> Iterator[Text]:
+        """The heads above, then the columns' own; all end on the same line."""
+        columns = [self.columns[place] for place in places]
+        yield from self._overs(columns, widths)
+        heads = [
+            [Text(line, "dim" if column.published else "bold") for line in wrap(self._head(column), width)]
+            for column, width in zip(columns, widths, strict=True)
+        ]
+        height = max(map(len, heads))
+        raised = [[*[Text()] * (height - len(head)), *head] for head in heads]
+        yield from self._joined(raised, places, widths, self.frame.head)
+
+    def _head(self, column: Column) -> str:
+        head = (OWN if self.mixed_columns and not column.published and not column.name else "") + column.head
+        head += _raised(column.notes)
+        return f"{head} ({aside(column)})" if aside(column) else head
+
+    def _overs(self, columns: Sequence[Column], widths: Sequence[int]) -> Iterator[Text]:
+        found, place, gap = [], 0, self.frame.gap
+        for over, count in spans(columns):
+            room = sum(widths[place : place + count]) + gap * (count - 1)
+            found.append((wrap(over, room), room))
+            place += count
+        height = max((len(rows) for rows, _ in found), default=0)
+        left, between, right = self.frame.head
+        for number in range(height):
+            words = [(rows[at] if (at := number - (height - len(rows))) >= 0 else "", room) for rows, room in found]
+            pieces = [Text(" " * ((room - cell_len(word)) // 2) + word, "bold") for word, room in words]
+            for piece, (_, room) in zip(pieces, words, strict=True):
+                piece.append(" " * (room - piece.cell_len))
+            out = Text(left).append_text(Text(between).join(pieces)).append(right)
+            out.rstrip()
+            yield out
+
+
+def _shrink(widths: dict[int, int], places: Sequence[int], least: Mapping[int, int], over: int) -> int:
+    """Take off what is over, always from the widest; returns what is over still."""
+    while over > 0 and (loose := [place for place in reversed(places) if widths[place] > least[place]]):
+        widths[max(loose, key=lambda place: widths[place])] -= 1
+        over -= 1
+    return over
+
+
+def _fold(text: Text, width: int, at: str = " -/") -> list[Text]:
+    """Styled text as lines of at most `width`."""
+    found, start = [], 0
+    for line in wrap(text.plain, width, at):
+        start = text.plain.index(line, start)
+        found.append(text[start : start + len(line)] if line else Text())
+        start += len(line)
+    return found
+
+
+def wrap(text: str, width: float, at: str = " -/", measure: Callable[[str], float] = cell_len) -> list[str]:
+    """Lines of at most `width`, broken after one of the letters in `at`, or anywhere where there is none.
+
+    >>> wrap("gemini/gemini-3-pro", 12), wrap("abcdef", 4)
+    (['gemini/', 'gemini-3-pro'], ['abcd', 'ef'])
+    """
+    found, line = [], ""
+    for piece in re.findall(rf"[^{re.escape(at)}]*[{re.escape(at)}]|[^{re.escape(at)}]+", clean(text)):
+        if line and measure((line + piece).rstrip()) > width:
+            found.append(line.rstrip())
+            line = ""
+        line += piece
+        while measure(line.rstrip()) > width:
+            cut = 1
+            while measure(line[: cut + 1]) <= width:
+                cut += 1
+            found.append(line[:cut])
+            line = line[cut:]
+    return [*found, line.rstrip()] if line.rstrip() or not found else found
+
+
+PLAIN_WIDTH = 160
+"""How wide tables are where there is no terminal, as in a file or a pipe."""
+NARROWEST = 40
+
+
+def escape(text: str) -> str:
+    """Text from data or a model as it can stand on a terminal: no markup, no control characters, no keys."""
+    from rich.markup import escape as plain
+
+    return plain(printable(text))
+
+
+def console() -> Console:
+    """Standard output, as wide as the terminal or as COLUMNS says; elsewhere wide enough for tables."""
+    from rich.console import Console
+
+    class Quiet(Console):
+        """Ends well when its reader has gone, as in ``limner show … | head``."""
+
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(0)
+
+    told = os.environ.get("COLUMNS", "")
+    plain = max(NARROWEST, int(told)) if told.isdecimal() else PLAIN_WIDTH
+    return Quiet(highlight=False, width=None if sys.stdout.isatty() else plain)

@@ -1,0 +1,166 @@
+"""What Python gets: standings, comparisons, agreement and questions, each with frames and HTML of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ...scoring import Standing
+from ...scoring.compare import Across, Agreement, Comparison
+from .agreement import COLUMNS as AGREEMENT_COLUMNS
+from .agreement import agreement_records, agreement_tables
+from .analyses import analysis_tables
+from .comparison import ACROSS_COLUMNS, across_records, across_tables, comparison_records, comparison_tables
+from .comparison import COLUMNS as COMPARISON_COLUMNS
+from .model import Framed, FrameRows, Table
+from .people import CORRECTED_COLUMNS, corrected_records, corrected_tables
+from .question import mark_rows, mark_tables
+from .scores import COLUMNS as STANDING_COLUMNS
+from .scores import standing_records, standing_tables
+
+
+class Standings(Framed, list[Standing]):
+    """Every painter's numbers under every evaluator, as `limner scores` shows them.
+
+    Attributes:
+        kind: The exam's kind, which says what its scores are.
+        corrected: Whether they stand beside scores corrected by what people marked.
+    """
+
+    def __init__(self, rows: Iterable[Standing], kind: str, corrected: bool = False) -> None:
+        super().__init__(rows)
+        self.kind, self.corrected = kind, corrected
+
+    def tables(self) -> list[Table]:
+        """One for each evaluator, and one for every breakdown."""
+        return [*standing_tables(self, self.kind), *(corrected_tables(self, self.kind) if self.corrected else [])]
+
+    def analyses(self) -> list[Table]:
+        """What the exam's paper reports besides its scores."""
+        return analysis_tables(self)
+
+    def frame_rows(self) -> FrameRows:
+        """One number a row: painter, evaluator, score, value and interval."""
+        if self.corrected:
+            return CORRECTED_COLUMNS, list(corrected_records(self))
+        return STANDING_COLUMNS, list(standing_records(self))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """What ``--format json`` prints."""
+        # Those over equally many questions after each other: they have their resamples in common.
+        for row in sorted(self, key=lambda row: row.all.n):
+            len(row.all.scores)
+        return [row.to_json() for row in self]
+
+    def __repr__(self) -> str:
+        """How many there are of whom."""
+        return f"<Standings: {_counted(len({row.name for row in self}), 'painter')}, {_evaluators(self)}>"
+
+
+class Comparisons(Framed, list[Comparison]):
+    """Painters against each other under every evaluator, as `limner compare` shows them."""
+
+    def tables(self) -> list[Table]:
+        """Who stands where, and every pair."""
+        return comparison_tables(self)
+
+    def frame_rows(self) -> FrameRows:
+        """A row for each painter and each pair; the column ``row`` says which."""
+        return COMPARISON_COLUMNS, list(comparison_records(self))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """What ``--format json`` prints."""
+        return [one.to_json() for one in self]
+
+    def __repr__(self) -> str:
+        """How many there are of whom."""
+        pairs = sum(len(one.pairs) for one in self)
+        return f"<Comparisons: {_counted(pairs, 'pair')} of painters, {_evaluators(self)}>"
+
+
+@dataclass(frozen=True, repr=False)
+class ExamComparison(Framed, Across):
+    """Painters over several exams, as `limner compare --exams` shows them."""
+
+    def tables(self) -> list[Table]:
+        """Painters by exam, and how alike every two exams order them."""
+        return across_tables(self)
+
+    def frame_rows(self) -> FrameRows:
+        """A row for each painter and exam, then for each pair of exams."""
+        return ACROSS_COLUMNS, list(across_records(self))
+
+    def __repr__(self) -> str:
+        """How many there are of whom."""
+        return f"<ExamComparison: {_counted(len(self.painters), 'painter')}, {_counted(len(self.columns), 'exam')}>"
+
+
+@dataclass(frozen=True, repr=False)
+class JudgeAgreement(Framed, Agreement):
+    """How far judges, people and metrics agree, as `limner agree` shows it."""
+
+    def tables(self) -> list[Table]:
+        """The judges one by one, every two of them, all together."""
+        return agreement_tables(self)
+
+    def frame_rows(self) -> FrameRows:
+        """One number a row."""
+        return AGREEMENT_COLUMNS, list(agreement_records(self))
+
+    def __repr__(self) -> str:
+        """How many there are of whom."""
+        judges, numbers = _counted(len(self.raters), "judge"), _counted(len(self.numbers), "number")
+        return f"<JudgeAgreement: {self.exam}, {judges}, {numbers}>"
+
+
+class QuestionView(Framed, dict[str, Any]):
+    """One question with its drawings and marks: what `limner show --json` prints, by the same names.
+
+    Attributes:
+        pictures: Small pictures as data URLs, by the images' hashes; what cannot be shown is not there.
+    """
+
+    def __init__(self, body: Mapping[str, Any], pictures: Mapping[str, str]) -> None:
+        super().__init__(body)
+        self.pictures = pictures
+
+    def tables(self) -> list[Table]:
+        """Every marking's marks with their reasons."""
+        return mark_tables(self)
+
+    def frame_rows(self) -> FrameRows:
+        """One mark a row."""
+        return mark_rows(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``limner show --json`` prints."""
+        return dict(self)
+
+    def __repr__(self) -> str:
+        """Which question, and how much there is about it."""
+        drawings, markings = _counted(len(self["drawings"]), "drawing"), _counted(len(self["markings"]), "marking")
+        return f"<QuestionView: {self['exam']} {self['id']}, {drawings}, {markings}>"
+
+    def _repr_html_(self) -> str:
+        from .render.html import question_html
+
+        return question_html(self, self.pictures, self.tables())
+
+
+def judge_agreement(found: Agreement) -> JudgeAgreement:
+    """The same with frames and HTML."""
+    return JudgeAgreement(**{field.name: getattr(found, field.name) for field in fields(found)})
+
+
+def exam_comparison(found: Across) -> ExamComparison:
+    """The same with frames and HTML."""
+    return ExamComparison(**{field.name: getattr(found, field.name) for field in fields(found)})
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _evaluators(rows: Iterable[Standing | Comparison]) -> str:
+    return _counted(len({row.evaluator.id for row in rows}), "evaluator")

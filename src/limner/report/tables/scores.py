@@ -1,0 +1,179 @@
+"""Scores as tables: for a terminal, and as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...core.evaluator import by_evaluator
+from ...core.protocol import Protocol, Score
+from ...exams import kind
+from ...scoring import FLAGGED, Numbers, Standing, columns
+from ...scoring.stats import LEAST
+from .model import MISSING, Cells, Table, nothing_marked, score_cell, simple_table
+
+COLUMNS = (
+    "exam", "reading", "painter", "strategy", "judge", "by", "category", "n", "coverage", "score", "value", "low",
+    "high", "least", "most", "flagged", "unscreened", "evaluator", "on", "place",
+)  # fmt: skip
+HEAD = ("exam", "reading", "painter", "strategy", "judge", "coverage", "flagged", "unscreened", "on", "place")
+"""The columns that are the same for all numbers of a painter under a judge."""
+DECIDED = ("decided", "met of decided")
+
+
+def standing_tables(standings: Sequence[Standing], exam_kind: str) -> list[Table]:
+    """One table per evaluator with what a reader must know above and below it, and one for every breakdown."""
+    protocol = kind(exam_kind).protocol
+    return [table for rows in by_evaluator(standings) for table in _under_one(rows, protocol)] or [nothing_marked()]
+
+
+def _under_one(rows: Sequence[Standing], protocol: Protocol[Any]) -> Iterator[Table]:
+    shown, unknown = _known(rows, protocol)
+    told = notes(rows)
+    if unknown:
+        told.append(f"no score for {', '.join(score.name for score in unknown)}: this judge decides too few criteria")
+    yield _table(rows, shown, told)
+    for standing in rows:
+        for tag in (tag for tag, values in standing.by.items() if values):
+            yield _breakdown(standing, tag, protocol, shown)
+
+
+def _known(rows: Sequence[Standing], protocol: Protocol[Any]) -> tuple[list[Score], list[Score]]:
+    """The scores of which something is known for some row, and the others."""
+    known, main = [], [score for score in columns(protocol) if score.main]
+    for score in main:
+        valued = any(row.numbers.value(score.name) is not None for row in rows)
+        bounds = [row.bounds.get(score.name) for row in rows]
+        if valued or any(b and (b[0] > 0 or b[1] < score.top) for b in bounds):
+            known.append(score)
+    if not known:
+        return main, []
+    return known, [score for score in main if score not in known]
+
+
+def _table(rows: Sequence[Standing], scores: Sequence[Score], told: Sequence[str]) -> Table:
+    first = rows[0]
+    abstains = any(row.all.bounds for row in rows)
+    failed, unmarked = any(row.failed for row in rows), any(row.unmarked for row in rows)
+    placed = any(row.place is not None for row in rows)
+    heads = [*(["place"] if placed else []), "painter", "n", "coverage", *(DECIDED if abstains else [])]
+    heads += [score.name for score in scores] + (["failed"] if failed else []) + (["not marked"] if unmarked else [])
+    body: list[Cells] = []
+    for row in rows:
+        view = row.numbers
+        cells: Cells = [*([_place(row, rows)] if placed else []), row.name, str(view.n)]
+        cells += [f"{row.coverage:.0%}", *(_decided(view) if abstains else [])]
+        cells += [score_cell(view.scores.get(s.name), view.bounds.get(s.name), s.digits) for s in scores]
+        if failed:
+            cells.append(", ".join(f"{count} {what}" for what, count in row.failed.items()) or "0")
+        if unmarked:
+            cells.append(str(row.unmarked))
+        body.append(cells)
+    # Controls stand apart: they are no rivals.
+    apart = [n for n in range(1, len(rows)) if rows[n].control and not rows[n - 1].control]
+    title = f"{first.exam} · judge {first.evaluator.told} · reading {first.reading}"
+    above = [*first.evaluator.warnings, *first.compared.first]
+    return simple_table(title, heads, body, told, above=above, names=1 + placed, rules=apart)
+
+
+def _place(row: Standing, rows: Sequence[Standing]) -> str:
+    if row.place is None:
+        return "control" if row.control else MISSING
+    shared = sum(other.place == row.place for other in rows) > 1
+    return f"={row.place}" if shared else str(row.place)
+
+
+def _decided(view: Numbers) -> list[str]:
+    return [MISSING if (share := view.decided.get(key)) is None else f"{share:.0%}" for key in ("share", "met")]
+
+
+def notes(rows: Sequence[Standing]) -> list[str]:
+    """What a reader must know to take the table right."""
+    compared = rows[0].compared
+    found = [note for note in compared.notes if note not in compared.first]
+    known = [interval for row in rows for interval in row.scores.values() if interval.value is not None]
+    if any(row.all.bounds for row in rows):
+        found.append(
+            "decided: share of criteria this judge could decide. Where it abstains, a score is shown as "
+            "least … most: its lowest and its highest possible value"
+        )
+    elif any(interval.low is not None for interval in known):
+        found.append("[low, high]: 95% interval over questions")
+    if any(interval.low is None for interval in known):
+        found.append(f"(n=…): fewer than {LEAST} questions are too few for an interval")
+    if any(row.coverage < 1 for row in rows):
+        found.append(_coverage(rows))
+    found += _screening(rows)
+    for remark in dict.fromkeys(remark for row in rows for remark in row.remarks):
+        named = [row.name for row in rows if remark in row.remarks]
+        found.append(remark if len(named) == len(rows) else f"{', '.join(named)}: {remark}")
+    setup = rows[0].setup
+    shown = {k: setup[k] for k in ("variant", "options", "args", "prompts", "templates") if setup.get(k)}
+    if shown:
+        found.append("asked: " + ", ".join(f"{key} {_words(value)}" for key, value in shown.items()))
+    return found
+
+
+def _coverage(rows: Sequence[Standing]) -> str:
+    """Against what coverage is told, and what is missing."""
+    expected = max(row.expected for row in rows)
+    said = f"coverage: questions with a score of the {expected} in this exam or selection"
+    if any(row.undrawn for row in rows):
+        said += "; --subset, --where or --ids select those that were drawn"
+    return said + ("; failures are left out, never zeros" if any(row.failed for row in rows) else "")
+
+
+def _screening(rows: Sequence[Standing]) -> list[str]:
+    """What is known of words addressed to the examiner; nothing where no drawing's text was read."""
+    flagged, left_out = sum(row.flagged for row in rows), sum(row.failures.get(FLAGGED, 0) for row in rows)
+    unknown = sum(row.unscreened for row in rows)
+    found = []
+    if flagged:
+        ids = list(dict.fromkeys(id for row in rows for id in row.flagged_ids))
+        listed = ", ".join(ids[:3]) + (" …" if len(ids) > 3 else "")
+        one = flagged == 1
+        found.append(
+            f"{flagged} drawing{'' if one else 's'} carr{'ies' if one else 'y'} words addressed to the examiner: "
+            f"{listed} (limner show {rows[0].exam} {ids[0]})"
+        )
+    if left_out:
+        found.append("these are left out (--exclude-flagged): they have no score, and coverage falls")
+    if unknown and any(row.screened for row in rows):
+        found.append(
+            f"{unknown} drawing{'' if unknown == 1 else 's'} not screened for such words: OCR has not read their text "
+            f"(limner evidence {rows[0].exam} --probe ocr)"
+        )
+    return found
+
+
+def _words(value: Any) -> str:
+    return " ".join(f"{key}={item}" for key, item in value.items()) if isinstance(value, Mapping) else str(value)
+
+
+def _breakdown(standing: Standing, tag: str, protocol: Protocol[Any], scores: Sequence[Score]) -> Table:
+    dimension = tag == "dimension"
+    abstains = bool(standing.all.bounds) and not dimension
+    names = [] if dimension else [score.name for score in scores]
+    digits = {score.name: score.digits for score in columns(protocol)}
+    rows = [
+        [category, str(body.n), *(_decided(body) if abstains else [])]
+        + [score_cell(body.scores.get(n), body.bounds.get(n), digits.get(n, 2)) for n in names or [category]]
+        for category, body in standing.by[tag].items()
+    ]
+    title = f"{standing.name} by {tag}"
+    if standing.numbers.n != standing.n:
+        title += f" · on the {standing.numbers.n} common questions"
+    return simple_table(title, [tag, "n", *(DECIDED if abstains else []), *(names or ["value"])], rows)
+
+
+def standing_records(standings: Sequence[Standing]) -> Iterator[dict[str, Any]]:
+    """One row per number, on the questions that painters are compared on."""
+    for row in standings:
+        head = {key: getattr(row, key) for key in HEAD} | {"evaluator": row.evaluator.name}
+        views = [("", "", row.numbers)]
+        views += [(tag, value, body) for tag, values in row.by.items() for value, body in values.items()]
+        for tag, value, body in views:
+            for score, interval in body.scores.items():
+                least, most = body.bounds.get(score, (None, None))
+                found = {"by": tag, "category": value, "score": score, **interval.to_json()}
+                yield head | found | {"least": least, "most": most}

@@ -1,0 +1,126 @@
+"""How far builds and studies are, and what the demo's examiner decided, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...build.flow import StepCount
+from ...build.recipe import BuildRecipe
+from ...scoring import Standing
+from ...study.open import OpenStudy
+from ...study.progress import StudyProgress
+from ...study.records import Study
+from .model import MISSING, Cells, Table, simple_table
+
+
+def funnel_rows(recipe: BuildRecipe, counts: Sequence[StepCount]) -> list[dict[str, Any]]:
+    """One mapping per step: its counts, and how many items the paper had left after it."""
+    # Of several counts after one step the first stands beside its items.
+    miles = {mile.after: mile for mile in reversed(recipe.paper)}
+    found = []
+    for place, count in zip(recipe.places, counts, strict=True):
+        mile = miles.get(place.name)
+        told = {"paper": mile.items if mile else None, "paper_said": mile.said if mile else None}
+        found.append({"sort": place.step.takes, "about": place.step.about, **count.to_json(), **told})
+    return found
+
+
+def funnel_table(build: str, recipe: BuildRecipe, counts: Sequence[StepCount]) -> Table:
+    """A row for every step."""
+    rows = []
+    for row in funnel_rows(recipe, counts):
+        why = [f"{n:,} {reason}" for reason, n in sorted(row["dropped"].items(), key=lambda one: (-one[1], one[0]))]
+        why += [f"{n:,} failed ({fault})" for fault, n in sorted(row["failed"].items())]
+        why += [f"{row[word]:,} {told}" for word, told in (("waiting", "wait for review"), ("pending", "to do"),
+                                                           ("made", "added")) if row[word]]  # fmt: skip
+        cost = "unknown" if row["cost"] is None else f"{row['cost']:.4f}"
+        paper = MISSING if row["paper"] is None else f"{row['paper']:,}"
+        rows.append([row["place"], f"{row['arrived']:,}", f"{row['kept'] + row['made']:,}", paper, cost,
+                     ", ".join(why)])  # fmt: skip
+    said = " → ".join(f"{mile.items:,} {mile.said}" for mile in recipe.paper)
+    notes = [f"the paper: {said}"] if said else []
+    mine = " → ".join(
+        f"{count.miles.get(mile.said, count.kept + count.made):,} {mile.said}"
+        for mile in recipe.paper
+        for count in counts
+        if count.place == mile.after
+    )
+    if mine:
+        notes.append(f"this build: {mine}")
+    heads = ["step", "in", "out", "paper", "dollars", "why not"]
+    return simple_table(f"build {build}, recipe {recipe.name}: {recipe.title}", heads, rows, notes, prose=["why not"])
+
+
+def studies_table(studies: Sequence[Study]) -> Table:
+    """All studies of a store."""
+    rows = [[one.name, one.exam, one.status, str(one.body["design"]["title"])] for one in studies]
+    return simple_table("studies", ["study", "exam", "status", "design"], rows)
+
+
+def progress_table(study: OpenStudy, progress: StudyProgress) -> Table:
+    """A row for each rater."""
+    heads = ["rater", "done", "places", "skipped", "checks passed", "checks", "same when asked again", "minutes"]
+    rows = [
+        [one.rater, str(one.done), str(one.places), str(one.skipped), str(one.passed), str(one.checks),
+         MISSING if one.same is None else f"{100 * one.same:.0f}%", f"{one.seconds / 60:.0f}"]
+        for one in progress.raters
+    ]  # fmt: skip
+    title = f"{study.name} · {study.study.exam} · {study.study.status} · {len(study.items)} items"
+    done = f"{progress.done} of {progress.places} places are done"
+    return simple_table(title, heads, rows, notes=[done, *study.study.body.get("notes", [])])
+
+
+def agreement_table(progress: StudyProgress) -> Table:
+    """A row for each sort of field."""
+    heads = ["field", "answered by two or more", "equal pairs", "Krippendorff's alpha"]
+    rows = [
+        [one.name, str(one.n), MISSING if one.same is None else f"{100 * one.same:.0f}%",
+         MISSING if one.alpha is None else f"{one.alpha:.2f}"]
+        for one in progress.fields
+    ]  # fmt: skip
+    notes = sorted({f"no alpha: {one.reason}" for one in progress.fields if one.reason})
+    return simple_table("agreement so far", heads, rows, notes=notes)
+
+
+TOLD = {
+    "reference": "the right drawing",
+    "shuffled": "another question's drawing",
+    "blank": "a blank sheet",
+}
+"""The demo's controls, as its sentences call them."""
+
+
+def demo_table(found: Mapping[str, Sequence[Standing]]) -> Table:
+    """A row for every exam: how much was decided, and how much of that each control met."""
+    body: list[Cells] = []
+    for name, standings in found.items():
+        rows = _by_control(standings)
+        decided = [row.decided["share"] for row in rows.values() if row.decided.get("share") is not None]
+        share = f"{sum(decided) / len(decided):.0%}" if decided else MISSING
+        body.append(
+            [name, str(max((row.n for row in rows.values()), default=0)), share, *(_met(rows, c) for c in TOLD)]
+        )
+    heads = ["exam", "n", "decided", *(f"control/{name}" for name in TOLD)]
+    notes = [
+        "n: questions. decided: share of criteria that the built-in examiner, which only reads words, can decide. "
+        "Then, of those, the share that each control's drawings meet"
+    ]
+    return simple_table("the bundled samples · judge ocr", heads, body, notes)
+
+
+def demo_sentence(name: str, title: str, standings: Sequence[Standing]) -> str:
+    """What an exam asks, and how its controls did."""
+    rows = _by_control(standings)
+    met = [f"{told} {_met(rows, control)}" for control, told in TOLD.items() if control in rows]
+    told = f"met of what could be decided: {', '.join(met)}" if met else "nothing was marked"
+    return f"{name}: {title.partition(': ')[2] or title}. {told[0].upper()}{told[1:]}."
+
+
+def _by_control(standings: Sequence[Standing]) -> dict[str, Standing]:
+    return {row.painter.removeprefix("control/"): row for row in standings}
+
+
+def _met(rows: Mapping[str, Standing], control: str) -> str:
+    met = rows[control].decided.get("met") if control in rows else None
+    return MISSING if met is None else f"{met:.0%}"
