@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 import limner
-from limner.plots import PlotFigure
+from limner.report.plots import PlotFigure
 from tools.size import PACKAGE
 
 ROOT = PACKAGE.parents[1]

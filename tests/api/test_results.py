@@ -22,7 +22,7 @@ from sqlalchemy import text
 
 import limner
 from limner.core.errors import NoStore, UsageError
-from limner.plots import PlotFigure
+from limner.report.plots import PlotFigure
 from limner.report.tables.model import Framed
 from tests.cli.conftest import Marked
 from tests.cli.invoke import limner as command

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from limner.plots import known
+from limner.report.plots import known
 from limner.store import Store
 from tests.cli.invoke import limner
 from tests.needs import need

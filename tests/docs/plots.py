@@ -11,8 +11,8 @@ from typing import Any
 from PIL import Image
 
 from limner.exams import SAMPLE
-from limner.plots import PlotChoice, known
-from limner.plots.style import compose, look
+from limner.report.plots import PlotChoice, known
+from limner.report.plots.style import compose, look
 from limner.store import Store
 from tests.docs.blocks import ROOT
 from tests.plots import made_up

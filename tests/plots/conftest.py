@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from limner.plots.source import PlotChoice, StoreSource, load
+from limner.report.plots.source import PlotChoice, StoreSource, load
 from limner.store import Store
 from tests.needs import need
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from limner.core.errors import UsageError
 from limner.exams import SHIPPED
-from limner.plots import PlotChoice, known
-from limner.plots.catalogue import DRAW_FUNCTIONS
-from limner.plots.source import StoreSource, load
-from limner.plots.style import FORMATS, WIDTHS, Sketch, compose, look, write_figure
+from limner.report.plots import PlotChoice, known
+from limner.report.plots.catalogue import DRAW_FUNCTIONS
+from limner.report.plots.source import StoreSource, load
+from limner.report.plots.style import FORMATS, WIDTHS, Sketch, compose, look, write_figure
 from limner.store import Store
 from tests.plots import made_up
 from tests.tables import synthetic

@@ -15,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.text import Annotation, Text
 
-from limner.plots.style import GREY, SMALL
+from limner.report.plots.style import GREY, SMALL
 
 SLACK = 1.5
 """Pixels (of 200 an inch) that boxes may share: boxes hold more than ink."""

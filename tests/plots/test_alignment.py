@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from limner.core.errors import UsageError
-from limner.plots import PlotChoice, known, plot
-from limner.plots.alignment import AlignmentPanel, AlignmentPanels
+from limner.report.plots import PlotChoice, known, plot
+from limner.report.plots.multiples import AlignmentPanel, AlignmentPanels
 from limner.scoring.preferences import preferences
 from limner.store import Store
 from limner.store.ratings import load_painter_metrics, load_ratings

@@ -11,9 +11,9 @@ import pytest
 from limner.core.errors import UsageError
 from limner.core.plot_data import WAYS
 from limner.exams import SHIPPED
-from limner.plots import PlotChoice, known, plot
-from limner.plots.catalogue import DRAW_FUNCTIONS
-from limner.plots.style import WIDTHS
+from limner.report.plots import PlotChoice, known, plot
+from limner.report.plots.catalogue import DRAW_FUNCTIONS
+from limner.report.plots.style import WIDTHS
 from limner.store import Store
 from tests.plots.every import EXAMS, Stores, drawn
 

@@ -15,7 +15,7 @@ from limner.core.plot_data import BarPanel, DataSheet, HistogramPanel, MapPanel,
 from limner.exams import SHIPPED, paper
 from limner.exams import paper as data_set
 from limner.exams.paper import data_panels
-from limner.plots import PlotChoice, known, plot
+from limner.report.plots import PlotChoice, known, plot
 from tests.needs import shared
 
 NOWHERE = "/nonexistent/store"

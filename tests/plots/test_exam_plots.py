@@ -13,8 +13,8 @@ from limner.core.errors import UsageError
 from limner.exams.aibench import analysis as aibench
 from limner.exams.fepbench import analysis as fepbench
 from limner.exams.mmmg import analysis as mmmg
-from limner.plots import known
-from limner.plots.source import PlotChoice, StoreSource, load
+from limner.report.plots import known
+from limner.report.plots.source import PlotChoice, StoreSource, load
 from limner.scoring import Entry
 from limner.store import Store
 from tests.tables import synthetic

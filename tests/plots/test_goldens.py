@@ -15,13 +15,11 @@ import pytest
 from PIL import Image, ImageChops, ImageFilter
 
 from limner.core.plot_data import Bands, Bin, Grid, Histograms, Point, Points, Quantity, Spread
-from limner.plots.maps import scores
-from limner.plots.multiples import bands, profiles
-from limner.plots.points import points
-from limner.plots.raters import raters
-from limner.plots.rows import dots, histograms, kinds
-from limner.plots.spreads import violins
-from limner.plots.style import Sketch, compose, look
+from limner.report.plots.maps import raters, scores
+from limner.report.plots.multiples import bands, profiles
+from limner.report.plots.points import points
+from limner.report.plots.rows import dots, histograms, kinds, violins
+from limner.report.plots.style import Sketch, compose, look
 
 pytestmark = pytest.mark.usefixtures("matplotlib")
 HERE = Path(__file__).parent / "goldens"

@@ -8,8 +8,7 @@ from statistics import mean
 import pytest
 
 from limner import api
-from limner.plots.grids import categories, heatmap
-from limner.plots.source import StoreSource
+from limner.report.plots.source import StoreSource, categories, heatmap
 from limner.scoring import Entry
 from limner.scoring.stats import LEAST
 

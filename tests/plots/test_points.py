@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.plot_data import Point, Points, Quantity, front
-from limner.plots.points import choose, cost, points
-from limner.plots.source import PlotChoice, load
-from limner.plots.style import compose, look
+from limner.report.plots.points import choose, cost, points
+from limner.report.plots.source import PlotChoice, load
+from limner.report.plots.style import compose, look
 from limner.store import Store
 from tests.tables import synthetic
 

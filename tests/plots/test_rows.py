@@ -14,14 +14,13 @@ from limner.build.recipe import open_recipe
 from limner.core.errors import UsageError
 from limner.core.plot_data import Gallery, Tile
 from limner.exams import SHIPPED
-from limner.plots import known, plot
-from limner.plots.funnel import plot_funnel
-from limner.plots.galleries import drawings, gallery
-from limner.plots.maps import judges
-from limner.plots.rows import failures, named_rows
-from limner.plots.source import PlotChoice, StoreSource, load
-from limner.plots.spreads import distribution
-from limner.plots.style import LINE, compose, look
+from limner.report.plots import known, plot
+from limner.report.plots.counts import plot_funnel
+from limner.report.plots.galleries import drawings, gallery
+from limner.report.plots.maps import judges
+from limner.report.plots.rows import distribution, failures, named_rows
+from limner.report.plots.source import PlotChoice, StoreSource, load
+from limner.report.plots.style import LINE, compose, look
 from limner.report.tables.render import rendered
 from limner.report.tables.status import funnel_rows, funnel_table
 from limner.scoring import compare

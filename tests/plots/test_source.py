@@ -9,7 +9,7 @@ import pytest
 
 from limner import api
 from limner.core.errors import UsageError
-from limner.plots.source import PlotChoice, StoreSource, load
+from limner.report.plots.source import PlotChoice, StoreSource, load
 from limner.scoring import MET
 from limner.store import Store
 from tests.tables import synthetic

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
 from limner.core.plot_data import Grid, Quantity
-from limner.plots.style import SMALL, Sketch, broken, compose, look, save, whole, wide
+from limner.report.plots.style import SMALL, Sketch, broken, compose, look, save, whole, wide
 from tests.tables.synthetic import cast
 
 pytestmark = pytest.mark.usefixtures("matplotlib")
@@ -60,7 +60,7 @@ def test_a_formula_in_a_name_is_no_formula() -> None:
 
 
 def sketch(rows: tuple[str, ...] = ("a", "b")) -> Sketch:
-    from limner.plots.rows import dots
+    from limner.report.plots.rows import dots
 
     cells = tuple((Quantity(50.0, 40.0, 60.0, 9), Quantity(None, n=9, least=10.0, most=30.0)) for _ in rows)
     with look():

@@ -13,7 +13,7 @@ from limner.core import settings
 from limner.core.errors import DataError, UsageError
 from limner.exams import SHIPPED
 from limner.painters import open_service
-from limner.plots import known as known_plots
+from limner.report.plots import known as known_plots
 from limner.report.tables.paper import find
 from limner.reproduce.request import chosen_items, paper_list
 from limner.reproduce.rows import row_finder

@@ -17,7 +17,7 @@ from limner import api
 from limner.core.errors import UsageError
 from limner.core.evaluator import Evaluator
 from limner.exams import kind
-from limner.plots.source import PlotChoice, load
+from limner.report.plots.source import PlotChoice, load
 from limner.scoring import Comparable, Entry, Group, comparable, compare
 from limner.site import build
 from limner.store import Store

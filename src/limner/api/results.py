@@ -29,7 +29,7 @@ from ..store import DEFAULT, Store
 from ..store.store import open_store as opened
 
 if TYPE_CHECKING:
-    from ..plots import PlotFigure
+    from ..report.plots import PlotFigure
 
 
 def scores(
@@ -203,12 +203,12 @@ def plot(name: str, *exams: str, width: str = "double", **choice: Any) -> PlotFi
         *exams: Their names in the store.
         width: ``double`` or ``single``: both columns of a paper, or one.
         **choice: ``store``, ``judges``, ``painters``, ``without``, ``reading``, ``score``, ``by``, ``on``, …; see
-            `limner.plots.PlotChoice`.
+            `limner.report.plots.PlotChoice`.
 
     Raises:
         UsageError: There is nothing to show, with what to run; or matplotlib is missing.
     """
-    from ..plots import PlotChoice, make_figure
+    from ..report.plots import PlotChoice, make_figure
 
     if not exams:
         raise UsageError(f"name the exam: limner.plot({name!r}, EXAM)")

@@ -165,7 +165,7 @@ def status_command(name: str, output: Path | None, items: str | None, store: str
                 "paper": [mile.model_dump() for mile in builder.recipe.paper]}  # fmt: skip
         show(form, lambda: [funnel_table(name, builder.recipe, counts)], body=lambda: body)
         if output is not None:
-            from ..plots.funnel import plot_funnel
+            from ..report.plots.counts import plot_funnel
 
             plot_funnel(name, builder.recipe, rows, output)
             say(f"drawn in {output}", err=True)

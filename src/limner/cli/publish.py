@@ -117,7 +117,7 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
     Needs only the store. Painters are compared on the questions that all of them have; a line below the plot says
     who judged, by which reading, and on how many questions.
     """
-    from ..plots import PlotChoice, find, known, plot
+    from ..report.plots import PlotChoice, find, known, plot
 
     if name is None:
         plots = known()

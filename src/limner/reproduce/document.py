@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ..core.errors import LimnerError
 from ..exams import paper
-from ..plots import PlotChoice, find, plot
 from ..report.paper.schema import specs
+from ..report.plots import PlotChoice, find, plot
 from ..report.tables.model import MISSING, Table, simple_table
 from ..report.tables.paper import build
 from ..report.tables.render.html import STYLE, escape, fragment

@@ -11,7 +11,7 @@ import pytest
 
 from limner.core.errors import UsageError
 from limner.exams.fepbench.analysis import SUBMETRICS, dispersion, pairs, two_regimes
-from limner.plots.source import PlotChoice, StoreSource, load
+from limner.report.plots.source import PlotChoice, StoreSource, load
 from limner.store import Store
 from tests.needs import shared
 from tests.tables import synthetic

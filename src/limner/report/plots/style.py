@@ -10,8 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ..core.errors import UsageError
-from ..core.evaluator import short_row_name
+from ...core.errors import UsageError
+from ...core.evaluator import short_row_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase

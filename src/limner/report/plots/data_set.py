@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import exams
-from ..core.errors import UsageError
-from ..core.exam import Exam, Question
-from ..core.plot_data import BarPanel, DataSheet, HistogramPanel, MapPanel, Panel, QuartilePanel, WordsPanel, plain
-from ..exams import Kind, paper
-from ..exams.paper import DataPanel, PrintedNumbers, data_panels
-from ..report.paper.rows import each_number, measure
-from ..running.setup import load_exam_or_data
+from ... import exams
+from ...core.errors import UsageError
+from ...core.exam import Exam, Question
+from ...core.plot_data import BarPanel, DataSheet, HistogramPanel, MapPanel, Panel, QuartilePanel, WordsPanel, plain
+from ...exams import Kind, paper
+from ...exams.paper import DataPanel, PrintedNumbers, data_panels
+from ...running.setup import load_exam_or_data
+from ..paper.rows import each_number, measure
 from .source import PlotChoice
 
 Questions = Sequence[Question[Any]]

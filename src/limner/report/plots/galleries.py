@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..core.errors import UsageError
-from ..core.images import BadImage, decode
-from ..core.plot_data import Gallery, Tile
-from ..core.protocol import Row
+from ...core.errors import UsageError
+from ...core.images import BadImage, decode
+from ...core.plot_data import Gallery, Tile
+from ...core.protocol import Row
 from .source import StoreSource
 from .style import DPI, GREY, NORMAL, PALE, SMALL, WIDTHS, Sketch, fit, inches_high, lines_of, whole, wrapped
 

@@ -1,4 +1,4 @@
-"""The funnel of a build as a picture: how many items each step left, beside the paper's own counts."""
+"""Counts as pictures: the funnel of a build, and the share of each mode of failure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..build.recipe import BuildRecipe
+from ...build.recipe import BuildRecipe
+from ...core.plot_data import Grid, Quantity
+from ...core.protocol import UNREAD, FailureModes
+from ..tables.analyses import FAILED, ModeCounts
+from .rows import kinds
 from .style import GREY, PALE, PALETTE, SMALL, Sketch, look, save
 
 if TYPE_CHECKING:
@@ -65,3 +69,30 @@ def plot_funnel(name: str, recipe: BuildRecipe, rows: Sequence[Mapping[str, Any]
     with look():
         sketch = funnel_sketch(name, recipe, rows)
     save([sketch], path, "double")
+
+
+def mode_grid(modes: FailureModes[Any], counts: Sequence[ModeCounts], caption: str) -> Grid:
+    """Painters by modes; what failed is no part of the whole, what is unread is."""
+    words = [*modes.names, *([UNREAD] if any(one.modes[UNREAD] for one in counts) else [])]
+    cells = []
+    for one in counts:
+        whole = one.wrong - one.modes[FAILED]
+        cells.append(tuple(Quantity(one.modes[word] / whole if whole else None, n=whole) for word in words))
+    columns = tuple(modes.names.get(word, word) for word in words)
+    notes = tuple(f"{one.wrong} of {one.asked}" for one in counts)
+    said = f"{caption} · {modes.about} · at the right how many answers are wrong"
+    return Grid(tuple(one.row for one in counts), columns, tuple(cells), "share of the wrong answers", 1.0, said,
+                notes=notes)  # fmt: skip
+
+
+def plot_modes(
+    modes: FailureModes[Any], counts: Sequence[ModeCounts], caption: str, path: Path, width: str = "double"
+) -> None:
+    """Draw them into a file.
+
+    Raises:
+        UsageError: matplotlib is missing, or the file's name ends in something else than the known formats.
+    """
+    with look():
+        sketch = kinds(mode_grid(modes, counts, caption), width)
+    save([sketch], path, width)

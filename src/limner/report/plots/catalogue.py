@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..core.errors import LimnerError, UsageError
-from ..core.plot_data import Plot
-from ..exams import each
-from .alignment import alignment, people
+from ...core.errors import LimnerError, UsageError
+from ...core.plot_data import Plot
+from ...exams import each
 from .data_panels import data
 from .data_set import data_sheet
-from .figure import PlotFigure
 from .galleries import drawings, gallery
-from .grids import LEVELS, categories, heatmap, levels, profile
-from .maps import differences, judges, matrices, scores
-from .multiples import bands, profiles
-from .points import cost, points
-from .raters import by_judge, raters
-from .rows import dots, failures, histograms, kinds
-from .source import PlotChoice, load
-from .spreads import distribution, violins
-from .style import WIDTHS, Sketch, checked_format, compose, look
-from .together import dispersion, pairs
+from .maps import by_judge, differences, judges, matrices, raters, scores
+from .multiples import alignment, bands, people, profiles
+from .points import cost, dispersion, pairs, points
+from .rows import distribution, dots, failures, histograms, kinds, violins
+from .source import LEVELS, PlotChoice, categories, heatmap, levels, load, profile
+from .style import WIDTHS, Sketch, checked_format, compose, look, write_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DrawFunction = Callable[[Any, str], Sketch]
 DRAW_FUNCTIONS: Mapping[str, DrawFunction] = {
@@ -173,3 +171,42 @@ def make_figure(name: str, exams: Sequence[str], choice: PlotChoice | None = Non
     with look():  # Says at once if matplotlib is missing.
         sketches = [found.sketch(exam, choice or PlotChoice(), width) for exam in exams]
     return PlotFigure(name, tuple(exams), compose(sketches, width))
+
+
+@dataclass(frozen=True, repr=False)
+class PlotFigure:
+    """A plot of one exam, or of several below each other.
+
+    Attributes:
+        name: Which plot.
+        exams: Whose scores.
+        figure: The matplotlib figure.
+    """
+
+    name: str
+    exams: tuple[str, ...]
+    figure: Figure
+
+    def save(self, path: Path | str) -> None:
+        """Write it to a file, the same bytes for the same numbers.
+
+        Raises:
+            UsageError: The file's name ends in something else than ``.svg``, ``.pdf`` or ``.png``.
+        """
+        path = Path(path)
+        form = checked_format(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_figure(self.figure, path, form)
+
+    def to_bytes(self, form: str = "svg") -> bytes:
+        """What `save` would write as ``svg``, ``pdf`` or ``png``."""
+        buffer = io.BytesIO()
+        write_figure(self.figure, buffer, checked_format(Path(f"plot.{form}")))
+        return buffer.getvalue()
+
+    def __repr__(self) -> str:
+        """Which plot of which exams."""
+        return f"<PlotFigure: {self.name} of {', '.join(self.exams)}>"
+
+    def _repr_svg_(self) -> str:
+        return self.to_bytes("svg").decode()

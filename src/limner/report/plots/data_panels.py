@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.plot_data import BarPanel, DataSheet, HistogramPanel, MapPanel, Panel, QuartilePanel, WordsPanel
+from ...core.plot_data import BarPanel, DataSheet, HistogramPanel, MapPanel, Panel, QuartilePanel, WordsPanel
 from .rows import named_rows
 from .style import (
     GREY,

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from .catalogue import PlotKind, find, known, make_figure, plot
-from .figure import PlotFigure
+from .catalogue import PlotFigure, PlotKind, find, known, make_figure, plot
 from .source import PlotChoice
 
 __all__ = ["PLOTS", "PlotChoice", "PlotFigure", "PlotKind", "find", "known", "make_figure", "plot"]
