@@ -21,7 +21,7 @@ from tests.site.reading import keys
 from tests.tables import synthetic
 
 from benchmarks.table import CannotRun, Table, told
-from limner.site import build
+from limner.report.site import build
 from limner.store import Store
 
 TIMES = 5

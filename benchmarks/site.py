@@ -40,7 +40,7 @@ HEADER = 33
 BUILD = """
 import json, resource, sys
 from benchmarks.table import cpu_seconds, peak_mib
-from limner.site import build
+from limner.report.site import build
 if __name__ == "__main__":
     built = build(sys.argv[1], store=sys.argv[2], workers=int(sys.argv[3]))
     print(json.dumps({

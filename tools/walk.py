@@ -70,7 +70,8 @@ def _loading(frame: FrameType | None, inside: str) -> bool:
 
 def question_walk(folder: Path) -> dict[str, list[str]]:
     """The files passed by one question, stage by stage."""
-    from limner import exams, site
+    from limner import exams
+    from limner.report import site
 
     store = str(folder / "store")
     stages: dict[str, Callable[[], object]] = {

@@ -18,7 +18,7 @@ from limner.core.images import decode
 from limner.evidence.ocr import RapidOcr
 from limner.exams import read, resolve
 from limner.painters.controls.faults import FAULTS
-from limner.site import build
+from limner.report.site import build
 from tests.browser import started
 from tests.docs.blocks import ROOT
 from tests.site.reading import keys

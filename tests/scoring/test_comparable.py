@@ -18,8 +18,8 @@ from limner.core.errors import UsageError
 from limner.core.evaluator import Evaluator
 from limner.exams import kind
 from limner.report.plots.source import PlotChoice, load
+from limner.report.site import build
 from limner.scoring import Comparable, Entry, Group, comparable, compare
-from limner.site import build
 from limner.store import Store
 from limner.store.records import Drawing
 from tests.cli.invoke import limner as command

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from limner.site import build, pictures
+from limner.report.site import build, pictures
 from limner.store import Store
 from limner.store.records import evidence_row, load_drawings
 from limner.store.schema import drawings, evidence

@@ -11,7 +11,7 @@ from PIL import Image
 
 import limner
 from limner.core.exam import Selection
-from limner.site import build
+from limner.report.site import build
 from tests.browser import new_context, new_page, started
 from tests.docs.blocks import ROOT
 from tests.site.reading import keys, parts

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from limner.site import build
+from limner.report.site import build
 from limner.store import Store
 from tests.browser import expect
 from tests.scoring.compare.desk import Desk

@@ -14,8 +14,8 @@ from limner.core.errors import StoreError, UsageError
 from limner.core.exam import Exam, Question
 from limner.core.marks import Mark
 from limner.exams.genexam.data import ScoringPointsRubric
+from limner.report.site import build
 from limner.running.plan import marking_id, slot_id
-from limner.site import build
 from limner.store import Store
 from limner.store.markings import Marking, save_marking
 from limner.store.records import Drawing, add_exam, save_drawing, save_setup

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from limner.site import build
-from limner.site.certificates import certificate_page
+from limner.report.site import build
+from limner.report.site.single_page import certificate_page
 from limner.store import Store
 from limner.store.markings import marking_setups
 from limner.store.ratings import CertificateRow, save_certificate

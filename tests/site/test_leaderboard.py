@@ -9,7 +9,7 @@ import pytest
 from limner import exams
 from limner.exams import SHIPPED, paper
 from limner.exams.paper import rules
-from limner.site.leaderboard import published
+from limner.report.site.leaderboard import published
 
 TAGS = {
     "genexam": {"subject": ["Computer_Science", "Music"], "difficulty": ["easy", "medium", "hard"]},

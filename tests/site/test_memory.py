@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from limner.report.site import build
+from limner.report.site.judge_data import JudgeData
 from limner.scoring import Entry
-from limner.site import build
-from limner.site.judge_data import JudgeData
 from limner.store import Store
 from tests.tables import synthetic
 
@@ -34,7 +34,7 @@ def with_reasons() -> int:
 
 
 def test_of_reasons_no_more_than_a_few_questions_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("limner.site.judge_data.AT_ONCE", 10)
+    monkeypatch.setattr("limner.report.site.judge_data.AT_ONCE", 10)
     most, add, store = list[int](), JudgeData._entry, filled(tmp_path / "store")
     before = with_reasons()  # Of other tests in the same process.
 

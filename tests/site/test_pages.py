@@ -19,16 +19,14 @@ from limner.core.exam import Question
 from limner.core.marks import Criterion, Mark
 from limner.exams.genexam.data import ScoringPointsRubric
 from limner.exams.views import view
+from limner.report.site import build, chunks
+from limner.report.site.builder import boxes_in, write_boxes
+from limner.report.site.chunks import Chunks, encode, key, no_folders, without_folders
+from limner.report.site.inventory import DrawingSlot
+from limner.report.site.judge_data import UNDECIDED, Faults, JudgeTable
+from limner.report.site.pages import PAGES, POLICY, Provenance, exam_page, index_page, store_name, text
+from limner.report.site.pages_data import agreement, differing
 from limner.scoring import Entry
-from limner.site import build, chunks
-from limner.site.chunks import Chunks, encode, key
-from limner.site.faults import Faults
-from limner.site.inventory import DrawingSlot
-from limner.site.judge_data import UNDECIDED, JudgeTable
-from limner.site.overlays import boxes_in, write_boxes
-from limner.site.pages import PAGES, POLICY, Provenance, exam_page, index_page, store_name, text
-from limner.site.pages_data import agreement, differing
-from limner.site.private import no_folders, without_folders
 from limner.store import Store
 from limner.store.records import Drawing, evidence_row
 from limner.store.schema import evidence

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from limner.report.site import build, pair_data
 from limner.scoring import MET, Comparable
 from limner.scoring.compare import painters
-from limner.site import build, pair_data
 from limner.store import Store
 from tests.site.conftest import Site
 from tests.site.reading import keys, parts

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from limner.site.pictures import FEW, SMALL, Pictures, PictureSpec, place
+from limner.report.site.pictures import FEW, SMALL, Pictures, PictureSpec, place
 from limner.store import Blobs
 from tests.site.hostile import picture
 

@@ -9,7 +9,7 @@ import pytest
 
 from limner import api
 from limner.core.errors import UsageError
-from limner.site import build
+from limner.report.site import build
 from limner.store import Store
 from tests.browser import comes, expect
 from tests.cli.invoke import limner

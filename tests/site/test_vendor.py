@@ -6,9 +6,9 @@ import hashlib
 import re
 from pathlib import Path
 
-import limner.site
+import limner.report.site
 
-STATIC = Path(limner.site.__file__).parent / "static"
+STATIC = Path(limner.report.site.__file__).parent / "static"
 VENDOR = STATIC / "vendor"
 ROW = re.compile(r"^\| (\S+\.js) \| (\S+) \| ([\d.]+) \| (\S+) \| (\S+) \| ([0-9a-f]{64}) \|$", re.MULTILINE)
 

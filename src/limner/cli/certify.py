@@ -77,7 +77,7 @@ def examine_judge_command(judge: str, **given: Any) -> None:
                 )  # fmt: skip
             show(form, lambda: certificate_tables(row), body=lambda: {"date": row.day, **row.body})
             if given["output"] is not None:
-                from ..site.certificates import certificate_page
+                from ..report.site.single_page import certificate_page
 
                 given["output"].write_text(certificate_page(row, store.blobs), encoding="utf-8")
                 say(f"written: {given['output']}", err=True)

@@ -33,9 +33,9 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
     from .. import api
     from ..core.exam import Selection
     from ..exams import SHIPPED, kind
+    from ..report.site import build
     from ..report.tables.render import show
     from ..report.tables.status import TOLD, demo_sentence, demo_table
-    from ..site import build
     from ..store.store import open_store
     from .running import shown as progress_shown
 

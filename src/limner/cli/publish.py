@@ -160,7 +160,7 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **give
     disk, without a server or a network. Run it again at any time, also while a run goes on: existing pictures are
     used again.
     """
-    from ..site import build
+    from ..report.site import build
 
     loud = sys.stderr.isatty()
 

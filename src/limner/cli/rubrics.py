@@ -80,7 +80,7 @@ def _carry_out(run: ProofRun, store: Store, form: str, given: dict[str, Any]) ->
     body = run.told(proof, given["seed"])
     show(form, lambda: proof_tables(body), body=lambda: body)
     if given["output"] is not None:
-        from ..site.proofs import proof_page
+        from ..report.site.single_page import proof_page
 
         _write(given["output"], proof_page(body, proof, run.found.protocol, store.blobs))
     return progress
@@ -133,7 +133,7 @@ def stats(exam: str, **given: Any) -> None:
             records=lambda: items_csv(found),
         )
         if given["output"] is not None:
-            from ..site.item_page import item_page
+            from ..report.site.single_page import item_page
 
             _write(given["output"], item_page(name, found, protocol, store.blobs))
 

@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..core.protocol import Score
-from ..exams.paper import BOARD, PUBLISHED, PublishedScore, rows, rules
-from ..scoring import Numbers, Standing, columns
-from ..scoring.places import Contender, NumbersOf, ordered, places, settled
-from ..scoring.places import lead as leading
-from ..scoring.stats import LEAST, Interval
+from ...core.protocol import Score
+from ...exams.paper import BOARD, PUBLISHED, PublishedScore, rows, rules
+from ...scoring import Numbers, Standing, columns
+from ...scoring.places import Contender, NumbersOf, ordered, places, settled
+from ...scoring.places import lead as leading
+from ...scoring.stats import LEAST, Interval
 from .boards import BoardRows
+from .chunks import no_folders, without_folders
 from .inventory import Inventory
 from .judge_data import JudgeTable
-from .private import no_folders, without_folders
 
 
 def table_json(table: JudgeTable, inventory: Inventory) -> dict[str, Any]:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import DataError
-from ..core.evaluator import Evaluator
-from ..core.exam import Question
-from ..exams.views import view
-from ..scoring import columns
-from ..store.records import Drawing
+from ...core.errors import DataError
+from ...core.evaluator import Evaluator
+from ...core.exam import Question
+from ...exams.views import view
+from ...scoring import columns, evaluators_of
+from ...scoring.compare import judges as agreement
+from ...scoring.compare.opinions import PEOPLE
+from ...store.records import Drawing
 from .answers import answer
-from .chunks import Chunks
+from .chunks import Chunks, no_folders, without_folders
 from .inventory import DrawingSlot, Inventory, step_images, steps_of
-from .judge_data import LONGEST, JudgeData, criteria_json
+from .judge_data import LONGEST, JudgeData, JudgeTable, criteria_json
 from .leaderboard import board_notes, by_json, published, table_json
 from .pages import Provenance, provenance
 from .pages_data import write_differences, write_failures, write_gallery, write_painters, write_questions
-from .people import with_people
 from .pictures import Pictures
-from .private import no_folders, without_folders
 
 TEXT = 20_000
 """Of a step's words so much is shown."""
@@ -148,3 +148,25 @@ def _step(step: Mapping[str, Any], pictures: Pictures) -> dict[str, Any]:
     """A step with its pictures; everything else about it as words."""
     body = {name: str(value)[:TEXT] for name, value in step.items() if name not in ("image", "pictures")}
     return body | {"images": [pictures.large(image) for image in step_images(step)]}
+
+
+MEASURES = ("accuracy", "kappa", "spearman")
+"""What is shown: marks alike, marks alike beyond chance, and how alike drawings are ordered."""
+
+
+def with_people(tables: Sequence[JudgeTable], inventory: Inventory) -> list[dict[str, Any]]:
+    """For each judge and study the numbers there are, each of the first score that has it; nothing without a study."""
+    store, terms = inventory.store, inventory.terms
+    if not any(each.kind == "person" and each.setup.get("study") for each in evaluators_of(store, inventory.name)):
+        return []
+    numbers = {table.evaluator.name: table.number for table in tables}
+    how: dict[str, Any] = {"reading": terms.reading, "constants": terms.constants or None, "without": terms.without}
+    found: dict[tuple[int, str], dict[str, Any]] = {}
+    for one in agreement(inventory.name, store=store, units=("drawing",), **how).numbers:
+        judge = numbers.get(one.first)
+        if judge is None or not one.second.startswith(PEOPLE) or one.tag is not None or one.value is None:
+            continue
+        if one.measure in MEASURES:
+            body = {"score": one.score, "value": one.value, "low": one.low, "high": one.high, "n": one.n}
+            found.setdefault((judge, one.second), {}).setdefault(one.measure, body)
+    return [{"way": judge, "people": no_folders(who), "measures": found[judge, who]} for judge, who in sorted(found)]

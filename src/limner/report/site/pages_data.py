@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..core.exam import Question
-from ..scoring import Standing
-from ..scoring.stats.agreement import counted_kappa
+from ...core.exam import Question
+from ...scoring import Standing
+from ...scoring.stats.agreement import counted_kappa
 from .chunks import Chunks
 from .inventory import DrawingSlot, Inventory
 from .judge_data import UNDECIDED, JudgeData, JudgeTable

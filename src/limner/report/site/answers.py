@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.evaluator import REFERENCE
-from ..core.protocol import Score
-from ..scoring import Standing, columns
-from ..scoring.compare import Comparison
-from ..scoring.places import lead, ordered, places, printed
-from ..scoring.stats import ALPHA
+from ...core.evaluator import REFERENCE
+from ...core.protocol import Score
+from ...scoring import Standing, columns
+from ...scoring.compare import Comparison
+from ...scoring.places import lead, ordered, places, printed
+from ...scoring.stats import ALPHA
 from .boards import BoardRows
 from .inventory import DrawingSlot, Inventory
 from .judge_data import JudgeData, JudgeTable

@@ -8,16 +8,16 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from .. import exams
-from ..core.evaluator import CONTROL, row_name
-from ..core.exam import Question
-from ..core.marks import Criterion
-from ..core.protocol import Reading
-from ..exams import Kind
-from ..scoring import On, Standing
-from ..scoring.numbers import criteria_of
-from ..store import Store
-from ..store.records import Drawing, kind_of, load_drawings, load_exam, load_questions, whole_drawings
+from ... import exams
+from ...core.evaluator import CONTROL, row_name
+from ...core.exam import Question
+from ...core.marks import Criterion
+from ...core.protocol import Reading
+from ...exams import Kind
+from ...scoring import On, Standing
+from ...scoring.numbers import criteria_of
+from ...store import Store
+from ...store.records import Drawing, kind_of, load_drawings, load_exam, load_questions, whole_drawings
 from .chunks import key
 
 MANY = 60

@@ -13,9 +13,9 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
-from ..core.errors import StoreError
-from ..core.images import WEB_FORMATS, BadImage, decode, inspect, reduced, shrunk
-from ..store import Blobs
+from ...core.errors import StoreError
+from ...core.images import WEB_FORMATS, BadImage, decode, inspect, reduced, shrunk
+from ...store import Blobs
 
 SIDE = 320
 """The longer side of a small picture, or near it."""

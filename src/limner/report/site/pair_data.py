@@ -10,12 +10,12 @@ from math import isnan, nan
 from sys import intern
 from typing import Any
 
-from ..core.protocol import Score
-from ..scoring import MET, Comparable, Entry, Group
-from ..scoring.compare.pairs import MarkedSide, differences, side_pairs
-from ..scoring.compare.results import Comparison, Pair
-from ..scoring.numbers import RowParts, deriving, shares
-from ..scoring.stats import Interval, difference_interval
+from ...core.protocol import Score
+from ...scoring import MET, Comparable, Entry, Group
+from ...scoring.compare.pairs import MarkedSide, differences, side_pairs
+from ...scoring.compare.results import Comparison, Pair
+from ...scoring.numbers import RowParts, deriving, shares
+from ...scoring.stats import Interval, difference_interval
 from .chunks import Chunks
 from .inventory import Inventory
 

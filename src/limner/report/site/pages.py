@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from html import escape
 from importlib.metadata import version
 
-from ..store import Store
+from ...store import Store
+from .chunks import without_folders
 from .inventory import Inventory
 from .judge_data import JudgeTable
-from .private import without_folders
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
