@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from limner.core.errors import UsageError
-from limner.reproduce import Reproduction, make_checklist
-from limner.reproduce.told import money
+from limner.report.reproduce import Reproduction, make_checklist
+from limner.report.reproduce.document import money
 from limner.store import Store
 from tests.cli.invoke import limner
 

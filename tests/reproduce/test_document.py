@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from limner.reproduce.pdf import NoPdf, find_browser, write_pdf
+from limner.report.reproduce.document import NoPdf, find_browser, write_pdf
 from tests.cli.invoke import limner
 
 SAMPLE = "sample/fepbench"

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from limner.reproduce.pdf import find_browser
-from limner.reproduce.request import paper_list
+from limner.report.reproduce.document import find_browser
+from limner.report.reproduce.request import paper_list
 from tests.cli.invoke import Said, limner
 from tests.end_to_end.shop import BilledImages, charged, write_toml
 from tests.fakes.examiner import ExaminerServer
@@ -130,7 +130,7 @@ def test_a_paper_is_made_anew(
     paper = PAPERS[kind]
     if kind != PRINTED:
         # A browser takes its time to start, and prints any of them in the same way.
-        monkeypatch.setattr("limner.reproduce.pdf.write_pdf", lambda page, path: None)
+        monkeypatch.setattr("limner.report.reproduce.document.write_pdf", lambda page, path: None)
     else:
         need("chromium", find_browser() is not None, "there is no Chromium on this machine")
 

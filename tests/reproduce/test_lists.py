@@ -14,11 +14,10 @@ from limner.core.errors import DataError, UsageError
 from limner.exams import SHIPPED
 from limner.painters import open_service
 from limner.report.plots import known as known_plots
+from limner.report.reproduce.cells import row_names, wants_of
+from limner.report.reproduce.request import PaperItem, chosen_items, paper_list
+from limner.report.reproduce.rows import row_finder
 from limner.report.tables.paper import find
-from limner.reproduce.request import chosen_items, paper_list
-from limner.reproduce.rows import row_finder
-from limner.reproduce.schema import PaperItem
-from limner.reproduce.wants import row_names, wants_of
 from limner.store import Store
 from limner.strategies import known_options
 from tests.needs import shared
@@ -121,6 +120,6 @@ def test_items_are_chosen_by_name() -> None:
 
 def test_a_wrong_list_is_told_with_its_exam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "reproduce.toml").write_text('[[items]]\nname = "Table 1"\nlayuot = "table1"\n', "utf-8")
-    monkeypatch.setattr("limner.reproduce.request.paper_file", lambda *_: tmp_path / "reproduce.toml")
+    monkeypatch.setattr("limner.report.reproduce.request.paper_file", lambda *_: tmp_path / "reproduce.toml")
     with pytest.raises(DataError, match=r"the exam 'genexam' is broken: .*items\.0\."):
         paper_list("genexam")

@@ -14,9 +14,9 @@ from . import options, running
 from .say import say, say_failures
 
 if TYPE_CHECKING:
-    from ..reproduce import Checklist, Reproduction
-    from ..reproduce.carry_out import CarriedOut
-    from ..reproduce.steps import StepState
+    from ..report.reproduce import Checklist, Reproduction
+    from ..report.reproduce.checklist import CarriedOut
+    from ..report.reproduce.steps import StepState
     from ..running.progress import Progress
     from ..store import Store
 
@@ -86,7 +86,7 @@ def reproduce_command(exam: str, run_it: bool, as_json: bool, output: Path | Non
             done = _run(asked, store, given)
             code = done.exit_code
     with open_or_empty(given["store"]) as store:
-        from ..reproduce import make_checklist
+        from ..report.reproduce import make_checklist
 
         checklist = make_checklist(asked, store)
         _show(checklist, done, as_json)
@@ -96,7 +96,7 @@ def reproduce_command(exam: str, run_it: bool, as_json: bool, output: Path | Non
 
 
 def _asked(exam: str, given: dict[str, Any]) -> Reproduction:
-    from ..reproduce import Reproduction
+    from ..report.reproduce import Reproduction
 
     words: list[str] = []
     for name in ("subset", "ids", "limit", "sample", "sample_seed"):
@@ -120,7 +120,7 @@ def _steps(asked: Reproduction, store: Store) -> Checklist:
         UsageError: The exam's questions are not known.
     """
     from ..core.errors import UsageError
-    from ..reproduce import make_checklist
+    from ..report.reproduce import make_checklist
 
     checklist = make_checklist(asked, store, counted=False)
     if checklist.exam is None:
@@ -129,7 +129,7 @@ def _steps(asked: Reproduction, store: Store) -> Checklist:
 
 
 def _run(asked: Reproduction, store: Store, given: dict[str, Any]) -> CarriedOut:
-    from ..reproduce.carry_out import carry_out
+    from ..report.reproduce.checklist import carry_out
 
     checklist = _steps(asked, store)
     with running.shown() as watch:
@@ -149,8 +149,8 @@ def _run(asked: Reproduction, store: Store, given: dict[str, Any]) -> CarriedOut
 
 
 def _show(checklist: Checklist, done: CarriedOut | None, as_json: bool) -> None:
+    from ..report.reproduce.document import checklist_tables, commands
     from ..report.tables.render import show
-    from ..reproduce.told import checklist_tables, commands
 
     if as_json:
         body = checklist.to_json()
@@ -171,8 +171,7 @@ def _show(checklist: Checklist, done: CarriedOut | None, as_json: bool) -> None:
 def _write(checklist: Checklist, store: Store, output: Path) -> int:
     """Write the document; without a PDF it is done in part."""
     from ..core.errors import LimnerError
-    from ..reproduce.document import write_html
-    from ..reproduce.pdf import write_pdf
+    from ..report.reproduce.document import write_html, write_pdf
 
     page = write_html(checklist, store, output)
     say(f"{page}: every table and figure of {checklist.cite}", err=True)

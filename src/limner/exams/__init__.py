@@ -75,7 +75,7 @@ class Kind(Generic[R]):
         read_results: Reads results that the release's own scorer wrote, from a folder or file; further files (such as
             ``regions``) come by name.
         paper: A folder with what its paper prints: ``published.csv``, ``tables.toml``, ``rules.toml``; see
-            `limner.exams.paper`; and with ``reproduce.toml``, see `limner.reproduce.schema`.
+            `limner.exams.paper`; and with ``reproduce.toml``, see `limner.report.reproduce.request`.
         plots: Plots of its own, by name. One with the name of a plot that all exams have takes its place for this exam,
             and is drawn as that one is.
         statistics: Words that ``measure`` in ``tables.toml`` may use -> a number of one question; further words in

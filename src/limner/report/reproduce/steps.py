@@ -8,20 +8,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .. import exams
-from ..core.errors import UsageError
-from ..core.exam import Exam, Selection
-from ..core.settings import Settings
-from ..evidence.backends import Measuring
-from ..exams import ExamSource
-from ..running.backlog import Backlog
-from ..running.estimate import Estimate, Markings, estimate, total
-from ..running.plan import Plan
-from ..running.setup import Asking, make_plan
-from ..store import Store
-from .request import Reproduction
+from ... import exams
+from ...core.errors import UsageError
+from ...core.exam import Exam, Selection
+from ...core.settings import Settings
+from ...evidence.backends import Measuring
+from ...exams import ExamSource
+from ...running.backlog import Backlog
+from ...running.estimate import Estimate, Markings, estimate, total
+from ...running.plan import Plan
+from ...running.setup import Asking, make_plan
+from ...store import Store
+from .request import PaperJudge, PaperList, Reproduction
 from .rows import WantedRow
-from .schema import PaperJudge, PaperList
 
 AFTER = ("judge", "probe")
 """Roles of estimates that come after drawing."""

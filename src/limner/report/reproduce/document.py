@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
+import shutil
+import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ..core.errors import LimnerError
-from ..exams import paper
-from ..report.paper.schema import specs
-from ..report.plots import PlotChoice, find, plot
-from ..report.tables.model import MISSING, Table, simple_table
-from ..report.tables.paper import build
-from ..report.tables.render.html import STYLE, escape, fragment
-from ..store import Store
-from ..store.store import shown
+from ... import exams
+from ...core.errors import LimnerError
+from ...exams import paper
+from ...scoring.deviations import deviations
+from ...store import Store
+from ...store.store import shown
+from ..paper.schema import specs
+from ..plots import PlotChoice, find, plot
+from ..tables.model import MISSING, Table, simple_table
+from ..tables.paper import build
+from ..tables.render.html import STYLE, escape, fragment
+from .cells import CellCount
 from .checklist import Checklist, ItemState
-from .differences import differences
-from .schema import PaperPlot
-from .told import commands, items_table, money, steps_table
+from .request import PaperPlot, PaperRow
+from .steps import StepState
 
 STYLES, FIT = (Path(__file__).parent / name for name in ("document.css", "fit.js"))
 WIDE = 12
@@ -234,3 +239,181 @@ def _plain(html: str, name: str) -> str:
 
 def _anchor(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")
+
+
+UNKNOWN = "unknown"
+
+
+def money(dollars: float | None, unknown: Sequence[str] = ()) -> str:
+    """Dollars in words; what is not known is never nothing.
+
+    >>> money(1.5), money(None), money(0.2, ["lab/brush"])
+    ('$1.50', 'unknown', '$0.20, and what lab/brush costs')
+    """
+    if dollars is None:
+        return UNKNOWN
+    return f"${dollars:.2f}" + (f", and what {', '.join(dict.fromkeys(unknown))} costs" if unknown else "")
+
+
+def count(number: int | None) -> str:
+    """A number, or that it is not known."""
+    return UNKNOWN if number is None else f"{number:,}"
+
+
+def checklist_tables(found: Checklist) -> list[Table]:
+    """What there is of each table and figure, then what is to be run, then what cannot be."""
+    tables = [items_table(found)]
+    if found.runnable:
+        tables.append(steps_table(found))
+    if lacking := [step for step in found.steps if step.step.cannot is not None]:
+        rows = [[_row(step), step.step.cannot or ""] for step in lacking]
+        tables.append(simple_table("rows that no command can make", ["row", "why"], rows, prose=["why"]))
+    return tables
+
+
+def items_table(found: Checklist) -> Table:
+    """A row for every table and figure."""
+    rows = [_checklist_row(item) for item in found.items]
+    all_cells, (dollars, unknown) = found.cells, found.dollars
+    rows.append(["in all", *_cells(all_cells), count(found.calls), money(dollars) + (" +" if unknown else "")])
+    heads = ["item", "cells", "filled", "in part", "missing", "by hand", "out of reach", "calls", "price"]
+    notes = [
+        "cells: what the paper prints, or the rows of a figure; in part: not over all questions; by hand: people, or "
+        "commands that no run makes; out of reach: nothing here can fill them",
+        "calls, price: for the rows of the item, which items share; in all each row counts once",
+        *found.notes,
+    ]
+    if unknown:
+        notes.append(f"+: and what {', '.join(dict.fromkeys(unknown))} costs: add the price to limner.toml")
+    title = f"{found.cite}: exam {found.asked.name}, reading {found.reading}, store {found.asked.store}"
+    return simple_table(title, heads, rows, notes, rules=[len(rows) - 1])
+
+
+def _checklist_row(item: ItemState) -> list[str]:
+    name = item.wants.item.name + (" (ablation)" if item.wants.item.ablation else "")
+    if item.cells is None:
+        return [name, *[MISSING] * 8]
+    if not item.runnable:
+        return [name, *_cells(item.cells), MISSING, MISSING]
+    return [name, *_cells(item.cells), count(item.calls), money(item.dollars)]
+
+
+def _cells(cells: CellCount) -> list[str]:
+    body = cells.to_json()
+    return [f"{body[name]:,}" for name in ("paper", "filled", "partial", "missing", "by_hand", "out_of_reach")]
+
+
+def steps_table(found: Checklist) -> Table:
+    """A row for every step that is to be run."""
+    rows = [
+        [_row(step), ", ".join(step.judges) or MISSING, count(step.to_do), count(step.calls), money(step.dollars)]
+        for step in found.runnable
+    ]
+    dollars, unknown = found.dollars
+    notes = [f"in all about {money(dollars, unknown)}"]
+    heads = ["row", "judge", "steps", "calls", "price"]
+    return simple_table("to be run", heads, rows, notes, names=2)
+
+
+def commands(found: Checklist) -> list[str]:
+    """The commands that do the rest, ready to be pasted, and those that no run makes."""
+    run = [step.command for step in found.runnable]
+    by_hand = list(dict.fromkeys(word for item in found.items for word in item.by_hand))
+    return [*run, *(["# no run makes these:", *by_hand] if by_hand else [])]
+
+
+def _row(step: StepState) -> str:
+    return step.step.row.name
+
+
+def differences(found: Checklist) -> dict[str, list[str]]:
+    """Row -> each difference from the paper's settings, for the rows that the store has."""
+    kind = exams.kind(found.asked.kind)
+    questions = next((item.wants.layout.paper.questions for item in found.items if item.wants.layout), None)
+    listed: dict[str, list[str]] = {}
+    for step in found.steps:
+        for group in found.groups_of(step):
+            said = [*_stands_in(found, step), *deviations(kind, group, found.reading, questions)]
+            said += [step.step.row.note] if step.step.row.note else []
+            name = f"{group.name} · {group.evaluator.name}" if len(found.evaluators) > 1 else group.name
+            paper = "" if step.step.row.own else f" (the paper's {step.step.row.name})"
+            listed.setdefault(name + paper, []).extend(
+                word for word in said if word not in listed.get(name + paper, [])
+            )
+    return {name: said for name, said in listed.items() if said}
+
+
+def _stands_in(found: Checklist, step: StepState) -> list[str]:
+    """What draws, thinks or measures in place of what the paper has."""
+    row, listing = step.step.row, found.listing
+    written = listing.rows.get(row.name, PaperRow())
+    usual = found.finder.usual(row.name)
+    said = []
+    if not row.own and usual is not None and row.spec and usual != row.spec:
+        said.append(f"drawn by {row.spec} instead of {usual}")
+    for role, spec in row.strategy_options.items():
+        if spec != written.strategy_options.get(role, spec):
+            said.append(f"{role} {spec} instead of {written.strategy_options[role]}")
+    for what in ("regions", "aesthetics"):
+        given, paper = getattr(found.asked, what), getattr(listing, what)
+        if given is not None and paper is not None and given != paper:
+            said.append(f"{what} by {given} instead of {paper}")
+    return said
+
+
+BROWSER = "LIMNER_BROWSER"
+"""The variable that names a browser to be used."""
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+SECONDS = 300
+HELP = (
+    "install Chromium or Chrome (such as `apt install chromium`, or `pip install 'limner[browser]'` and "
+    f"`playwright install chromium`), or name a browser in {BROWSER}"
+)
+
+
+class NoPdf(LimnerError):
+    """The document could not be printed; as HTML it is whole."""
+
+
+def find_browser() -> str | None:
+    """A browser that prints: the one that is named, one on the path, or playwright's own."""
+    if named := os.environ.get(BROWSER):
+        return shutil.which(named)
+    on_path = next((path for path in map(shutil.which, NAMES) if path), None)
+    return on_path or _playwright()
+
+
+def _playwright() -> str | None:
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        return None
+    with sync_playwright() as play:
+        path = str(play.chromium.executable_path)
+    return path if Path(path).is_file() else None
+
+
+def write_pdf(page: Path, path: Path) -> None:
+    """Print an HTML file.
+
+    Raises:
+        NoPdf: There is no browser, or it does not print; says what to do.
+    """
+    browser, lost = find_browser(), f"{path} is not written, {page} is whole"
+    if browser is None:
+        raise NoPdf(f"{lost}: no browser was found to print it; {HELP}")
+    with tempfile.TemporaryDirectory(prefix="limner-") as folder:
+        made = Path(folder) / "document.pdf"
+        words = ["--headless", "--disable-gpu", "--no-pdf-header-footer", "--disable-extensions", "--no-first-run"]
+        # As root Chromium refuses its sandbox; what it prints is our own page, in which every word is escaped.
+        words += ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        words += [f"--user-data-dir={folder}/profile", f"--print-to-pdf={made}", page.resolve().as_uri()]
+        try:
+            ended = subprocess.run([browser, *words], capture_output=True, timeout=SECONDS, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise NoPdf(f"{lost}: {browser} did not print it: {error}; {HELP}") from error
+        if not made.is_file() or not made.stat().st_size:
+            said = ended.stderr.decode(errors="replace").strip().splitlines()[-1:]
+            why = said[0] if said else f"exit code {ended.returncode}"
+            raise NoPdf(f"{lost}: {browser} did not print it: {why}; {HELP}")
+        shutil.move(made, path)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from ..core import catalogue
-from ..core.errors import UsageError
-from ..core.evaluator import name_and_spec
-from ..core.settings import Settings
-from ..painters import PAINTERS
-from ..report.paper.holdings import plain_name
-from .schema import PaperJudge, PaperList, PaperRow
+from ...core import catalogue
+from ...core.errors import UsageError
+from ...core.evaluator import name_and_spec
+from ...core.settings import Settings
+from ...painters import PAINTERS
+from ..paper.holdings import plain_name
+from .request import PaperJudge, PaperList, PaperRow
 
 OWN_MACHINE = "weights"
 """Before the catalogue's models that no service offers."""
