@@ -26,9 +26,9 @@ from tests.study.made import fill, make
 
 from benchmarks.table import Table
 from limner.core.redaction import csrf_of
+from limner.serve.base import CSRF
 from limner.store import Store
 from limner.study.records import load_answers
-from limner.web.security import CSRF
 
 WITHIN = 0.2
 SERVE = "from limner.cli import main; main()"

@@ -107,7 +107,7 @@ def test_without_the_packages_the_page_says_what_to_install(place: str, monkeypa
     import sys
 
     run(*NEW, place=place)
-    for name in [name for name in sys.modules if name.startswith("limner.web")]:
+    for name in [name for name in sys.modules if name.startswith("limner.serve")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(LimnerError, match=r"pip install 'limner\[web\]'"):

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("starlette", reason="servers come with limner[web]")
 
 from limner.core.redaction import csrf_of
+from limner.serve.base import CSRF
 from limner.store import Store
 from limner.store.markings import load_markings
 from limner.store.ratings import load_ratings
@@ -17,7 +18,6 @@ from limner.study.bring_in import bring_in
 from limner.study.exchange import answer_rows, write_answers
 from limner.study.open import open_study, places_of
 from limner.study.records import load_answers, load_raters
-from limner.web.security import CSRF
 from tests.study.made import answer, fill, make
 from tests.web.study.serving import StudyServer
 

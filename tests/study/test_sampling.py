@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from limner.core.errors import UsageError
 from limner.store import Store
 from limner.study.design import SampleDesign
+from limner.study.new import disagreements
 from limner.study.open import open_study
-from limner.study.population import disagreements
 from limner.study.sampling import probabilities, sample, systematic
 from tests.study.made import PAINTER, fill, make
 

@@ -15,10 +15,7 @@ from starlette.testclient import TestClient
 
 from limner.core.errors import StoreError
 from limner.core.redaction import csrf_of, new_token, token_hash
-from limner.web.base import make_app
-from limner.web.limits import WebLimits
-from limner.web.security import CSRF, HEADERS, check_change
-from limner.web.serve import address_of, listen
+from limner.serve.base import CSRF, HEADERS, WebLimits, address_of, check_change, listen, make_app
 
 
 async def change(request: Request) -> Response:

@@ -63,7 +63,7 @@ def scores(
         kind = stored_exam(exam, found_store).kind
         how: dict[str, Any] = {"reading": reading, "constants": constants}
         if study is not None:
-            from ..study.people import people_of
+            from ..study.answers import people_of
 
             people, frame = people_of(found_store, exam, study, reading, constants)
         _, found = find_groups(exam, store=found_store, brief=True, **how, **which)

@@ -17,9 +17,9 @@ def serve_review(
     from ..store.store import open_store
 
     try:
+        from ..build.review_page import review_app
         from ..core.redaction import new_token, token_hash
-        from ..web.review import review_app
-        from ..web.serve import serve
+        from ..serve.base import serve
     except ModuleNotFoundError as error:
         raise UsageError(
             f"serving a review needs {error.name}: pip install 'limner[web]'; without it: --write and --read FILE"

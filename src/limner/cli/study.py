@@ -88,8 +88,8 @@ def serve_command(name: str, **given: Any) -> None:
     from ..core.errors import UsageError
 
     try:
-        from ..web.serve import serve
-        from ..web.study import study_app
+        from ..serve.base import serve
+        from ..study.page import study_app
     except ModuleNotFoundError as error:
         raise UsageError(f"a study's page needs {error.name}; install it with: pip install 'limner[web]'") from error
     from ..store.store import open_store

@@ -16,8 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 from ..core.errors import DataError
 from .answers import Click
 from .forms import CHOICE, FIRST, SECOND, SKIP, TIE, AnswerField
-from .open import OpenStudy, places_of
-from .pictures import normal_picture
+from .open import OpenStudy, normal_picture, places_of
 from .places import StudyPlace
 from .records import StudyAnswer, load_answers, load_raters
 

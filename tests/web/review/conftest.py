@@ -11,11 +11,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from limner.build.base import STEPS
+from limner.build.review_page import review_app
 from limner.core.redaction import csrf_of
+from limner.serve.base import CSRF
 from limner.store import Store
 from limner.store.store import open_store
-from limner.web.review import review_app
-from limner.web.security import CSRF
 from tests.web.review.desk import TOKENS, prepare, steps
 
 

@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 from limner.build.engine import Spending
 from limner.build.open import open_build
 from limner.build.records import load_reviews
+from limner.build.review_page import ReviewDesk
 from limner.store import Store
-from limner.web.review.views import ReviewDesk
 from tests.web.review.conftest import Visitor
 from tests.web.review.desk import TOKENS, question
 

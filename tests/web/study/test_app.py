@@ -15,15 +15,13 @@ from PIL import Image
 
 from limner.core.errors import UsageError
 from limner.core.redaction import csrf_of, new_token
+from limner.serve.base import CSRF, WebLimits
 from limner.store import Store
 from limner.store.ratings import load_ratings
 from limner.study.new import new_link
-from limner.study.open import open_study, places_of
-from limner.study.pictures import STEP
+from limner.study.open import STEP, open_study, places_of
+from limner.study.page import study_app
 from limner.study.records import load_answers, load_rater, load_raters, load_study
-from limner.web.limits import WebLimits
-from limner.web.security import CSRF
-from limner.web.study import study_app
 from tests.study.made import answer, fill, make
 from tests.web.study.visiting import agree, crawl, first_link, send, visitor
 

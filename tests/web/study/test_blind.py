@@ -10,11 +10,11 @@ import pytest
 pytest.importorskip("starlette", reason="servers come with limner[web]")
 
 from limner.core.redaction import csrf_of
+from limner.serve.base import CSRF
 from limner.store import Store
 from limner.store.records import load_drawings, load_setups, save_drawing
 from limner.study.open import open_study
 from limner.study.records import load_raters
-from limner.web.security import CSRF
 from tests.study.made import answer, fill, make
 from tests.web.study.visiting import agree, crawl, send, visitor
 

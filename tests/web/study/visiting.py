@@ -10,11 +10,10 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from limner.core.redaction import csrf_of
+from limner.serve.base import CSRF, WebLimits
 from limner.store import Store
 from limner.study.new import NewStudy
-from limner.web.limits import WebLimits
-from limner.web.security import CSRF
-from limner.web.study import study_app
+from limner.study.page import study_app
 
 MANY = WebLimits(requests=100_000, wrong=100_000)
 

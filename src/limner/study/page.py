@@ -1,34 +1,43 @@
-"""The study's application: consent, places, pictures, answers; the panel's link; the admin page."""
+"""The page of a study: what raters answer, and what its keepers watch."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import math
+import os
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from ...core.errors import LostImage, UsageError
-from ...core.images import BadImage
-from ...core.redaction import csrf_of, same, token_hash
-from ...store import Store, now
-from ...study.answers import Click, save_clicks, stored_click
-from ...study.new import CONSENT
-from ...study.open import OpenStudy, open_study, places_of
-from ...study.progress import progress_of
-from ...study.records import CLOSED, IMPORTED, OPEN, StudyRater, set_status, status_of
-from ..base import Pages, make_app
-from ..limits import WebLimits
-from ..security import check_change
-from .pictures import ShownPictures
-from .views import place_view, reference_of, take_seat
-from .visitors import agree, find_rater, join
+from ..core.errors import LostImage, UsageError
+from ..core.exam import Question
+from ..core.images import BadImage
+from ..core.redaction import csrf_of, new_token, same, token_hash
+from ..exams.views import view
+from ..serve.base import Pages, WebLimits, check_change, make_app
+from ..store import Store, now
+from ..store.schema import study_raters
+from .answers import Click, is_done, save_clicks, shown_value, stored_click
+from .forms import SKIP, AnswerField
+from .new import CONSENT
+from .open import OpenStudy, normal_picture, open_study, places_of
+from .places import StudyPlace
+from .progress import progress_of
+from .records import CLOSED, IMPORTED, OPEN, StudyAnswer, StudyRater, load_answers, load_raters, set_status, status_of
 
 HERE = Path(__file__).parent
 MOST = 200
@@ -239,3 +248,219 @@ def study_app(store: Store, name: str, limits: WebLimits | None = None) -> Starl
         raise UsageError(f"the people of the study {name} rated elsewhere: there is no page to serve")
     found = StudyPages(opened, pages)
     return make_app(found.routes, pages=pages, static={"study": HERE / "static"}, limits=limits)
+
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+TEN = "t"
+"""The key for 10."""
+
+
+@dataclass(frozen=True)
+class FieldView:
+    """A field with what was answered, and the key for each answer."""
+
+    field: AnswerField
+    label: str
+    value: Any
+    options: tuple[tuple[int | str, str, str], ...]
+    """Value, word, key."""
+    head: str = ""
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A rater with all places and what was answered at each."""
+
+    rater: StudyRater
+    places: tuple[StudyPlace, ...]
+    answers: Mapping[tuple[int, int], Mapping[str, StudyAnswer]]
+    done: tuple[bool, ...]
+
+    @property
+    def first_open(self) -> int | None:
+        """The number of the first place that is not done, from 1."""
+        return next((n for n, done in enumerate(self.done, 1) if not done), None)
+
+
+def take_seat(study: OpenStudy, rater: StudyRater) -> Seat:
+    """A rater's places with everything answered so far, from the store."""
+    answers: dict[tuple[int, int], dict[str, StudyAnswer]] = {}
+    for answer in load_answers(study.store, study.name, rater.rater):
+        answers.setdefault((answer.item, answer.repeat), {})[answer.field] = answer
+    places = tuple(places_of(rater))
+    done = tuple(is_done(study.form(place), answers.get((place.item, place.repeat), {})) for place in places)
+    return Seat(rater, places, answers, done)
+
+
+def place_view(study: OpenStudy, seat: Seat, n: int) -> dict[str, Any]:
+    """Everything that the template of a place shows."""
+    place, design = seat.places[n - 1], study.design
+    given = seat.answers.get((place.item, place.repeat), {})
+    shown = dict(shown_value(place, name, answer.value) for name, answer in given.items() if answer.value is not None)
+    skipped = given.get(SKIP)
+    question = None if place.check is not None else study.question(study.items[place.item])
+    return {
+        "n": n,
+        "of": len(seat.places),
+        "done": sum(seat.done),
+        "unit": "check" if place.check is not None else design.unit,
+        "pictures": [
+            {"name": name, "label": LETTERS[position] if len(place.names) > 1 else ""}
+            for position, name in enumerate(place.names)
+        ],
+        "prompt": question.prompt if question is not None and design.show.prompt else None,
+        "reference": question is not None and reference_of(study, question) is not None,
+        "graph": view(study.kind, question)["graph"] if question is not None and design.show.graph else None,
+        "fields": _fields(study.form(place), shown),
+        "skip_reason": skipped.reason if skipped is not None and skipped.value is not None else None,
+        "last": n == len(seat.places),
+        "instructions": design.instructions,
+    }
+
+
+def reference_of(study: OpenStudy, question: Question[Any]) -> str | None:
+    """The hash of the reference that may be looked at."""
+    if not study.design.show.reference or question.reference is None:
+        return None
+    return question.reference.sha256
+
+
+def _fields(form: Sequence[AnswerField], shown: Mapping[str, Any]) -> list[FieldView]:
+    found, group = [], None
+    for place, one in enumerate(form):
+        label = f"Figure {LETTERS[place]}" if one.kind == "rank" else one.text
+        head = one.lead or (one.text if one.kind in ("choice", "rank") and place == 0 else "")
+        # Where many criteria belong together in groups of their own, a line stands between them.
+        parted = one.group != group and one.group.count("/") > 0
+        group = one.group
+        options = tuple((value, _word(one, value, word), key_of(one, value)) for value, word in one.values)
+        found.append(FieldView(one, label, shown.get(one.name), options, head or (" " if parted else "")))
+    return found
+
+
+def _word(field: AnswerField, value: int | str, word: str) -> str:
+    if field.kind == "choice":
+        return {"first": "A is better", "second": "B is better", "tie": "They are equal"}[str(value)]
+    return word
+
+
+def key_of(field: AnswerField, value: int | str) -> str:
+    """The key that gives this answer.
+
+    >>> scale = AnswerField("overall", "scale", "", tuple((n, str(n)) for n in range(1, 11)))
+    >>> key_of(scale, 1), key_of(scale, 10), key_of(AnswerField("point/1", "criterion", "", ((1, "yes"),)), 1)
+    ('1', 't', 'y')
+    """
+    if field.kind == "choice":
+        return {"first": "a", "second": "b", "tie": "e"}[str(value)]
+    if dict(field.values).get(1) == "yes":
+        return "y" if value else "n"
+    return TEN if value == 10 else str(value) if isinstance(value, int) and 0 <= value < 10 else ""
+
+
+KEPT = 192 * 2**20
+"""So many bytes of finished pictures are kept at hand."""
+AT_ONCE = 2
+"""So many pictures are made at the same time."""
+NICE = 10
+"""By so much threads that make pictures stand back: answers must not wait for them."""
+
+
+def _stand_back() -> None:
+    """Give this thread less of the processor, where threads can have a share of their own."""
+    if sys.platform != "linux":
+        return  # Elsewhere this would be about the whole process.
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+
+
+class ShownPictures:
+    """Makes each picture once, in a thread, and keeps the latest."""
+
+    def __init__(self, load: Callable[[str], bytes], side: int) -> None:
+        self._load, self._side = load, side
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._flying: dict[str, asyncio.Task[bytes]] = {}
+        self._makers = ThreadPoolExecutor(AT_ONCE, "limner-pictures", _stand_back)
+        self._bytes = 0
+
+    async def get(self, sha256: str) -> bytes:
+        """The picture of an image in the store."""
+        if sha256 in self._kept:
+            self._kept.move_to_end(sha256)
+            return self._kept[sha256]
+        if sha256 not in self._flying:
+            task = asyncio.ensure_future(self._make(sha256))
+            self._flying[sha256] = task
+            task.add_done_callback(lambda done: self._flying.pop(sha256, None))
+        return await asyncio.shield(self._flying[sha256])
+
+    async def _make(self, sha256: str) -> bytes:
+        loop = asyncio.get_running_loop()
+        made = await loop.run_in_executor(self._makers, lambda: normal_picture(self._load(sha256), self._side))
+        self._kept[sha256] = made
+        self._bytes += len(made)
+        while self._bytes > KEPT and len(self._kept) > 1:
+            self._bytes -= len(self._kept.popitem(last=False)[1])
+        return made
+
+
+PANEL = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+"""What Prolific adds to a link."""
+LINKS = 8
+"""So many links by which a panel's visitor came stay good: each time they come by the panel they get a new one."""
+
+
+def find_rater(store: Store, study: str, token: str) -> StudyRater:
+    """The rater a token belongs to.
+
+    Raises:
+        HTTPException: 404; there is none.
+    """
+    hash = token_hash(token)
+    query = sa.select(study_raters).where(study_raters.c.study == study, study_raters.c.token == hash)
+    with store.reading() as connection:
+        row = connection.execute(query).first()
+    if row is not None:
+        return StudyRater(**row._mapping)
+    for rater in load_raters(store, study):
+        if any(same(hash, other) for other in rater.body.get("tokens", [])):
+            return rater
+    raise HTTPException(404)
+
+
+def join(store: Store, study: str, given: Mapping[str, str]) -> str:
+    """A panel's visitor takes the first free place, or finds the one taken before; returns a new token for it.
+
+    Raises:
+        HTTPException: The visitor has no id (400), or no place is free (409).
+    """
+    panel = {name: given[name][:200] for name in PANEL if given.get(name)}
+    if PANEL[0] not in panel:
+        raise HTTPException(400, f"This link is to be opened from the panel: {PANEL[0]} is missing in it.")
+    token = new_token()
+
+    def operation(connection: sa.Connection) -> bool:
+        query = sa.select(study_raters).where(study_raters.c.study == study).order_by(study_raters.c.rater)
+        raters = [StudyRater(**row._mapping) for row in connection.execute(query)]
+        known = [one for one in raters if one.body.get("panel", {}).get(PANEL[0]) == panel[PANEL[0]]]
+        free = [one for one in raters if "panel" not in one.body and "consent" not in one.body]
+        if not known and not free:
+            return False
+        found = (known or free)[0]
+        # Links of before stay good, so that a page that is still open elsewhere can send what it has.
+        tokens = [*found.body.get("tokens", []), found.token][-LINKS:] if known else []
+        body = {**found.body, "panel": panel, "tokens": tokens}
+        changed = replace(found, token=token_hash(token), body=body, updated=now())
+        store.upsert(connection, study_raters, dict(changed.__dict__))
+        return True
+
+    if not store.write(operation):
+        raise HTTPException(409, "All places in this study are taken. Thank you for your interest.")
+    return token
+
+
+def agree(store: Store, rater: StudyRater) -> None:
+    """Keep when a rater consented."""
+    row: dict[str, Any] = {**rater.__dict__, "body": {**rater.body, "consent": now()}, "updated": now()}
+    store.write(lambda connection: store.upsert(connection, study_raters, row))

@@ -1,0 +1,404 @@
+"""The page of a review: who was invited judges what a build has made."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import BaseModel, ValidationError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from .. import exams
+from ..core.errors import LostImage
+from ..core.images import WEB_FORMATS, BadImage, inspect
+from ..core.redaction import csrf_of, same, token_hash
+from ..core.schema import first_wrong
+from ..serve.base import Pages, check_change, make_app
+from ..store import Store
+from ..store.schema import build_items, build_reviews, builds
+from ..strategies.svg.clean import clean
+from ..strategies.svg.document import BadSvg
+from .base import BuildItem
+from .engine import Builder
+from .open import open_build
+from .records import load_reviews, named_review
+from .review_files import standings
+from .review_hints import ReviewHints, read_hints
+from .reviewers import Reviewer, load_reviewers
+from .reviews import REJECTED, Review, state_id
+
+HERE = Path(__file__).parent
+LONGEST_COMMENT = 10_000
+CHANGED = "Something was done at this item since you opened it. Nothing was overwritten; look at it before you go on."
+GONE = "This version of the item is no longer there: the build has changed since you opened it. Your text is kept here."
+
+
+def review_app(store: Store, build: str) -> Starlette:
+    """The application in which a build is reviewed."""
+    routes = [
+        Route("/r/{token}/", index),
+        Route("/r/{token}/item/{id:path}", page),
+        Route("/r/{token}/data/{id:path}", data),
+        Route("/r/{token}/act/{id:path}", act, methods=["POST"]),
+        Route("/r/{token}/picture/{sha256}/{id:path}", picture),
+        Route("/r/{token}/drawing/{field}/{id:path}", drawing),
+    ]
+    state = {"desk": ReviewDesk(store, build), "store": store}
+    return make_app(routes, pages=Pages(HERE / "templates"), static={"review": HERE / "static"}, state=state)
+
+
+def _who(request: Request) -> tuple[str, Reviewer, ReviewDesk]:
+    """The token, whose it is, and the desk; a link that is nobody's is no page."""
+    token, desk = request.path_params["token"], request.app.state.desk
+    hashed = token_hash(token)
+    for reviewer in load_reviewers(desk.store, desk.name).values():
+        if same(reviewer.token, hashed):
+            return token, reviewer, desk
+    raise HTTPException(404)
+
+
+def _item(request: Request, desk: ReviewDesk) -> str:
+    id = str(request.path_params["id"])
+    if not desk.knows(id):
+        raise HTTPException(404, "There is no such item in this review.")
+    return id
+
+
+def index(request: Request) -> Response:
+    """Everything that is in review."""
+    token, reviewer, desk = _who(request)
+    rows = desk.rows(reviewer)
+    page: Response = request.app.state.pages.response(
+        "list.html", title=f"Review of {desk.name}", token=token, reviewer=reviewer, rows=rows, needed=desk.needed(),
+        due=sum(row["due"] for row in rows), guide=desk.hints.guide,
+    )  # fmt: skip
+    return page
+
+
+def page(request: Request) -> Response:
+    """One item."""
+    token, reviewer, desk = _who(request)
+    id = _item(request, desk)
+    waiting = [row["id"] for row in desk.rows(reviewer) if row["due"] and row["id"] != id]
+    shown: Response = request.app.state.pages.response(
+        "item.html", title=f"{id}: review of {desk.name}", token=token, reviewer=reviewer, id=id,
+        csrf=csrf_of(token), guide=desk.hints.guide, following=waiting[0] if waiting else "", left=len(waiting),
+    )  # fmt: skip
+    return shown
+
+
+def data(request: Request) -> Response:
+    """An item's version to judge, as JSON."""
+    _, reviewer, desk = _who(request)
+    fields = {path: hint.model_dump(exclude_none=True) for path, hint in desk.hints.fields.items()}
+    return JSONResponse({**desk.view(_item(request, desk), reviewer), "fields": fields})
+
+
+async def act(request: Request) -> Response:
+    """Keep what a reviewer did."""
+    token, reviewer, desk = await asyncio.to_thread(_who, request)
+    await check_change(request, token)
+    id = await asyncio.to_thread(_item, request, desk)
+    review, seen = _review(await _body(request), id, reviewer, desk)
+    if review is None:
+        return JSONResponse({"error": GONE, "now": await asyncio.to_thread(desk.view, id, reviewer)}, 409)
+    if await add_if_unchanged(desk.store, review, seen, alone=not reviewer.settles) is None:
+        return JSONResponse({"error": CHANGED, "now": await asyncio.to_thread(desk.view, id, reviewer)}, 409)
+    return JSONResponse({"kept": True, "now": await asyncio.to_thread(desk.view, id, reviewer)})
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    try:
+        body = json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, "This is no JSON.") from error
+    if not isinstance(body, dict):
+        raise HTTPException(400, "A JSON object is wanted.")
+    return body
+
+
+def _review(body: dict[str, Any], id: str, reviewer: Reviewer, desk: ReviewDesk) -> tuple[Review | None, str | None]:
+    """The review in a request, None where it is about a version that is not there; and what its page had shown."""
+    action, base, seen = body.get("action"), body.get("base"), body.get("seen")
+    comment = body.get("comment") or ""
+    texts = isinstance(comment, str) and isinstance(seen, str | None)
+    if not texts or not isinstance(base, str) or len(comment) > LONGEST_COMMENT:
+        raise HTTPException(400, "The request is not as our page sends it.")
+    states, state = desk.states(id), body.get("state")
+    settles = action == "settle"
+    if action not in ("accept", "save", "reject", "comment", "settle") or (settles and not reviewer.settles):
+        raise HTTPException(403, "You cannot do this with your link.")
+    if action == "comment":
+        if not comment.strip():
+            raise HTTPException(422, "The comment says nothing.")
+        return Review(desk.name, id, reviewer.name, "comment", None, None, comment), seen
+    if base == REJECTED and settles:
+        return Review(desk.name, id, reviewer.name, "settle", None, None, comment or None), seen
+    if base not in states:
+        return None, seen
+    change: dict[str, Any] = {}
+    if action == "save" or (settles and state is not None):
+        if not isinstance(state, dict):
+            raise HTTPException(400, "The request is not as our page sends it.")
+        if why := misfit(states[base], state, desk.rubric):
+            raise HTTPException(422, f"This cannot be saved: {why}")
+        word, change = difference(states[base], state)
+        if not settles:
+            action = word if change else "accept"
+        elif word == "add":
+            change = {name: state[name] for name in change}
+    return Review(desk.name, id, reviewer.name, str(action), base, change or None, comment or None), seen
+
+
+def picture(request: Request) -> Response:
+    """A picture that belongs to an item."""
+    _, _, desk = _who(request)
+    id, sha256 = _item(request, desk), request.path_params["sha256"]
+    if sha256 not in desk.pictures(id):
+        raise HTTPException(404)
+    try:
+        found = desk.store.blobs.get(sha256)
+        kind = WEB_FORMATS.get(inspect(found).format, "application/octet-stream")
+    except (LostImage, BadImage) as error:
+        raise HTTPException(404, "The picture is no longer in the store.") from error
+    return Response(found, media_type=kind, headers={"Cache-Control": "private, max-age=3600"})
+
+
+def drawing(request: Request) -> Response:
+    """A drawing that belongs to an item, as SVG that is safe."""
+    _, _, desk = _who(request)
+    svg = desk.drawing(_item(request, desk), request.path_params["field"])
+    if svg is None:
+        raise HTTPException(404)
+    try:
+        return Response(clean(svg), media_type="image/svg+xml")
+    except BadSvg as error:
+        raise HTTPException(404, "The drawing cannot be shown.") from error
+
+
+VERDICTS = {"open": "waits", "disputed": "in dispute", "accepted": "accepted", "rejected": "rejected"}
+
+
+class ReviewDesk:
+    """A build as its reviewers see it; read anew when something was done."""
+
+    def __init__(self, store: Store, build: str) -> None:
+        self.store, self.name = store, build
+        self._lock = threading.Lock()
+        self._mark: Any = None
+        self._read()
+
+    def _read(self) -> None:
+        with self._lock:
+            mark = self._changed()
+            if mark == self._mark:
+                return
+            builder = open_build(self.store, self.name)
+            self._builder, self._found = builder, standings(builder)
+            self._reviews, self._mark = load_reviews(self.store, self.name), mark
+
+    def _changed(self) -> Any:
+        """What changes with every row: cheap to ask for."""
+        with self.store.reading() as connection:
+            rows = [
+                connection.execute(
+                    sa.select(sa.func.count(), sa.func.max(table.c.created)).where(table.c.build == self.name)
+                ).one()
+                for table in (build_items, build_reviews)
+            ]
+            body = connection.execute(sa.select(builds.c.body).where(builds.c.name == self.name)).scalar()
+        return [tuple(row) for row in rows], {k: v for k, v in (body or {}).items() if k != "reviewers"}
+
+    @property
+    def builder(self) -> Builder:
+        """The build."""
+        return self._builder
+
+    @property
+    def hints(self) -> ReviewHints:
+        """How the recipe's items are shown."""
+        return read_hints(self._builder.recipe.folder)
+
+    @property
+    def rubric(self) -> type[Any]:
+        """What the exam's rubric must be."""
+        return exams.kind(self._builder.recipe.exam).rubric
+
+    def rows(self, reviewer: Reviewer) -> list[dict[str, Any]]:
+        """A line for every item, those that wait for this reviewer first."""
+        self._read()
+        rows = []
+        for id, (item, found) in self._found.items():
+            mine = found.votes.get(reviewer.name)
+            settled = found.verdict in ("accepted", "rejected")
+            # Who has judged sees a dispute; who has not, and settles none, does not learn that there is one.
+            verdict = found.verdict if settled or mine or reviewer.settles else "open"
+            due = verdict == "disputed" or (not settled and mine is None and not reviewer.settles)
+            rows.append({"id": id, "title": self._title(item), "verdict": verdict, "said": VERDICTS[verdict],
+                         "judged": mine is not None, "votes": len(found.votes), "due": due})  # fmt: skip
+        return sorted(rows, key=lambda row: (not row["due"], row["verdict"] != "disputed", row["id"]))
+
+    def knows(self, id: str) -> bool:
+        """Whether there is such an item in review."""
+        self._read()
+        return id in self._found
+
+    def states(self, id: str) -> Mapping[str, Mapping[str, Any]]:
+        """Every version of an item."""
+        return self._found[id][1].states
+
+    def pictures(self, id: str) -> list[str]:
+        """The hashes of the pictures that belong to an item."""
+        return [value for name in self.hints.pictures if (value := self._found[id][0].body.get(name))]
+
+    def drawing(self, id: str, field: str) -> str | None:
+        """The SVG in a field of an item."""
+        body = self._found[id][0].body
+        return str(body[field]) if field in self.hints.drawings and field in body else None
+
+    def needed(self) -> int:
+        """How many reviewers must agree."""
+        settings = [place.settings for place in self._builder.recipe.places if place.step.reviewed]
+        return max((getattr(one, "reviewers", 0) for one in settings), default=0)
+
+    def view(self, id: str, reviewer: Reviewer) -> dict[str, Any]:
+        """One item: the version to judge, and what the reviewer may know of the others' work."""
+        self._read()
+        item, found = self._found[id]
+        mine = found.votes.get(reviewer.name)
+        done = self._reviews.get(id, [])
+        own = [one for one in done if one.reviewer == reviewer.name]
+        sees_all = reviewer.settles or mine is not None
+        shown = found.states.get(mine or "") if mine not in (None, REJECTED) else None
+        state = shown or found.body or next(iter(found.states.values()), {})
+        settled = found.verdict in ("accepted", "rejected")
+        return {
+            "id": id, "title": self._title(item), "state": state, "base": state_id(state), "mine": mine,
+            "verdict": found.verdict if settled or sees_all else "open", "needed": self.needed(),
+            "judged": len(found.votes), "settles": reviewer.settles,
+            "seen": _last(done if reviewer.settles else own),
+            "others": self._others(found.states, found.votes, state) if sees_all else [],
+            "history": [_told(one) for one in (done if sees_all else own)],
+            "texts": [[name, _text(item.body[name])] for name in self.hints.texts if item.body.get(name)],
+            "pictures": self.pictures(id),
+            "drawings": [name for name in self.hints.drawings if name in item.body],
+        }  # fmt: skip
+
+    def _others(
+        self, states: Mapping[str, Mapping[str, Any]], votes: Mapping[str, str], shown: Mapping[str, Any]
+    ) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = [
+            {"base": id, "state": state, "by": sorted(who for who, vote in votes.items() if vote == id)}
+            for id, state in states.items()
+            if state != shown
+        ]
+        if against := sorted(who for who, vote in votes.items() if vote == REJECTED):
+            found.append({"base": REJECTED, "state": None, "by": against})
+        return found
+
+    def _title(self, item: BuildItem) -> str:
+        value = item.body.get(self.hints.title) if self.hints.title else None
+        return str(value) if value else ""
+
+
+def _last(done: Sequence[Review]) -> str | None:
+    return done[-1].id if done else None
+
+
+def _told(review: Review) -> dict[str, Any]:
+    return {"who": review.reviewer, "when": review.created, "action": review.action, "comment": review.comment or "",
+            "fields": sorted(review.body or ())}  # fmt: skip
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The action and the body that lead from one state to the other: ``add`` where lists only became longer.
+
+    >>> difference({"a": [1], "b": 2}, {"a": [1, 3], "b": 2})
+    ('add', {'a': [3]})
+    >>> difference({"a": [1], "b": 2}, {"a": [3], "b": 2})
+    ('edit', {'a': [3]})
+    """
+    changed = {name: value for name, value in new.items() if old.get(name, ...) != value}
+    more = {name: value[len(old[name]) :] for name, value in changed.items() if _longer(old.get(name), value)}
+    return ("add", more) if changed and more.keys() == changed.keys() else ("edit", changed)
+
+
+def _longer(old: Any, new: Any) -> bool:
+    lists = isinstance(old, list) and isinstance(new, list)
+    return lists and len(new) > len(old) and new[: len(old)] == old
+
+
+def misfit(old: Any, new: Any, rubric: type[BaseModel] | None = None, path: str = "") -> str | None:
+    """Why a changed state cannot be one: another shape than before, or refused by the exam's rubric."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        if lost := sorted(map(str, old.keys() - new.keys())):
+            return f"{path}{lost[0]} is missing"
+        for name, value in old.items():
+            if why := misfit(value, new[name], None, f"{path}{name}."):
+                return why
+    elif isinstance(old, list) and isinstance(new, list):
+        like = [one for one in old if isinstance(one, Mapping)]
+        for n, value in enumerate(new):
+            if like and not isinstance(value, Mapping):
+                return f"{path}{n + 1} must be an object"
+    elif old is not None and new is not None and not _alike(old, new):
+        return f"{path.rstrip('.')} must be {_word(old)}, not {_word(new)}"
+    if rubric is not None and isinstance(new, Mapping) and rubric.model_fields.keys() <= new.keys():
+        try:
+            rubric.model_validate({name: new[name] for name in rubric.model_fields})
+        except ValidationError as error:
+            return first_wrong(error)
+    return None
+
+
+def _alike(old: Any, new: Any) -> bool:
+    numbers = (int, float)
+    if isinstance(old, numbers) and not isinstance(old, bool):
+        return isinstance(new, numbers) and not isinstance(new, bool)
+    return type(old) is type(new)
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "an object"
+    return {str: "a text", bool: "true or false", list: "a list", int: "a number", float: "a number"}.get(
+        type(value), "empty"
+    )
+
+
+async def add_if_unchanged(store: Store, review: Review, seen: str | None, *, alone: bool) -> Review | None:
+    """Keep a review if nothing was done at the item that the reviewer has not seen; None where something was.
+
+    Args:
+        store: Where the build is.
+        review: What was done.
+        seen: The id of the last review that the page showed; None for none.
+        alone: Whether only the reviewer's own count: others judge by themselves, and do not hinder.
+    """
+    kept = named_review(review)
+
+    def operation(connection: sa.Connection) -> bool:
+        table = build_reviews.c
+        query = sa.select(table.id).where(table.build == review.build, table.item == review.item)
+        if alone:
+            query = query.where(table.reviewer == review.reviewer)
+        last = connection.execute(query.order_by(table.created.desc(), table.id.desc()).limit(1)).scalar()
+        if last != seen:
+            return False
+        store.insert_new(connection, build_reviews, kept.__dict__)
+        return True
+
+    return kept if await store.awrite(operation) else None

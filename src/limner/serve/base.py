@@ -1,0 +1,320 @@
+"""The one base of our servers: an application with limits, security headers, static files and pages for errors."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import uvicorn
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Mount
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..core.errors import LimnerError, UsageError
+from ..core.redaction import csrf_of, same
+
+HERE = Path(__file__).parent
+STATIC = HERE / "static"
+TEMPLATES = HERE / "templates"
+
+
+class Pages:
+    """Renders templates; whatever is put into one is escaped."""
+
+    def __init__(self, *folders: Path) -> None:
+        loader = FileSystemLoader([*folders, TEMPLATES])
+        self._found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+
+    def response(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """The page of a template."""
+        return HTMLResponse(self._found.get_template(template).render(**values), status)
+
+
+def make_app(
+    routes: Sequence[BaseRoute],
+    *,
+    pages: Pages | None = None,
+    static: Mapping[str, Path] | None = None,
+    limits: WebLimits | None = None,
+    state: Mapping[str, Any] | None = None,
+) -> Starlette:
+    """An application of ours.
+
+    Args:
+        routes: What it answers.
+        pages: Its templates; `base.html` and `error.html` are always there.
+        static: Further folders of static files, by the name below ``/static/``; ``/static/base/`` is always there.
+        limits: What one client may do.
+        state: What its endpoints find under `request.app.state`.
+    """
+    shown = pages or Pages()
+
+    def told(request: Request, status: int, detail: str) -> Response:
+        if "application/json" in request.headers.get("accept", "") or request.method not in ("GET", "HEAD", "POST"):
+            return JSONResponse({"error": detail}, status)
+        return shown.response("error.html", status, title=_phrase(status), detail=detail)
+
+    async def refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        detail = error.detail if error.detail != _phrase(error.status_code) else _usual(error.status_code)
+        return told(request, error.status_code, detail)
+
+    async def broken(request: Request, error: Exception) -> Response:
+        # What went wrong may hold what a visitor must not see: it goes to the log alone.
+        answer = told(request, 500, "Something went wrong here. What you answered before is kept. Please try again.")
+        answer.headers.update(HEADERS)  # It is made outside of `Secured`.
+        return answer
+
+    async def wrong(request: Request, error: Exception) -> Response:
+        return told(request, 503, "The store cannot be used just now. What you answered before is kept.")
+
+    folders = {"base": STATIC, **(static or {})}
+    mounts = [Mount(f"/static/{name}", StaticFiles(directory=folder)) for name, folder in folders.items()]
+    app = Starlette(
+        routes=[*routes, *mounts],
+        middleware=[Middleware(Secured), Middleware(Limited, limits=limits)],
+        exception_handlers={HTTPException: refused, LimnerError: wrong, Exception: broken},
+    )
+    for name, value in {**(state or {}), "pages": shown}.items():
+        setattr(app.state, name, value)
+    return app
+
+
+def _phrase(status: int) -> str:
+    return HTTPStatus(status).phrase
+
+
+def _usual(status: int) -> str:
+    """What is said of a status where nobody said more."""
+    return {
+        404: "There is no such page. Check that you have the whole link.",
+        405: "This cannot be done with this page.",
+    }.get(status, _phrase(status))
+
+
+CLIENTS = 10_000
+"""So many clients are remembered; the longest silent is forgotten first."""
+
+
+@dataclass(frozen=True)
+class WebLimits:
+    """What one client may do.
+
+    Attributes:
+        body: Bytes of one request at most.
+        requests: Requests a client may make at once under one link; as many come back in `period` seconds, evenly.
+        wrong: The same for requests that were refused (404 and the like), so that links cannot be guessed by trying.
+    """
+
+    body: int = 256 * 1024
+    requests: int = 600
+    wrong: int = 60
+    period: float = 60.0
+
+
+class TooBig(Exception):
+    """A request's body is over the limit."""
+
+
+class Bucket:
+    """How much a client may still do, by name: full at first, and filling evenly."""
+
+    def __init__(self, most: int, period: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._rate, self._clock = float(most), most / period, clock
+        self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, name: str) -> float:
+        """Seconds until there is room for one more; 0 where there is."""
+        level = self._level(name)
+        return 0.0 if level >= 1 else (1 - level) / self._rate
+
+    def take(self, name: str) -> None:
+        """Count one more."""
+        self._levels[name] = (max(0.0, self._level(name) - 1), self._clock())
+        self._levels.move_to_end(name)
+        while len(self._levels) > CLIENTS:
+            self._levels.popitem(last=False)
+
+    def _level(self, name: str) -> float:
+        level, at = self._levels.get(name, (self._most, self._clock()))
+        return min(self._most, level + (self._clock() - at) * self._rate)
+
+
+class Limited:
+    """Middleware: refuses what is too big (413) or too often (429, with when to come again)."""
+
+    def __init__(self, app: ASGIApp, limits: WebLimits | None = None) -> None:
+        self._app, self._limits = app, limits or WebLimits()
+        self._all = Bucket(self._limits.requests, self._limits.period)
+        self._wrong = Bucket(self._limits.wrong, self._limits.period)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See the class."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        client = scope["client"][0] if scope.get("client") else ""
+        # Many may come from one address; under a secret link each is counted alone. Links that are none count as wrong.
+        place = f"{client} {'/'.join(scope['path'].split('/')[:3])}"
+        if wait := max(self._all.wait(place), self._wrong.wait(client)):
+            headers = {"Retry-After": str(int(wait) + 1)}
+            await PlainTextResponse("Too many requests. Please wait a little.", 429, headers)(scope, receive, send)
+            return
+        self._all.take(place)
+        length = dict(scope["headers"]).get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > self._limits.body:
+            await PlainTextResponse("The request is too big.", 413)(scope, receive, send)
+            return
+        seen, begun = 0, False
+
+        async def bounded() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self._limits.body:
+                raise TooBig
+            return message
+
+        async def counted(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                if message["status"] in (401, 403, 404):
+                    self._wrong.take(client)
+            await send(message)
+
+        try:
+            await self._app(scope, bounded, counted)
+        except TooBig:
+            if not begun:
+                await PlainTextResponse("The request is too big.", 413)(scope, receive, send)
+
+
+CSRF = "x-limner-csrf"
+"""The header, and the form's field, with a page's proof."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # The address holds a secret: it goes nowhere else.
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "X-Robots-Tag": "noindex, nofollow",
+}
+KEEP_NOT = "no-store"
+
+
+class Secured:
+    """Middleware: security headers on every answer; nothing is kept by caches unless the answer says so."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See the class."""
+
+        async def secured(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("Cache-Control", KEEP_NOT)
+            await send(message)
+
+        await self._app(scope, receive, secured if scope["type"] == "http" else send)
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a plain form; the last of a name counts."""
+    return dict(parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True))
+
+
+async def check_change(request: Request, token: str) -> None:
+    """Whether a change comes from our own page under this secret link: its proof, and no other site's page.
+
+    Raises:
+        HTTPException: 403; says what to do.
+    """
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    own = urlsplit(str(request.base_url)).netloc
+    foreign = site not in (None, "same-origin", "none") or (
+        # Behind a proxy the scheme may differ; the host must not.
+        origin not in (None, "null") and urlsplit(origin or "").netloc != request.headers.get("host", own)
+    )
+    proof = request.headers.get(CSRF)
+    if proof is None and request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+        proof = (await form_of(request)).get(CSRF, "")
+    if foreign or not same(proof or "", csrf_of(token)):
+        raise HTTPException(403, "This change does not come from a page of ours. Open your link again.")
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """An open socket; port 0 takes a free one.
+
+    Raises:
+        UsageError: The address cannot be had; says why.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, port))
+        found.listen(128)
+    except OSError as error:
+        found.close()
+        raise UsageError(f"--host {host} --port {port}: {error.strerror or error}; take another port") from error
+    return found
+
+
+def address_of(listening: socket.socket) -> str:
+    """Where a browser on this machine finds it."""
+    host, port = listening.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def serve(
+    app: Starlette,
+    host: str = "127.0.0.1",
+    port: int = 8100,
+    *,
+    ready: Callable[[str], None] = lambda address: None,
+    behind_proxy: bool = False,
+) -> None:
+    """Serve until interrupted.
+
+    Args:
+        app: What is served.
+        host: The address to listen at; others than this machine's own can be reached from elsewhere.
+        port: 0 takes a free one.
+        ready: Told the address once it is open.
+        behind_proxy: Whether a proxy stands before it that says who the client is.
+    """
+    listening = listen(host, port)
+    ready(address_of(listening))
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, proxy_headers=behind_proxy,
+        forwarded_allow_ips="*" if behind_proxy else None, timeout_keep_alive=30,
+        h11_max_incomplete_event_size=64 * 1024, timeout_graceful_shutdown=5, lifespan="off", ws="none",
+    )  # fmt: skip
+    uvicorn.Server(config).run(sockets=[listening])
