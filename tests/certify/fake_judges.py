@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from limner.certify.bias import PairAnswer, TrialAnswer
-from limner.certify.drift import GoldDifference, gold_difference
+from limner.certify.watch import GoldDifference, gold_difference
 from limner.painters.controls.faults import FAULTS
 
 QUESTIONS, CRITERIA, NAMED, PAIRS, GOLD_ROUNDS = 50, 10, 4, 2, 2

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from limner.certify.claims import expected, labelled_criteria
+from limner.certify.trials import expected, labelled_criteria
 from limner.core.marks import Criterion
 from limner.painters.controls.faults import FAULTS, Faulted
 from tests.painters.controls.pictures import labelled

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.certify.drift import DRIFT_ALPHA, GoldDifference, drift, gold_difference, has_moved
+from limner.certify.watch import DRIFT_ALPHA, GoldDifference, drift, gold_difference, has_moved
 from limner.scoring.stats import sequential_moves
 
 

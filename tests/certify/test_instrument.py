@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from limner.certify.bias import bias_tests
-from limner.certify.drift import has_moved
+from limner.certify.watch import has_moved
 
 from .fake_judges import FakeJudge
 

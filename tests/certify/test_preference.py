@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from limner.certify.preference import self_preference
+from limner.certify.certification import self_preference
 
 QUESTIONS = [f"q{n}" for n in range(30)]
 

@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 
 from limner import exams
 from limner.certify.examine import MarkedTrial
-from limner.certify.proof import CriterionProof, RubricProof, make_proof, shared_criteria, unkilled
-from limner.certify.proof_trials import CORRUPTIONS, SWEEPING
+from limner.certify.proof import (
+    CORRUPTIONS,
+    SWEEPING,
+    CriterionProof,
+    RubricProof,
+    make_proof,
+    shared_criteria,
+    unkilled,
+)
 from limner.certify.trials import Trial
 from limner.core.exam import Question
 from limner.core.marks import Mark

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from limner.certify.proof_trials import CORRUPTIONS
+from limner.certify.proof import CORRUPTIONS
 from tests.certify.asking import Asked, know_lines, known, read, store_lines, write_labelled_exam
 from tests.cli.invoke import Said, limner
 from tests.fakes.misbehaving import Answer, Misbehaving, Seen, chat_reply, says

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,24 +12,27 @@ from typing import Any
 from .. import exams
 from ..calls import Calls
 from ..core import catalogue, settings
+from ..core.catalogue import ModelFacts
 from ..core.errors import UsageError
 from ..core.exam import Exam, Selection
 from ..core.loops import run_to_end
 from ..core.protocol import Protocol
+from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
 from ..judges import Judge
 from ..running.estimate import Estimate
 from ..running.plan import setup_id
 from ..running.progress import Progress
 from ..running.setup import Asking, load_exam_or_data, make_plan
-from ..scoring import load_groups
+from ..scoring import Group, load_groups
+from ..scoring.stats import ClusteredShare, clustered_gap
 from ..store import Store
 from ..store.ratings import CERTIFICATE, DRIFT, CertificateRow, newest_certificates, save_certificate, sessions
 from ..store.records import add_exam, save_setup
 from .certificate import make_certificate
-from .examine import Examination, Step
-from .preference import stored_preference
-from .trials import TrialMaker, pairs_of
+from .examine import Examination, MarkedTrial, Step
+from .proof import ProofTrials, RubricProof, WordRules, make_proof, proof_trials, unkilled
+from .trials import Trial, TrialMaker, pairs_of
 from .watch import ask_again, gold_steps
 
 QUESTIONS = 50
@@ -161,3 +166,145 @@ def rewatch(judge: str, exam: str, store: Store, asking: Asking, data: Path | No
 
 def _by_id(exam: Exam[Any]) -> dict[str, Any]:
     return {question.id: question for question in exam.questions}
+
+
+Scored = Mapping[tuple[str, str], float]
+"""Painter and question -> the main score, as a share of the best."""
+
+
+def self_preference(own: Scored, others: Scored, by_maker: Mapping[str, bool]) -> ClusteredShare | None:
+    """How much higher it marks its maker's painters than others do, beyond how much higher it marks all painters.
+
+    Args:
+        own: What the judge gave.
+        others: What other judges gave the same drawings, on average.
+        by_maker: Painter -> whether it is of the judge's maker.
+
+    Returns:
+        The gap, by question; None without drawings of both sorts that others have marked too.
+    """
+    sides: dict[bool, list[tuple[str, float]]] = {True: [], False: []}
+    for key in own.keys() & others.keys():
+        painter, question = key
+        sides[by_maker[painter]].append((question, own[key] - others[key]))
+    return clustered_gap(sorted(sides[True]), sorted(sides[False])) if sides[True] and sides[False] else None
+
+
+def stored_preference(
+    groups: Sequence[Group], judge: str, setup: str, score: str, top: float, models: Mapping[str, ModelFacts]
+) -> ClusteredShare | None:
+    """The same from what a store has; None where the judge's maker is not known or has no painter there."""
+    maker = _maker(judge, models)
+    if maker is None:
+        return None
+    own: dict[tuple[str, str], float] = {}
+    others: dict[tuple[str, str], list[float]] = {}
+    by_maker: dict[str, bool] = {}
+    for group in groups:
+        if group.control:
+            continue
+        by_maker[group.name] = _maker(group.spec, models) == maker
+        for entry in group.scored:
+            value, key = entry.scores.get(score), (group.name, entry.question.id)
+            if value is None:
+                continue
+            if group.evaluator.id == setup:
+                own[key] = value / top
+            elif _maker(group.judge, models) != maker:
+                others.setdefault(key, []).append(value / top)
+    return self_preference(own, {key: sum(found) / len(found) for key, found in others.items()}, by_maker)
+
+
+def _maker(spec: str, models: Mapping[str, ModelFacts]) -> str | None:
+    return models[spec].maker if spec in models else None
+
+
+@dataclass(frozen=True)
+class ProofRun:
+    """A rubric to be proved by one judge.
+
+    Attributes:
+        every_fault: Every corruption is asked about, also where the first ones have taken a criterion away.
+    """
+
+    found: JudgeExam
+    trials: tuple[ProofTrials, ...]
+    every_fault: bool = False
+
+    def steps(self) -> tuple[list[Step], list[Step]]:
+        """What is asked in any case, and what at most beyond that."""
+        first = [trial for one in self.trials for trial in one.first]
+        rest = [trial for one in self.trials for trial in one.rest]
+        return self._steps(first), self._steps(rest)
+
+    def estimate(self, settings: Settings, retry_failed: bool = False) -> Estimate:
+        """What all of it would cost; corruptions that are not needed are not asked about."""
+        first, rest = self.steps()
+        return self.found.examination.estimate([*first, *rest], settings, retry_failed)
+
+    def prove(
+        self,
+        words: WordRules,
+        *,
+        budget: float | None = None,
+        watch: Callable[[Progress], None] = lambda _: None,
+        **how: Any,
+    ) -> tuple[RubricProof, list[Progress]]:
+        """Ask what is to be asked; run it again to resume."""
+        first, _ = self.steps()
+        ask = self.found.examination.ask
+        done, progress = ask(first, budget=budget, watch=watch, **how)
+        parts, marked = [progress], _marked(done)
+        needed = unkilled(marked, self.found.protocol)
+        rest = [one for one in self.trials if self.every_fault or one.question.id in needed]
+        more = self._steps([trial for one in rest for trial in one.rest])
+        if more:
+            left = None if budget is None else max(0.0, budget - progress.spent)
+            done, progress = ask(more, budget=left, watch=watch, **how)
+            parts.append(progress)
+            marked += _marked(done)
+        questions = [one.question for one in self.trials]
+        return make_proof(marked, questions, self.found.protocol, words), parts
+
+    def impossible(self) -> list[dict[str, Any]]:
+        """What could not be tried, why, and for how many questions."""
+        counted = Counter((what, why) for one in self.trials for what, why in one.impossible.items())
+        return [{"picture": what, "why": why, "questions": count} for (what, why), count in counted.items()]
+
+    def told(self, proof: RubricProof, seed: int) -> dict[str, Any]:
+        """The proof as plain JSON, with who proved it, on what, and what could not be tried."""
+        found = self.found
+        there = newest_certificates(found.store, found.exam.name).get(found.setup)
+        marked = proof.marked
+        costs = [one.cost for one in marked]
+        return {
+            "exam": found.exam.name,
+            "judge": found.judge.name,
+            "examined": None if there is None else there.day,
+            "setup": dict(found.judge.setup),
+            "seed": seed,
+            "questions": len(self.trials),
+            "asked": len(marked),
+            "failed": sum(one.fault is not None for one in marked),
+            "cost": None if None in costs else sum(cost or 0.0 for cost in costs),
+            "impossible": self.impossible(),
+            **proof.to_json(),
+        }
+
+    def _steps(self, trials: Sequence[Trial]) -> list[Step]:
+        return self.found.examination.steps(trials)
+
+
+def open_proof(found: JudgeExam, seed: int = 0, every_fault: bool = False) -> ProofRun:
+    """Reads the references (OCR, free) and makes the pictures."""
+    maker = TrialMaker(found.exam, found.protocol, found.store.blobs, OcrProbe(), len(found.exam.questions), seed)
+
+    async def make() -> list[ProofTrials]:
+        async with Calls(found.store) as calls:
+            return await proof_trials(maker, calls)
+
+    return ProofRun(found, tuple(asyncio.run(make())), every_fault)
+
+
+def _marked(steps: Sequence[Step]) -> list[MarkedTrial]:
+    return [step for step in steps if isinstance(step, MarkedTrial)]

@@ -12,7 +12,7 @@ from . import options, running
 from .say import say, say_failures
 
 if TYPE_CHECKING:
-    from ..certify.proving import ProofRun
+    from ..certify.certification import ProofRun
     from ..running.progress import Progress
     from ..store import Store
 
@@ -37,8 +37,7 @@ def prove(exam: str, **given: Any) -> None:
     twice about the same one. What was asked before costs nothing; run it again to resume. --dry-run reads the
     references and says what the rest would cost at most.
     """
-    from ..certify.certification import open_judge_exam
-    from ..certify.proving import open_proof
+    from ..certify.certification import open_judge_exam, open_proof
     from ..core import settings
     from ..core.errors import UsageError
     from ..report.tables.costs import estimate_table

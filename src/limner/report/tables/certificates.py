@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...certify.bias import CLEAN, FAMILY_ALPHA, TOLERATED
-from ...certify.proof import VERDICTS
-from ...certify.proof_trials import BLANK, TEXT
+from ...certify.proof import BLANK, TEXT, VERDICTS
 from ...certify.trials import OTHER
 from ...store.ratings import CertificateRow
 from .model import MISSING, Table, simple_table
@@ -104,7 +103,7 @@ def drift_table(row: CertificateRow) -> Table:
 
 
 def _alpha() -> float:
-    from ...certify.drift import DRIFT_ALPHA
+    from ...certify.watch import DRIFT_ALPHA
 
     return DRIFT_ALPHA
 
