@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from limner.cli.bars import Bars
+from limner.cli.running import Bars
 from limner.running.progress import Progress
 from tests.support import environment
 

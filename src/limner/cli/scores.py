@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from . import complete, options, preferences
-from .modes import modes_command as modes_command
-from .say import say
+from . import complete, options, running
+from .say import say, say_failures
 
 
 @click.command("scores", cls=options.Sectioned)
@@ -112,6 +112,13 @@ def _refuse(given: dict[str, Any]) -> None:
             raise click.UsageError(f"{'-O' if name == 'told' else '--' + name} goes with one EXAM, not with --exams")
 
 
+hooks = options.together(
+    click.option("--pairs", is_flag=True, help="Instead: who wins where two drawings were chosen between."),
+    click.option("--weights", is_flag=True, help="Instead: weights of the exam's dimensions, fitted to people."),
+    click.option("--train", metavar="A,B", help="Of --weights: fit on these raters, show on the others."),
+)
+
+
 @click.command("agree", cls=options.Sectioned)
 @options.exam
 @options.painters
@@ -132,7 +139,7 @@ def _refuse(given: dict[str, Any]) -> None:
 @options.reading
 @options.asked
 @options.selection
-@preferences.hooks
+@hooks
 @options.store
 @options.form
 def agree_command(exam: str, **given: Any) -> None:
@@ -143,7 +150,7 @@ def agree_command(exam: str, **given: Any) -> None:
     judge is over repeats, and what an image costs in dollars and seconds. If people took part in a study, each judge
     is compared with them, beside how far they agree with each other.
     """
-    if preferences.shown_instead(exam, given):
+    if shown_instead(exam, given):
         return
     from .. import api
     from ..report.tables.render import show
@@ -246,3 +253,128 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
         write_rows(rows, form, output)
         if images is not None:
             say(f"{write_images(groups, store.blobs, images)} images in {images}", err=True)
+
+
+@click.command("modes")
+@options.exam
+@click.option("--model", required=True, metavar="PROVIDER/MODEL", help="The chat model that sorts, or replay/FILE.")
+@click.option("--model-arg", "model_args", multiple=True, metavar="KEY=VALUE", help="Sent with each call. Repeatable.")
+@click.option("--prompts", type=options.FOLDER, metavar="DIR", help="Folder with your own wording.")
+@options.painters
+@options.without
+@options.judges
+@options.asked
+@options.on
+@options.reading
+@options.selection
+@options.store
+@running.how
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Also draw the shares; the file's name ends in .svg, .pdf or .png.",
+)  # fmt: skip
+def modes_command(exam: str, **given: Any) -> None:
+    """Let a chat model sort what painters got wrong into the exam's modes of failure, and count them.
+
+    It sees each drawing once, with the questions that were answered wrongly about it. What was sorted before costs
+    nothing; run it again to resume. --dry-run says what it would cost.
+    """
+    from .. import api
+    from ..core import settings
+    from ..report.tables.analyses import count_modes, modes_table
+    from ..report.tables.costs import estimate_table
+    from ..report.tables.render import show
+    from ..store.store import open_store
+
+    with open_store(given["store"]) as store:
+        sorting = api.sorting(
+            exam,
+            store,
+            model=given["model"],
+            args=options.typed(given["model_args"], "--model-arg"),
+            prompts=given["prompts"],
+            reading=given["reading"],
+            on=given["on"],
+            selection=options.make_selection(given),
+            **options.make_which(given),
+        )
+        if given["dry_run"]:
+            found = sorting.sorter.estimate(sorting.drawings, settings.load(), given["retry_failed"])
+            questions = len({one.question.id for one in sorting.drawings})
+            form = "json" if given["as_json"] else "text"
+            show(form, lambda: [estimate_table(exam, questions, [found])], body=found.to_json)
+            return
+        with running.shown() as watch:
+            how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
+            drawings, progress = sorting.sorter.sort(sorting.drawings, limits=sorting.limits, watch=watch, **how)
+    counts = count_modes(sorting.sorter.modes, sorting.asked, drawings)
+    form = "json" if given["as_json"] else "text"
+    body = {"exam": exam, "model": given["model"], "judge": sorting.judge, "spent": round(progress.spent, 6),
+            "unpriced_calls": progress.unpriced, "painters": [one.to_json() for one in counts]}  # fmt: skip
+    title = f"{exam} · judge {sorting.judge} · wrong answers by mode, sorted by {sorting.sorter.model.name}"
+    show(form, lambda: [modes_table(title, sorting.sorter.modes, counts, sorting.notes)], body=lambda: body)
+    if given["output"] is not None:
+        from ..report.plots.counts import plot_modes
+
+        caption = f"{exam} · judge {sorting.judge} · sorted by {sorting.sorter.model.name}"
+        plot_modes(sorting.sorter.modes, counts, caption, given["output"])
+    say_failures(progress)
+    sys.exit(3 if progress.failed else 0)
+
+
+def shown_instead(exam: str, given: dict[str, Any]) -> bool:
+    """Show choices or weights where they are asked for; whether that was so."""
+    if given["train"] and not given["weights"]:
+        raise click.UsageError("--train goes with --weights")
+    if given["pairs"] and given["weights"]:
+        raise click.UsageError("--pairs and --weights are two things: give one of them")
+    if given["pairs"]:
+        _pairs(exam, given)
+    elif given["weights"]:
+        _weights(exam, given)
+    return bool(given["pairs"] or given["weights"])
+
+
+def _pairs(exam: str, given: dict[str, Any]) -> None:
+    from ..report.tables.people import preference_tables, preferences_csv
+    from ..report.tables.render import show
+    from ..scoring.preferences import preferences
+
+    found = preferences(
+        exam,
+        study=given.get("study"),
+        judges=given["judges"],
+        painters=given["painters"],
+        without=given["without"],
+        store=given["store"],
+    )
+    show(
+        given["form"],
+        lambda: preference_tables(found),
+        body=lambda: [each.to_json() for each in found],
+        records=lambda: preferences_csv(found),
+    )
+
+
+def _weights(exam: str, given: dict[str, Any]) -> None:
+    from ..report.tables.people import weight_tables, weights_csv
+    from ..report.tables.render import show
+    from ..scoring.weights import fitted_weights
+
+    found = fitted_weights(
+        exam,
+        study=given.get("study"),
+        train=[name.strip() for name in (given["train"] or "").split(",") if name.strip()],
+        score=given["score"],
+        reading=given["reading"],
+        store=given["store"],
+        painters=given["painters"],
+        without=given["without"],
+        selection=options.make_selection(given),
+    )
+    show(
+        given["form"],
+        lambda: weight_tables(found),
+        body=found.to_json,
+        records=lambda: weights_csv(found),
+    )

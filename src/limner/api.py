@@ -1,18 +1,26 @@
-"""What the marks say, from Python: the same numbers as on the terminal, as tables, frames and pictures."""
+"""The Python API: what the command line calls, in a few functions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from .. import exams
-from ..core.errors import NoStore, UsageError
-from ..core.evaluator import SHOWN
-from ..core.protocol import checked_reading
-from ..report.tables.model import Table
-from ..report.tables.question import describe_question, small_pictures
-from ..report.tables.results import (
+from . import exams
+from .calls import Limits
+from .core import settings
+from .core.errors import NoStore, UsageError
+from .core.evaluator import SHOWN
+from .core.exam import Selection
+from .core.images import Preparer
+from .core.prompts import Prompts
+from .core.protocol import checked_reading
+from .core.registry import loaded_on_use
+from .models import open_model
+from .report.tables.model import Table
+from .report.tables.question import describe_question, small_pictures
+from .report.tables.results import (
     Comparisons,
     ExamComparison,
     JudgeAgreement,
@@ -21,15 +29,78 @@ from ..report.tables.results import (
     exam_comparison,
     judge_agreement,
 )
-from ..scoring import compare as comparing
-from ..scoring import standings
-from ..scoring.corrected import with_corrections
-from ..scoring.groups import find_groups, stored_exam, which_questions
-from ..store import DEFAULT, Store
-from ..store.store import open_store as opened
+from .running.batch import make_runner
+from .running.modes import ModeSorter, WrongDrawing
+from .running.progress import Progress
+from .running.setup import Asking, service_limits
+from .running.setup import make_plan as plan
+from .scoring import comparables, standings
+from .scoring import compare as comparing
+from .scoring.corrected import with_corrections
+from .scoring.groups import find_groups, stored_exam, which_questions
+from .store import DEFAULT, Store
+from .store.store import open_store as opened
 
 if TYPE_CHECKING:
-    from ..report.plots import PlotFigure
+    # MM
+    from .report.plots import PlotFigure
+    from .running.setup import Asking
+    from .running.setup import make_plan as plan
+
+# Who wants scores alone need not wait for all that a run needs.
+__getattr__, __dir__ = loaded_on_use(
+    __name__,
+    {
+        "Asking": ".running.setup", "plan": ".running.setup:make_plan", "groups": ".scoring.groups:find_groups",
+        **dict.fromkeys(("Sorting", "sorting"), "modes"), **dict.fromkeys(("open_store", "run"), "runs"),
+        **dict.fromkeys(("agree", "compare", "plot", "scores", "show", "table"), "results"),
+    },
+)  # fmt: skip
+
+
+def open_store(store: str | Path = DEFAULT, *, create: bool = False) -> Store:
+    """A store by its place: a folder, ``sqlite:///FILE.db`` or ``postgresql://…?blobs=FOLDER``.
+
+    Every function takes it as ``store=``. Close it with ``close()``, or use it in a ``with`` block.
+
+    Raises:
+        NoStore: There is none, and it is not to be made.
+    """
+    return Store(store, create=create)
+
+
+def run(
+    exam: str,
+    *,
+    painters: Sequence[str] = (),
+    judges: Sequence[str] = (),
+    data: Path | str | None = None,
+    store: Store | str | Path = DEFAULT,
+    selection: Selection | None = None,
+    asking: Asking | None = None,
+    watch: Callable[[Progress], None] = lambda _: None,
+    **how: Any,
+) -> Progress:
+    """Draw and mark what is missing; run it again to resume.
+
+    Args:
+        exam: An installed exam's name, ``sample/NAME``, or the path of an exam.toml.
+        painters: Such as ``folder/./images`` or ``mine=folder/./images``; without judges they only draw.
+        judges: Such as ``ocr`` or ``openai/gpt-6-sol``.
+        data: The exam's data folder; not needed once the store has the exam.
+        store: A folder or database URL.
+        selection: Which questions; all by default.
+        asking: Everything about the judges beyond their names; `judges` go before its own.
+        watch: Called after every step.
+        **how: ``strategies``, ``strategy_options``, ``seeds``, ``repeats``, ``concurrency``, ``retry_failed``,
+            ``draw``, ``batch``; see `plan` and `limner.running.plan.Plan`.
+    """
+    with opened(store, create=True) as found:
+        asking = asking or Asking()
+        if judges:
+            asking = replace(asking, judges=judges)
+        made = plan(exam, found, data=data, painters=painters, asking=asking, selection=selection, **how)
+        return make_runner(made, found, watch).run()
 
 
 def scores(
@@ -63,7 +134,7 @@ def scores(
         kind = stored_exam(exam, found_store).kind
         how: dict[str, Any] = {"reading": reading, "constants": constants}
         if study is not None:
-            from ..study.answers import people_of
+            from .study.answers import people_of
 
             people, frame = people_of(found_store, exam, study, reading, constants)
         _, found = find_groups(exam, store=found_store, brief=True, **how, **which)
@@ -181,7 +252,7 @@ def table(
         study: Compare judges with the people of this study.
         **which: ``painters``, ``without``, ``judges``, ``variant``, …; see `limner.groups`.
     """
-    from ..report.tables.paper import TableChoice, build, find
+    from .report.tables.paper import TableChoice, build, find
 
     layout = find(name)
     how: dict[str, Any] = {"exam": exam, "section": section, "study": study, "on": on, "reading": reading}
@@ -208,7 +279,7 @@ def plot(name: str, *exams: str, width: str = "double", **choice: Any) -> PlotFi
     Raises:
         UsageError: There is nothing to show, with what to run; or matplotlib is missing.
     """
-    from ..report.plots import PlotChoice, make_figure
+    from .report.plots import PlotChoice, make_figure
 
     if not exams:
         raise UsageError(f"name the exam: limner.plot({name!r}, EXAM)")
@@ -227,3 +298,64 @@ def show(exam: str, id: str, *, store: Store | str | Path = DEFAULT, **which: An
     with opened(store) as found:
         body = describe_question(exam, id, store=found, **which)
         return QuestionView(body, small_pictures(body, found))
+
+
+@dataclass(frozen=True)
+class Sorting:
+    """What is to be sorted into an exam's modes of failure, and who sorts it.
+
+    Attributes:
+        asked: Painters in their order, each with how many questions its judge answered.
+        drawings: The drawings with wrong answers.
+        judge: Who answered.
+        notes: On which questions painters are compared, and who is left out.
+    """
+
+    sorter: ModeSorter
+    asked: tuple[tuple[str, int], ...]
+    drawings: tuple[WrongDrawing, ...]
+    judge: str
+    limits: Mapping[str, Limits]
+    notes: tuple[str, ...] = ()
+
+
+def sorting(
+    exam: str,
+    store: Store,
+    *,
+    model: str,
+    args: Mapping[str, Any] | None = None,
+    prompts: Path | None = None,
+    reading: str = "careful",
+    on: str = "common",
+    **which: Any,
+) -> Sorting:
+    """The wrong answers about painters' drawings, and what sorts them by mode; nothing is called yet.
+
+    Raises:
+        UsageError: The exam has no modes of failure, several evaluators have marked, or nothing is wrong.
+    """
+    kind_name, found = find_groups(exam, store=store, reading=reading, **which)
+    kind = exams.kind(kind_name)
+    if kind.modes is None:
+        there = [each.name for each in exams.each() if each.modes is not None]
+        raise UsageError(f"{exam} has no modes of failure; there are some in {', '.join(there) or 'no exam'}")
+    sides = comparables(found, kind.protocol, which_questions(on))
+    if len(sides) != 1:
+        listed = ", ".join(f"'{side.evaluator.name}'" for side in sides)
+        said = f"was marked by several evaluators; name one with --judge: {listed}" if sides else "has no marks yet"
+        raise UsageError(f"{exam} {said}")
+    (side,) = sides
+    asked, wrong = [], []
+    for group, entries in zip(side.groups, side.inside, strict=True):
+        asked.append((group.name, sum(mark.value is not None for entry in entries for mark in entry.marks)))
+        for entry in entries:
+            if marks := tuple(kind.modes.wrong(entry.marks)):
+                drawing = entry.drawing
+                wrong.append(WrongDrawing(group.name, drawing.painter, entry.question, drawing.image, marks))
+    if not wrong:
+        raise UsageError(f"{exam}: no question was answered wrongly; there is nothing to sort")
+    known = settings.load()
+    mind = open_model(model, dict(args or {}), known, Preparer(store.blobs.get))
+    sorter = ModeSorter(exams.name_of(exam), kind.modes, mind, Prompts(kind.modes.prompts, prompts), store)
+    return Sorting(sorter, tuple(asked), tuple(wrong), side.evaluator.name, service_limits(known), tuple(side.notes))
