@@ -24,9 +24,8 @@ from benchmarks.table import Cell, Table, peak_mib
 from benchmarks.table import told as told_table
 from limner.build.engine import Spending
 from limner.build.languages import foreign
-from limner.build.near import distance, first_of_each, picture_hashes
 from limner.build.open import new_build
-from limner.build.picture_rules import detail, light_tones, watermark
+from limner.build.picture_rules import detail, distance, first_of_each, light_tones, picture_hashes, watermark
 from limner.build.steps.duplicates import DuplicatesSettings
 from limner.build.steps.resolution import ResolutionSettings
 from limner.calls import Calls

@@ -27,8 +27,7 @@ from tests.build.test_points import RULES, cases
 from tests.needs import SHARED
 
 from limner import exams
-from limner.build.clusters import dbscan
-from limner.build.embedding import LETTERS, MINILM, embed
+from limner.build.embedding import LETTERS, MINILM, dbscan, embed
 from limner.build.picture_rules import cut_edges, labels
 from limner.build.steps.concepts import ConceptsSettings
 from limner.build.steps.cropping import CroppingSettings

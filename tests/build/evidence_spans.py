@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from limner.build.figures.drafts import MODALITIES
+from limner.build.figures import MODALITIES
 from limner.build.wording import stems
 from tests.build.prompt_pairs import SAMPLE, TUNING, rows
 

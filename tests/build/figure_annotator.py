@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from limner.build.figures.drafts import MODALITIES
-from limner.build.figures.rewording import numbers
+from limner.build.figures import MODALITIES, numbers
 from limner.build.wording import stems
 from tests.build.prompt_pairs import SAMPLE, rows
 from tests.build.scripted import Heard, Route

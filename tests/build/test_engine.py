@@ -10,8 +10,7 @@ import pytest
 
 from limner.build.base import STEPS as REGISTERED
 from limner.build.base import Bench, BuildItem, BuildStep, Dropped, StepOutcome, Use
-from limner.build.engine import Builder, Spending
-from limner.build.estimate import build_estimate
+from limner.build.engine import Builder, Spending, build_estimate
 from limner.build.open import change_build, new_build, open_build, with_models
 from limner.build.records import add_review, load_build, load_rows
 from limner.build.reviews import Review, state_id

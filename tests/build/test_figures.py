@@ -11,10 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.build.figures.drafts import doubts, read_draft, split_faults
-from limner.build.figures.layout_lines import layout_lines, told_lines, unread
-from limner.build.figures.rewording import moved, rewordings, sure_rewordings
-from limner.build.figures.spans import doubtful, missing
+from limner.build.figures import (
+    doubtful,
+    doubts,
+    layout_lines,
+    missing,
+    moved,
+    read_draft,
+    rewordings,
+    split_faults,
+    sure_rewordings,
+    told_lines,
+    unread,
+)
 from limner.core.asks import Unreadable
 from limner.core.evidence import TextLine
 from tests.build.evidence_spans import claims

@@ -13,14 +13,10 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import limner
-from limner.build.latex import pdf, sources
-from limner.build.latex.figures import candidates
-from limner.build.latex.flatten import FlatPaper, flatten, without_comments
-from limner.build.latex.macros import expanded
-from limner.build.latex.pdf import check_pdf, first_page
-from limner.build.latex.plain import absent_terms, occurs
-from limner.build.latex.sections import method_section, sections
-from limner.build.latex.sources import LatexSource, find_papers, read_source
+from limner.build.latex import figures, sources
+from limner.build.latex.figures import candidates, check_pdf, first_page, method_section, sections
+from limner.build.latex.macros import absent_terms, expanded, occurs
+from limner.build.latex.sources import FlatPaper, LatexSource, find_papers, flatten, read_source, without_comments
 from limner.build.paper_rules import read_rules
 from limner.core.errors import DataError, UsageError
 from limner.core.images import BadImage
@@ -304,7 +300,7 @@ def test_the_first_page_is_drawn() -> None:
     pages = [Image.new("RGB", (300, 150), colour) for colour in ("navy", "red")]
     pages[0].save(out, "PDF", save_all=True, append_images=pages[1:])
     drawn = Image.open(io.BytesIO(first_page(out.getvalue())))
-    assert drawn.size == (pdf.SIDE, pdf.SIDE // 2)
+    assert drawn.size == (figures.SIDE, figures.SIDE // 2)
     red, green, blue = drawn.convert("RGB").getpixel((500, 500))  # type: ignore[misc]
     assert blue > 100 > max(red, green)
 
@@ -317,6 +313,6 @@ def test_what_is_no_pdf_is_told(data: bytes) -> None:
 
 def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     check_pdf()
-    monkeypatch.setattr(pdf, "find_spec", lambda name: None)
+    monkeypatch.setattr(figures, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"limner\[build\].*figures\.pdf=false"):
         check_pdf()

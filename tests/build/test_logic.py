@@ -13,11 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import limner
-from limner.build.logic.drafts import parse_set
-from limner.build.logic.graph import LogicGraph, parse_graph
+from limner.build.logic.graph import Level, LogicGraph, parse_graph, parse_log
 from limner.build.logic.graph_svg import to_svg
-from limner.build.logic.log import parse_log
-from limner.build.logic.rules import Level
+from limner.build.logic.questions import parse_set
 from limner.build.paper_rules import read_rules
 from limner.core.asks import Unreadable
 from limner.strategies.svg.clean import clean_with_notes

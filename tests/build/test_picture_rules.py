@@ -16,11 +16,18 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
 from limner.build import embedding
-from limner.build.clusters import dbscan, medoids
-from limner.build.embedding import LETTERS, embed
+from limner.build.embedding import LETTERS, dbscan, embed, medoids
 from limner.build.languages import foreign
-from limner.build.near import NearIndex, distance, first_of_each, picture_hashes
-from limner.build.picture_rules import cut_edges, detail, light_tones, watermark
+from limner.build.picture_rules import (
+    NearIndex,
+    cut_edges,
+    detail,
+    distance,
+    first_of_each,
+    light_tones,
+    picture_hashes,
+    watermark,
+)
 from limner.build.steps.duplicates import DuplicatesSettings
 from limner.core.errors import UsageError
 from tests.build.damage import COPIES, ENGLISH, FOREIGN, blown_up, tiled

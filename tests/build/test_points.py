@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from limner import exams
-from limner.build.points import ERRORS, WARNINGS, compound, general, lint_question
+from limner.build.criterion_words import ERRORS, WARNINGS, compound, general, lint_question
 from limner.build.traces import read_trace, read_trace_rules
 from limner.core.asks import Unreadable
 from limner.exams.mmmg.draft import check_graph

@@ -15,10 +15,8 @@ from limner.build.engine import Spending
 from limner.build.open import open_build
 from limner.build.records import load_reviews
 from limner.build.review_files import read_review, write_review
-from limner.build.review_hints import read_hints
 from limner.build.review_page import add_if_unchanged, difference, misfit
-from limner.build.reviewers import Reviewer, load_reviewers, save_reviewer
-from limner.build.reviews import Review, standing, state_id
+from limner.build.reviews import Review, Reviewer, load_reviewers, read_hints, save_reviewer, standing, state_id
 from limner.core.errors import DataError, UsageError
 from limner.store import Store
 from tests.web.review.conftest import store as store

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from limner.build.reviewers import load_reviewers
+from limner.build.reviews import load_reviewers
 from limner.store.store import open_store
 from tests.web.review.desk import prepare
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import Field
 
 from ..core.schema import StrictModel
-from .points import Lint, lint_prompt
+from .criterion_words import Lint, lint_prompt
 from .wording import VAGUE, WORD, stems
 
 CHECKLIST_ERRORS = frozenset({"empty", "length", "language", "count", "repeated", "unexplained"})

@@ -3,14 +3,206 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from .points import compound, general
-from .wording import QUOTED
+from pydantic import Field
+
+from ..core.schema import StrictModel
+from .languages import foreign
+from .wording import PLAIN, QUOTED, VAGUE, WORD, stems
+
+ERRORS = frozenset({"empty", "length", "language", "count", "weight", "sum", "not-yes-no", "polarity", "repeated"})
+WARNINGS = ("compound", "general", "whole-description", "not-in-prompt", "basic-weight", "negated")
+_ASIDE = re.compile(rf"\([^()]*\)|{QUOTED.pattern}")
+_AUX = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|may|isn't|aren't|doesn't)"
+_ASKS = re.compile(rf"\b{_AUX}\b", re.IGNORECASE)
+_WH = re.compile(rf"^\s*(?:what|which|who|whose|where|when|why|how)\b(?![^?]*,\s*{_AUX}\b)", re.IGNORECASE)
+_BEGINS = r"^\s*(?:is|are|does|do|has|have)\b[^?,(]{0,80}?\b"
+_DENIES = re.compile(
+    rf"{_BEGINS}(?:missing|wrong(?:ly)?|incorrect(?:ly)?|inaccurate(?:ly)?|mistaken|erroneous|mislabel+ed|misspel+ed"
+    r"|fail(?:s|ing)?\s+to|contain\s+(?:any\s+)?(?:\w+\s+)?(?:errors?|mistakes?))\b",
+    re.IGNORECASE,
+)
+_NEGATES = re.compile(rf"{_BEGINS}(?:lack(?:s|ing)?|omit(?:s|ted)?|absent|fewer\s+than|no|not)\b", re.IGNORECASE)
+_KEPT_RIGHT = re.compile(r"\b(?:no|not|without|never|free\s+of|avoid(?:s|ed|ing)?)\b", re.IGNORECASE)
+_CLAUSES = re.compile(
+    rf"(?:[,;]\s*(?:and|but|or|with|while|plus|also)?|\band|\bbut|\bwhile|\bplus|\bas\s+well\s+as)\s+(?:also\s+)?"
+    rf"(?:(?:\w+\s+){{0,6}}?){_AUX}\b",
+    re.IGNORECASE,
+)
+_VERBS = re.compile(
+    r"\band\s+(?:\w+ly\s+)?(?:label\w*|show\w*|connect\w*|point\w*|indicat\w*|mark\w*|draw\w*|drawn|plac\w+|position\w*|depict\w*"
+    r"|display\w*|contain\w*|includ\w+|represent\w*|locat\w+|orient\w*|align\w*|attach\w*|start\w*|end(?:s|ing)?|pass\w*"
+    r"|intersect\w*|color\w*|colour\w*|shad\w+|separat\w+|arrang\w+|annotat\w+|distinguish\w*|writ\w+|correspond\w*"
+    r"|identif\w+|nam(?:e|es|ed)|form\w*|reach\w*|cross\w*|enter\w*|exit\w*|lead\w*|terminat\w+|converg\w+|extend\w*)\b",
+    re.IGNORECASE,
+)
+_BOTH = re.compile(
+    r"\bas\s+well\s+as\b|\bin\s+addition\b|\balong\s+with\b|\btogether\s+with\b|\bwhile\s+also\b|;", re.I
+)
+_PRAISE = re.compile(
+    r"\b(?:correct(?:ly|ness)?|accurate(?:ly)?|accuracy|proper(?:ly)?|appropriate(?:ly)?|right(?:ly)?|valid|well|good|fully"
+    r"|adequate(?:ly)?|suitabl[ey]|complete(?:ly|ness)?|precise(?:ly)?|clear(?:ly)?|reasonabl[ey]|faithful(?:ly)?"
+    r"|sensibl[ey]|plausibl[ey]"
+    r"|satisf\w+|consistent|expected|acceptabl[ey]|true|error-free|coherent)\b",
+    re.IGNORECASE,
+)
+
+
+class LintLimits(StrictModel):
+    """The numbers of the rules; the paper's where it has one.
+
+    Attributes:
+        words: A prompt has fewer words than this.
+        points: At most so many points.
+        basic: A point that asks only whether something is there weighs at most this.
+        described: A prompt that already holds this share of what the points ask describes the whole picture.
+        specific: A point that praises needs so many words that say what.
+    """
+
+    words: int = Field(default=200, ge=10)
+    points: int = Field(default=20, ge=1)
+    basic: float = Field(default=0.2, gt=0, le=1)
+    described: float = Field(default=0.97, gt=0, le=1)
+    specific: int = Field(default=4, ge=0)
+
+
+@dataclass(frozen=True)
+class Lint:
+    """One thing that a rule found; `point` counts from 1, 0 is the prompt; `word` is what points are called."""
+
+    kind: str
+    point: int
+    detail: str
+    word: str = "point"
+
+    def __str__(self) -> str:
+        """The kind, where it is, and what was seen."""
+        return f"{self.kind}: {f'{self.word} {self.point}: ' if self.point else ''}{self.detail}"
+
+
+def lint_question(prompt: str, points: Sequence[Mapping[str, Any]], limits: LintLimits | None = None) -> list[Lint]:
+    """Everything the rules find in a question; see `ERRORS` and `WARNINGS`."""
+    limits = limits or LintLimits()
+    found = [*lint_prompt(prompt, limits.words), *_weights(points, limits)]
+    known = stems(prompt)
+    seen: dict[str, int] = {}
+    for n, point in enumerate(points, 1):
+        words = str(point["question"])
+        plain = " ".join(WORD.findall(words.casefold()))
+        if plain in seen:
+            found.append(Lint("repeated", n, f"the same as point {seen[plain]}"))
+        seen.setdefault(plain, n)
+        found += [Lint(kind, n, detail) for kind, detail in _point(words, limits)]
+        strange = stems(words) - known
+        if len(strange) >= 4 and len(strange) >= 0.8 * len(stems(words)):
+            found.append(Lint("not-in-prompt", n, f"the prompt has no {', '.join(sorted(strange)[:5])}"))
+        if _is_basic(words) and point["score"] > limits.basic:
+            found.append(Lint("basic-weight", n, f"{point['score']:g} for whether something is there"))
+    asked = set().union(*(stems(str(point["question"])) for point in points)) if points else set()
+    if len(asked) >= 8 and len(asked & known) >= limits.described * len(asked):
+        found.append(Lint("whole-description", 0, "the prompt already says all that the points ask"))
+    return found
+
+
+def lint_prompt(prompt: str, most: int) -> list[Lint]:
+    """What the rules find in a prompt by itself; it has fewer than `most` words."""
+    words = prompt.split()
+    if not words:
+        return [Lint("empty", 0, "there is no prompt")]
+    found = []
+    if len(words) >= most:
+        found.append(Lint("length", 0, f"{len(words)} words; fewer than {most} are asked for"))
+    if why := foreign([prompt], 0.2):
+        found.append(Lint("language", 0, f"not English: {why}"))
+    return found
+
+
+def _weights(points: Sequence[Mapping[str, Any]], limits: LintLimits) -> list[Lint]:
+    if not points:
+        return [Lint("count", 0, "there is no point")]
+    found = []
+    if len(points) > limits.points:
+        found.append(Lint("count", 0, f"{len(points)} points; at most {limits.points} are allowed"))
+    for n, point in enumerate(points, 1):
+        if not 0 < point["score"] <= 1:
+            found.append(Lint("weight", n, f"{point['score']:g}; it must be above 0 and at most 1"))
+    if (total := round(sum(point["score"] for point in points), 4)) != 1:
+        found.append(Lint("sum", 0, f"the weights sum to {total:g}, not 1"))
+    return found
+
+
+def _point(words: str, limits: LintLimits) -> list[tuple[str, str]]:
+    found = []
+    if _WH.search(words) or not _ASKS.search(words) or "?" not in words:
+        found.append(("not-yes-no", f"yes or no does not answer {words[:80]!r}"))
+    if (denied := _DENIES.search(words)) and not _KEPT_RIGHT.search(words):
+        found.append(("polarity", f"yes would be wrong: {denied[0][:80]!r}"))
+    elif match := _NEGATES.search(words):
+        found.append(("negated", f"is yes right? {match[0][:80]!r}"))
+    if why := compound(words):
+        found.append(("compound", why))
+    if why := general(words, limits.specific):
+        found.append(("general", why))
+    return found
+
+
+def compound(words: str) -> str | None:
+    """Why a point asks several things at once; None where it does not seem to.
+
+    >>> compound("Is the nucleus drawn, and is it labeled?")
+    'a second question: ", and is"'
+    >>> compound("Is the angle between AB and CD equal to 90 degrees?") is None
+    True
+    """
+    text = _ASIDE.sub(" ", words)
+    if text.count("?") > 1:
+        return "several question marks"
+    asks = _ASKS.search(text)
+    if match := _CLAUSES.search(text, asks.end() if asks else 0):
+        return f'a second question: "{match[0].strip()[:40]}"'
+    if match := _VERBS.search(text):
+        return f'a second demand: "{match[0]}"'
+    if match := _BOTH.search(text):
+        return f'a second demand: "{match[0].strip()}"'
+    return None
+
+
+def general(words: str, specific: int = 4) -> str | None:
+    """Why a point is too general; None where it says what is to be seen.
+
+    >>> general("Does the image show the correct structure of benzene?")
+    'it says "correct" of benzene, and not what is to be seen'
+    >>> general("Are there exactly 6 carbon atoms in the ring?") is None
+    True
+    """
+    praise = _PRAISE.findall(words)
+    said = [
+        word
+        for word in WORD.findall(words.casefold())
+        if word not in VAGUE and word not in PLAIN and not _PRAISE.fullmatch(word)
+    ]
+    exact = any(ch.isdigit() for ch in words) or re.search(r"[\"“'‘=<>+→]", words) is not None
+    if praise and not exact and len(said) <= specific:
+        return f'it says "{praise[0].lower()}" of {", ".join(said[:4]) or "everything"}, and not what is to be seen'
+    if not said:
+        return "it names nothing that could be looked for"
+    return None
+
+
+def _is_basic(words: str) -> bool:
+    """Whether a point asks only if something is there."""
+    start = re.match(
+        r"\s*(?:does|is|do|are)\s+(?:the\s+)?(?:image|diagram|picture|figure|illustration|there)\b[^?]*", words, re.I
+    )
+    return start is not None and len(WORD.findall(words)) <= 9 and not any(ch.isdigit() for ch in words)
+
 
 KINDS = ("compound", "general", "always-true", "invisible")
 """Asks several things at once; praises without saying what is to be seen; holds of every picture; shows in none."""
-
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _TASK = re.compile(
     r"\b(?:(?:meets?|follows?|fulfil\w*|satisf\w+|obeys?)\s+(?:all\s+)?(?:of\s+)?the\s+\w+"
@@ -60,7 +252,7 @@ def criterion_faults(words: str) -> list[tuple[str, str]]:
 
 
 def vague(words: str) -> str | None:
-    """Why a criterion is too general: as `limner.build.points.general`, or it only points to the task."""
+    """Why a criterion is too general: as `limner.build.criterion_words.general`, or it only points to the task."""
     if match := _TASK.search(QUOTED.sub(" ", words)):
         return f'it asks whether the task was done ("{match[0]}"), and not what is to be seen'
     return general(words)

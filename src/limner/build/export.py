@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import time
 import uuid
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from .. import exams
@@ -19,9 +22,8 @@ from ..core.exam import Exam
 from ..core.images import decode
 from ..store import Blobs, now
 from .base import PART, TRAIN, BuildItem
-from .croissant import croissant
-from .datasheet import card, datasheet
 from .engine import Builder
+from .flow import StepCount
 
 OPEN = (
     "cc0-1.0", "cc-by-4.0", "cc-by-3.0", "cc-by-2.0", "cc-by-2.5", "cc-by-sa-4.0", "cc-by-sa-3.0", "cc-by-sa-2.0",
@@ -184,3 +186,244 @@ def _questions(file: Path, exam: Exam[Any], rows: Sequence[Mapping[str, str]], c
         row["subsets"] = ",".join(sorted(name for name, ids in exam.subsets.items() if question.id in ids))
         lines.append(json.dumps(row, ensure_ascii=False))
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+MOST = 40
+"""So many values of a tag are listed."""
+
+
+def datasheet(
+    builder: Builder,
+    exam: Exam[Any],
+    counts: Sequence[StepCount],
+    items: Sequence[BuildItem],
+    rows: Sequence[Mapping[str, str]],
+    facts: Mapping[str, Any],
+) -> str:
+    """What is in the exam, where it comes from and how it was made, in Markdown."""
+    recipe, pictured = builder.recipe, has_pictures(items)
+    lines = [f"# Datasheet of {facts['name']}", ""]
+    lines += [
+        f"Version {facts['version']}. Questions and points: {facts['licence']}. Canary GUID {facts['canary']}.",
+        "",
+    ]
+    lines += ["## What is in it", ""]
+    kind = exams.kind(exam.kind)
+    protocol = kind.protocol
+    own = {name: [value(question) for question in exam.questions] for name, value in kind.statistics.items()}
+    words = [len(question.prompt.split()) for question in exam.questions]
+    criteria = [len(protocol.criteria(question)) for question in exam.questions]
+    lines += _table(["", "number"], [
+        ["questions", f"{len(exam.questions):,}"],
+        *([f"questions in the subset {name}", f"{len(ids):,}"] for name, ids in sorted(exam.subsets.items())),
+        ["words in a prompt", f"{min(words)}-{max(words)}, mean {fmean(words):.1f}"],
+        ["criteria of a question", f"{min(criteria)}-{max(criteria)}, mean {fmean(criteria):.2f}"],
+        *([f"{name} of a question", f"{min(n):g}-{max(n):g}, mean {fmean(n):.2f}"] for name, n in own.items()),
+        *([["reference images that may not be passed on", f"{facts['withheld']:,}"]] if pictured else []),
+    ])  # fmt: skip
+    for tag in dict.fromkeys((*protocol.breakdowns, *sorted({tag for q in exam.questions for tag in q.tags}))):
+        values = Counter(question.tags[tag] for question in exam.questions if tag in question.tags)
+        if 1 < len(values) <= MOST:
+            lines += ["", f"### {tag}", ""]
+            lines += _table([tag, "questions"], [[value, str(n)] for value, n in values.most_common()])
+    lines += ["", "## Where it comes from", ""]
+    if pictured:
+        licences = Counter(row["licence"] for row in rows)
+        lines += _table(["licence of the picture", "questions"], [[name, str(n)] for name, n in licences.most_common()])
+        lines += ["", "`provenance.csv` has the licence and the source of every picture."]
+    else:
+        lines.append("It has no pictures: prompts and criteria were written, not taken from anywhere.")
+    if facts["withheld"]:
+        lines.append(
+            "Pictures that may not be passed on are not in the folder: `recover.csv` says where they are found."
+        )
+    lines += ["", "## How it was made", "", f"By the recipe {recipe.name}: {recipe.title}.", ""]
+    miles = {mile.after: mile.items for mile in reversed(recipe.paper)}
+    lines += _table(
+        ["step", "in", "out", "the paper's", "taken out"],
+        [
+            [count.place, f"{count.arrived:,}", f"{count.kept + count.made:,}",
+             f"{miles[count.place]:,}" if count.place in miles else "",
+             ", ".join(f"{n:,} {why}" for why, n in count.dropped.most_common())]
+            for count in counts
+        ],
+    )  # fmt: skip
+    roles = {role: word for role, word in builder.build.body.get("roles", {}).items() if "." not in role}
+    lines += ["", *(f"- {role}: {word}" for role, word in sorted(roles.items()))]
+    lines += ["", "Settings other than the recipe's:", ""]
+    changed = builder.build.body.get("settings", {})
+    # Where pictures and papers lie on a machine is nobody else's business.
+    private = {place.name for place in recipe.places if place.step.name in ("images", "paper-sources")}
+    told = [
+        f"- {step}.{name} = {value}" for step, given in sorted(changed.items()) for name, value in sorted(given.items())
+        if step not in private
+    ]  # fmt: skip
+    lines += told or ["- none"]
+    reviewed = Counter(len(item.body.get("reviewers") or ()) for item in items)
+    lines += ["", "## Review", ""]
+    lines += _table(["reviewers who agreed", "items"], [[str(n), str(many)] for n, many in sorted(reviewed.items())])
+    if reviewed[0]:
+        lines += ["", f"**{reviewed[0]:,} items were not reviewed by anybody.**"]
+    lines += ["", *_practices(exam, items, rows, facts)]
+    return "\n".join(lines) + "\n"
+
+
+def _practices(
+    exam: Exam[Any], items: Sequence[BuildItem], rows: Sequence[Mapping[str, str]], facts: Mapping[str, Any]
+) -> list[str]:
+    """What good practice asks of a benchmark, and whether it is there."""
+    pictures = {
+        "every question has a reference image": all(q.reference is not None for q in exam.questions),
+        "every picture's licence is known": all(row["licence"] not in ("", "unknown") for row in rows),
+        "every picture's source text was kept": all(item.body.get("source_text") for item in items),
+    }
+    held = (pictures if has_pictures(items) else {}) | {
+        "every item was reviewed by two people or more": all(len(i.body.get("reviewers") or ()) > 1 for i in items),
+        **_checked(items),
+        "there is a small subset": bool(exam.subsets),
+        "a canary marks the data": bool(facts["canary"]),
+    }
+    return ["## Practices", "", *(f"- [{'x' if there else ' '}] {what}" for what, there in held.items())]
+
+
+def has_pictures(items: Sequence[BuildItem]) -> bool:
+    """Whether items have a picture each; prompts that were written have none."""
+    return any(item.body.get("image") for item in items)
+
+
+def _checked(items: Sequence[BuildItem]) -> dict[str, bool]:
+    denied = [item.body["denied"] for item in items if "denied" in item.body]
+    held = len(denied) == len(items) and not any(denied)
+    return {"every reference passes its own points under another model": held} if has_pictures(items) else {}
+
+
+def card(builder: Builder, exam: Exam[Any], facts: Mapping[str, Any]) -> str:
+    """The card that data set hubs show."""
+    size = len(exam.questions)
+    bucket = next(word for most, word in ((1000, "n<1K"), (10_000, "1K<n<10K"), (10**9, "10K<n<100K")) if size < most)
+    pictured = any(question.reference is not None for question in exam.questions)
+    held, painter = ("criteria and a reference image", "reference") if pictured else ("criteria", "text")
+    owned = " Each picture has its own, in `provenance.csv`." if pictured else ""
+    return f"""---
+pretty_name: {facts["name"]}
+license: {facts["licence"].lower()}
+language: [en]
+task_categories: [text-to-image]
+size_categories: [{bucket}]
+tags: [benchmark, text-to-image, limner]
+configs:
+- config_name: default
+  data_files: questions.jsonl
+---
+
+# {facts["name"]}
+
+{size} questions that text-to-image models are examined by, each with {held}, in the layout of
+the exam {exam.kind}. Made with Limner by the recipe {builder.recipe.name}; `DATASHEET.md` says how, with counts.
+
+```
+limner exam check exam.toml
+limner run exam.toml --painter control/{painter} --judge ocr
+```
+
+```python
+from datasets import load_dataset
+questions = load_dataset("json", data_files="questions.jsonl", split="train")
+```
+
+Licence of questions and points: {facts["licence"]}.{owned} This data is for
+examining models, not for training them. {facts["name"]} canary GUID {facts["canary"]}
+"""
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    return [line(heads), line(["---"] * len(heads)), *map(line, rows)]
+
+
+CONTEXT: dict[str, Any] = {
+    "@language": "en", "@vocab": "https://schema.org/", "citeAs": "cr:citeAs", "column": "cr:column",
+    "conformsTo": "dct:conformsTo", "cr": "http://mlcommons.org/croissant/", "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"}, "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/", "examples": {"@id": "cr:examples", "@type": "@json"}, "extract": "cr:extract",
+    "field": "cr:field", "fileProperty": "cr:fileProperty", "fileObject": "cr:fileObject", "fileSet": "cr:fileSet",
+    "format": "cr:format", "includes": "cr:includes", "isLiveDataset": "cr:isLiveDataset", "jsonPath": "cr:jsonPath",
+    "key": "cr:key", "md5": "cr:md5", "parentField": "cr:parentField", "path": "cr:path", "recordSet": "cr:recordSet",
+    "references": "cr:references", "regex": "cr:regex", "repeated": "cr:repeated", "replace": "cr:replace",
+    "sc": "https://schema.org/", "separator": "cr:separator", "source": "cr:source", "subField": "cr:subField",
+    "transform": "cr:transform",
+}  # fmt: skip
+FIELDS = {
+    "id": "the question's id",
+    "prompt": "what a model is asked to draw",
+    "rubric": "the criteria a drawing is marked by, as JSON",
+    "tags": "what the question belongs to, as JSON",
+    "image": "the reference image's path in this folder; empty where it may not be passed on",
+    "licence": "the reference image's licence",
+    "origin": "where the reference image was found",
+    "url": "its address",
+    "subsets": "the named subsets that the question is in",
+    "canary": "a mark by which this data can be found in training data",
+}
+"""The fields of ``questions.jsonl``."""
+
+
+def croissant(folder: Path, exam: Exam[Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of an exam folder, in Croissant 1.0 with its RAI part.
+
+    Args:
+        folder: With ``questions.jsonl`` and the pictures in ``data``.
+        exam: As it is read from there.
+        facts: ``name``, ``licence``, ``version``, ``canary`` and how many pictures are ``withheld``.
+    """
+    table = folder / "questions.jsonl"
+    hashed = hashlib.sha256(table.read_bytes()).hexdigest()
+    files: list[dict[str, Any]] = [
+        {"@type": "cr:FileObject", "@id": table.name, "name": table.name, "contentUrl": table.name, "sha256": hashed,
+         "encodingFormat": "application/jsonlines", "description": "one line for each question"},
+    ]  # fmt: skip
+    fields = [
+        {"@type": "cr:Field", "@id": f"questions/{name}", "name": name, "description": about, "dataType": "sc:Text",
+         "source": {"fileObject": {"@id": table.name}, "extract": {"column": name}}}
+        for name, about in FIELDS.items()
+    ]  # fmt: skip
+    return {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "name": facts["name"],
+        "description": f"{len(exam.questions)} questions for text-to-image models, with criteria and reference images, "
+        f"in the layout of the exam {exam.kind}; made with Limner.",
+        "conformsTo": ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"],
+        "license": _licence_url(facts["licence"]),
+        "version": facts["version"],
+        "url": "https://example.org/" + facts["name"],
+        "citeAs": f"{facts['name']}, version {facts['version']}",
+        "datePublished": facts["date"],
+        "isLiveDataset": False,
+        "rai:dataCollection": "Pictures were gathered, filtered by rules and ratings, and turned into questions by the "
+        "steps that DATASHEET.md counts.",
+        "rai:dataUseCases": "Examining text-to-image models. Not for training: the canary marks it.",
+        "rai:personalSensitiveInformation": "None is sought; pictures are diagrams and figures.",
+        "distribution": files,
+        "recordSet": [
+            {"@type": "cr:RecordSet", "@id": "questions", "name": "questions", "key": {"@id": "questions/id"},
+             "description": "the questions of the exam", "field": fields},
+        ],
+    }  # fmt: skip
+
+
+def _licence_url(name: str) -> str:
+    """A licence as metadata has it: the address of a Creative Commons one, others by their name.
+
+    >>> _licence_url("CC-BY-SA-4.0")
+    'https://creativecommons.org/licenses/by-sa/4.0/'
+    """
+    word = name.casefold()
+    if word == "cc0-1.0":
+        return "https://creativecommons.org/publicdomain/zero/1.0/"
+    if word.startswith("cc-by"):
+        terms, _, number = word.removeprefix("cc-").rpartition("-")
+        return f"https://creativecommons.org/licenses/{terms}/{number}/"
+    return f"https://spdx.org/licenses/{name}.html"

@@ -10,9 +10,8 @@ from pydantic import Field
 from ..core.asks import Contract, Picture, Text
 from ..core.schema import StrictModel
 from .base import Bench, BuildItem, BuildStep, NoSettings, Use
-from .logic.drafts import parse_set
-from .logic.graph import LogicGraph
-from .logic.rules import Level
+from .logic.graph import Level, LogicGraph
+from .logic.questions import parse_set
 from .paper_rules import read_rules
 
 

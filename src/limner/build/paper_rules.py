@@ -6,9 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..core.schema import StrictModel, read_model
-from .latex.figures import FigureRules
-from .latex.sections import MethodRules
-from .logic.rules import LogRules, QuestionRules
+from .latex.figures import FigureRules, MethodRules
+from .logic.graph import LogRules, QuestionRules
 
 FILE = "rules.toml"
 

@@ -32,9 +32,7 @@ from .engine import Builder
 from .open import open_build
 from .records import load_reviews, named_review
 from .review_files import standings
-from .review_hints import ReviewHints, read_hints
-from .reviewers import Reviewer, load_reviewers
-from .reviews import REJECTED, Review, state_id
+from .reviews import REJECTED, Review, Reviewer, ReviewHints, load_reviewers, read_hints, state_id
 
 HERE = Path(__file__).parent
 LONGEST_COMMENT = 10_000

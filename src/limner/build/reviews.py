@@ -6,12 +6,20 @@ the state that was on the screen (``base``), which makes another one; nothing of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, get_args
 
+import sqlalchemy as sa
+from pydantic import Field
+
 from ..calls import digest
-from ..store import now
+from ..core.errors import UsageError
+from ..core.schema import StrictModel, read_model
+from ..store import Store, now
+from ..store.schema import builds
 
 Action = Literal["accept", "edit", "add", "reject", "comment", "settle"]
 Verdict = Literal["open", "disputed", "accepted", "rejected"]
@@ -124,3 +132,93 @@ def _vote(review: Review, states: dict[str, Mapping[str, Any]]) -> str | None:
     made = state_id(after := changed(states[review.base], review))
     states.setdefault(made, after)
     return made
+
+
+NAME = re.compile(r"[\w][\w .@-]{0,79}")
+
+
+@dataclass(frozen=True)
+class Reviewer:
+    """One who reviews.
+
+    Attributes:
+        token: The hash of the link's token; the token itself is stored nowhere.
+        settles: Whether this one decides where reviewers disagree.
+    """
+
+    name: str
+    token: str
+    settles: bool = False
+
+
+def load_reviewers(store: Store, build: str) -> dict[str, Reviewer]:
+    """Everybody who was invited, by name."""
+    with store.reading() as connection:
+        return _all(connection, build)
+
+
+def save_reviewer(store: Store, build: str, reviewer: Reviewer) -> None:
+    """Keep a reviewer; a link that this one had before no longer works.
+
+    Raises:
+        UsageError: The name is none.
+    """
+    if not NAME.fullmatch(reviewer.name):
+        raise UsageError(f"{reviewer.name!r} names no reviewer: letters, digits, blanks, dots, dashes, @; at most 80")
+
+    def operation(connection: sa.Connection) -> None:
+        everybody = _all(connection, build) | {reviewer.name: reviewer}
+        body: dict[str, Any] = connection.execute(sa.select(builds.c.body).where(builds.c.name == build)).scalar_one()
+        kept = {name: {k: v for k, v in asdict(one).items() if k != "name"} for name, one in everybody.items()}
+        connection.execute(builds.update().where(builds.c.name == build).values(body={**body, "reviewers": kept}))
+
+    store.write(operation)
+
+
+def _all(connection: sa.Connection, build: str) -> dict[str, Reviewer]:
+    body = connection.execute(sa.select(builds.c.body).where(builds.c.name == build)).scalar_one()
+    return {name: Reviewer(name, **given) for name, given in sorted(body.get("reviewers", {}).items())}
+
+
+FILE = "review.toml"
+
+
+class FieldHint(StrictModel):
+    """How one field is shown.
+
+    Attributes:
+        kind: ``line`` or ``long`` for texts, ``choice`` among `choices`, ``key`` for one of the keys of its neighbour
+            `of`, ``fixed`` for what is shown and not changed, ``hidden`` for what is not shown.
+        label: What it is called.
+    """
+
+    kind: Literal["line", "long", "choice", "key", "fixed", "hidden"] | None = None
+    label: str | None = None
+    choices: tuple[str, ...] = ()
+    of: str | None = None
+
+
+class ReviewHints(StrictModel):
+    """How items are shown.
+
+    Attributes:
+        title: The field that names an item for people.
+        guide: What reviewers are asked to look for.
+        pictures: Fields with hashes of pictures.
+        drawings: Fields with SVG.
+        texts: Fields with text to read beside.
+        fields: Path of a field, with ``*`` for the places of a list -> how it is shown.
+    """
+
+    title: str = ""
+    guide: str = "Is it right, clear and complete? Accept it, mend it, add what is missing, or reject it."
+    pictures: tuple[str, ...] = ("image",)
+    drawings: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ("source_text", "caption")
+    fields: dict[str, FieldHint] = Field(default_factory=dict)
+
+
+def read_hints(folder: Path) -> ReviewHints:
+    """A recipe's hints, or the usual ones."""
+    path = folder / FILE
+    return read_model(path, ReviewHints) if path.is_file() else ReviewHints()

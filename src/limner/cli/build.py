@@ -95,8 +95,7 @@ def run_command(name: str, **given: Any) -> None:
     A step that gets other settings, another model or other wording does its items anew; the others do only what changes
     for them. --dry-run says what it would cost at most.
     """
-    from ..build.engine import Spending
-    from ..build.estimate import build_estimate, empty_sources
+    from ..build.engine import Spending, build_estimate, empty_sources
     from ..build.open import change_build, with_models
     from ..build.records import load_build
     from ..core import settings
@@ -256,7 +255,7 @@ def serve_review(
 ) -> None:
     """Serve a build's review until interrupted; tells the links of those who had none."""
     from ..build.open import open_build
-    from ..build.reviewers import Reviewer, load_reviewers, save_reviewer
+    from ..build.reviews import Reviewer, load_reviewers, save_reviewer
     from ..core.errors import UsageError
     from ..store.store import open_store
 

@@ -14,7 +14,7 @@ from limner.build.logic.graph import LogicGraph
 from limner.build.logic.graph_svg import to_svg
 from limner.build.open import new_build, open_build
 from limner.build.review_page import review_app
-from limner.build.reviewers import Reviewer, save_reviewer
+from limner.build.reviews import Reviewer, save_reviewer
 from limner.core.redaction import token_hash
 from limner.serve.base import serve
 from limner.store import Store

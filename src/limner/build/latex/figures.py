@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
-from collections.abc import Iterable
+import struct
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import zip_longest
+from pathlib import Path
 
+from ...core.errors import UsageError
+from ...core.images import MAX_BYTES, BadImage, encode_png
 from ...core.schema import StrictModel
-from .macros import closing
-from .plain import plain, spoken, weigh
+from ...workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, once
+from .macros import closing, has, plain, spoken, weigh
 
 TAKEN = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
 PDF = ".pdf"
@@ -108,3 +115,125 @@ def _why_not(file: str | None) -> str | None:
     if ending in TAKEN or ending == PDF:
         return None
     return f"{ending or 'no ending'}: PNG, JPEG, WebP, GIF, BMP and PDF are taken"
+
+
+_HEAD = re.compile(r"\\(chapter|section)\*?\s*(?:\[[^\]]*\])?\s*(?=\{)")
+_STOP = re.compile(
+    r"\\appendix(?![a-zA-Z])|\\begin\s*\{(?:thebibliography|appendices)\}|\\bibliography\s*\{|\\printbibliography"
+)
+
+
+class MethodRules(StrictModel):
+    """Which headings make a section the method section.
+
+    Attributes:
+        yes: Words of its heading, with their weights.
+        no: Words that its heading never has.
+        before: Headings that stand before it, where its own tells nothing.
+        after: Headings that stand after it.
+        least_words: A shorter one is not taken.
+    """
+
+    yes: dict[str, float]
+    no: tuple[str, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    least_words: int
+
+
+@dataclass(frozen=True)
+class LatexSection:
+    """A section with its heading; `text` begins with the heading as it is written."""
+
+    title: str
+    text: str
+
+    @property
+    def words(self) -> int:
+        """How many words it has, commands not counted."""
+        return len(re.findall(r"[^\W\d_]{2,}", re.sub(r"\\[a-zA-Z]+", " ", self.text)))
+
+
+def sections(document: str) -> list[LatexSection]:
+    """The sections of a document, up to its appendix and its references."""
+    stop = _STOP.search(document)
+    body = document[: stop.start()] if stop else document
+    heads = list(_HEAD.finditer(body))
+    found = []
+    for head, after in zip_longest(heads, heads[1:]):
+        end = closing(body, head.end())
+        if end is not None:
+            title = re.sub(r"\\[a-zA-Z]+\*?|[{}$~]", " ", body[head.end() + 1 : end])
+            text = body[head.start() : after.start() if after else None].strip()
+            found.append(LatexSection(" ".join(title.split()), text))
+    return found
+
+
+def method_section(found: Sequence[LatexSection], own: MethodRules) -> tuple[LatexSection, str] | None:
+    """The method section and by which rule it was found; None where a model must say."""
+    scored = [(_section_score(section.title, own), -n) for n, section in enumerate(found)]
+    if scored and (best := max(scored))[0] > 0:
+        section = found[-best[1]]
+        return (section, "its heading") if section.words >= own.least_words else None
+    titles = [spoken(section.title) for section in found]
+    first = [n for n, title in enumerate(titles) if any(has(words, title) for words in own.before)]
+    last = [n for n, title in enumerate(titles) if any(has(words, title) for words in own.after)]
+    if not first or not last:
+        return None
+    # Related work may stand at the end; the last heading of the beginning that comes before the experiments counts.
+    start = max((n for n in first if n < last[0]), default=None)
+    between = [] if start is None else list(found[start + 1 : last[0]])
+    if len(between) == 1 and between[0].words >= own.least_words:
+        return between[0], "where it stands"
+    return None
+
+
+def _section_score(title: str, own: MethodRules) -> float:
+    words = spoken(title)
+    if any(has(banned, words) for banned in own.no):
+        return 0
+    return max((weight for yes, weight in own.yes.items() if has(yes, words)), default=0)
+
+
+SIDE = 2000
+"""Pixels of the longer side."""
+MEMORY = 4 * 2**30
+SECONDS = 20
+_FACTORY = f"{Path(__file__).with_name('pdf_worker.py')}:renderer"
+
+
+def check_pdf() -> None:
+    """Whether PDF figures can be taken.
+
+    Raises:
+        UsageError: What is needed is not installed; says what to do.
+    """
+    if find_spec("pypdfium2") is None:
+        raise UsageError(
+            "a figure is a PDF file, for which pypdfium2 is needed: pip install 'limner[build]'; "
+            "or leave such figures out: --set figures.pdf=false"
+        )
+
+
+def first_page(pdf: bytes) -> bytes:
+    """The first page as PNG bytes.
+
+    Raises:
+        BadImage: It is no PDF file that can be drawn.
+    """
+    from PIL import Image
+
+    library = find_spec("pypdfium2")
+    assert library is not None
+    assert library.origin is not None
+    args = {"library": str(Path(library.origin).parents[1]), "memory": MEMORY, "seconds": SECONDS, "side": SIDE}
+    recipe = Recipe("pdf", _FACTORY, json.dumps(args), start_s=60, isolated=True, most=MAX_BYTES)
+    try:
+        found = once(recipe, {}, (pdf,), SECONDS * 10)
+    except (WorkerDeath, JobFailure, WorkerUnfit) as error:
+        raise BadImage(f"the PDF cannot be drawn: {error}") from None
+    if not found.bodies:
+        raise BadImage(f"the PDF cannot be drawn: {str(found.value)[:300]}")
+    width, height, stride = struct.unpack_from("<3I", found.bodies[0])
+    raw = found.bodies[0][struct.calcsize("<3I") :]
+    return encode_png(Image.frombuffer("RGB", (width, height), raw, "raw", "RGB", stride, 1))

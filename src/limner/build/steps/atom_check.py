@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from ... import exams
 from ...core.schema import StrictModel, first_wrong
 from ..base import Bench, BuildItem, BuildStep, Waiting
-from ..figures.drafts import split_faults
+from ..figures import split_faults
 
 
 class AtomCheckSettings(StrictModel):

@@ -10,8 +10,7 @@ from ...core.asks import Contract, Part, Picture, Text
 from ...core.json_text import loads
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
-from ..figures.drafts import doubts, read_draft
-from ..figures.layout_lines import told_lines
+from ..figures import doubts, read_draft, told_lines
 
 
 class AtomDraftSettings(StrictModel):

@@ -12,8 +12,7 @@ from pydantic import Field
 from ...core.schema import StrictModel
 from ...core.training import plain
 from ..base import Bench, BuildItem, BuildStep, Dropped, StepOutcome
-from ..clusters import dbscan, medoids
-from ..embedding import MINILM, embed
+from ..embedding import MINILM, dbscan, embed, medoids
 
 
 class ConceptsSettings(StrictModel):

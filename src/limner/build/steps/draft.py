@@ -10,7 +10,7 @@ from ...core.asks import Contract, Part, Picture, Text, Unreadable
 from ...core.json_text import loads
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Use
-from ..points import ERRORS, LintLimits, lint_question
+from ..criterion_words import ERRORS, LintLimits, lint_question
 from ..replies import a_text
 
 

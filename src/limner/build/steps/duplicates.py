@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, StepOutcome
-from ..near import first_of_each
+from ..picture_rules import first_of_each
 
 
 class DuplicatesSettings(StrictModel):

@@ -6,7 +6,7 @@ from functools import partial
 
 from ...core.asks import Contract, Text
 from ..base import Bench, BuildItem, BuildStep, Use
-from ..logic.log import parse_log
+from ..logic.graph import parse_log
 from ..paper_rules import read_rules
 
 

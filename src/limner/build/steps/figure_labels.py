@@ -8,7 +8,7 @@ from ...core.asks import Contract, Part, Picture, Text
 from ...core.json_text import loads
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
-from ..figures.layout_lines import told_lines
+from ..figures import told_lines
 from ..replies import a_word
 from .classify import NONE
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped
-from ..figures.layout_lines import layout_lines
+from ..figures import layout_lines
 
 
 class FigureTextSettings(StrictModel):

@@ -12,8 +12,7 @@ from ...core.errors import DataError
 from ...core.images import BadImage, inspect
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped
-from ..latex.figures import PDF
-from ..latex.pdf import check_pdf, first_page
+from ..latex.figures import PDF, check_pdf, first_page
 from ..latex.sources import read_source
 
 

@@ -13,11 +13,9 @@ from ...core.errors import DataError, UsageError
 from ...core.json_text import loads
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
-from ..latex.figures import candidates
-from ..latex.flatten import flatten
+from ..latex.figures import LatexSection, candidates, method_section, sections
 from ..latex.macros import expanded
-from ..latex.sections import LatexSection, method_section, sections
-from ..latex.sources import read_source
+from ..latex.sources import flatten, read_source
 from ..paper_rules import RecipeRules, read_rules
 
 SHOWN = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped
-from ..points import ERRORS, LintLimits, lint_question
+from ..criterion_words import ERRORS, LintLimits, lint_question
 
 
 class LintSettings(StrictModel):

@@ -7,8 +7,7 @@ from typing import Any
 
 from ...core.images import BadImage, decode
 from ..base import Bench, BuildItem, BuildStep, Dropped
-from ..near import picture_hashes
-from ..picture_rules import detail
+from ..picture_rules import detail, picture_hashes
 
 _ROOM = 4
 """So many pictures are decoded at a time: memory stays bounded however many calls may be made at once."""

@@ -7,10 +7,9 @@ import asyncio
 from ...core.choices import balanced
 from ...strategies.svg.rendering import render
 from ..base import Bench, BuildItem, BuildStep
-from ..logic.drafts import checklist
-from ..logic.graph import LogicGraph
+from ..logic.graph import Level, LogicGraph
 from ..logic.graph_svg import to_svg
-from ..logic.rules import Level
+from ..logic.questions import checklist
 from ..paper_rules import read_rules
 
 LEVELS: tuple[Level, ...] = ("component", "topology", "phase", "semantics")

@@ -11,8 +11,7 @@ from ...core.asks import Contract, Text, Unreadable
 from ...core.json_text import loads
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
-from ..figures.drafts import MODALITIES
-from ..figures.spans import missing
+from ..figures import MODALITIES, missing
 from ..replies import an_object
 
 REGIMES = ("free", "structured")

@@ -8,7 +8,7 @@ from ...core.asks import Contract, Text, Unreadable
 from ...core.json_text import loads
 from ...core.schema import StrictModel
 from ..base import Bench, BuildItem, BuildStep, Dropped, Use
-from ..figures.rewording import moved, rewordings, sure_rewordings
+from ..figures import moved, rewordings, sure_rewordings
 from ..replies import a_text, a_word, an_object
 
 SECTIONS = ("Layout", "Objects", "Text", "Relations")
