@@ -252,7 +252,7 @@ def table(
         study: Compare judges with the people of this study.
         **which: ``painters``, ``without``, ``judges``, ``variant``, …; see `limner.groups`.
     """
-    from .report.tables.paper import TableChoice, build, find
+    from .report.paper import TableChoice, build, find
 
     layout = find(name)
     how: dict[str, Any] = {"exam": exam, "section": section, "study": study, "on": on, "reading": reading}

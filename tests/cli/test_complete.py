@@ -19,7 +19,7 @@ from click.shell_completion import ShellComplete
 from limner.cli import COMMANDS, complete, limner
 from limner.exams import kind, kinds
 from limner.painters import CONTROLS
-from limner.report.tables.paper import known
+from limner.report.paper import known
 from tests.cli.invoke import limner as command
 from tests.cli.test_start import HEAVY
 

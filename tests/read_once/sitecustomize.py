@@ -13,7 +13,7 @@ from typing import Any
 
 FOLDER = "LIMNER_TEST_READINGS"
 """The variable that names the folder of the session's readings."""
-PROBE, USUAL = "limner.evidence.probe", "limner.evidence.ocr:reader"
+PROBE, USUAL = "limner.evidence.probe", "limner.evidence.ocr:rapidocr_reader"
 READER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reader.py:reader")
 
 

@@ -13,11 +13,11 @@ from limner.core import settings
 from limner.core.errors import DataError, UsageError
 from limner.exams import SHIPPED
 from limner.painters import open_service
+from limner.report.paper import find
 from limner.report.plots import known as known_plots
 from limner.report.reproduce.cells import row_names, wants_of
 from limner.report.reproduce.request import PaperItem, chosen_items, paper_list
 from limner.report.reproduce.rows import row_finder
-from limner.report.tables.paper import find
 from limner.store import Store
 from limner.strategies import known_options
 from tests.needs import shared

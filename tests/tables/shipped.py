@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from limner.exams import SHIPPED
-from limner.report.tables.paper import Layout, known
+from limner.report.paper import Layout, known
 
 LAYOUTS: dict[str, Layout] = {key: layout for key, layout in known().items() if layout.exam in SHIPPED}

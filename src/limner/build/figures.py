@@ -209,7 +209,7 @@ def unread(text: str, lines: Sequence[dict[str, Any]]) -> bool:
     return max(near, fuzz.partial_ratio(words, whole) if len(words) <= len(whole) else 0) < READ
 
 
-_DATA = read_toml(Path(__file__).with_suffix(".toml"))
+_DATA = read_toml(Path(__file__).with_name("rewording.toml"))
 _NUMBERS = {word: n for n, word in enumerate(_DATA["numbers"], 2)}
 _SCAFFOLD = frozenset(map(stem, _DATA["scaffold"]))
 _COLOURS = frozenset(_DATA["colours"])

@@ -50,7 +50,7 @@ def table_command(name: str | None, **given: Any) -> None:
     Without a name it lists the tables.
     """
     from .. import api
-    from ..report.tables.paper import find, known, wrong
+    from ..report.paper import find, known, wrong
 
     if name is None:
         width = max(map(len, known()))

@@ -115,7 +115,7 @@ def _tesseract(given: ProbeInputs) -> Probe:
 
     spoken, seconds = given.rest or tesseract.LANGUAGES, given.settings.evidence.ocr_timeout_s
     args = json.dumps({"languages": spoken, "seconds": seconds}, sort_keys=True)
-    recipe = Recipe("tesseract", "limner.evidence.ocr:reader", args)
+    recipe = Recipe("tesseract", "limner.evidence.ocr:tesseract_reader", args)
     return LocalProbe(OCR, tesseract.name(spoken), recipe, seconds)
 
 

@@ -140,7 +140,7 @@ class OcrProbe(LocalProbe):
     def __init__(self, seconds: float = OCR_S, again: bool = False) -> None:
         engine, self._given = RapidOcr(), {"again": True} if again else {}
         version = engine.second if again else engine.version
-        recipe = Recipe(engine.name, "limner.evidence.ocr:reader")
+        recipe = Recipe(engine.name, "limner.evidence.ocr:rapidocr_reader")
         super().__init__("ocr", f"{engine.name}/{version}", recipe, seconds)
 
     async def measure(self, image: bytes, calls: Calls) -> Finding:

@@ -194,24 +194,24 @@ def _by_strategy(
             sums[3] += guess.calls * guess.pictures
     painters = {"painter": arm.painter, "editor": arm.strategy.editor or arm.painter}
     found = []
-    for role, (calls, sent, written, pictures) in totals.items():
+    for role, (count, sent, written, pictures) in totals.items():
         if (painter := painters.get(role)) is not None:
-            shown = pictures / calls if calls else 0
-            one = _by_price(painter.name, role, painter, steps, round(calls), pictures=shown)
+            shown = pictures / count if count else 0
+            one = _by_price(painter.name, role, painter, steps, round(count), pictures=shown)
             found.append(share(one, painter.spec))
             continue
         model = arm.strategy.models[role]
         if (known := mean_use(store, model.name)) is not None:
-            sent, written = known[0] * calls, known[1] * calls
+            sent, written = known[0] * count, known[1] * count
         tokens = round(sent), round(written)
         dollars = settings.price(model.name, *tokens) if isinstance(model, ChatModel) else 0.0
         basis = "stored calls" if known else "rule of thumb"
-        found.append(share(Estimate(model.name, role, steps, round(calls), *tokens, dollars, basis), model.name))
+        found.append(share(Estimate(model.name, role, steps, round(count), *tokens, dollars, basis), model.name))
     if each is None or not found:
         return found
-    calls, sent, written = (sum(getattr(one, of) for one in found) for of in ("calls", "tokens_in", "tokens_out"))
+    count, sent, written = (sum(getattr(one, of) for one in found) for of in ("calls", "tokens_in", "tokens_out"))
     name = f"{arm.painter.name} {arm.strategy.name}"
-    return [Estimate(name, "strategy", steps, calls, sent, written, each * steps, "stored drawings")]
+    return [Estimate(name, "strategy", steps, count, sent, written, each * steps, "stored drawings")]
 
 
 GROUPS = {"target": calls.c.target, "kind": calls.c.kind, "exam": calls.c.exam, "painter": calls.c.painter}

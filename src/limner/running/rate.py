@@ -42,7 +42,7 @@ from ..store.ratings import (
 from ..store.records import Drawing, save_setup
 from ..strategies import Strategy
 from .backlog import Backlog
-from .plan import Plan, Slot, setup_id
+from .plan import Plan, Slot
 from .runner import Runner
 from .steps import stop_if_pointless
 

@@ -16,7 +16,7 @@ from .comparable import Comparable, On, comparable
 from .entries import Entry, Group
 from .numbers import shares
 from .stats import LEAST, Interval, Measure, wilson
-from .stats.types import NEAR, Measure, Plain
+from .stats.types import NEAR, Plain
 
 FLAGS = {
     "never": "no painter meets it",

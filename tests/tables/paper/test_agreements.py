@@ -8,8 +8,8 @@ from statistics import mean
 import pytest
 from scipy import stats
 
+from limner.report.paper import TableChoice, build, find
 from limner.report.tables.model import MISSING, Table, TableRow
-from limner.report.tables.paper import TableChoice, build, find
 from limner.store.store import open_store
 from tests.scoring.compare.desk import Desk
 from tests.scoring.compare.studied import CHANCE, STUDY, Studied

@@ -9,8 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from limner.core.errors import UsageError
+from limner.report.paper import TableChoice, build, find
 from limner.report.tables.model import MISSING, Table, TableRow
-from limner.report.tables.paper import TableChoice, build, find
 from limner.store import Store, schema
 from limner.store.ratings import CERTIFICATE, save_certificate
 from tests.tables import synthetic

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from limner.report.paper import TableChoice, build, find
 from limner.report.tables.model import Table, TableRow
-from limner.report.tables.paper import TableChoice, build, find
 from limner.store import Store
 from tests.tables import synthetic
 

@@ -9,11 +9,11 @@ import pytest
 from limner.core import settings
 from limner.core.errors import DataError, UsageError
 from limner.core.settings import PainterFacts
+from limner.report.paper import find
 from limner.report.paper.build import ranked, turned
 from limner.report.paper.holdings import facts_of
 from limner.report.paper.schema import read
 from limner.report.tables.model import Cell, Column, RowBlock, Sheet, TableRow
-from limner.report.tables.paper import find
 from tests.tables.shipped import LAYOUTS
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from limner.exams.paper import BOARD, rows
+from limner.report.paper import TableChoice, build, find
 from limner.report.paper.schema import Layout
-from limner.report.tables.paper import TableChoice, build, find
 from limner.report.tables.render import csv as csv_format
 from limner.report.tables.render import text
 from tests.needs import shared

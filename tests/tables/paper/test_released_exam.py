@@ -9,7 +9,7 @@ import pytest
 from limner.core.exam import Exam
 from limner.exams.genexam.data import ScoringPointsRubric, read
 from limner.exams.paper import rows
-from limner.report.tables.paper import build, find
+from limner.report.paper import build, find
 from limner.store import Store
 from limner.store.records import add_exam
 from tests.needs import shared

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from limner.report.paper import build, find
 from limner.report.tables.model import Column, RowBlock, Table, clean
-from limner.report.tables.paper import build, find
 from limner.report.tables.render import FORMATS, html, latex, markdown, rendered
 from limner.report.tables.render import csv as csv_format
 from limner.store import Store

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from limner.report.paper import build
 from limner.report.tables.model import Cell, Column, RowBlock, Sheet, Table, TableRow
-from limner.report.tables.paper import build
 from limner.report.tables.render import latex
 from limner.store import Store
 from tests.needs import need

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from limner.report.paper import TableChoice, build, find
 from limner.report.tables.model import Cell, Cells, Column, RowBlock, Sheet, Table, TableRow, interval, simple_table
-from limner.report.tables.paper import TableChoice, build, find
 from limner.report.tables.render import text
 from limner.report.tables.render.text import wrap
 from limner.store import Store

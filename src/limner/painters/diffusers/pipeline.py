@@ -17,7 +17,7 @@ from PIL import Image
 from ...core.images import decode
 from ...workers import WorkerUnfit
 from ..batched.jobs import BatchDrawer, DrawItem, Found, Sent, best_device, serve_jobs
-from .jobs import DrawFailure, DrawItem, DrawSettings, PipelineSetup, RawDrawing
+from .jobs import DrawFailure, DrawSettings, PipelineSetup, RawDrawing
 from .text_encoding import encoded, is_flux, unread
 
 Drawing = Callable[[DrawSettings, Sequence[DrawItem]], Iterator[Found]]

@@ -51,10 +51,10 @@ class Adapter:
 
 ADAPTERS = {
     "janus": Adapter(
-        "limner.painters.worker.models:open_model", "janus-1", lacks=frozenset({"negative_prompt", *SIZES})
+        "limner.painters.worker.models:open_janus", "janus-1", lacks=frozenset({"negative_prompt", *SIZES})
     ),
     "emu3": Adapter(
-        "limner.painters.worker.models:open_model", "emu3-1",
+        "limner.painters.worker.models:open_emu3", "emu3-1",
         {"square": "720x720", "landscape": "864x600", "portrait": "600x864"},
     ),
 }  # fmt: skip

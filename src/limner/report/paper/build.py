@@ -14,9 +14,9 @@ from ...scoring import Comparable
 from ...scoring.stats import LEAST
 from ...store import Store
 from ..tables.model import STORE, Cell, Column, RowBlock, Sheet, Table, TableRow
-from ..tables.paper import published_cells
-from ..tables.paper.published_cells import judges, published, release_board
+from . import published_cells
 from .holdings import Holdings, Own, holdings
+from .published_cells import judges, published, release_board
 from .rows import StoreRow, StoreRows
 from .schema import AGREEING, COUNTED, JUDGES, Layout, RowGroup, Section, specs
 

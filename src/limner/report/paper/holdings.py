@@ -25,7 +25,7 @@ from ...scoring.groups import find_groups, which_questions
 from ...store import Store
 from ...store.records import load_exam
 from ...store.schema import exams as stored_exams
-from ..tables.paper.agreements import Agreements, agreements
+from .agreements import Agreements, agreements
 from .schema import AGREEING
 
 
@@ -158,7 +158,7 @@ def holdings(
         only: Of the painters, only the one with this spec or name.
         rows: What the table's rows are about: nothing is computed that they do not show.
         agreeing: Whether the table shows how evaluators agree, or what they rated.
-        study: Only people of this study; see `limner.report.tables.paper.agreements.agreements`.
+        study: Only people of this study; see `limner.report.paper.agreements.agreements`.
     """
     protocol = exams.kind(kind).protocol
     found = Holdings(protocol, reading)

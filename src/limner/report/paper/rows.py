@@ -16,7 +16,7 @@ from ...scoring.deviations import of_drawings, of_marks, of_questions
 from ...scoring.standings import costs
 from ...store.markings import Marking
 from ..tables.model import Cell, Column, TableRow, interval_cell, score_cell
-from ..tables.paper.agreements import Agreements, agreement_rows
+from .agreements import Agreements, agreement_rows
 from .holdings import Holdings, Own, shown
 from .schema import AGREEING, COUNTED, JUDGES, ColumnSpec, Layout
 

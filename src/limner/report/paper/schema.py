@@ -37,7 +37,7 @@ class Figure(StrictModel):
         option: An option the judge was asked with.
         mean: The mean over a row's drawings or markings.
         measure: A statistic of the stored exam; see `limner.report.paper.rows`.
-        agreement: How the row's evaluator agrees with people; see `limner.report.tables.paper.agreements`.
+        agreement: How the row's evaluator agrees with people; see `limner.report.paper.agreements`.
         rated: The mean of a painter's ratings on a scale, or a metric's number; of several names the first there is.
         place: Shows the painter's place by that mean, the least first, in place of it.
         where: Tags of the questions a measure runs over.

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
 from ...core.evaluator import without_options
+from ..paper import Layout, find
 from ..paper.holdings import plain_name
+from ..paper.published_cells import judges as published_judges
+from ..paper.published_cells import published, published_rows
 from ..paper.schema import AGREEING, JUDGES, ColumnSpec, Section, specs
 from ..tables.model import MISSING, Cell, Sheet, Table, TableRow
-from ..tables.paper import Layout, find
-from ..tables.paper.published_cells import judges as published_judges
-from ..tables.paper.published_cells import published, published_rows
 from .request import PaperItem, PaperList
 from .steps import StepState
 

@@ -24,9 +24,9 @@ from ...scoring.groups import find_groups, stored_exam
 from ...store import Store
 from ...store.records import load_drawings
 from ...store.store import shown
+from ..paper import TableChoice, build
 from ..paper.holdings import plain_name
 from ..paper.schema import JUDGES
-from ..tables.paper import TableChoice, build
 from .cells import CellCount, ItemWants, TableCounter, Want, count_rows, one_cell, row_names, wants_of
 from .request import PaperList, Reproduction, chosen_items, paper_list
 from .rows import RowFinder, row_finder

@@ -17,10 +17,10 @@ from ...exams import paper
 from ...scoring.deviations import deviations
 from ...store import Store
 from ...store.store import shown
+from ..paper import build
 from ..paper.schema import specs
 from ..plots import PlotChoice, find, plot
 from ..tables.model import MISSING, Table, simple_table
-from ..tables.paper import build
 from ..tables.render.html import STYLE, escape, fragment
 from .cells import CellCount
 from .checklist import Checklist, ItemState

@@ -149,7 +149,7 @@ class PaperItem(StrictModel):
     Attributes:
         name: As the paper numbers it; ``Figures 3 to 9`` for several that show the same thing.
         title: What it shows; a layout's own where there is one.
-        layout: The table's layout, of `limner.report.tables.paper`, and `section` a part of it.
+        layout: The table's layout, of `limner.report.paper`, and `section` a part of it.
         plots: What is drawn for a figure.
         rows: The rows it needs; all that the layout publishes, where nothing is said.
         rows_of: A layout whose published rows are needed.

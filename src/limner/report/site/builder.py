@@ -270,9 +270,9 @@ def write_boxes(store: Store, wanted: Wanted, unsized: Container[str] = ()) -> i
         told: dict[str, Any] = {"image": image, "sort": sort, "count": len(boxes)}
         if image in unsized and (size := _size(store, image)):
             told["size"] = size
-        for chunks, key in wanted[image]:
-            chunks.add(f"boxes/{key}", body)
-            chunks.add(f"q/{key}", {"boxes": told})
+        for chunks, question_key in wanted[image]:
+            chunks.add(f"boxes/{question_key}", body)
+            chunks.add(f"q/{question_key}", {"boxes": told})
     return len({image for image, _ in seen})
 
 

@@ -17,7 +17,7 @@ from ...scoring.deviations import deviations
 from ...scoring.entries import with_texts
 from ...scoring.groups import called_out
 from ...scoring.standings import marking_cost
-from ..tables.paper import known as layouts
+from ..paper import known as layouts
 from .boards import BoardRows, RowKey, boards, settled
 from .chunks import Chunks, no_folders
 from .inventory import DrawingSlot, Inventory

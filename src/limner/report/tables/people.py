@@ -261,10 +261,10 @@ def _weight_numbers(found: WeightsFit) -> Iterator[dict[str, Any]]:
     head = {"exam": found.exam, "score": found.score}
     for fold in found.folds:
         who = {**head, "train": ",".join(fold.train), "held_out": ",".join(fold.held_out)}
-        for kind, weights in (("weight", fold.fitted.exact), ("rounded_weight", fold.fitted.rounded)):
+        for measure, weights in (("weight", fold.fitted.exact), ("rounded_weight", fold.fitted.rounded)):
             if fold.fitted.reason is None:
                 for name, value in zip(found.dimensions, weights, strict=True):
-                    yield {**who, "measure": kind, "name": name, "value": value, "n": fold.fitted.n}
+                    yield {**who, "measure": measure, "name": name, "value": value, "n": fold.fitted.n}
         for name, each in fold.correlations.items():
             yield {**who, "measure": "pearson", "name": name, **each.to_json(), "n": fold.n}
         yield {**who, "measure": "gain", **fold.gain.to_json(), "n": fold.n}

@@ -15,7 +15,7 @@ from ...core.errors import UsageError
 from ...core.protocol import Protocol, Reading, Score, checked_reading
 from .. import MET, Comparable, Group, Standing, comparable, comparables, standings_of
 from ..groups import find_groups, which_questions
-from ..numbers import MET, MetTable, RowParts, deriving, gathered, met_of, tops, values_of
+from ..numbers import MetTable, RowParts, deriving, gathered, met_of, tops, values_of
 from ..stats import Interval, Parts, RankInterval, difference_interval, paired, rank_intervals, wilson
 from .results import Comparison, Pair, Place, corrected, judged, pair_of
 

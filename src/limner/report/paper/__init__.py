@@ -4,7 +4,7 @@ A layout (TOML) says what a table shows; `build` fills it from the published fig
 ``tables/render`` write it down.
 """
 
-from ...paper.build import TableChoice, build
-from ...paper.schema import Layout, find, known, wrong
+from .build import TableChoice, build
+from .schema import Layout, find, known, wrong
 
 __all__ = ["Layout", "TableChoice", "build", "find", "known", "wrong"]

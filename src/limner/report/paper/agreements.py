@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from ....scoring.compare import PairNumber
-from ....scoring.compare import judges as compare_judges
-from ....scoring.compare.everyone import Everyone, load_opinions
-from ....scoring.compare.opinions import ANYONE, Opinion
-from ....scoring.groups import stored_exam
-from ....store import Store
-from ...paper.schema import ColumnSpec, Layout
-from ..model import Cell, TableRow, interval_cell
+from ...scoring.compare import PairNumber
+from ...scoring.compare import judges as compare_judges
+from ...scoring.compare.everyone import Everyone, load_opinions
+from ...scoring.compare.opinions import ANYONE, Opinion
+from ...scoring.groups import stored_exam
+from ...store import Store
+from ..tables.model import Cell, TableRow, interval_cell
+from .schema import ColumnSpec, Layout
 
 HUMAN_ICC = "ICC(2,1)"
 AMONG_PEOPLE = ("std", HUMAN_ICC)
@@ -84,7 +84,7 @@ def agreements(
         which: ``painters``, ``without``, ``selection``; see `limner.api.groups`.
         rows: What the table's rows are about.
     """
-    from .... import exams
+    from ... import exams
 
     kept = {name: which[name] for name in ("painters", "without", "selection") if name in which}
     protocol = exams.kind(stored_exam(exam, store).kind).protocol

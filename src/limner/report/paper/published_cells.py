@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ....core.errors import DataError
-from ....exams.paper import BOARD, ReleaseBoard, rows, rules
-from ...paper.schema import Board, ColumnSpec, Layout, RowGroup, Section
-from ..model import Cell, RowBlock, TableRow
+from ...core.errors import DataError
+from ...exams.paper import BOARD, ReleaseBoard, rows, rules
+from ..tables.model import Cell, RowBlock, TableRow
+from .schema import Board, ColumnSpec, Layout, RowGroup, Section
 
 KEYS: dict[str, tuple[str, ...]] = {
     "painters": ("model",),
