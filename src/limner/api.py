@@ -16,7 +16,6 @@ from .core.exam import Selection
 from .core.images import Preparer
 from .core.prompts import Prompts
 from .core.protocol import checked_reading
-from .core.registry import loaded_on_use
 from .models import open_model
 from .report.tables.model import Table
 from .report.tables.question import describe_question, small_pictures
@@ -37,25 +36,18 @@ from .running.setup import make_plan as plan
 from .scoring import comparables, standings
 from .scoring import compare as comparing
 from .scoring.corrected import with_corrections
-from .scoring.groups import find_groups, stored_exam, which_questions
+from .scoring.groups import find_groups as groups
+from .scoring.groups import stored_exam, which_questions
 from .store import DEFAULT, Store
 from .store.store import open_store as opened
 
 if TYPE_CHECKING:
-    # MM
     from .report.plots import PlotFigure
-    from .running.setup import Asking
-    from .running.setup import make_plan as plan
 
-# Who wants scores alone need not wait for all that a run needs.
-__getattr__, __dir__ = loaded_on_use(
-    __name__,
-    {
-        "Asking": ".running.setup", "plan": ".running.setup:make_plan", "groups": ".scoring.groups:find_groups",
-        **dict.fromkeys(("Sorting", "sorting"), "modes"), **dict.fromkeys(("open_store", "run"), "runs"),
-        **dict.fromkeys(("agree", "compare", "plot", "scores", "show", "table"), "results"),
-    },
-)  # fmt: skip
+__all__ = [
+    "Asking", "Sorting", "agree", "compare", "groups", "open_store", "plan", "plot", "run", "scores", "show",
+    "sorting", "table",
+]  # fmt: skip
 
 
 def open_store(store: str | Path = DEFAULT, *, create: bool = False) -> Store:
@@ -137,7 +129,7 @@ def scores(
             from .study.answers import people_of
 
             people, frame = people_of(found_store, exam, study, reading, constants)
-        _, found = find_groups(exam, store=found_store, brief=True, **how, **which)
+        _, found = groups(exam, store=found_store, brief=True, **how, **which)
         protocol = exams.kind(kind).protocol.tuned(constants or {})
         tags = {tag for group in found for entry in group.entries for tag in entry.question.tags} if by else set()
         for tag in by:
@@ -335,7 +327,7 @@ def sorting(
     Raises:
         UsageError: The exam has no modes of failure, several evaluators have marked, or nothing is wrong.
     """
-    kind_name, found = find_groups(exam, store=store, reading=reading, **which)
+    kind_name, found = groups(exam, store=store, reading=reading, **which)
     kind = exams.kind(kind_name)
     if kind.modes is None:
         there = [each.name for each in exams.each() if each.modes is not None]

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from limner.core.json_text import MAX_CHARS, Reader, Unreadable, fill, find, find_first, loads, put
+from limner.core.asks import Unreadable
+from limner.core.json_text import MAX_CHARS, Reader, fill, find, find_first, loads, put
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(

@@ -18,7 +18,8 @@ import sqlalchemy as sa
 
 from limner.core.errors import NoStore, StoreError, UsageError
 from limner.running.estimate import spent
-from limner.running.merge import RULES, merge
+from limner.running.merge import merge
+from limner.running.merge_tables import RULES
 from limner.running.repair import verify
 from limner.store import Store
 from limner.store.records import load_drawings

@@ -65,7 +65,7 @@ ADAPTERS = {
 class AdaptedModel:
     """A model's weights, and how it is drawn with."""
 
-    custom: custom.ModelWeights
+    weights: custom.ModelWeights
     adapter: Adapter
 
 
