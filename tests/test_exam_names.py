@@ -44,6 +44,6 @@ def test_no_exam_is_named_outside_its_folder() -> None:
 
 
 def test_no_exam_is_named_in_the_pages_scripts() -> None:
-    assert list((ROOT / "site" / "static").glob("*.js"))
-    scripts = [path for path in (ROOT / "site" / "static").glob("*.js") if named(path.read_text("utf-8"))]
+    assert list((ROOT / "report" / "site" / "static").glob("*.js"))
+    scripts = [path for path in (ROOT / "report" / "site" / "static").glob("*.js") if named(path.read_text("utf-8"))]
     assert scripts == []

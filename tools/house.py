@@ -24,7 +24,7 @@ SIBLINGS = " | "
 def law() -> list[list[str]]:
     """The layers of rooms, the highest first; rooms of one layer do not import each other."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
-    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    (layers,) = (contract["layers"] for contract in contracts if contract.get("containers") == ["limner"])
     return [layer.split(SIBLINGS) for layer in layers]
 
 

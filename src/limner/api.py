@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from . import exams
-from .calls import Limits
 from .core import settings
 from .core.errors import NoStore, UsageError
 from .core.evaluator import SHOWN
 from .core.exam import Selection
-from .core.images import Preparer
-from .core.prompts import Prompts
 from .core.protocol import checked_reading
-from .models import open_model
+from .core.registry import loaded_on_use
 from .report.tables.model import Table
 from .report.tables.question import describe_question, small_pictures
 from .report.tables.results import (
@@ -28,11 +25,6 @@ from .report.tables.results import (
     exam_comparison,
     judge_agreement,
 )
-from .running.batch import make_runner
-from .running.modes import ModeSorter, WrongDrawing
-from .running.progress import Progress
-from .running.setup import Asking, service_limits
-from .running.setup import make_plan as plan
 from .scoring import comparables, standings
 from .scoring import compare as comparing
 from .scoring.corrected import with_corrections
@@ -42,7 +34,15 @@ from .store import DEFAULT, Store
 from .store.store import open_store as opened
 
 if TYPE_CHECKING:
+    from .calls import Limits
     from .report.plots import PlotFigure
+    from .running.modes import ModeSorter, WrongDrawing
+    from .running.progress import Progress
+    from .running.setup import Asking
+    from .running.setup import make_plan as plan
+
+# Scores alone need not wait for everything that a run needs.
+__getattr__, __dir__ = loaded_on_use(__name__, {"Asking": ".running.setup", "plan": ".running.setup:make_plan"})
 
 __all__ = [
     "Asking", "Sorting", "agree", "compare", "groups", "open_store", "plan", "plot", "run", "scores", "show",
@@ -87,11 +87,14 @@ def run(
         **how: ``strategies``, ``strategy_options``, ``seeds``, ``repeats``, ``concurrency``, ``retry_failed``,
             ``draw``, ``batch``; see `plan` and `limner.running.plan.Plan`.
     """
+    from .running.batch import make_runner
+    from .running.setup import Asking, make_plan
+
     with opened(store, create=True) as found:
         asking = asking or Asking()
         if judges:
             asking = replace(asking, judges=judges)
-        made = plan(exam, found, data=data, painters=painters, asking=asking, selection=selection, **how)
+        made = make_plan(exam, found, data=data, painters=painters, asking=asking, selection=selection, **how)
         return make_runner(made, found, watch).run()
 
 
@@ -327,6 +330,12 @@ def sorting(
     Raises:
         UsageError: The exam has no modes of failure, several evaluators have marked, or nothing is wrong.
     """
+    from .core.images import Preparer
+    from .core.prompts import Prompts
+    from .models import open_model
+    from .running.modes import ModeSorter, WrongDrawing
+    from .running.setup import service_limits
+
     kind_name, found = groups(exam, store=store, reading=reading, **which)
     kind = exams.kind(kind_name)
     if kind.modes is None:

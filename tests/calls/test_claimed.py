@@ -111,8 +111,7 @@ def test_leases_are_renewed_while_a_call_is_in_flight(store: Store, monkeypatch:
         async with Calls(store) as running:
             await running.do(REQUEST, perform)
 
-    for module in ("journal", "claimed"):
-        monkeypatch.setattr(f"limner.calls.{module}.now", lambda: time_now)
+    monkeypatch.setattr("limner.calls.journal.now", lambda: time_now)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     asyncio.run(run())
     assert set(slept) == {LEASE_S / 4}
@@ -146,8 +145,7 @@ def test_one_failed_beat_does_not_stop_the_next(store: Store, monkeypatch: pytes
         async with Calls(store) as running:
             await running.do(REQUEST, perform)
 
-    for module in ("journal", "claimed"):
-        monkeypatch.setattr(f"limner.calls.{module}.now", lambda: time_now)
+    monkeypatch.setattr("limner.calls.journal.now", lambda: time_now)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     asyncio.run(run())
 

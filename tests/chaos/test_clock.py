@@ -29,7 +29,7 @@ class Service:
 
 def set_clock(patch: pytest.MonkeyPatch, seconds: float) -> None:
     """From now on it is so many seconds since 1970 for whatever is stored."""
-    for module in ("calls.journal", "calls.claims", "calls.claimed"):
+    for module in ("calls.journal", "calls.claims"):
         patch.setattr(f"limner.{module}.now", lambda: seconds, raising=False)
 
 

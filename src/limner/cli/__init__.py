@@ -76,7 +76,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
 }
 COMMANDS = {name: help for group in GROUPS.values() for name, help in group.items()}
-_FILES = {"Draw and mark": "run", "Judges": "certify", "First steps": "demo", "People": "study"}
+_FILES = {"Draw and mark": "run", "Judges": "certify", "First steps": "demo", "People": "study", "Models": "cost"}
 """The module with a group's commands, where it is not called like the group."""
 
 

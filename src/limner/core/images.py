@@ -358,7 +358,7 @@ class Preparer:
                 del self._counts[sha256]
 
 
-PATH = Path(__file__).parent / "DejaVuSans.ttf"
+PATH = Path(__file__).parent / "fonts" / "DejaVuSans.ttf"
 
 
 @lru_cache(maxsize=64)

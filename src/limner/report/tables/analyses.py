@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.evaluator import by_evaluator
 from ...core.protocol import UNREAD, FailureModes
-from ...running.modes import SortedDrawing
 from ...scoring import Standing
 from ...scoring.items import FLAGS, GROUP, ItemRow, ItemStatistics, group_size
 from ...scoring.stats import LEAST, Measure
 from .model import MISSING, Cell, Table, interval_cell, number, simple_table
 from .render.csv import records
+
+if TYPE_CHECKING:
+    from ...running.modes import SortedDrawing
 
 Numbers = tuple[str | None, Mapping[str, Any]]
 """A row's own name, where it has one, and its numbers."""
