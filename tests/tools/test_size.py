@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tools.size import SMALL, code_lines, modules, table
+from tools.size import SMALL, aims, code_lines, modules, table
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,14 @@ def test_a_tree(tmp_path: Path) -> None:
     found = modules(tmp_path)
     assert [(each.room, each.lines, each.code) for each in found] == [("room", SMALL, SMALL), ("(top)", 1, 0)]
     assert table(found).splitlines()[-1].split() == ["all", "2", "61", "60", "1"]
+
+
+def test_modules_that_are_hardly_concepts(tmp_path: Path) -> None:
+    (tmp_path / "room").mkdir()
+    (tmp_path / "build").mkdir()
+    for name in ("room/__init__", "room/lonely", "room/shared", "build/step"):
+        (tmp_path / f"{name}.py").write_text("x = 1\n")
+    (tmp_path / "room" / "large.py").write_text("from .lonely import x\nfrom . import shared\n" + "x = 1\n" * SMALL)
+    (tmp_path / "api.py").write_text("from .room.shared import x\n")
+    counts = [int(line.split()[-1]) for line in aims(modules(tmp_path)).splitlines()]
+    assert counts == [SMALL + 7, 6, 2, 3, 1]
