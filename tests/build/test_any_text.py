@@ -1,0 +1,55 @@
+"""Whatever text a model, a paper or a reviewer writes: it is linted, read or refused, and nothing else happens."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from limner.build.checklists import CHECKLIST_ERRORS, CHECKLIST_WARNINGS, ChecklistLimits, lint_checklist
+from limner.build.criterion_words import ERRORS, WARNINGS, LintLimits, lint_question
+from limner.build.figures import rewordings
+from limner.build.languages import foreign
+from limner.build.latex.macros import expanded
+from limner.build.latex.sources import FlatPaper
+from limner.exams.mmmg.draft import UnreadDependency, read_dependency
+
+WORDS = st.text(max_size=80)
+
+
+@given(WORDS, st.lists(st.tuples(WORDS, st.floats(-1, 2)), max_size=25))
+def test_questions_are_linted(prompt: str, points: list[tuple[str, float]]) -> None:
+    rows = [{"question": words, "score": score} for words, score in points]
+    assert all(fault.kind in {*ERRORS, *WARNINGS} for fault in lint_question(prompt, rows, LintLimits()))
+
+
+@given(WORDS, st.lists(st.tuples(WORDS, WORDS), max_size=25))
+def test_checklists_are_linted(prompt: str, entries: list[tuple[str, str]]) -> None:
+    rows = [{"item": item, "explanation": why} for item, why in entries]
+    faults = lint_checklist(prompt, rows, ChecklistLimits())
+    assert all(fault.kind in {*CHECKLIST_ERRORS, *CHECKLIST_WARNINGS} for fault in faults)
+
+
+@given(WORDS, WORDS)
+def test_prompts_are_compared(free: str, structured: str) -> None:
+    kinds = {str(change).partition(":")[0] for change in rewordings(free, structured)}
+    assert kinds <= {"added", "dropped", "changed"}
+    assert rewordings(free, free) == []
+
+
+@given(st.lists(WORDS, max_size=8))
+def test_languages_are_told_or_not(lines: list[str]) -> None:
+    assert foreign(lines) is None or isinstance(foreign(lines), str)
+
+
+@given(WORDS)
+def test_relations_are_read_or_refused(text: str) -> None:
+    with suppress(UnreadDependency):
+        assert read_dependency(text, ["soma", "axon", "cell body"])
+
+
+@given(st.text(alphabet="ab{}[]#12\\ \n", max_size=60), st.text(alphabet="ab{}\\ ", max_size=40))
+def test_broken_macros_leave_a_text(preamble: str, body: str) -> None:
+    defined = preamble + "\\newcommand{\\a}[1]{<#1>}\\def\\b{B}"
+    assert isinstance(expanded(FlatPaper(defined, body, "main.tex"))[0], str)
