@@ -20,6 +20,7 @@ from typing import get_args, get_type_hints
 
 import limner
 from limner.report.plots import PlotFigure
+from limner.running.progress import Progress
 from tools.size import PACKAGE
 
 ROOT = PACKAGE.parents[1]
@@ -96,8 +97,8 @@ def interface(page: str) -> str:
     functions = {name: each for name, each in found.items() if not isinstance(each, type)}
     errors = {name: each for name, each in found.items() if isinstance(each, type) and issubclass(each, Exception)}
     classes = {name: each for name, each in found.items() if name not in {*functions, *errors}}
-    # Plots are known to type checkers alone, so that the package loads quickly.
-    known = {"PlotFigure": PlotFigure}
+    # These are known to type checkers alone, so that the package loads quickly.
+    known = {"Asking": limner.Asking, "PlotFigure": PlotFigure, "Progress": Progress}
     given = {cls for each in functions.values() for cls in _named(get_type_hints(each, localns=known).get("return"))}
     results = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in given - {*classes.values()})
     page += _documented("Functions", [*functions], "function")

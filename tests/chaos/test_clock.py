@@ -35,10 +35,10 @@ def set_clock(patch: pytest.MonkeyPatch, seconds: float) -> None:
 
 FAILING = """
 import asyncio, sys
-from limner.calls import claimed, journal
+from limner.calls import journal
 from limner.calls import Calls, Fault, Request
 from limner.store import Store
-claimed.now = journal.now = lambda: 2_000_000.0
+journal.now = lambda: 2_000_000.0
 async def perform(_attempt):
     raise Fault("server", "down")
 with Store(sys.argv[1]) as store:

@@ -126,7 +126,7 @@ def test_generated_replies_count_or_do_not() -> None:
     counted = {"right": 0, "wrong": 0}
     for forms, kind in ((FORMS, "right"), (WRONG, "wrong")):
         for form in forms.values():
-            for _ in range(12):
+            for _ in range(24):
                 truth = [generator.randint(0, 1) for _ in range(generator.randint(2, 15))]
                 asked, text = question(len(truth)), form(truth)
                 (ask,) = PROTOCOL.asks(asked, "0" * 64, {}, make_variant(WORLDGENBENCH, None, {}))

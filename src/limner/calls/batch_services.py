@@ -97,8 +97,6 @@ def open_batches(name: str, provider: Provider) -> BatchService:
     Raises:
         UsageError: It has none.
     """
-    # MM
-    # MM
 
     if provider.batch is None:
         raise UsageError(f"{name} has no batches that Limner knows of; leave --batch out")

@@ -117,7 +117,6 @@ def main() -> NoReturn:
     """Run the command line; errors meant for users become one message and an exit code."""
     from ..core.errors import LimnerError
     from ..core.redaction import printable
-    # MM
 
     watch()
     gc.set_threshold(50_000)  # Scores hold a million objects: the usual 700 searches them for garbage far too often.

@@ -196,8 +196,6 @@ def review_command(name: str, reviewers: tuple[str, ...], adjudicators: tuple[st
     from ..store.store import open_store
 
     if to is None and source is None:
-        # MM
-
         serve_review(store, name, reviewers, adjudicators, **served)
         return
     people = (*reviewers, *adjudicators)

@@ -48,7 +48,6 @@ def evidence_command(exam: str, **given: Any) -> None:
     aesthetic-siglip, fid and frechet, with weights that you have, or of any table.
     """
     from ..store.store import open_store
-    # MM
 
     with open_store(given["store"]) as store:
         if not given["metrics"]:

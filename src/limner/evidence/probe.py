@@ -19,7 +19,6 @@ from .ocr import RapidOcr
 if TYPE_CHECKING:
     from ..core.images import Preparer
     from ..core.settings import Settings
-    # MM
 
 OCR_S = 120.0
 """Seconds that reading one image may take."""

@@ -78,7 +78,6 @@ def train(
     found = weights.find(base, None)
     from ..painters.diffusers.pipeline import load_pipeline
     from .trainer import WEIGHTS, Trainer
-    # MM
 
     dtype = "bfloat16" if _on_gpu() else "float32"
     pipe = load_pipeline(PipelineSetup(found.source, found.revision, dtype))

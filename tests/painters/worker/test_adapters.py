@@ -23,7 +23,7 @@ Draw = Callable[..., list[Any]]
 @pytest.fixture
 def opened(model: Callable[[str], Path]) -> Callable[..., Draw]:
     def open_model(sort: str, **options: Any) -> Draw:
-        make = import_module(f"limner.painters.worker.{sort}").open_model
+        make = getattr(import_module("limner.painters.worker.models"), f"open_{sort}")
         draw = make(device="cpu", weights=[str(model(sort))], **{"dtype": "float32", **options})
 
         def drawn(*words: tuple[str, int]) -> list[Any]:

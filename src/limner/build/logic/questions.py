@@ -65,7 +65,6 @@ def parse_set(
     Raises:
         Unreadable: They do not; says which question breaks which rule.
     """
-    # MM
 
     body = loads(text).get("questions")
     if not isinstance(body, list):

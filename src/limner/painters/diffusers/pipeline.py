@@ -25,7 +25,6 @@ Drawing = Callable[[DrawSettings, Sequence[DrawItem]], Iterator[Found]]
 
 def opened(**load: Any) -> Callable[..., Iterator[Sent]]:
     """What a worker draws with; see `limner.workers`."""
-    # MM
 
     try:
         return job_server(Pipeline.open(PipelineSetup(**load)).draw)

@@ -15,7 +15,6 @@ from ...scoring.stats import LEAST, Interval
 if TYPE_CHECKING:
     import pandas
     import polars
-    # MM
 
 MISSING = "–"
 BETWEEN = " … "

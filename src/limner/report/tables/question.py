@@ -173,7 +173,6 @@ def write_steps(body: dict[str, Any], store: Any, file: Path) -> list[Path]:
     Raises:
         UsageError: No drawing of it was made in steps.
     """
-    # MM
 
     made = [drawing for drawing in body["drawings"] if (drawing["notes"] or {}).get("steps")]
     if not made:
