@@ -111,10 +111,12 @@ def test_while_a_site_is_built(tmp_path: Path) -> None:
     words = ("run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr")
     assert run_limner(*words, cwd=tmp_path, timeout=120).returncode == 0
     before = (
-        "import limner.report.site.builder as builder, limner.report.site.pictures as pictures\n"
-        f"def stuck(*_, **__):\n    open({str(tmp_path / 'here')!r}, 'w').close()\n"
-        "    import ctypes\n    library, lock = ctypes.CDLL(None), ctypes.create_string_buffer(64)\n"
-        "    library.pthread_mutex_lock(lock)\n    library.pthread_mutex_lock(lock)  # No signal ends this one.\n"
+        "import ctypes, pathlib, threading, limner.report.site.pictures as pictures\n"
+        "library, lock = ctypes.CDLL(None), ctypes.create_string_buffer(64)\n"
+        "def stuck(*_, **__):\n    library.pthread_mutex_lock(lock)\n"
+        # Another thread says so, once this one waits where no signal ends it.
+        f"    threading.Timer(1, pathlib.Path({str(tmp_path / 'here')!r}).touch).start()\n"
+        "    library.pthread_mutex_lock(lock)\n"
         "pictures._make = stuck"
     )
     command = Command("report", "-o", "site", cwd=tmp_path, before=before)
