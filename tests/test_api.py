@@ -16,6 +16,7 @@ from limner.core.errors import NoStore, StoreError, UsageError
 from limner.core.evaluator import name_and_spec
 from limner.running.progress import Progress
 from limner.running.setup import load_exam_or_data, preset_deviations, usual_reading
+from limner.scoring import entries
 from limner.scoring.groups import stored_exam
 from limner.store import Store, store_exists
 from limner.store.store import open_or_empty
@@ -77,7 +78,19 @@ def test_run_and_scores(small_exam: SmallExam, painter: str, judge: str, tmp_pat
     (standing,) = limner.scores("genexam", store=store)
     assert (standing.painter, standing.judge, standing.n) == ("mine", judge, 4)
     kind, (group,) = limner.groups("genexam", store=str(store))
-    assert (kind, len(group.entries)) == ("genexam", 4)
+    assert (kind.name, len(group.entries)) == ("genexam", 4)
+
+
+def test_scores_opens_the_exam_once(
+    small_exam: SmallExam, painter: str, judge: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limner.run("genexam", painters=[painter], judges=[judge], data=small_exam.data, store=store)
+    opened: list[str] = []
+    for name in ("kind_of", "marking_setups"):
+        function = getattr(entries, name)
+        monkeypatch.setattr(entries, name, lambda *given, n=name, f=function: opened.append(n) or f(*given))
+    assert len(limner.scores("genexam", store=store)) == 1
+    assert sorted(opened) == ["kind_of", "marking_setups"]
 
 
 def test_judges_go_before_those_of_the_asking(small_exam: SmallExam, painter: str, judge: str, store: Store) -> None:

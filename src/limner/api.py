@@ -29,7 +29,7 @@ from .scoring import comparables, standings
 from .scoring import compare as comparing
 from .scoring.corrected import with_corrections
 from .scoring.groups import find_groups as groups
-from .scoring.groups import stored_exam, which_questions
+from .scoring.groups import which_questions
 from .store import DEFAULT, Store
 from .store.store import open_store as opened
 
@@ -126,24 +126,22 @@ def scores(
         **which: ``painters``, ``without``, ``judges``, ``variant``, ``selection``, …; see `groups`.
     """
     with opened(store) as found_store:
-        kind = stored_exam(exam, found_store).kind
         how: dict[str, Any] = {"reading": reading, "constants": constants}
         if study is not None:
             from .study.answers import people_of
 
             people, frame = people_of(found_store, exam, study, reading, constants)
-        _, found = groups(exam, store=found_store, brief=True, **how, **which)
-        protocol = exams.kind(kind).protocol.tuned(constants or {})
+        kind, found = groups(exam, store=found_store, brief=True, **how, **which)
         tags = {tag for group in found for entry in group.entries for tag in entry.question.tags} if by else set()
         for tag in by:
-            if found and tag not in tags and not (tag == "dimension" and protocol.dimensions):
+            if found and tag not in tags and not (tag == "dimension" and kind.protocol.dimensions):
                 raise UsageError(f"--by {tag}: there is: {', '.join(sorted(tags | {'dimension'}))}")
         name, read = exams.name_of(exam), checked_reading(reading)
-        rows = standings(name, found, protocol, read, by, which_questions(on), sort)
+        rows = standings(name, found, kind.protocol, read, by, which_questions(on), sort)
     if study is None:
-        return Standings(rows, kind)
+        return Standings(rows, kind.name)
     shown = [row for row in rows if row.evaluator.kind in SHOWN]
-    return Standings(with_corrections(shown, people, frame), kind, corrected=True)
+    return Standings(with_corrections(shown, people, frame), kind.name, corrected=True)
 
 
 @overload
@@ -336,8 +334,7 @@ def sorting(
     from .running.modes import ModeSorter, WrongDrawing
     from .running.setup import service_limits
 
-    kind_name, found = groups(exam, store=store, reading=reading, **which)
-    kind = exams.kind(kind_name)
+    kind, found = groups(exam, store=store, reading=reading, **which)
     if kind.modes is None:
         there = [each.name for each in exams.each() if each.modes is not None]
         raise UsageError(f"{exam} has no modes of failure; there are some in {', '.join(there) or 'no exam'}")

@@ -181,7 +181,7 @@ def load(exam: str, choice: PlotChoice) -> StoreSource:
     kind, groups = find_groups(exam, store=choice.store, reading=choice.reading, **choice.which)
     if not groups:
         raise UsageError(f"{exam}: nothing is marked yet; `limner run` draws and marks")
-    sides = comparables(groups, exams.kind(kind).protocol, which_questions(choice.on))
+    sides = comparables(groups, kind.protocol, which_questions(choice.on))
     if len(sides) > 1:
         there = ", ".join(f"'{side.evaluator.name}'" for side in sides)
         raise UsageError(f"{exam} was marked by several evaluators; name one with --judge: {there}")
@@ -197,7 +197,8 @@ def load(exam: str, choice: PlotChoice) -> StoreSource:
     controls = frozenset(group.name for group in field.groups if group.control)
     rows = tuple(tuple(entry.row for entry in entries) for entries in field.inside)
     caption = _caption(name, field, choice.reading)
-    return StoreSource(name, score, tuple(field.names), controls, caption, field.protocol, rows, kind, field, choice)
+    painters, protocol = tuple(field.names), field.protocol
+    return StoreSource(name, score, painters, controls, caption, protocol, rows, kind.name, field, choice)
 
 
 def with_controls(field: Comparable) -> Comparable:

@@ -16,7 +16,7 @@ from ...core.errors import LostImage, StoreError, UsageError
 from ...core.evaluator import name_and_spec, row_name
 from ...core.images import BadImage, flatten, font, prepare
 from ...judges.screening.screen import screen_drawings
-from ...scoring.groups import find_groups, stored_exam
+from ...scoring.groups import find_groups
 from ...store import Blobs, Store
 from ...store.records import PROMPT_CUT, cut_words, load_drawings, load_exam
 from ...store.store import open_store
@@ -36,9 +36,8 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
         UsageError: The store has no such question.
     """
     with open_store(store) as opened:
-        exam = stored_exam(exam, opened).name
-        kind, groups = find_groups(exam, store=opened, **which)
-        found = exams.kind(kind)
+        exam = exams.name_of(exam)
+        found, groups = find_groups(exam, store=opened, **which)
         whole = load_exam(opened, exam, found.rubric)
         drawings = [drawing for drawing in load_drawings(opened, exam) if drawing.question_id == id]
         flags = screen_drawings(opened, drawings, {one.hash: one for one in whole.questions}, found.protocol)

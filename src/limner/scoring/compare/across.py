@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import exams as installed
 from ...core.errors import UsageError
 from ...core.evaluator import Evaluated, Evaluator, label, row_name
 from ...core.protocol import Protocol, Score
@@ -112,7 +111,7 @@ def _column(
     name: str, judges: Sequence[str], score: str | None, reading: str, store: Any, painters: Sequence[str]
 ) -> ExamColumn:
     kind, groups = find_groups(name, store=store, judges=judges, reading=reading, painters=painters)
-    protocol = installed.kind(kind).protocol
+    protocol = kind.protocol
     found = comparables(groups, protocol)
     if not found:
         raise UsageError(f"{name}: nothing is marked{' by this judge' if judges else ''}; `limner run {name}` marks")
