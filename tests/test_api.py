@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -85,12 +86,11 @@ def test_scores_opens_the_exam_once(
     small_exam: SmallExam, painter: str, judge: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limner.run("genexam", painters=[painter], judges=[judge], data=small_exam.data, store=store)
-    opened: list[str] = []
-    for name in ("kind_of", "marking_setups"):
-        function = getattr(entries, name)
-        monkeypatch.setattr(entries, name, lambda *given, n=name, f=function: opened.append(n) or f(*given))
+    kinds, setups = Mock(wraps=entries.kind_of), Mock(wraps=entries.marking_setups)
+    monkeypatch.setattr(entries, "kind_of", kinds)
+    monkeypatch.setattr(entries, "marking_setups", setups)
     assert len(limner.scores("genexam", store=store)) == 1
-    assert sorted(opened) == ["kind_of", "marking_setups"]
+    assert (kinds.call_count, setups.call_count) == (1, 1)
 
 
 def test_judges_go_before_those_of_the_asking(small_exam: SmallExam, painter: str, judge: str, store: Store) -> None:

@@ -16,7 +16,7 @@ from ..evidence.probe import split_options
 from ..exams import ExamSource, Kind
 from ..store import DEFAULT, Store
 from ..store.records import kind_of, known_painters, load_exam, painters_by_spec
-from ..store.store import open_store
+from ..store.store import using_store
 from .comparable import ON, On, comparable
 from .entries import Group, load_groups, open_kind, without_flagged
 from .numbers import deriving, score_parts, values_of
@@ -75,7 +75,7 @@ def find_groups(
         kinds: Where no judge is named, evaluators of these kinds; people and metrics are there when they are named.
         wanted: Whether a group is, for whoever knows better.
     """
-    with open_store(store) as found_store:
+    with using_store(store) as found_store:
         name = exams.name_of(exam)
         kind = open_kind(found_store, name, constants)
         backends, asked = split_options(options or {})

@@ -23,7 +23,7 @@ from ...scoring.groups import find_groups, which_questions
 from ...scoring.numbers import ends
 from ...scoring.stats import interval
 from ...store import DEFAULT, Store
-from ...store.store import open_store
+from ...store.store import using_store
 from ..paper.holdings import facts_of
 
 NAMED = 2
@@ -124,7 +124,7 @@ class StoreSource(Source):
             references = {entry.question.id: entry.question.reference for entry in asked}
             found[0] |= {id: ref.known_sha256 for id, ref in references.items() if ref and ref.known_sha256}
         images: list[dict[str, bytes]] = [{} for _ in found]
-        with open_store(self.choice.store) as store:
+        with using_store(self.choice.store) as store:
             for hashes, there in zip(found, images, strict=True):
                 for id, sha256 in hashes.items():
                     with suppress(StoreError):  # A store may be moved without its images.

@@ -14,7 +14,7 @@ from ...core.errors import UsageError
 from ...core.evaluator import Evaluated, Evaluator, label, row_name
 from ...core.protocol import Protocol, Score
 from ...store import DEFAULT
-from ...store.store import open_store
+from ...store.store import using_store
 from .. import Comparable, Group, comparables
 from ..groups import find_groups
 from ..stats import kendall, spearman, spearman_spread
@@ -99,7 +99,7 @@ def exams(
     """
     if len(set(names)) < 2:
         raise UsageError("--exams takes two exams or more, such as --exams ONE,ANOTHER")
-    with open_store(store) as opened:
+    with using_store(store) as opened:
         columns = [_column(name, judges, score, reading, opened, painters) for name in dict.fromkeys(names)]
     counts = Counter(painter for column in columns for painter in column.values)
     shared = sorted(painter for painter, count in counts.items() if count > 1)

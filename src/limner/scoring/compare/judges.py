@@ -16,7 +16,7 @@ from ...core.protocol import Protocol, Score
 from ...store import DEFAULT, Store
 from ...store.markings import marking_setups
 from ...store.schema import attempts
-from ...store.store import open_store
+from ...store.store import using_store
 from .. import MET, Entry, Group, comparable, evaluators_of
 from ..entries import open_kind
 from ..groups import find_groups
@@ -76,7 +76,7 @@ def judges(
     Raises:
         UsageError: There is no such score, study or evaluator.
     """
-    with open_store(store) as opened:
+    with using_store(store) as opened:
         name = exams.name_of(exam)
         protocol, groups = open_kind(opened, name, constants).protocol, list[Group]()
         marked = marking_setups(opened, name)
