@@ -20,6 +20,8 @@ from limner.running.setup import load_exam_or_data, preset_deviations, usual_rea
 from limner.scoring import entries
 from limner.scoring.groups import stored_exam
 from limner.store import Store, store_exists
+from limner.store.markings import marking_setups
+from limner.store.records import kind_of
 from limner.store.store import open_or_empty
 from tests.conformance.verdicts import Verdict, verdicts, write_replay
 from tests.support import SmallExam
@@ -86,7 +88,7 @@ def test_scores_opens_the_exam_once(
     small_exam: SmallExam, painter: str, judge: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limner.run("genexam", painters=[painter], judges=[judge], data=small_exam.data, store=store)
-    kinds, setups = Mock(wraps=entries.kind_of), Mock(wraps=entries.marking_setups)
+    kinds, setups = Mock(wraps=kind_of), Mock(wraps=marking_setups)
     monkeypatch.setattr(entries, "kind_of", kinds)
     monkeypatch.setattr(entries, "marking_setups", setups)
     assert len(limner.scores("genexam", store=store)) == 1
