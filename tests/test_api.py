@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,8 +17,11 @@ from limner.core.errors import NoStore, StoreError, UsageError
 from limner.core.evaluator import name_and_spec
 from limner.running.progress import Progress
 from limner.running.setup import load_exam_or_data, preset_deviations, usual_reading
+from limner.scoring import entries
 from limner.scoring.groups import stored_exam
 from limner.store import Store, store_exists
+from limner.store.markings import marking_setups
+from limner.store.records import kind_of
 from limner.store.store import open_or_empty
 from tests.conformance.verdicts import Verdict, verdicts, write_replay
 from tests.support import SmallExam
@@ -77,7 +81,18 @@ def test_run_and_scores(small_exam: SmallExam, painter: str, judge: str, tmp_pat
     (standing,) = limner.scores("genexam", store=store)
     assert (standing.painter, standing.judge, standing.n) == ("mine", judge, 4)
     kind, (group,) = limner.groups("genexam", store=str(store))
-    assert (kind, len(group.entries)) == ("genexam", 4)
+    assert (kind.name, len(group.entries)) == ("genexam", 4)
+
+
+def test_scores_opens_the_exam_once(
+    small_exam: SmallExam, painter: str, judge: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limner.run("genexam", painters=[painter], judges=[judge], data=small_exam.data, store=store)
+    kinds, setups = Mock(wraps=kind_of), Mock(wraps=marking_setups)
+    monkeypatch.setattr(entries, "kind_of", kinds)
+    monkeypatch.setattr(entries, "marking_setups", setups)
+    assert len(limner.scores("genexam", store=store)) == 1
+    assert (kinds.call_count, setups.call_count) == (1, 1)
 
 
 def test_judges_go_before_those_of_the_asking(small_exam: SmallExam, painter: str, judge: str, store: Store) -> None:

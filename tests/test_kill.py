@@ -86,7 +86,7 @@ def test_three_kills_cost_no_more_than_what_was_in_flight(tmp_path: Path, server
         found = {entry.question.id: {name: entry.scores[name] for name in SCORES} for entry in group.entries}
         (standing,) = api.scores("genexam", store=store)
     expected = expected_scores(exam, server, SEED)
-    assert (kind, len(group.entries)) == ("genexam", QUESTIONS)
+    assert (kind.name, len(group.entries)) == ("genexam", QUESTIONS)
     assert found == expected
     assert 0 < sum(scores["strict"] == 100 for scores in expected.values()) < QUESTIONS
     assert (standing.n, standing.coverage, standing.failures) == (QUESTIONS, 1.0, {})

@@ -29,9 +29,9 @@ from .scoring import comparables, standings
 from .scoring import compare as comparing
 from .scoring.corrected import with_corrections
 from .scoring.groups import find_groups as groups
-from .scoring.groups import stored_exam, which_questions
+from .scoring.groups import which_questions
 from .store import DEFAULT, Store
-from .store.store import open_store as opened
+from .store.store import open_store, using_store
 
 if TYPE_CHECKING:
     from .calls import Limits
@@ -48,17 +48,6 @@ __all__ = [
     "Asking", "Sorting", "agree", "compare", "groups", "open_store", "plan", "plot", "run", "scores", "show",
     "sorting", "table",
 ]  # fmt: skip
-
-
-def open_store(store: str | Path = DEFAULT, *, create: bool = False) -> Store:
-    """A store by its place: a folder, ``sqlite:///FILE.db`` or ``postgresql://…?blobs=FOLDER``.
-
-    Every function takes it as ``store=``. Close it with ``close()``, or use it in a ``with`` block.
-
-    Raises:
-        NoStore: There is none, and it is not to be made.
-    """
-    return Store(store, create=create)
 
 
 def run(
@@ -90,7 +79,7 @@ def run(
     from .running.batch import make_runner
     from .running.setup import Asking, make_plan
 
-    with opened(store, create=True) as found:
+    with using_store(store, create=True) as found:
         asking = asking or Asking()
         if judges:
             asking = replace(asking, judges=judges)
@@ -125,25 +114,23 @@ def scores(
         store: Where the results are.
         **which: ``painters``, ``without``, ``judges``, ``variant``, ``selection``, …; see `groups`.
     """
-    with opened(store) as found_store:
-        kind = stored_exam(exam, found_store).kind
+    with using_store(store) as found_store:
         how: dict[str, Any] = {"reading": reading, "constants": constants}
         if study is not None:
             from .study.answers import people_of
 
             people, frame = people_of(found_store, exam, study, reading, constants)
-        _, found = groups(exam, store=found_store, brief=True, **how, **which)
-        protocol = exams.kind(kind).protocol.tuned(constants or {})
+        kind, found = groups(exam, store=found_store, brief=True, **how, **which)
         tags = {tag for group in found for entry in group.entries for tag in entry.question.tags} if by else set()
         for tag in by:
-            if found and tag not in tags and not (tag == "dimension" and protocol.dimensions):
+            if found and tag not in tags and not (tag == "dimension" and kind.protocol.dimensions):
                 raise UsageError(f"--by {tag}: there is: {', '.join(sorted(tags | {'dimension'}))}")
         name, read = exams.name_of(exam), checked_reading(reading)
-        rows = standings(name, found, protocol, read, by, which_questions(on), sort)
+        rows = standings(name, found, kind.protocol, read, by, which_questions(on), sort)
     if study is None:
-        return Standings(rows, kind)
+        return Standings(rows, kind.name)
     shown = [row for row in rows if row.evaluator.kind in SHOWN]
-    return Standings(with_corrections(shown, people, frame), kind, corrected=True)
+    return Standings(with_corrections(shown, people, frame), kind.name, corrected=True)
 
 
 @overload
@@ -185,7 +172,7 @@ def compare(
             ``selection``, …; see `limner.scoring.compare.painters`. For several exams ``score``, ``reading``,
             ``painters`` and ``judges``.
     """
-    with opened(store) as found:
+    with using_store(store) as found:
         if isinstance(exam, str):
             return Comparisons(comparing.painters(exam, store=found, **how))
         return exam_comparison(comparing.exams(list(exam), store=found, **how))
@@ -253,7 +240,7 @@ def table(
     how: dict[str, Any] = {"exam": exam, "section": section, "study": study, "on": on, "reading": reading}
     choice = TableChoice(published, intervals, which=which, **how)
     try:
-        with opened(DEFAULT if store is None else store) as found:
+        with using_store(DEFAULT if store is None else store) as found:
             return build(layout, found, choice)
     except NoStore:
         if store is not None or not published:
@@ -290,7 +277,7 @@ def show(exam: str, id: str, *, store: Store | str | Path = DEFAULT, **which: An
         store: Where the results are.
         **which: ``painters``, ``judges``, ``reading``, ``variant``, …; see `limner.groups`.
     """
-    with opened(store) as found:
+    with using_store(store) as found:
         body = describe_question(exam, id, store=found, **which)
         return QuestionView(body, small_pictures(body, found))
 
@@ -336,8 +323,7 @@ def sorting(
     from .running.modes import ModeSorter, WrongDrawing
     from .running.setup import service_limits
 
-    kind_name, found = groups(exam, store=store, reading=reading, **which)
-    kind = exams.kind(kind_name)
+    kind, found = groups(exam, store=store, reading=reading, **which)
     if kind.modes is None:
         there = [each.name for each in exams.each() if each.modes is not None]
         raise UsageError(f"{exam} has no modes of failure; there are some in {', '.join(there) or 'no exam'}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -168,6 +169,16 @@ def test_members_that_differ_are_counted() -> None:
         _one("median", 0, 2),
     ]
     assert divided(marks) == (2, 3)
+
+
+def test_votes_are_read_back_whatever_members_are_called() -> None:
+    """Names with commas and figures in them would be votes to whoever reads the reason."""
+    given = {"replay/a, 7": [Mark("x", 1)], "b 0, c": [Mark("x", 1)], "d": [Mark.unread("x", "")], "e": []}
+    (found,) = combined(given, "majority", [1.0] * 4, ["x"])
+    again = Mark.from_json(json.loads(json.dumps(found.to_json())))
+    assert again == found
+    assert found.votes == {"replay/a, 7": 1, "b 0, c": 1, "d": "unread", "e": "nothing"}
+    assert divided([again]) == (0, 1)
 
 
 @pytest.mark.parametrize(

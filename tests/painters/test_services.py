@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from limner.calls import PASSING, Budget, BudgetReached, Calls, Fault
+from limner.calls.journal import ClaimedCall
+from limner.core import images
 from limner.core.errors import UsageError
 from limner.core.exam import Exam
 from limner.core.faults import RETRIED_NEXT_RUN
@@ -26,7 +28,10 @@ from limner.painters.controls.painter import ControlPainter
 from limner.painters.folder import FolderPainter
 from limner.painters.service import without_image_data
 from limner.painters.services.chat_images import why_no_image
-from limner.store import Store
+from limner.running.plan import Arm
+from limner.running.steps import draw
+from limner.store import Store, blobs
+from limner.store.records import Drawing
 from tests.fakes import request_key
 from tests.fakes.gemini_replies import IMAGE_TOKENS, THOUGHT_TOKENS
 from tests.fakes.gemini_replies import PICTURE_TOKENS as GEMINI_PICTURE_TOKENS
@@ -784,3 +789,36 @@ def test_a_killed_run_goes_on_without_paying_again(make: Make) -> None:
     plain = {"model": "open", "n": 1, "size": "1024x1024", "seed": 0}
     assert [by_key[request_key({**plain, "prompt": prompts[n]})] for n in done] == [1] * len(done)
     assert len(by_key) == 12
+
+
+@every_kind
+def test_a_paid_image_is_stored_once_and_decoded_once(name: str, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the reply to the record of the drawing; and it is stored before the journal calls the call done."""
+    studio = make(name)
+    events: list[str] = []
+
+    def count(owner: Any, function: str) -> None:
+        original = getattr(owner, function)
+
+        def counted(*given: Any, **how: Any) -> Any:
+            events.append(function)
+            return original(*given, **how)
+
+        monkeypatch.setattr(owner, function, counted)
+
+    count(blobs.LocalFiles, "write")
+    count(blobs.LocalFiles, "read")
+    count(images, "inspect")
+    count(images, "_upright")
+    count(blobs, "inspect")
+    count(ClaimedCall, "settle")
+    asked = request()
+    blank = Drawing("id", "exam", asked.question, "hash", "mine", studio.painter.spec, "direct", 0, "failed")
+
+    async def draw_one() -> Drawing:
+        async with Calls(studio.store) as journal:
+            return await draw(blank, Arm(studio.painter), asked, studio.store.blobs, journal)
+
+    drawing = asyncio.run(draw_one())
+    assert (drawing.status, drawing.image) == ("done", hashlib.sha256(studio.truth()).hexdigest())
+    assert events == ["inspect", "_upright", "write", "settle"]

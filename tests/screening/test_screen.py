@@ -322,3 +322,13 @@ def test_texts_on_drawings_are_caught() -> None:
     for text in texts:
         for way in ("one line", "lines", "beside", "capitals"):
             assert screen(ocr.read(screen_recall.write_on(drawing, text, way, 24, chance))), (text, way)
+
+
+def test_a_drawing_without_words_builds_no_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    def build() -> None:
+        raise AssertionError("the tables of the rules were built")
+
+    monkeypatch.setattr("limner.judges.screening.rules.rules", build)
+    monkeypatch.setattr("limner.judges.screening.rules._vocabulary", build)
+    assert screen([]) == []
+    assert screen([TextLine("→ · …", ((0, 0), (1, 0), (1, 1), (0, 1)), 1.0)]) == []

@@ -13,13 +13,13 @@ from ..core.asks import Contract, Part
 from ..core.errors import UsageError
 from ..core.evidence import TextLine
 from ..core.faults import picture_faults
-from ..core.images import BadImage
 from ..core.prompts import Prompts
 from ..core.registry import Registry
 from ..core.schema import StrictModel
 from ..evidence.probe import OcrProbe
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..painters import Painter, PaintRequest
+from ..painters.base import keep_painting
 from ..store import Blobs
 
 if TYPE_CHECKING:
@@ -142,10 +142,7 @@ class Bench:
             self._pay(fault.cost)
             raise
         self._pay(painting.cost)
-        try:
-            sha256, _ = await asyncio.to_thread(self.blobs.put, painting.image)
-        except BadImage as error:
-            raise Fault("image", f"{self.painters[role].spec}: {error}") from error
+        sha256, _ = await keep_painting(painting, self.blobs)
         return sha256
 
     def _pay(self, cost: float | None) -> None:

@@ -169,7 +169,6 @@ def stats(exam: str, **given: Any) -> None:
     from ..report.tables.model import nothing_marked
     from ..report.tables.render import show
     from ..scoring import ON
-    from ..scoring.groups import stored_exam
     from ..scoring.items import item_statistics
     from ..store.store import open_store
 
@@ -181,7 +180,7 @@ def stats(exam: str, **given: Any) -> None:
             selection=options.make_selection(given),
             **options.make_which(given),
         )
-        name, protocol = stored_exam(exam, store).name, exams.kind(kind).protocol
+        name, protocol = exams.name_of(exam), kind.protocol
         on = next(word for word in ON if word == given["on"])
         found = item_statistics(groups, protocol, on)
         show(

@@ -235,7 +235,6 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
     """
     from .. import api, exams
     from ..report.tables.export import check_form, export_rows, write_images, write_rows
-    from ..scoring.groups import stored_exam
     from ..store.store import open_store
 
     check_form(form)
@@ -249,7 +248,7 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
             unmarked=images is not None,
             **options.make_which(given),
         )
-        rows = list(export_rows(stored_exam(exam, store).name, exams.kind(kind).protocol, groups, given["reading"]))
+        rows = list(export_rows(exams.name_of(exam), kind.protocol, groups, given["reading"]))
         write_rows(rows, form, output)
         if images is not None:
             say(f"{write_images(groups, store.blobs, images)} images in {images}", err=True)

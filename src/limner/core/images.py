@@ -128,6 +128,17 @@ def decode(data: bytes) -> Image:
     return decode_checked(data)[0]
 
 
+def check_whole(data: bytes) -> ImageInfo:
+    """Decode all of an image and return its header: a good header alone would let half an image pass.
+
+    Raises:
+        BadImage: It cannot be decoded within the limits.
+    """
+    info = inspect(data)
+    with _upright(data, info=info):
+        return info
+
+
 _one_big = threading.Semaphore()
 
 

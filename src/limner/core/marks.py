@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -77,7 +77,7 @@ class Mark:
         """The mark behind a mapping made by `to_json`."""
         value, verdict = data["value"], data.get("verdict", "answer")
         if len(data) != FIELDS or (value is None) == (verdict == "answer"):
-            return cls(**data)
+            return PanelMark(**data) if "votes" in data else cls(**data)
         # Scores read marks by the million: to set the fields one by one takes half as long as to call the class.
         mark = object.__new__(cls)
         _set_criterion(mark, data["criterion"])
@@ -86,6 +86,17 @@ class Mark:
         _set_source(mark, data["source"])
         _set_verdict(mark, verdict)
         return mark
+
+
+@dataclass(frozen=True, slots=True)
+class PanelMark(Mark):
+    """A panel's answer to one criterion.
+
+    Attributes:
+        votes: Member -> its value; or why it has none: ``abstain``, ``unread`` or ``nothing``.
+    """
+
+    votes: Mapping[str, int | str] = field(default_factory=dict, hash=False)
 
 
 FIELDS = len(fields(Mark))
@@ -145,8 +156,8 @@ class PanelFacts(StrictModel):
 
 def combined(
     given: Mapping[str, Sequence[Mark]], rule: Rule, weights: Sequence[float], criteria: Sequence[str]
-) -> list[Mark]:
-    """One mark for each criterion from those of members, whose votes are told in its reason.
+) -> list[PanelMark]:
+    """Return one mark for each criterion from those of members.
 
     Where members with less than half of the weight decide, or votes tie, the panel abstains. What members found beyond
     the criteria is kept where at least half did.
@@ -159,8 +170,8 @@ def combined(
 
     >>> yes, no = [Mark("point/1", 1)], [Mark("point/1", 0)]
     >>> (found,) = combined({"a": yes, "b": no, "c": yes}, "majority", [1, 1, 1], ["point/1"])
-    >>> found.value, found.reason
-    (1, 'a 1, b 0, c 1')
+    >>> found.value, found.votes, found.reason
+    (1, {'a': 1, 'b': 0, 'c': 1}, 'a 1, b 0, c 1')
     """
     by = {member: {mark.criterion: mark for mark in marks} for member, marks in given.items()}
     beyond = dict.fromkeys(name for marks in by.values() for name in marks if name not in criteria)
@@ -171,13 +182,14 @@ def combined(
             for marks, weight in zip(by.values(), weights, strict=True)
             if (mark := marks.get(name)) is not None and mark.value is not None
         ]
-        told = ", ".join(f"{member} {_told(marks.get(name))}" for member, marks in by.items())
+        said = {member: _vote(marks.get(name)) for member, marks in by.items()}
+        reason = ", ".join(f"{member} {vote}" for member, vote in said.items())
         decided = 2 * sum(weight for _, weight in votes) >= sum(weights) and votes
         value = (_median(votes) if rule == "median" else _most(votes)) if decided else None
         if value is not None:
-            found.append(Mark(name, value, told, SOURCE))
+            found.append(PanelMark(name, value, reason, SOURCE, votes=said))
         elif name not in beyond:
-            found.append(Mark.abstain(name, told, SOURCE))
+            found.append(PanelMark(name, None, reason, SOURCE, "abstain", said))
     return found
 
 
@@ -187,15 +199,14 @@ def divided(marks: Sequence[Mark]) -> tuple[int, int]:
     >>> divided(combined({"a": [Mark("x", 1)], "b": [Mark("x", 0)], "c": [Mark("x", 1)]}, "majority", [1, 1, 1], ["x"]))
     (1, 1)
     """
-    votes = [
-        [vote for part in mark.reason.split(", ") if (vote := part.rpartition(" ")[2]).isdigit()] for mark in marks
-    ]
-    counted = [each for each in votes if len(each) > 1]
+    votes = [mark.votes.values() for mark in marks if isinstance(mark, PanelMark)]
+    values = [[vote for vote in each if isinstance(vote, int)] for each in votes]
+    counted = [each for each in values if len(each) > 1]
     return sum(len(set(each)) > 1 for each in counted), len(counted)
 
 
-def _told(mark: Mark | None) -> str:
-    return "nothing" if mark is None else str(mark.value) if mark.value is not None else mark.verdict
+def _vote(mark: Mark | None) -> int | str:
+    return "nothing" if mark is None else mark.verdict if mark.value is None else mark.value
 
 
 def _most(votes: Sequence[tuple[int, float]]) -> int | None:

@@ -8,13 +8,13 @@ keeps, as it was on one day or several, in the same columns. Each of them may be
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from functools import cache
 from math import isfinite
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -58,6 +58,27 @@ class PublishedScore(StrictModel):
     fixed: str | None = None
     names: dict[str, str] = Field(default_factory=dict)
     file: Literal["published", "release_board"] = "published"
+
+    def fits(self, row: Mapping[str, str]) -> bool:
+        """Whether a row of the file is a figure of these scores."""
+        there = (row["table"], row["breakdown"]) == (self.table, self.breakdown) and row["metric"] in self.metrics
+        return there and self.category in (None, row["category"])
+
+
+class PrintedScore(NamedTuple):
+    """A printed figure that is one of our scores.
+
+    Attributes:
+        row: The row of the file.
+        rule: What says so.
+        score: The score's name.
+        value: The figure, on our scale.
+    """
+
+    row: Mapping[str, str]
+    rule: PublishedScore
+    score: str
+    value: float
 
 
 class ReleaseBoard(StrictModel):
@@ -138,6 +159,21 @@ def rules(exam: str) -> PaperRules:
     path = paper_file(exam, "rules.toml")
     with naming_exam(exam):
         return PaperRules() if path is None else _read_rules(path)
+
+
+def printed_scores(exam: str) -> Iterator[PrintedScore]:
+    """Yield every printed figure that is one of our scores, in the files' order, the paper's before the boards'.
+
+    Raises:
+        DataError: There is a file and it is wrong.
+    """
+    known = rules(exam).scores
+    for file in (PUBLISHED, BOARD):
+        for row in rows(exam, file):
+            for rule in known:
+                if rule.file == file and rule.fits(row):
+                    value = round(float(row["value"]) * rule.scale, 6)
+                    yield PrintedScore(row, rule, rule.metrics[row["metric"]], value)
 
 
 def paper_file(exam: str, file: str) -> Path | None:

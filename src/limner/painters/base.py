@@ -13,7 +13,7 @@ from ..calls import Calls, Fault, Outcome
 from ..core.errors import LostImage
 from ..core.exam import Exam
 from ..core.faults import lost
-from ..core.images import BadImage
+from ..core.images import BadImage, ImageInfo, inspect
 from ..core.registry import Opener, Registry
 from ..core.settings import Settings
 from ..evidence.probe import OcrProbe
@@ -41,11 +41,21 @@ class PaintRequest:
 
 
 @dataclass(frozen=True)
+class KeptImage:
+    """An image that lies among the blobs: its bytes, their hash and what their header says."""
+
+    data: bytes
+    sha256: str
+    info: ImageInfo
+
+
+@dataclass(frozen=True)
 class Painting:
     """A finished image and how it came about.
 
     Attributes:
         notes: Plain JSON; under ``cut`` stands in words what of the prompt was not read.
+        kept: The image once more, where it lies among the blobs already; see `keep_painting`.
     """
 
     image: bytes
@@ -53,6 +63,21 @@ class Painting:
     calls: tuple[str, ...] = ()
     cost: float | None = 0.0
     notes: Mapping[str, Any] = field(default_factory=dict)
+    kept: KeptImage | None = field(default=None, repr=False, compare=False)
+
+
+async def keep_painting(painting: Painting, blobs: Blobs) -> tuple[str, ImageInfo]:
+    """Return the hash and the header of a painting's image, which is stored unless it was stored before.
+
+    Raises:
+        Fault: The bytes are not an image within the limits.
+    """
+    if painting.kept is not None:
+        return painting.kept.sha256, painting.kept.info
+    try:
+        return await asyncio.to_thread(blobs.put, painting.image)
+    except BadImage as error:
+        raise Fault("image", str(error), calls=painting.calls) from error
 
 
 class Painter(Protocol):
@@ -203,9 +228,34 @@ Refetch = Callable[[Mapping[str, Any]], Awaitable[bytes | None]]
 UNASKED = "it is not drawn again unasked: --retry-failed draws it once more, at its price"
 
 
+class ImageKeeper:
+    """The image of one call among the blobs: what is stored here is not read back."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self.blobs = blobs
+        self._kept: KeptImage | None = None
+
+    def put(self, data: bytes, info: ImageInfo | None = None) -> str:
+        """Store an image and return its hash; see `limner.store.blobs.Blobs.put`."""
+        sha256, info = self.blobs.put(data, info)
+        self._kept = KeptImage(data, sha256, info)
+        return sha256
+
+    def get(self, sha256: str) -> KeptImage:
+        """Return the image of a hash, which may have been stored by an earlier run.
+
+        Raises:
+            LostImage: It is missing or damaged.
+        """
+        if self._kept is not None and self._kept.sha256 == sha256:
+            return self._kept
+        data = self.blobs.get(sha256)
+        return KeptImage(data, sha256, inspect(data))
+
+
 async def kept_image(
-    make: Callable[[], Awaitable[Outcome]], calls: Calls, blobs: Blobs, refetch: Refetch | None = None
-) -> tuple[Outcome, bytes]:
+    make: Callable[[], Awaitable[Outcome]], calls: Calls, keeper: ImageKeeper, refetch: Refetch | None = None
+) -> tuple[Outcome, KeptImage]:
     """Make a call through the journal, or find it there, and read its image.
 
     Raises:
@@ -213,17 +263,17 @@ async def kept_image(
     """
     outcome = await make()
     try:
-        return outcome, await asyncio.to_thread(blobs.get, outcome.payload["image"])
+        return outcome, await asyncio.to_thread(keeper.get, outcome.payload["image"])
     except LostImage as error:
         fault = lost(error)
-    if refetch is not None and (data := await fetched_again(outcome.payload, refetch, blobs)) is not None:
-        return outcome, data
+    if refetch is not None and await fetched_again(outcome.payload, refetch, keeper.blobs) is not None:
+        return outcome, await asyncio.to_thread(keeper.get, outcome.payload["image"])
     if not (calls.retry_failed and outcome.stored):
         raise Fault(fault.kind, f"{fault.detail}; {UNASKED}", calls=(outcome.key,))
     await calls.reopen(outcome.key)
     outcome = await make()
     try:
-        return outcome, await asyncio.to_thread(blobs.get, outcome.payload["image"])
+        return outcome, await asyncio.to_thread(keeper.get, outcome.payload["image"])
     except LostImage as error:
         raise lost(error) from error
 

@@ -21,9 +21,18 @@ from typing import Any
 from ..calls import Attempt, Calls, Fault, Request, Result, canonical
 from ..core.errors import UsageError
 from ..core.faults import picture_faults
-from ..core.images import MAX_BYTES, BadImage, decode, encode_png, flatten
+from ..core.images import MAX_BYTES, BadImage, check_whole, decode, encode_png, flatten
 from ..store import Blobs
-from .base import FreePainter, PainterInputs, PainterKind, Painting, PaintRequest, kept_image, refuse_pictures
+from .base import (
+    FreePainter,
+    ImageKeeper,
+    PainterInputs,
+    PainterKind,
+    Painting,
+    PaintRequest,
+    kept_image,
+    refuse_pictures,
+)
 
 GIVEN = frozenset({"seed", "aspect", "question", "images"})
 MOST_PICTURES = 16
@@ -59,15 +68,17 @@ class PythonPainter(FreePainter):
         body |= {"source": self._source} | ({"question": request.question} if "question" in self._named else {})
         body |= {"images": list(request.images)} if request.images else {}
 
+        keeper = ImageKeeper(self._blobs)
+
         async def perform(_attempt: Attempt) -> Result:
             found = await self._call(request.prompt, passed | await asyncio.to_thread(self._pictures, request))
-            return Result({"image": await asyncio.to_thread(self._keep, found)})
+            return Result({"image": await asyncio.to_thread(self._keep, found, keeper)})
 
         # The wait for the thread stands before the call, so that it is not counted among the seconds the call takes.
         async with self._turn if self._plain else nullcontext():
             make = partial(calls.do, Request("paint", self.spec, body), perform)
-            outcome, data = await kept_image(make, calls, self._blobs)
-        return Painting(data, request.prompt, (outcome.key,), outcome.cost, {"body": body})
+            outcome, kept = await kept_image(make, calls, keeper)
+        return Painting(kept.data, request.prompt, (outcome.key,), outcome.cost, {"body": body}, kept)
 
     def _pictures(self, request: PaintRequest) -> dict[str, Any]:
         if not self.edits:
@@ -84,11 +95,11 @@ class PythonPainter(FreePainter):
         with self._blame():
             return await found if inspect.isawaitable(found) else found
 
-    def _keep(self, found: Any) -> str:
+    def _keep(self, found: Any, keeper: ImageKeeper) -> str:
         with self._blame():
             data = _bytes(found)
-            decode(data)
-        return self._blobs.put(data)[0]
+            info = check_whole(data)
+        return keeper.put(data, info)
 
     @contextmanager
     def _blame(self) -> Iterator[None]:

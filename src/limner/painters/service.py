@@ -21,7 +21,7 @@ from ..calls.usage import told_dollars, told_tokens
 from ..core.errors import UsageError
 from ..core.evaluator import SERVICE_REWRITE
 from ..core.faults import picture_faults
-from ..core.images import BadImage, PreparedImage, Preparer, decode
+from ..core.images import BadImage, PreparedImage, Preparer, check_whole
 from ..core.json_text import put
 from ..core.redaction import join_path
 from ..core.registry import Registry
@@ -29,7 +29,7 @@ from ..core.settings import ModelFacts, PainterFacts, Settings
 from ..core.wire import read_switch, refuse_fields, switch_for
 from ..store import Blobs
 from ..store.records import PROMPT_CUT, PROMPT_REWRITTEN
-from .base import Aspect, Painting, PaintRequest, kept_image, refuse_pictures
+from .base import Aspect, ImageKeeper, Painting, PaintRequest, kept_image, refuse_pictures
 
 PICTURE_BYTES = 64 * 2**20
 """How much of prepared pictures a painter holds: a few are started from again and again."""
@@ -194,12 +194,12 @@ class ApiPainter(ABC):
         cut = {PROMPT_CUT: {"sent": length, "read": limit}} if beyond == "cut" else {}
         # Without seeds, a further drawing of the same prompt is the same request made once more.
         repeat = 0 if self.provider.seeds else request.seed
-        call = Request("paint", self.target, body, repeat)
+        call, keeper = Request("paint", self.target, body, repeat), ImageKeeper(self._blobs)
 
         async def perform(attempt: Attempt) -> Result:
             drawn = await self.send(body, attempt)
             try:
-                return await self._keep(replace(drawn, edited=bool(request.images)))
+                return await self._keep(replace(drawn, edited=bool(request.images)), keeper)
             except Fault:
                 # What it left to go on from led to no image: looked at once more by a later try, then given up.
                 if left := attempt.progress:
@@ -208,12 +208,12 @@ class ApiPainter(ABC):
 
         bound = self.prices.bound_for(len(request.images))
         make = partial(calls.do, call, perform, bound=bound, row=self._row(body, bool(request.images), bound))
-        outcome, data = await kept_image(make, calls, self._blobs, self.refetch)
+        outcome, kept = await kept_image(make, calls, keeper, self.refetch)
         sent = outcome.payload.get("prompt") or request.prompt
         price = outcome.payload.get("price", outcome.cost)
         unasked = not self.rewrites and (self.switch.always or sent.strip() != request.prompt.strip())
         rewritten = {PROMPT_REWRITTEN: True} if unasked else {}
-        return Painting(data, sent, (outcome.key,), price, {"body": body} | cut | rewritten)
+        return Painting(kept.data, sent, (outcome.key,), price, {"body": body} | cut | rewritten, kept)
 
     def unbatched(self) -> str | None:
         """Why its calls cannot go with a batch, or None; one without key and price is asked at once."""
@@ -251,7 +251,8 @@ class ApiPainter(ABC):
             return await self.batch_body(body), {}
 
         async def read(reply: dict[str, Any], _kept: dict[str, Any]) -> Result:
-            return await self._keep(await self.batch_read(reply, ServiceImage(b"", edited=edits, share=share)))
+            drawn = await self.batch_read(reply, ServiceImage(b"", edited=edits, share=share))
+            return await self._keep(drawn, ImageKeeper(self._blobs))
 
         lane = BatchLane(self.target.partition("/")[0], endpoint, self.model)
         most = None if bound is None else bound * share
@@ -293,12 +294,11 @@ class ApiPainter(ABC):
             detail = f"what {self.target} sent as an image is no base64: {error}"
             raise Fault("image", detail, cost=paid.cost, doubt=paid.doubt, result=dict(drawn.raw)) from error
 
-    async def _keep(self, drawn: ServiceImage) -> Result:
+    async def _keep(self, drawn: ServiceImage, keeper: ImageKeeper) -> Result:
         paid = self.bill(drawn)
         try:
-            # The header alone would let half an image pass.
-            await asyncio.to_thread(decode, drawn.image)
-            sha256, _ = await asyncio.to_thread(self._blobs.put, drawn.image)
+            info = await asyncio.to_thread(check_whole, drawn.image)
+            sha256 = await asyncio.to_thread(keeper.put, drawn.image, info)
         except BadImage as error:
             detail = f"what {self.target} sent is no image: {error}"
             raise Fault("image", detail, cost=paid.cost, doubt=paid.doubt) from error

@@ -26,7 +26,7 @@ from ..store import DEFAULT, Store, now
 from ..store.markings import Marking
 from ..store.records import Drawing, add_exam, evidence_row, load_drawings, save_setup
 from ..store.schema import attempts, calls, drawings, evidence, markings
-from ..store.store import open_store
+from ..store.store import using_store
 from .plan import marking_id, setup_id, slot_id
 from .setup import load_exam_or_data
 
@@ -91,7 +91,7 @@ def import_results(
     found = list(kind.read_results(folder, **extra))
     _check_all(found, questions, kind)
     finder = None if images is None else FolderPainter("images", f"folder/{images}", Path(images))
-    with open_store(store, create=True) as opened:
+    with using_store(store, create=True) as opened:
         _refuse_to_replace(opened, whole.name, painter)
         add_exam(opened, whole)
         setup = {"judge": judge, "variant": "imported", "options": {}, "origin": "import"}

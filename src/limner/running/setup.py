@@ -39,7 +39,7 @@ from ..store.records import (
     load_setups,
 )
 from ..store.schema import certificates
-from ..store.store import open_store
+from ..store.store import using_store
 from .plan import Plan, make_arms
 
 METRIC = "metric"
@@ -72,7 +72,7 @@ def load_exam_or_data(exam: str, data: Path | str | None, store: Store | str | P
     path = Path(data) if data is not None else None
     if path is None and not exam.endswith(".toml"):
         try:
-            with open_store(store) as found:
+            with using_store(store) as found:
                 return _stored_exam(exam, found)
         except StoreError:
             pass  # No store yet, or not this exam in it.

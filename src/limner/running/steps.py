@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from dataclasses import replace
 from typing import Any
@@ -11,9 +10,9 @@ from ..calls import STOPPING, Calls, Fault
 from ..core.errors import LimnerError, LostImage, StopRun
 from ..core.exam import Question
 from ..core.faults import ASK_AGAIN, lost, unexpected
-from ..core.images import BadImage
 from ..judges import Judge, Subject
 from ..painters import Painting, PaintRequest
+from ..painters.base import keep_painting
 from ..store import Blobs, now
 from ..store.markings import Marking
 from ..store.records import Drawing
@@ -53,10 +52,7 @@ def _counted(rounds: int) -> dict[str, int]:
 
 
 async def _keep(blank: Drawing, painting: Painting, blobs: Blobs) -> Drawing:
-    try:
-        sha256, info = await asyncio.to_thread(blobs.put, painting.image)
-    except BadImage as error:
-        raise Fault("image", str(error), calls=painting.calls) from error
+    sha256, info = await keep_painting(painting, blobs)
     notes = {**painting.notes, **({"image": list(info.notes)} if info.notes else {})}
     return replace(
         blank, status="done", image=sha256, width=info.width, height=info.height, cost=painting.cost,

@@ -14,7 +14,7 @@ from ..core.protocol import Protocol
 from ..store import DEFAULT, Store
 from ..store.ratings import Rating, load_comparisons, load_painter_metrics, load_ratings
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_questions, load_setups
-from ..store.store import open_store
+from ..store.store import using_store
 from . import MET, Group
 from .groups import find_groups, stored_exam
 from .numbers import score_parts, values_of
@@ -115,7 +115,7 @@ def alignments(
     Raises:
         UsageError: Nobody has rated or chosen, or nobody else has.
     """
-    with open_store(store) as opened:
+    with using_store(store) as opened:
         named = stored_exam(exam, opened)
         field = _Field(opened, named.name, named.kind, tag)
         kinds, setups = evaluator_kinds(opened), load_setups(opened)

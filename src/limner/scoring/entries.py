@@ -19,7 +19,7 @@ from ..core.exam import Question
 from ..core.marks import Mark
 from ..core.protocol import Protocol, Reading, Row
 from ..evidence.probe import BackendChoice
-from ..exams import kind, marks_reader_id
+from ..exams import Kind, kind, marks_reader_id
 from ..exams.released import wording_names
 from ..judges.screening.screen import Flags, screen_drawings
 from ..store import Store
@@ -162,14 +162,28 @@ def sorted_entries(entries: Iterable[Entry]) -> tuple[Entry, ...]:
 
 def evaluators_of(store: Store, exam: str) -> list[Evaluator]:
     """Everyone who marked or rated drawings of this exam, labelled so that they can be told apart."""
-    there, exam_kind = marking_setups(store, exam) | rating_setups(store, exam), kind(kind_of(store, exam))
-    kinds = evaluator_kinds(store)
+    return _evaluators(store, exam, kind(kind_of(store, exam)), marking_setups(store, exam))
+
+
+def _evaluators(store: Store, exam: str, exam_kind: Kind[Any], marked: set[str]) -> list[Evaluator]:
+    there, kinds = marked | rating_setups(store, exam), evaluator_kinds(store)
     examined = {setup: row.day for setup, row in newest_certificates(store, exam).items()}
     return labelled(
         Evaluator(id, setup, kind=kinds[id], worded=wording_names(exam_kind, setup), examined=examined.get(id))
         for id, setup in sorted(load_setups(store).items())
         if id in there
     )
+
+
+def open_kind(store: Store, exam: str, constants: Mapping[str, float] | None = None) -> Kind[Any]:
+    """Return the kind of a stored exam, whose protocol scores with `constants` in place of its own numbers.
+
+    Raises:
+        StoreError: The store has no such exam.
+        UsageError: The protocol has no such constant.
+    """
+    found = kind(kind_of(store, exam))
+    return replace(found, protocol=found.protocol.tuned(constants)) if constants else found
 
 
 def load_groups(
@@ -179,7 +193,7 @@ def load_groups(
     reading: Reading = "careful",
     painters: Iterable[str] = (),
     which: Which = EVERYONE,
-    constants: Mapping[str, float] | None = None,
+    opened: Kind[Any] | None = None,
     backends: Mapping[str, str] | None = None,
     unmarked: bool = False,
     brief: bool = False,
@@ -187,8 +201,8 @@ def load_groups(
     """Everything marked in this exam: a group for every painter under every evaluator that `which` leaves in.
 
     A painter whose drawings all failed has a group under each of them; with `unmarked`, one that nobody has marked has
-    one under `NOBODY`, unless certain evaluators are asked for. Scores are computed with the exam's own numbers,
-    or with `constants` in their place, from evidence of the named `backends` where several have measured.
+    one under `NOBODY`, unless certain evaluators are asked for. Scores are computed by the protocol of the exam's
+    kind, or of `opened` in its place, from evidence of the named `backends` where several have measured.
 
     Markings are read some at a time, and replies are not kept. Where numbers alone are wanted, `brief` leaves out the
     reasons of marks (unless the exam's numbers are made of them) and the keys of replies.
@@ -196,8 +210,7 @@ def load_groups(
     Raises:
         UsageError: The store has no such evaluator.
     """
-    found = kind(kind_of(store, exam))
-    found = replace(found, protocol=found.protocol.tuned(constants or {}))
+    found = opened or open_kind(store, exam)
     questions = load_questions(store, exam, found.rubric)
     newest = {question.id: question for question in questions.values()}
     wanted = frozenset(painters)
@@ -207,7 +220,8 @@ def load_groups(
         if (not wanted or {drawing.painter, drawing.label} & wanted) and drawing.question_hash in questions:
             # A later version of a question takes the place of an earlier one.
             slots.setdefault((drawing.label, drawing.strategy), {})[drawing.question_id, drawing.seed] = drawing
-    chosen = _marking(which.choose(evaluators_of(store, exam)), which, marking_setups(store, exam), exam)
+    marked_by = marking_setups(store, exam)
+    chosen = _marking(which.choose(_evaluators(store, exam, found, marked_by)), which, marked_by, exam)
     # In the order of their ids, not of their making: resampling must not depend on who was first.
     rows = {name: [drawing for _, drawing in sorted(row.items())] for name, row in slots.items()}
     done = [drawing for row in rows.values() for drawing in row if drawing.status == "done"]

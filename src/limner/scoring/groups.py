@@ -13,12 +13,12 @@ from ..core.evaluator import REFERENCE, SHOWN, SHUFFLED, Evaluator, Which, Wrong
 from ..core.exam import Selection
 from ..core.protocol import Protocol, Score, checked_reading
 from ..evidence.probe import split_options
-from ..exams import ExamSource
+from ..exams import ExamSource, Kind
 from ..store import DEFAULT, Store
 from ..store.records import kind_of, known_painters, load_exam, painters_by_spec
-from ..store.store import open_store
+from ..store.store import using_store
 from .comparable import ON, On, comparable
-from .entries import Group, load_groups, without_flagged
+from .entries import Group, load_groups, open_kind, without_flagged
 from .numbers import deriving, score_parts, values_of
 from .stats import difference_interval
 from .stats.types import NEAR
@@ -52,8 +52,10 @@ def find_groups(
     brief: bool = False,
     kinds: Sequence[str] = SHOWN,
     wanted: Callable[[Group], bool] = lambda _: True,
-) -> tuple[str, list[Group]]:
-    """The exam's kind and everything marked, drawing by drawing, for every painter under every evaluator.
+) -> tuple[Kind[Any], list[Group]]:
+    """Return the exam's kind and everything marked, drawing by drawing, for every painter under every evaluator.
+
+    The kind's protocol has the `constants`.
 
     Args:
         exam: The exam's name in the store.
@@ -73,37 +75,36 @@ def find_groups(
         kinds: Where no judge is named, evaluators of these kinds; people and metrics are there when they are named.
         wanted: Whether a group is, for whoever knows better.
     """
-    with open_store(store) as found_store:
-        named = stored_exam(exam, found_store)
-        protocol = exams.kind(named.kind).protocol.tuned(constants or {})
+    with using_store(store) as found_store:
+        name = exams.name_of(exam)
+        kind = open_kind(found_store, name, constants)
         backends, asked = split_options(options or {})
-        chosen = known_painters(found_store, named.name, [name_and_spec(word)[0] for word in painters])
+        chosen = known_painters(found_store, name, [name_and_spec(word)[0] for word in painters])
         # The controls speak of the judge, whoever is shown.
-        controls = painters_by_spec(found_store, named.name, (REFERENCE, SHUFFLED)) if chosen else frozenset()
+        controls = painters_by_spec(found_store, name, (REFERENCE, SHUFFLED)) if chosen else frozenset()
         found = load_groups(
             found_store,
-            named.name,
+            name,
             reading=checked_reading(reading),
             painters=chosen | controls,
             which=Which(tuple(judges), variant, asked, wording, tuple(kinds)),
-            constants=constants,
+            opened=kind,
             backends=backends,
             unmarked=unmarked,
             brief=brief,
         )
-        found = called_out(found, protocol)
+        found = called_out(found, kind.protocol)
         found = [group for group in found if not chosen or chosen & _called(group)]
         found = _without(found, without)
         if selection is not None and selection != Selection():
-            kind = exams.kind(named.kind)
-            whole = load_exam(found_store, named.name, kind.rubric)
+            whole = load_exam(found_store, name, kind.rubric)
             ids = {question.id for question in whole.select(selection, kind.protocol.breakdowns).questions}
             if not ids:
                 raise UsageError("no question is selected")
             found = [group.select(ids) for group in found]
         if exclude_flagged:
             found = [without_flagged(group) for group in found]
-        return named.kind, [group for group in found if group.entries and wanted(group)]
+        return kind, [group for group in found if group.entries and wanted(group)]
 
 
 def _without(found: list[Group], names: Sequence[str]) -> list[Group]:

@@ -17,7 +17,7 @@ from ..core.evaluator import Evaluator, Which, labelled, row_name
 from ..store import DEFAULT, Store
 from ..store.ratings import PairChoice, inclusion_weights, load_comparisons
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_setups
-from ..store.store import open_store
+from ..store.store import using_store
 from .groups import stored_exam
 from .stats.resample import LEAST, bootstrap
 from .stats.types import ALPHA, Floats, Interval, Plain
@@ -141,7 +141,7 @@ def preferences(
     Raises:
         UsageError: There is no such evaluator, or nobody has chosen.
     """
-    with open_store(store) as opened:
+    with using_store(store) as opened:
         named = stored_exam(exam, opened)
         drawings = {drawing.id: drawing for drawing in load_drawings(opened, named.name)}
         found = list(load_comparisons(opened, named.name, study))

@@ -9,7 +9,7 @@ from typing import Any
 from ..core.errors import UsageError
 from ..core.evaluator import Evaluated, Evaluator, row_name
 from ..core.evidence import backends
-from ..core.marks import SOURCE, divided
+from ..core.marks import divided
 from ..core.protocol import Protocol, Reading, Score
 from ..evidence.probe import evidence_names
 from ..store.records import OVERLAP, PROMPT_CUT, PROMPT_REWRITTEN, Drawing
@@ -287,7 +287,7 @@ def _divided(group: Group) -> list[str]:
     """What is told of a panel whose members differ."""
     if group.evaluator.kind != "panel":
         return []
-    counts = [divided([mark for mark in entry.marks if mark.source == SOURCE]) for entry in group.scored]
+    counts = [divided(entry.marks) for entry in group.scored]
     differ, of = sum(count[0] for count in counts), sum(count[1] for count in counts)
     rule = group.evaluator.setup.get("rule")
     return [f"its members differ on {differ} of {of} marks, and decide by {rule}"] if of else []

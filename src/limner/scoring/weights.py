@@ -16,7 +16,7 @@ from ..core.protocol import Protocol
 from ..store import DEFAULT, Store
 from ..store.ratings import inclusion_weights, load_ratings
 from ..store.records import evaluator_kinds
-from ..store.store import open_store
+from ..store.store import using_store
 from .entries import evaluators_of
 from .groups import find_groups, stored_exam
 from .stats.resample import bootstrap
@@ -119,7 +119,7 @@ def fitted_weights(
     Raises:
         UsageError: The exam has no weighted score, or too few people marked and rated the same drawings.
     """
-    with open_store(store) as opened:
+    with using_store(store) as opened:
         named = stored_exam(exam, opened)
         protocol = exams.kind(named.kind).protocol
         score, own = _weighted(named.name, protocol, score)

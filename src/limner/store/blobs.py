@@ -29,14 +29,18 @@ class Blobs:
         self.root = root
         self._files = open_files(root)
 
-    def put(self, data: bytes) -> tuple[str, ImageInfo]:
+    def put(self, data: bytes, info: ImageInfo | None = None) -> tuple[str, ImageInfo]:
         """Store an image; storing it again is free, and mends a copy that was damaged. Returns its hash and header.
+
+        Args:
+            data: The image's bytes.
+            info: What `limner.core.images.inspect` says of the bytes, where that is known already.
 
         Raises:
             limner.core.images.BadImage: The bytes are no image within the limits.
             StoreError: There is no room, or the place cannot be written to.
         """
-        info = inspect(data)
+        info = info or inspect(data)
         sha256 = hashlib.sha256(data).hexdigest()
         name = f"{sha256[:2]}/{sha256}.{info.suffix}"
         try:

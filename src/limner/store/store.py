@@ -311,13 +311,24 @@ def _turn_to_wal(cursor: Any) -> None:
             time.sleep(0.005)
 
 
+def open_store(store: str | Path = DEFAULT, *, create: bool = False) -> Store:
+    """Open a store by its place: a folder, ``sqlite:///FILE.db`` or ``postgresql://…?blobs=FOLDER``.
+
+    Every function of `limner.api` takes it as ``store=``. Close it with ``close()``, or use it in a ``with`` block.
+
+    Raises:
+        NoStore: There is none, and it is not to be made.
+    """
+    return Store(store, create=create)
+
+
 @contextmanager
-def open_store(store: Store | str | Path, *, create: bool = False) -> Iterator[Store]:
-    """A store by URL, closed at the end; a store that is open already stays open."""
+def using_store(store: Store | str | Path, *, create: bool = False) -> Iterator[Store]:
+    """Open a store by its place and close it at the end; a store that is open already stays open."""
     if isinstance(store, Store):
         yield store
     else:
-        with Store(store, create=create) as fresh:
+        with open_store(store, create=create) as fresh:
             yield fresh
 
 

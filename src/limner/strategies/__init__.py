@@ -14,6 +14,7 @@ from ..core.errors import LostImage, UsageError
 from ..core.faults import lost
 from ..core.prompts import Prompts
 from ..painters import Painter, Painting, PaintRequest
+from ..painters.base import ImageKeeper
 from ..store import Blobs
 from ..store.records import PROMPT_CUT, PROMPT_REWRITTEN
 from .base import STRATEGIES, Canvas, Drawer, Guess, OpenModel, Stage, StagePlace, Studio, joined
@@ -114,12 +115,12 @@ class Strategy:
         except Fault as fault:
             raise joined(fault, studio) from fault
         try:
-            image = blobs.get(canvas.image)
+            kept = ImageKeeper(blobs).get(canvas.image)
         except LostImage as error:
             raise joined(lost(error), studio) from error
         told = ({PROMPT_CUT: studio.cut} if studio.cut else {}) | ({PROMPT_REWRITTEN: True} if studio.rewritten else {})
         notes = {**canvas.notes, **told, "steps": studio.steps}
-        return Painting(image, canvas.prompt_sent, tuple(studio.calls_made), studio.cost, notes)
+        return Painting(kept.data, canvas.prompt_sent, tuple(studio.calls_made), studio.cost, notes, kept)
 
     async def _chain(self, request: PaintRequest, studio: Studio) -> Canvas:
         drawer: Drawer | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import Any, Literal, TypeVar
 from ..calls import Calls, Fault
 from ..core.asks import Contract, Part
 from ..core.errors import UsageError
-from ..core.images import BadImage
 from ..core.prompts import Prompts
 from ..core.registry import Registry
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..painters import Painter, PaintRequest
+from ..painters.base import keep_painting
 from ..store import Blobs
 from ..store.records import PROMPT_CUT, PROMPT_REWRITTEN
 
@@ -116,10 +115,7 @@ class Studio:
         self.paid(painting.cost, *painting.calls)
         self.rewritten |= PROMPT_REWRITTEN in painting.notes
         self.cut = max(self.cut, painting.notes.get(PROMPT_CUT, {}), key=lambda cut: cut.get("sent", 0))
-        try:
-            sha256, _ = await asyncio.to_thread(self.blobs.put, painting.image)
-        except BadImage as error:
-            raise Fault("image", str(error)) from error
+        sha256, _ = await keep_painting(painting, self.blobs)
         return Canvas(sha256, painting.prompt_sent, painting.notes)
 
     def number(self, name: str, usual: int, low: int = 1, high: int = 100_000) -> int:
@@ -213,4 +209,5 @@ def facts_of(painter: Painter) -> Any:
 def joined(fault: Fault, studio: Studio) -> Fault:
     """The fault, with all that was done and paid before it."""
     cost = None if studio.cost is None or fault.cost is None else studio.cost + fault.cost
-    return Fault(fault.kind, fault.detail, calls=(*studio.calls_made, *fault.calls), cost=cost)
+    calls = tuple(dict.fromkeys((*studio.calls_made, *fault.calls)))
+    return Fault(fault.kind, fault.detail, calls=calls, cost=cost)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from xml.sax.saxutils import escape
 
+from ...core.graph_layout import Box, layer_nodes, order_layers, place_row, wrap_name
 from .graph import LogicGraph, LogicNode
 
 LETTER, LINE, PAD = 7.0, 16.0, 12.0
@@ -20,17 +21,6 @@ BACK = 18.0
 """How far below all nodes arrows run that lead back."""
 WIDE, LINES = 22, 3
 MODULE, DATA, PHASE, INK = "#e7e0f7", "#f4f0fd", "#fff7dc", "#3b3355"
-
-
-@dataclass
-class _NodeSpot:
-    """A node's place: the middle, and half its width and height."""
-
-    lines: list[str]
-    half_w: float
-    half_h: float
-    x: float = 0.0
-    y: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -48,7 +38,7 @@ def to_svg(graph: LogicGraph) -> str:
     spots = {node.id: _spot(node) for node in graph.nodes}
     frames = _place(graph, spots, across)
     # Arrows that lead back run beyond all nodes, where nothing is in their way.
-    floor = max(spot.y + spot.half_h if across else spot.x + spot.half_w for spot in spots.values())
+    floor = max(spot.y + spot.height / 2 if across else spot.x + spot.width / 2 for spot in spots.values())
     width = max(frame.right for frame in frames) + PAD
     height = max(frame.bottom for frame in frames) + PAD
     parts = [
@@ -73,50 +63,51 @@ def to_svg(graph: LogicGraph) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _spot(node: LogicNode) -> _NodeSpot:
-    lines = textwrap.wrap(node.label, WIDE, max_lines=LINES, placeholder=" …") or ["?"]
+def _spot(node: LogicNode) -> Box:
+    lines = wrap_name(node.label, WIDE, LINES)
     width, height = max(map(len, lines)) * LETTER + 2 * PAD, len(lines) * LINE + 2 * PAD
     # An ellipse around words is wider than they are.
     stretch = 1.25 if node.type == "data" else 1.0
-    return _NodeSpot(lines, max(40.0, width * stretch / 2), height * stretch / 2)
+    return Box(lines, max(80.0, width * stretch), height * stretch)
 
 
-def _place(graph: LogicGraph, spots: Mapping[str, _NodeSpot], across: bool) -> list[_PhaseBox]:
-    """Phases one after the other along the flow; in each its nodes in layers."""
-    frames, along = [], PAD
-    top = 34.0
+def _place(graph: LogicGraph, spots: dict[str, Box], across: bool) -> list[_PhaseBox]:
+    """Place phases one after the other along the flow; in each its nodes in layers."""
+    frames, top = [], 34.0
+    along = PAD if across else top
     for phase in graph.phases:
         members = [node.id for node in graph.nodes if node.phase_id == phase.id]
         if not members:
             continue
-        layers = _layers(members, graph)
+        pairs = [(edge.source, edge.target) for edge in graph.edges if edge.source != edge.target]
+        inside = [pair for pair in pairs if set(pair) <= set(members)]
+        layers = order_layers(layer_nodes(members, inside), inside)
         name = len(phase.label) * LETTER * 1.1 + 2 * PAD
         if across:
-            left, x, bottom = along, along + EDGE, 0.0
-            for layer in layers:
-                half = max(spots[id].half_w for id in layer)
-                y = top + HEAD + PAD
-                for id in layer:
-                    spots[id].x, spots[id].y = x + half, y + spots[id].half_h
-                    y += 2 * spots[id].half_h + GAP
-                bottom, x = max(bottom, y - GAP), x + 2 * half + BETWEEN
-            frames.append(_PhaseBox(phase.label, left, top, max(x - BETWEEN + EDGE, left + name), bottom + PAD))
+            far, end = _place_layers(layers, spots, top + HEAD + PAD, along + EDGE, across)
+            frames.append(_PhaseBox(phase.label, along, top, max(end + EDGE, along + name), far + PAD))
             along = frames[-1].right + BETWEEN
         else:
-            start = max(along, top)
-            y, right = start + HEAD + EDGE, 0.0
-            for layer in layers:
-                half, x = max(spots[id].half_h for id in layer), 2 * PAD
-                for id in layer:
-                    spots[id].x, spots[id].y = x + spots[id].half_w, y + half
-                    x += 2 * spots[id].half_w + GAP
-                right, y = max(right, x - GAP), y + 2 * half + BETWEEN
-            frames.append(_PhaseBox(phase.label, PAD, start, max(right + PAD, PAD + name), y - BETWEEN + EDGE))
+            far, end = _place_layers(layers, spots, 2 * PAD, along + HEAD + EDGE, across)
+            frames.append(_PhaseBox(phase.label, PAD, along, max(far + PAD, PAD + name), end + EDGE))
             along = frames[-1].bottom + GAP
     return _evened(frames, across, 2 * BACK if _leads_back(graph, spots, across) else 0.0)
 
 
-def _leads_back(graph: LogicGraph, spots: Mapping[str, _NodeSpot], across: bool) -> bool:
+def _place_layers(
+    layers: Sequence[Sequence[str]], spots: dict[str, Box], side: float, along: float, across: bool
+) -> tuple[float, float]:
+    """Place layers from `along` on, each beginning at `side`; return where they end across and along the flow."""
+    far = end = 0.0
+    for layer in layers:
+        row = [spots[id].turned() if across else spots[id] for id in layer]
+        right, end = place_row(row, side, along, GAP)
+        spots |= {id: box.turned() if across else box for id, box in zip(layer, row, strict=True)}
+        far, along = max(far, right), end + BETWEEN
+    return far, end
+
+
+def _leads_back(graph: LogicGraph, spots: Mapping[str, Box], across: bool) -> bool:
     pairs = ((spots[edge.source], spots[edge.target]) for edge in graph.edges)
     return any((end.x < start.x) if across else (end.y < start.y) for start, end in pairs)
 
@@ -131,30 +122,16 @@ def _evened(frames: Sequence[_PhaseBox], across: bool, more: float) -> list[_Pha
     ]  # fmt: skip
 
 
-def _layers(members: Sequence[str], graph: LogicGraph) -> list[list[str]]:
-    """Nodes of a phase in layers, each behind the last that leads to it; edges that close a circle do not count."""
-    import networkx
-
-    inside = networkx.DiGraph()
-    inside.add_nodes_from(members)
-    for edge in graph.edges:
-        ours = edge.source in inside and edge.target in inside and edge.source != edge.target
-        if ours and not networkx.has_path(inside, edge.target, edge.source):
-            inside.add_edge(edge.source, edge.target)
-    order = {id: n for n, id in enumerate(members)}
-    return [sorted(layer, key=order.__getitem__) for layer in networkx.topological_generations(inside)]
-
-
-def _node(node: LogicNode, spot: _NodeSpot) -> str:
+def _node(node: LogicNode, spot: Box) -> str:
     if node.type == "data":
         shape = (
-            f'<ellipse class="data" cx="{spot.x:.1f}" cy="{spot.y:.1f}" rx="{spot.half_w:.1f}" ry="{spot.half_h:.1f}" '
-            f'fill="{DATA}" stroke="{INK}"/>'
+            f'<ellipse class="data" cx="{spot.x:.1f}" cy="{spot.y:.1f}" rx="{spot.width / 2:.1f}" '
+            f'ry="{spot.height / 2:.1f}" fill="{DATA}" stroke="{INK}"/>'
         )
     else:
         shape = (
-            f'<rect class="module" x="{spot.x - spot.half_w:.1f}" y="{spot.y - spot.half_h:.1f}" '
-            f'width="{2 * spot.half_w:.1f}" height="{2 * spot.half_h:.1f}" rx="3" fill="{MODULE}" stroke="{INK}"/>'
+            f'<rect class="module" x="{spot.x - spot.width / 2:.1f}" y="{spot.y - spot.height / 2:.1f}" '
+            f'width="{spot.width:.1f}" height="{spot.height:.1f}" rx="3" fill="{MODULE}" stroke="{INK}"/>'
         )
     first = spot.y - (len(spot.lines) - 1) * LINE / 2 + 4.5
     words = "".join(
@@ -164,15 +141,15 @@ def _node(node: LogicNode, spot: _NodeSpot) -> str:
     return shape + words
 
 
-def _edge(start: _NodeSpot, end: _NodeSpot, label: str, across: bool, floor: float) -> str:
+def _edge(start: Box, end: Box, label: str, across: bool, floor: float) -> str:
     """An arrow along the flow, or beyond all nodes, at `floor`, where it leads back."""
     # As if the flow went from left to right; turned afterwards where it goes down.
-    one, other = (start, end) if across else (_turned(start), _turned(end))
+    one, other = (start, end) if across else (start.turned(), end.turned())
     if start is end:
-        x, y = one.x + one.half_w, one.y
+        x, y = one.x + one.width / 2, one.y
         points, middle = [(x, y - 6), (x + 40, y - 26), (x + 40, y + 26), (x, y + 6)], (x + 34, y)
-    elif other.x - other.half_w > one.x + one.half_w:
-        first, last = one.x + one.half_w, other.x - other.half_w
+    elif other.x - other.width / 2 > one.x + one.width / 2:
+        first, last = one.x + one.width / 2, other.x - other.width / 2
         half = (first + last) / 2
         points, middle = (
             [(first, one.y), (half, one.y), (half, other.y), (last, other.y)],
@@ -180,14 +157,14 @@ def _edge(start: _NodeSpot, end: _NodeSpot, label: str, across: bool, floor: flo
         )
     elif abs(one.x - other.x) < 1:
         down = 1 if other.y > one.y else -1
-        first, last = one.y + down * one.half_h, other.y - down * other.half_h
+        first, last = one.y + down * one.height / 2, other.y - down * other.height / 2
         points = [(one.x, first), (one.x, first), (one.x, last), (one.x, last)]
         middle = one.x, (first + last) / 2
     else:
         # Out on the far side, below all nodes, and in on the near side: no node is in the way.
-        low, out, into = floor + BACK, one.x + one.half_w + BACK / 2, other.x - other.half_w - BACK
-        corners = [(one.x + one.half_w, one.y), (out, one.y), (out, low), (into, low), (into, other.y)]
-        corners.append((other.x - other.half_w, other.y))
+        low, out, into = floor + BACK, one.x + one.width / 2 + BACK / 2, other.x - other.width / 2 - BACK
+        corners = [(one.x + one.width / 2, one.y), (out, one.y), (out, low), (into, low), (into, other.y)]
+        corners.append((other.x - other.width / 2, other.y))
         points = [corners[0], *(point for a, b in pairwise(corners) for point in (a, b, b))]
         middle = (one.x + other.x) / 2, low
     shown = [point if across else (point[1], point[0]) for point in (*points, middle)]
@@ -201,10 +178,6 @@ def _edge(start: _NodeSpot, end: _NodeSpot, label: str, across: bool, floor: flo
         )
     line = f'<path class="edge" d="{path}" fill="none" stroke="{INK}" stroke-width="1.4" marker-end="url(#head)"/>'
     return line + text
-
-
-def _turned(spot: _NodeSpot) -> _NodeSpot:
-    return _NodeSpot(spot.lines, spot.half_h, spot.half_w, spot.y, spot.x)
 
 
 def _pair(point: tuple[float, float]) -> str:

@@ -265,11 +265,10 @@ def _published() -> tuple[tuple[float | None, float | None], ...]:
     """The same two numbers from the paper's Table 2."""
     found = []
     for name in SUBMETRICS:
-        score, _, modality = name.partition("_")
         cells = [
-            (float(row["value"]), CLOSED.get(row["model_group"]))
-            for row in paper.rows("fepbench")
-            if (row["table"], row["metric"], row["category"]) == ("Table 2", score.upper(), modality)
+            (each.value, CLOSED.get(each.row["model_group"]))
+            for each in paper.printed_scores("fepbench")
+            if each.score == name
         ]
         found.append(spread_and_gap([value for value, _ in cells], [side for _, side in cells]))
     return tuple(found)

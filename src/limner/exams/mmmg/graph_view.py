@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from ...core.exam import Question
+from ...core.graph_layout import Box, layer_nodes, order_layers, place_row, wrap_name
 from . import exact
 from .data import GraphRubric
 
@@ -24,17 +23,6 @@ LINES, WORDS = 3, 20
 """A box has so many lines of so many letters; a longer name ends in dots."""
 
 NodePair = tuple[int, int]
-
-
-@dataclass
-class EntityBox:
-    """An entity's box: its lines of words and its size, and later its place."""
-
-    lines: list[str]
-    width: float
-    height: float
-    x: float = 0
-    y: float = 0
 
 
 def view(question: Question[GraphRubric]) -> dict[str, Any]:
@@ -74,32 +62,28 @@ def graph(question: Question[GraphRubric]) -> dict[str, Any]:
     return {"width": round(width), "height": round(height), "nodes": nodes, "edges": edges, "lost": lost}
 
 
-def _box(name: str) -> EntityBox:
-    lines = textwrap.wrap(name, WORDS, max_lines=LINES, placeholder=" …") or ["?"]
+def _box(name: str) -> Box:
+    lines = wrap_name(name, WORDS, LINES)
     longest = max(len(line) for line in lines)
-    return EntityBox(lines, max(60, longest * LETTER + 2 * PAD), len(lines) * LINE + 2 * PAD)
+    return Box(lines, max(60, longest * LETTER + 2 * PAD), len(lines) * LINE + 2 * PAD)
 
 
-def _place(boxes: list[EntityBox], pairs: Sequence[NodePair]) -> tuple[float, float, dict[NodePair, list[int]]]:
+def _place(boxes: list[Box], pairs: Sequence[NodePair]) -> tuple[float, float, dict[NodePair, list[int]]]:
     """Give every box its place; returns the size of the whole, and where long arrows go through."""
     layers = _layers(len(boxes), pairs)
     links, turns = _linked(layers, pairs, boxes)
-    rows = _broken(_ordered(layers, links), boxes)
+    rows = _broken(order_layers(layers, links), boxes)
     widths = [sum(boxes[n].width for n in row) + GAP * (len(row) - 1) for row in rows]
     whole = max(widths) + 2 * SIDE
     top = PAD + 24.0
     for row, width in zip(rows, widths, strict=True):
-        left = (whole - width) / 2
-        height = max(boxes[n].height for n in row)
-        for n in row:
-            boxes[n].x, boxes[n].y = left + boxes[n].width / 2, top + height / 2
-            left += boxes[n].width + GAP
-        top += height + BETWEEN
+        _, bottom = place_row([boxes[n] for n in row], (whole - width) / 2, top, GAP)
+        top = bottom + BETWEEN
     return whole, top - BETWEEN + PAD, turns
 
 
 def _linked(
-    layers: list[list[int]], pairs: Sequence[NodePair], boxes: list[EntityBox]
+    layers: list[list[int]], pairs: Sequence[NodePair], boxes: list[Box]
 ) -> tuple[list[NodePair], dict[NodePair, list[int]]]:
     """Room for arrows that pass a layer by: an empty box in each, so that no arrow runs behind an entity's box."""
     depth = {n: place for place, layer in enumerate(layers) for n in layer}
@@ -109,42 +93,21 @@ def _linked(
         for place in range(depth[source] + 1, depth[target]):
             chain.append(len(boxes))
             layers[place].append(len(boxes))
-            boxes.append(EntityBox([], 12, 10))
+            boxes.append(Box([], 12, 10))
         turns[source, target] = chain[1:]
         links += list(pairwise([*chain, target]))
     return links, turns
 
 
 def _layers(count: int, pairs: Sequence[NodePair]) -> list[list[int]]:
-    """Every node one layer below the lowest that leads to it; an edge that would close a circle is not counted."""
-    import networkx
-
-    straight = networkx.DiGraph()
-    straight.add_nodes_from(range(count))
-    for source, target in pairs:
-        if not networkx.has_path(straight, target, source):
-            straight.add_edge(source, target)
-    alone = sorted(networkx.isolates(straight))
-    layers = [sorted(set(layer).difference(alone)) for layer in networkx.topological_generations(straight)]
-    return [layer for layer in [*layers, alone] if layer]
+    """Return the nodes in layers; those without any pair come last."""
+    linked = {n for pair in pairs for n in pair}
+    layers = layer_nodes([n for n in range(count) if n in linked], pairs)
+    alone = [n for n in range(count) if n not in linked]
+    return [*layers, alone] if alone else layers
 
 
-def _ordered(layers: list[list[int]], pairs: Sequence[NodePair]) -> list[list[int]]:
-    """Each layer in the order of the middle of its neighbours, a few times down and up: fewer crossings."""
-    near: dict[int, list[int]] = {}
-    for source, target in pairs:
-        near.setdefault(source, []).append(target)
-        near.setdefault(target, []).append(source)
-    for turn in range(6):
-        place = {n: (spot + 0.5) / len(layer) for layer in layers for spot, n in enumerate(layer)}
-        for layer in layers if turn % 2 else reversed(layers):
-            middles = {n: sum(place[m] for m in near[n]) / len(near[n]) if n in near else place[n] for n in layer}
-            layer.sort(key=middles.__getitem__)
-            place |= {n: (spot + 0.5) / len(layer) for spot, n in enumerate(layer)}
-    return layers
-
-
-def _broken(layers: Sequence[Sequence[int]], boxes: Sequence[EntityBox]) -> list[list[int]]:
+def _broken(layers: Sequence[Sequence[int]], boxes: Sequence[Box]) -> list[list[int]]:
     rows: list[list[int]] = []
     for layer in layers:
         row: list[int] = []
@@ -157,7 +120,7 @@ def _broken(layers: Sequence[Sequence[int]], boxes: Sequence[EntityBox]) -> list
     return rows
 
 
-def _path(through: Sequence[EntityBox], boxes: Sequence[EntityBox]) -> str:
+def _path(through: Sequence[Box], boxes: Sequence[Box]) -> str:
     """A curve from one box to the other: straight down, over the top within a row, around a side when up."""
     start, end = through[0], through[-1]
     if start is end:
@@ -182,7 +145,7 @@ def _path(through: Sequence[EntityBox], boxes: Sequence[EntityBox]) -> str:
     return f"M{x1:.0f} {start.y:.0f}C{handle:.0f} {start.y:.0f} {handle:.0f} {end.y:.0f} {x2:.0f} {end.y:.0f}"
 
 
-def _side(start: EntityBox, end: EntityBox, boxes: Sequence[EntityBox]) -> int:
+def _side(start: Box, end: Box, boxes: Sequence[Box]) -> int:
     """Right (1) or left (-1): where fewer boxes stand beside the two in their rows."""
     beside = [0, 0]
     for one in (start, end):

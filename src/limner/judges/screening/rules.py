@@ -28,7 +28,9 @@ class RuleWord:
     @cached_property
     def key(self) -> str:
         """The form, marked where it has figures: a 1 and an l have one form and are not one word."""
-        return "".join(letter + "#" * figure for letter, figure in zip(self.form, self.figures, strict=True))
+        if not any(self.figures):
+            return self.form
+        return "".join([letter + "#" * figure for letter, figure in zip(self.form, self.figures, strict=True)])
 
     @property
     def slips(self) -> int:
@@ -86,9 +88,10 @@ class ScreenRule:
     innocent: tuple[str, ...]
 
 
+@cache
 def _word(text: str) -> RuleWord:
     read = bare_letters(text.replace("_", " "))
-    return RuleWord(read.text, tuple(letter.figure for letter in read.all))
+    return RuleWord(read.text, tuple([letter.figure for letter in read.all]))
 
 
 def parse_pattern(text: str) -> Pattern:
@@ -218,9 +221,11 @@ def _inside(text: str) -> tuple[tuple[RuleWord, int], ...]:
 
 def find_words(text: Letters) -> Places:
     """Where words of the rules stand."""
-    *_, longest = _vocabulary()
     whole, words = text.text, text.words
     found: Places = {}
+    if not words:
+        return found
+    *_, longest = _vocabulary()
     for number, (start, first_end) in enumerate(words):
         for _, end in words[number:]:
             if end - start > longest + 2 and end > first_end:
@@ -290,7 +295,7 @@ class Letters:
     @cached_property
     def text(self) -> str:
         """The letters alone, without blanks."""
-        return "".join(letter.form for letter in self.all)
+        return "".join([letter.form for letter in self.all])
 
     @cached_property
     def words(self) -> list[tuple[int, int]]:

@@ -19,7 +19,7 @@ from ...core.settings import PainterFacts
 from ...store import Blobs
 from ...store.records import PROMPT_CUT
 from ...workers import JobFailure, Pool, WorkerDeath, WorkerUnfit, hosts
-from ..base import FreePainter, Painting, PaintRequest, kept_image
+from ..base import FreePainter, ImageKeeper, Painting, PaintRequest, kept_image
 from . import jobs
 from .jobs import DrawItem, RawDrawing
 
@@ -102,7 +102,7 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
         """Draw through the journal; see `limner.painters.base.Painter`."""
         found = await self._weights()
         how = self._draw_settings(request)
-        body = self._body(request, how, found)
+        body, keeper = self._body(request, how, found), ImageKeeper(self._blobs)
 
         async def perform(_attempt: Attempt) -> Result:
             pictures = await asyncio.to_thread(self._pictures, request)
@@ -115,17 +115,17 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
                 drawn = jobs.read_drawing(await asyncio.wrap_future(job))
             except (WorkerDeath, JobFailure, WorkerUnfit) as error:
                 raise self._fault(error) from error
-            sha256 = await asyncio.to_thread(self._keep, drawn)
+            sha256 = await asyncio.to_thread(_keep, drawn, keeper)
             return Result({"image": sha256, "about": drawn.about})
 
         # The wait for a free worker stands before the call, so that nothing is claimed long before it is drawn.
         async with self._semaphore():
             make = partial(calls.do, Request("paint", self._model(found), body), perform)
-            outcome, data = await kept_image(make, calls, self._blobs)
+            outcome, kept = await kept_image(make, calls, keeper)
         about = outcome.payload.get("about", {})
         notes = {"body": body, "about": about} | ({PROMPT_CUT: about["cut"]} if "cut" in about else {})
         notes |= self._told(found)
-        return Painting(data, request.prompt, (outcome.key,), outcome.cost, notes)
+        return Painting(kept.data, request.prompt, (outcome.key,), outcome.cost, notes, kept)
 
     def _fault(self, error: WorkerDeath | JobFailure | WorkerUnfit) -> Exception:
         found = jobs.fault_of(error)
@@ -158,7 +158,8 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
         with picture_faults("a picture to start from"):
             return tuple(self._blobs.get(sha256) for sha256 in request.images)
 
-    def _keep(self, drawn: RawDrawing) -> str:
-        from PIL import Image
 
-        return self._blobs.put(encode_png(Image.frombytes("RGB", drawn.size, drawn.pixels)))[0]
+def _keep(drawn: RawDrawing, keeper: ImageKeeper) -> str:
+    from PIL import Image
+
+    return keeper.put(encode_png(Image.frombytes("RGB", drawn.size, drawn.pixels)))

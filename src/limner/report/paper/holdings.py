@@ -260,14 +260,16 @@ def published_score(kind: str, score: str, painter: str, spec: str) -> tuple[flo
     rules = paper.rules(kind)
     names = {plain_name(word) for name in (without_options(painter), spec) for word in (name, name.rpartition("/")[2])}
     names |= {plain_name(rules.painters[spec])} if spec in rules.painters else set()
-    whole = [rule for rule in rules.scores if rule.category and not rule.tag and rule.file == paper.PUBLISHED]
-    for rule in whole:
-        for row in paper.rows(kind):
-            place = row["table"], row["breakdown"], row["category"], rule.metrics.get(row["metric"])
-            wanted = rule.table, rule.breakdown, rule.category, score
-            if place == wanted and plain_name(row["model"]) in names:
-                return round(float(row["value"]) * rule.scale, 6), row["judge"]
-    return None
+    figures = [
+        each
+        for each in paper.printed_scores(kind)
+        if each.score == score
+        and (each.rule.category and not each.rule.tag and each.rule.file == paper.PUBLISHED)
+        and plain_name(each.row["model"]) in names
+    ]
+    # Where several tables print it, the table that the rules name first.
+    first = min(figures, key=lambda each: rules.scores.index(each.rule), default=None)
+    return None if first is None else (first.value, first.row["judge"])
 
 
 def shown(facts: PainterFacts, name: str) -> str | None:

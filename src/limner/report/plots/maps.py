@@ -266,7 +266,7 @@ def by_judge(exam: str, choice: PlotChoice) -> Grid:
     if len(judges) < 2:
         there = f"only {judges[0]} has marked" if judges else "nothing is marked yet"
         raise UsageError(f"{exam}: {there}; `limner mark {exam} --judge NAME` adds a judge")
-    field = with_controls(comparable(groups, exams.kind(kind).protocol, which_questions(choice.on)))
+    field = with_controls(comparable(groups, kind.protocol, which_questions(choice.on)))
     if not field.questions and field.on == "common":
         raise UsageError(f"{exam}: no question has a score from all judges for all painters; pick some with --painter")
     score = main_score(field, choice.score)
@@ -285,7 +285,7 @@ def by_judge(exam: str, choice: PlotChoice) -> Grid:
     if any(cell.ends for row in rows for cell in row if cell.value is None):
         caption += " · grey: the judge abstained; what the score could be"
     specs = {group.name: (group.painter, group.spec) for group in field.groups if group.strategy == "direct"}
-    printed = {name: published_score(kind, score.name, *specs[name]) for name in names if name in specs}
+    printed = {name: published_score(kind.name, score.name, *specs[name]) for name in names if name in specs}
     known_figures = {name: figure for name, figure in printed.items() if figure is not None}
     return Grid(
         tuple(names), tuple(judges), rows, shown(score), score.top, caption, controls,

@@ -13,7 +13,7 @@ from ...core.plot_data import Bands, Grid
 from ...exams.paper import rows
 from ...scoring.alignment import AlignedPoint, Alignment, alignments
 from ...scoring.groups import stored_exam
-from ...store.store import open_store
+from ...store.store import using_store
 from .source import PlotChoice
 from .style import (
     GREY,
@@ -230,7 +230,7 @@ def people(exam: str, choice: PlotChoice) -> AlignmentPanels:
     which = {name: value for name, value in choice.which.items() if name != "judges"}
     how: dict[str, Any] = {"judges": choice.judges, "scale": choice.score, "tag": choice.by, "reading": choice.reading}
     found = alignments(exam, store=choice.store, **how, **which)
-    with open_store(choice.store) as store:
+    with using_store(choice.store) as store:
         kind = stored_exam(exam, store).kind
     printed = rows(kind, FILE)
     measure = printed[0]["measure"] if printed else MEASURE

@@ -23,7 +23,7 @@ from ...scoring.groups import find_groups, which_questions
 from ...scoring.numbers import ends
 from ...scoring.stats import interval
 from ...store import DEFAULT, Store
-from ...store.store import open_store
+from ...store.store import using_store
 from ..paper.holdings import facts_of
 
 NAMED = 2
@@ -124,7 +124,7 @@ class StoreSource(Source):
             references = {entry.question.id: entry.question.reference for entry in asked}
             found[0] |= {id: ref.known_sha256 for id, ref in references.items() if ref and ref.known_sha256}
         images: list[dict[str, bytes]] = [{} for _ in found]
-        with open_store(self.choice.store) as store:
+        with using_store(self.choice.store) as store:
             for hashes, there in zip(found, images, strict=True):
                 for id, sha256 in hashes.items():
                     with suppress(StoreError):  # A store may be moved without its images.
@@ -181,7 +181,7 @@ def load(exam: str, choice: PlotChoice) -> StoreSource:
     kind, groups = find_groups(exam, store=choice.store, reading=choice.reading, **choice.which)
     if not groups:
         raise UsageError(f"{exam}: nothing is marked yet; `limner run` draws and marks")
-    sides = comparables(groups, exams.kind(kind).protocol, which_questions(choice.on))
+    sides = comparables(groups, kind.protocol, which_questions(choice.on))
     if len(sides) > 1:
         there = ", ".join(f"'{side.evaluator.name}'" for side in sides)
         raise UsageError(f"{exam} was marked by several evaluators; name one with --judge: {there}")
@@ -197,7 +197,8 @@ def load(exam: str, choice: PlotChoice) -> StoreSource:
     controls = frozenset(group.name for group in field.groups if group.control)
     rows = tuple(tuple(entry.row for entry in entries) for entries in field.inside)
     caption = _caption(name, field, choice.reading)
-    return StoreSource(name, score, tuple(field.names), controls, caption, field.protocol, rows, kind, field, choice)
+    painters, protocol = tuple(field.names), field.protocol
+    return StoreSource(name, score, painters, controls, caption, protocol, rows, kind.name, field, choice)
 
 
 def with_controls(field: Comparable) -> Comparable:

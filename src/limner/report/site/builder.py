@@ -26,7 +26,7 @@ from ...store.ratings import newest_certificates
 from ...store.records import evaluator_kinds, load_setups
 from ...store.schema import attempts, calls, evidence
 from ...store.schema import exams as exam_table
-from ...store.store import open_store
+from ...store.store import using_store
 from .chunks import Chunks, key
 from .exam_data import ExamData
 from .inventory import Inventory, Terms
@@ -100,7 +100,7 @@ def build(
     measured, asked = split_options(options or {})
     which = Which(tuple(judges), variant, asked, wording)
     terms = Terms(checked_reading(reading), which_questions(on), constants or {}, measured, without)
-    with open_store(store) as opened:
+    with using_store(store) as opened:
         inventories = [Inventory(opened, name, terms) for name in _names(opened, exams)]
         check_without(without, {name for each in inventories for name in each.called})
         chosen = _evaluators(opened, inventories, which)

@@ -8,16 +8,15 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from ... import exams
 from ...core.evaluator import CONTROL, row_name
 from ...core.exam import Question
 from ...core.marks import Criterion
 from ...core.protocol import Reading
-from ...exams import Kind
 from ...scoring import On, Standing
+from ...scoring.entries import open_kind
 from ...scoring.numbers import criteria_of
 from ...store import Store
-from ...store.records import Drawing, kind_of, load_drawings, load_exam, load_questions, whole_drawings
+from ...store.records import Drawing, load_drawings, load_exam, load_questions, whole_drawings
 from .chunks import key
 
 MANY = 60
@@ -127,8 +126,8 @@ class Inventory:
 
     def __init__(self, store: Store, name: str, terms: Terms = USUAL) -> None:
         self.store, self.name, self.terms = store, name, terms
-        self.kind: Kind[Any] = exams.kind(kind_of(store, name))
-        self.protocol = self.kind.protocol.tuned(terms.constants)
+        self.kind = open_kind(store, name, terms.constants)
+        self.protocol = self.kind.protocol
         self.versions = load_questions(store, name, self.kind.rubric)
         newest = load_exam(store, name, self.kind.rubric).questions
         # All versions are in memory; one that lies in a file would be made anew each time it is looked at.

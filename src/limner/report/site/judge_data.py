@@ -128,7 +128,7 @@ class JudgeData:
             inventory.name,
             reading=terms.reading,
             which=Which((evaluator.id,)),
-            constants=terms.constants,
+            opened=inventory.kind,
             backends=terms.backends,
             brief=True,
         )

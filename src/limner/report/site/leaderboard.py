@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...core.protocol import Score
-from ...exams.paper import BOARD, PUBLISHED, PublishedScore, rows, rules
+from ...exams.paper import BOARD, printed_scores, rules
 from ...scoring import Numbers, Standing, columns
 from ...scoring.places import Contender, NumbersOf, ordered, places, settled
 from ...scoring.places import lead as leading
@@ -161,37 +161,25 @@ def published(kind: str, values: dict[str, list[str]]) -> list[dict[str, Any]]:
     spelt = {tag: {_plain(value): value for value in found} for tag, found in values.items()}
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     said = rules(kind)
-    figures = [(file, row) for file in (PUBLISHED, BOARD) for row in rows(kind, file)]
-    for file, row in figures:
-        for rule in _fitting([rule for rule in said.scores if rule.file == file], row):
-            value = rule.fixed
-            if rule.tag and not value:
-                word = _plain(row["category"])
-                value = spelt.get(rule.tag, {}).get(rule.names.get(word, word))
-                if value is None:
-                    continue
-            place = (row["model"], row["model_group"], row["judge"], row["table"], rule.tag or "", value or "")
-            names = ("model", "group", "judge", "table", "tag", "value")
-            body = found.setdefault(place, dict(zip(names, place, strict=True)) | {"scores": {}})
-            if file == BOARD:
-                body["board"] = str(said.board(row["table"]).day)
-            body["scores"][rule.metrics[row["metric"]]] = round(float(row["value"]) * rule.scale, 6)
+    for row, rule, score, figure in printed_scores(kind):
+        value = rule.fixed
+        if rule.tag and not value:
+            word = _plain(row["category"])
+            value = spelt.get(rule.tag, {}).get(rule.names.get(word, word))
+            if value is None:
+                continue
+        place = (row["model"], row["model_group"], row["judge"], row["table"], rule.tag or "", value or "")
+        names = ("model", "group", "judge", "table", "tag", "value")
+        body = found.setdefault(place, dict(zip(names, place, strict=True)) | {"scores": {}})
+        if rule.file == BOARD:
+            body["board"] = str(said.board(row["table"]).day)
+        body["scores"][score] = figure
     return _joined(found.values())
 
 
 def board_notes(kind: str) -> dict[str, str]:
     """What a reader must know of each of the release's leaderboards, by its day."""
     return {str(board.day): board.about for board in rules(kind).boards}
-
-
-def _fitting(known: Iterable[PublishedScore], row: Mapping[str, str]) -> list[PublishedScore]:
-    return [
-        rule
-        for rule in known
-        if (rule.table, rule.breakdown) == (row["table"], row["breakdown"])
-        and row["metric"] in rule.metrics
-        and rule.category in (None, row["category"])
-    ]
 
 
 def _joined(bodies: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -16,10 +16,10 @@ from ...core.errors import LostImage, StoreError, UsageError
 from ...core.evaluator import name_and_spec, row_name
 from ...core.images import BadImage, flatten, font, prepare
 from ...judges.screening.screen import screen_drawings
-from ...scoring.groups import find_groups, stored_exam
+from ...scoring.groups import find_groups
 from ...store import Blobs, Store
 from ...store.records import PROMPT_CUT, cut_words, load_drawings, load_exam
-from ...store.store import open_store
+from ...store.store import using_store
 from .model import Table, simple_table
 from .render.text import console, escape
 
@@ -35,10 +35,9 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
     Raises:
         UsageError: The store has no such question.
     """
-    with open_store(store) as opened:
-        exam = stored_exam(exam, opened).name
-        kind, groups = find_groups(exam, store=opened, **which)
-        found = exams.kind(kind)
+    with using_store(store) as opened:
+        exam = exams.name_of(exam)
+        found, groups = find_groups(exam, store=opened, **which)
         whole = load_exam(opened, exam, found.rubric)
         drawings = [drawing for drawing in load_drawings(opened, exam) if drawing.question_id == id]
         flags = screen_drawings(opened, drawings, {one.hash: one for one in whole.questions}, found.protocol)
@@ -178,7 +177,7 @@ def write_steps(body: dict[str, Any], store: Any, file: Path) -> list[Path]:
     if not made:
         raise UsageError(f"{body['id']}: no drawing was made in steps; draw with --strategy")
     files = [file] if len(made) == 1 else [file.with_stem(f"{file.stem}-{n}") for n in range(1, len(made) + 1)]
-    with open_store(store) as opened:
+    with using_store(store) as opened:
         for drawing, target in zip(made, files, strict=True):
             found = cards(body["prompt"], drawing["notes"]["steps"], drawing["image"], opened.blobs)
             sheet(found).save(target)

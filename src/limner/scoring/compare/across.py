@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import exams as installed
 from ...core.errors import UsageError
 from ...core.evaluator import Evaluated, Evaluator, label, row_name
 from ...core.protocol import Protocol, Score
 from ...store import DEFAULT
-from ...store.store import open_store
+from ...store.store import using_store
 from .. import Comparable, Group, comparables
 from ..groups import find_groups
 from ..stats import kendall, spearman, spearman_spread
@@ -100,7 +99,7 @@ def exams(
     """
     if len(set(names)) < 2:
         raise UsageError("--exams takes two exams or more, such as --exams ONE,ANOTHER")
-    with open_store(store) as opened:
+    with using_store(store) as opened:
         columns = [_column(name, judges, score, reading, opened, painters) for name in dict.fromkeys(names)]
     counts = Counter(painter for column in columns for painter in column.values)
     shared = sorted(painter for painter, count in counts.items() if count > 1)
@@ -112,7 +111,7 @@ def _column(
     name: str, judges: Sequence[str], score: str | None, reading: str, store: Any, painters: Sequence[str]
 ) -> ExamColumn:
     kind, groups = find_groups(name, store=store, judges=judges, reading=reading, painters=painters)
-    protocol = installed.kind(kind).protocol
+    protocol = kind.protocol
     found = comparables(groups, protocol)
     if not found:
         raise UsageError(f"{name}: nothing is marked{' by this judge' if judges else ''}; `limner run {name}` marks")

@@ -16,9 +16,10 @@ from ...core.protocol import Protocol, Score
 from ...store import DEFAULT, Store
 from ...store.markings import marking_setups
 from ...store.schema import attempts
-from ...store.store import open_store
+from ...store.store import using_store
 from .. import MET, Entry, Group, comparable, evaluators_of
-from ..groups import find_groups, stored_exam
+from ..entries import open_kind
+from ..groups import find_groups
 from ..numbers import deriving, met_parts, score_parts, values_of
 from ..stats import (
     MarkAgreement,
@@ -75,16 +76,15 @@ def judges(
     Raises:
         UsageError: There is no such score, study or evaluator.
     """
-    with open_store(store) as opened:
+    with using_store(store) as opened:
         name = exams.name_of(exam)
-        marked = marking_setups(opened, stored_exam(exam, opened).name)
+        protocol, groups = open_kind(opened, name, constants).protocol, list[Group]()
+        marked = marking_setups(opened, name)
         words = evaluator_words(judges, evaluators_of(opened, name), marked)
-        kind, groups = stored_exam(exam, opened).kind, list[Group]()
         if words.marked or not judges:
             how = {"reading": reading, "constants": constants, "store": opened, **which}
-            kind, groups = find_groups(exam, judges=words.marked, **how)
+            _, groups = find_groups(exam, judges=words.marked, **how)
         took = call_seconds(opened, groups)
-        protocol = exams.kind(kind).protocol.tuned(constants or {})
         everyone = load_opinions(opened, name, protocol, reading, constants, study, which)
     found = raters(groups, protocol, took)
     chosen = _score(found, protocol, score)

@@ -53,9 +53,8 @@ def painters(
     if gap is not None and not gap > 0:
         raise UsageError(f"--gap {gap:g}: a gap must be above 0")
     kind, groups = find_groups(exam, reading=reading, constants=constants, **which)
-    protocol = exams.kind(kind).protocol.tuned(constants or {})
     found = []
-    for side in comparables(groups, protocol, which_questions(on)):
+    for side in comparables(groups, kind.protocol, which_questions(on)):
         parts = _categories(side, by)
         tests = sum(_tests(part) for _, part in parts)
         asked = _Terms(exams.name_of(exam), checked_reading(reading), side.score(score), by, gap, tests)

@@ -1,0 +1,75 @@
+"""A graph laid out in layers: boxes for its nodes, which layer each is in, in which order, and where it is placed."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T", int, str)
+
+
+@dataclass
+class Box:
+    """A node's box: its lines of words, its size and the place of its middle."""
+
+    lines: list[str]
+    width: float
+    height: float
+    x: float = 0.0
+    y: float = 0.0
+
+    def turned(self) -> Box:
+        """The same box with across and down exchanged."""
+        return Box(self.lines, self.height, self.width, self.y, self.x)
+
+
+def wrap_name(name: str, letters: int, most: int) -> list[str]:
+    """Break a node's name into at most so many lines of so many letters; a longer one ends in dots."""
+    return textwrap.wrap(name, letters, max_lines=most, placeholder=" …") or ["?"]
+
+
+def layer_nodes(nodes: Sequence[T], pairs: Iterable[tuple[T, T]]) -> list[list[T]]:
+    """Put every node one layer behind the last that leads to it; a pair that would close a circle does not count.
+
+    >>> layer_nodes(["a", "b", "c", "d"], [("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")])
+    [['a'], ['b', 'd'], ['c']]
+    """
+    import networkx
+
+    straight = networkx.DiGraph()
+    straight.add_nodes_from(nodes)
+    for source, target in pairs:
+        if source in straight and target in straight and not networkx.has_path(straight, target, source):
+            straight.add_edge(source, target)
+    order = {node: place for place, node in enumerate(nodes)}
+    return [sorted(layer, key=order.__getitem__) for layer in networkx.topological_generations(straight)]
+
+
+def order_layers(layers: list[list[T]], pairs: Iterable[tuple[T, T]]) -> list[list[T]]:
+    """Sort each layer by the middle of its neighbours, a few times down and up: fewer crossings.
+
+    >>> order_layers([["a", "b"], ["c", "d"]], [("a", "d"), ("b", "c")])
+    [['a', 'b'], ['d', 'c']]
+    """
+    near: dict[T, list[T]] = {}
+    for source, target in pairs:
+        near.setdefault(source, []).append(target)
+        near.setdefault(target, []).append(source)
+    for turn in range(6):
+        place = {n: (spot + 0.5) / len(layer) for layer in layers for spot, n in enumerate(layer)}
+        for layer in layers if turn % 2 else reversed(layers):
+            middles = {n: sum(place[m] for m in near[n]) / len(near[n]) if n in near else place[n] for n in layer}
+            layer.sort(key=middles.__getitem__)
+            place |= {n: (spot + 0.5) / len(layer) for spot, n in enumerate(layer)}
+    return layers
+
+
+def place_row(row: Sequence[Box], left: float, top: float, gap: float) -> tuple[float, float]:
+    """Place boxes beside each other, their middles on one line; return where the row ends, at the right and below."""
+    height = max(box.height for box in row)
+    for box in row:
+        box.x, box.y = left + box.width / 2, top + height / 2
+        left += box.width + gap
+    return left - gap, top + height
