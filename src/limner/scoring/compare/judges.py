@@ -228,7 +228,7 @@ def order(one: Rater, other: Rater, score: Score) -> Order:
         values = [values_of(side, one.protocol).get(score.name) for side in pair]
         if values[0] is not None and values[1] is not None:
             scores[painter] = (values[0], values[1])
-    (alike,) = rank_agreement({side: {painter: pair[int(side)] for painter, pair in scores.items()} for side in "01"})
+    alike = rank_agreement(*({painter: pair[side] for painter, pair in scores.items()} for side in (0, 1)))
     low = high = None
     if alike["spearman"].value is not None:
         kept = [pair for painter, pair in zip(painters, parts, strict=True) if painter in scores]
@@ -237,7 +237,7 @@ def order(one: Rater, other: Rater, score: Score) -> Order:
 
 
 def _nothing() -> Order:
-    (alike,) = rank_agreement({"0": {}, "1": {}})
+    alike = rank_agreement({}, {})
     return Order(0, {}, alike["spearman"], None, None, alike["kendall"], alike["shift"])
 
 

@@ -27,7 +27,7 @@ from ..stats import (
     shapes,
     spreads,
 )
-from ..stats.correlation import MEASURES, row_correlations
+from ..stats.correlation import MEASURES, STATISTICS
 from ..stats.types import Floats, Parts
 from .opinions import ALL, DrawingParts, Field, Names, Opinion, PairNumber, met_of, put, said
 
@@ -201,14 +201,14 @@ def orders_compared(
     blocks = shapes([painter for painter, _ in names], [value for _, value in names])
     found = {}
     for measure in MEASURES:
-        value = float(row_correlations(measure, x[None, :], y[None, :])[0])
+        value = float(STATISTICS[measure](x, y, None)[0])
         if np.isnan(value):
             found[measure] = Correlation(None, n=len(names))
             continue
         if measure == "kendall" and len(names) > MANY:
             found[measure] = Correlation(round(value, 12), n=len(names))
             continue
-        spread = row_correlations(measure, *drawn).round(12)
+        spread = STATISTICS[measure](drawn[0], drawn[1], None).round(12)
         # Where a point has few questions, most resamples miss some point, and the others are no fair sample.
         whole = float(np.isnan(spread).mean()) <= MISSED
         around = interval(value, spread if whole else spread[:0], questions)

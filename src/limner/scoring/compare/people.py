@@ -8,7 +8,7 @@ from statistics import stdev
 
 import numpy as np
 
-from ..stats import MEASURES, Interval, RatedUnit, chance_corrected, icc_intervals, mark_agreement
+from ..stats import MEASURES, Interval, RatedUnit, chance_corrected, icc_intervals, mark_agreement, spearman
 from ..stats.correlation import STATISTICS, left_out, z_error, z_interval
 from ..stats.types import Floats
 from .opinions import ALL, ANYONE, PEOPLE, Field, Opinion, PairNumber, put, together
@@ -126,7 +126,7 @@ def _averaged(measure: str, tables: Sequence[Mapping[str, tuple[float, float]]],
         some = inside.sum(axis=1) > 0
         values = np.full(len(weights), np.nan)
         if some.any():
-            values[some] = STATISTICS[measure](inside[some], mine, theirs)
+            values[some] = STATISTICS[measure](mine, theirs, inside[some])
         found.append(values)
         counts.append(float(len(table)))
     known = ~np.isnan(found)
@@ -174,8 +174,8 @@ def _deviation(
         yield put(about, "mae", mean_number([abs(a - b) for a, b in both.values()], clusters, weights))
         mine, theirs = (np.array([values[side] for values in both.values()]) for side in (0, 1))
         if len(both) > 1:
-            value = float(STATISTICS["spearman"](np.array([weights]), mine, theirs)[0])
+            value = float(spearman(mine, theirs, np.array(weights))[0])
             rows = left_out(clusters) * np.array(weights)
-            error = None if np.isnan(value) else z_error(value, STATISTICS["spearman"](rows, mine, theirs))
+            error = None if np.isnan(value) else z_error(value, spearman(mine, theirs, rows))
             low, high = z_interval(value, error, len(set(clusters)))
             yield put(about, "spearman", Interval(None if np.isnan(value) else value, low, high, len(both)))
