@@ -249,12 +249,7 @@ def _correlations(means: Means, tried: Mapping[str, Sequence[float]]) -> dict[st
             found[GAIN] = found[ROUNDED] - found[OWN]
         return found
 
-    return {name: _plain(found) for name, found in bootstrap(parts, derive).items()}
-
-
-def _plain(found: Interval) -> Interval:
-    value, low, high = (None if end is None else float(end) for end in (found.value, found.low, found.high))
-    return Interval(value, low, high, found.n)
+    return bootstrap(parts, derive)
 
 
 STEP = 10

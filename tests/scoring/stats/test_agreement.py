@@ -16,14 +16,13 @@ from limner.scoring.stats import (
     FORMS,
     RatedUnit,
     chance_corrected,
-    cohen_kappa,
     flips,
     icc,
     icc_intervals,
     krippendorff_alpha,
     mark_agreement,
 )
-from limner.scoring.stats.agreement import ALIKE, LEVELS, NONE
+from limner.scoring.stats.agreement import ALIKE, LEVELS, NONE, counted_kappa
 from tests.needs import oracle
 
 MARKS = st.lists(
@@ -35,11 +34,6 @@ TABLE = [
     [None, None, 2, 1, 3, 4, 4, None, 2, 1, 1, 3, 3, None, 4],
 ]
 """Krippendorff's own example: three coders, fifteen units, many gaps."""
-
-
-def spread(table: dict[tuple[int, int], int]) -> tuple[list[float | None], list[float | None]]:
-    first: list[float | None] = [float(a) for (a, _), count in table.items() for _ in range(count)]
-    return first, [float(b) for (_, b), count in table.items() for _ in range(count)]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +48,9 @@ def spread(table: dict[tuple[int, int], int]) -> tuple[list[float | None], list[
     ],
 )  # fmt: skip
 def test_kappa_of_the_textbooks(table: dict[tuple[int, int], int], kappa: float) -> None:
-    assert cohen_kappa(*spread(table)).value == pytest.approx(kappa, abs=1e-3)
+    assert counted_kappa(table).value == pytest.approx(kappa, abs=1e-3)
+    marks = [(f"{pair} {n}", *pair) for pair, count in table.items() for n in range(count)]
+    assert mark_agreement(marks).kappa.value == pytest.approx(counted_kappa(table).value)
 
 
 def test_alpha_of_the_textbook() -> None:

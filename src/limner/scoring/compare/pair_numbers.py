@@ -146,8 +146,7 @@ def mean_number(values: Sequence[float], clusters: Sequence[str], weights: Seque
     counts = np.asarray(weights, dtype=np.float64)
     tops = np.bincount(homes, counts * np.asarray(values, dtype=np.float64)).astype(np.float64)
     found = bootstrap({"mean": (tops, np.bincount(homes, counts).astype(np.float64))})["mean"]
-    value, low, high = (None if end is None else float(end) for end in (found.value, found.low, found.high))
-    return Interval(value, low, high, len(values))
+    return replace(found, n=len(values))
 
 
 def painter_numbers(

@@ -225,7 +225,9 @@ def bootstrap(
     size = len(next(iter(parts.values()))[0])
     counted = {name: int((bottoms > 0).sum()) for name, (_, bottoms) in parts.items()}
     return {
-        name: score_interval(value, drawn[name], (tops or {}).get(name), parts.get(name), counted.get(name, size))
+        name: score_interval(
+            float(value), drawn[name], (tops or {}).get(name), parts.get(name), counted.get(name, size)
+        )
         for name, value in derive(ratios(parts)).items()
         if not np.isnan(value)  # Derived from a number that is not there.
     }
