@@ -29,7 +29,7 @@ from ..stats import (
 )
 from ..stats.correlation import MEASURES, STATISTICS
 from ..stats.types import Floats, Parts
-from .opinions import ALL, DrawingParts, Field, Names, Opinion, PairNumber, met_of, put, said
+from .opinions import ALL, DrawingParts, Field, Names, Opinion, PairNumber, by_sort, met_of, put, said
 
 PAINTER = "painter"
 FORMS = ("ICC(2,1)", "ICC(3,1)")
@@ -86,20 +86,15 @@ def pair_numbers(one: Opinion, other: Opinion, field: Field, by: Sequence[str] =
 
 def mark_numbers(one: Opinion, other: Opinion, field: Field, head: PairNumber) -> Iterator[PairNumber]:
     """Mark by mark: accuracy, Cohen, Gwet and Krippendorff, on each sort of criteria and in all."""
-    sorts: dict[str, list[RatedUnit]] = {ALL: []}
-    for id in sorted(one.marks.keys() & other.marks.keys() & field.seen.keys()):
-        mine, theirs = one.marks[id], other.marks[id]
-        for criterion in sorted(mine.keys() & theirs.keys()):
-            values = (mine[criterion], theirs[criterion])
-            marked = RatedUnit(field.seen[id].cluster, values, field.weight(id))
-            for sort in (ALL, criterion.partition("/")[0]):
-                sorts.setdefault(sort, []).append(marked)
-    for sort, units in sorts.items() if len(sorts) > 2 else [(ALL, sorts[ALL])]:
-        if not units:
-            continue
+    marked = [
+        (criterion, RatedUnit(field.seen[id].cluster, (one.marks[id][criterion], share), field.weight(id)))
+        for id in sorted(one.marks.keys() & other.marks.keys() & field.seen.keys())
+        for criterion, share in sorted(other.marks[id].items())
+        if criterion in one.marks[id]
+    ]
+    for sort, units in by_sort(marked).items() if marked else ():
         about, n = replace(head, score=sort), len(units)
-        pairs = [(unit.cluster, unit.values[0], unit.values[1]) for unit in units]
-        found = mark_agreement(pairs, [unit.weight for unit in units])
+        found = mark_agreement(units)
         yield put(about, "accuracy", found.same, n)
         yield put(about, "kappa", found.kappa, n)
         for measure, each in chance_corrected(units, [0.0, 1.0]).items():

@@ -19,6 +19,26 @@ NONE = "no mark that both decided"
 
 
 @dataclass(frozen=True)
+class RatedUnit:
+    """One thing and what each of several evaluators said of it.
+
+    Attributes:
+        cluster: The question it belongs to.
+        values: One place for every evaluator; None where it said nothing.
+        weight: What the thing counts.
+    """
+
+    cluster: str
+    values: tuple[float | None, ...]
+    weight: float = 1.0
+
+    @property
+    def said(self) -> list[float]:
+        """The values there are."""
+        return [value for value in self.values if value is not None and known(value)]
+
+
+@dataclass(frozen=True)
 class MarkAgreement(Plain):
     """Two judges on the marks that both decided; intervals come from resampling whole questions.
 
@@ -28,6 +48,8 @@ class MarkAgreement(Plain):
         kappa: Agreement beyond chance, Cohen's kappa.
         first: The mean of the first judge's marks.
         second: The mean of the second judge's.
+        first_only: Marks that only the first judge decided.
+        second_only: Marks that only the second decided.
         reason: Why there is no kappa.
     """
 
@@ -36,28 +58,30 @@ class MarkAgreement(Plain):
     kappa: Interval
     first: float | None
     second: float | None
+    first_only: int
+    second_only: int
     reason: str | None = None
 
 
-def mark_agreement(
-    marks: Iterable[tuple[str, float | None, float | None]], weights: Sequence[float] | None = None
-) -> MarkAgreement:
-    """Share marked alike and Cohen's kappa, with intervals from resampling questions.
+def mark_agreement(units: Iterable[RatedUnit]) -> MarkAgreement:
+    """Return the share marked alike and Cohen's kappa, with intervals from resampling questions.
 
     Args:
-        marks: The question (cluster) and what each of the two judges marked; undecided ones are left out.
-        weights: What each of the marks counts; all the same by default.
+        units: Marks of two judges; those that one of them left undecided are only counted.
 
-    >>> found = mark_agreement([("q", 1, 1), ("q", 0, 1), ("r", 1, 1), ("r", 0, 0), ("s", 1, None)])
+    >>> marks = [("q", (1, 1)), ("q", (0, 1)), ("r", (1, 1)), ("r", (0, 0)), ("s", (1, None))]
+    >>> found = mark_agreement(RatedUnit(question, values) for question, values in marks)
     >>> found.n, found.same.value, found.kappa.value
     (4, 0.75, 0.5)
     """
-    given = list(marks)
-    counted = zip(given, weights or [1.0] * len(given), strict=True)
-    both = sorted((q, a, b, w) for (q, a, b), w in counted if known(a) and known(b) and a is not None and b is not None)
+    given = list(units)
+    both = sorted((unit.cluster, unit.said[0], unit.said[1], unit.weight) for unit in given if len(unit.said) == 2)
+    alone = [unit for unit in given if len(unit.said) == 1]
+    first_only = sum(known(unit.values[0]) for unit in alone)
+    second_only = len(alone) - first_only
     n, blank = len(both), Interval()
     if not n:
-        return MarkAgreement(0, blank, blank, None, None, NONE)
+        return MarkAgreement(0, blank, blank, None, None, first_only, second_only, NONE)
     places = {question: place for place, question in enumerate(dict.fromkeys(question for question, *_ in both))}
     values = sorted({value for _, a, b, _ in both for value in (a, b)})
     cells = {(a, b): np.zeros(len(places)) for a in values for b in values}
@@ -73,7 +97,8 @@ def mark_agreement(
     whole = sum(weight for *_, weight in both)
     first, second = sum(a * w for _, a, _, w in both) / whole, sum(b * w for _, _, b, w in both) / whole
     kappa = found.get("kappa", blank)
-    return MarkAgreement(n, found["same"], kappa, first, second, None if kappa.value is not None else ALIKE)
+    reason = None if kappa.value is not None else ALIKE
+    return MarkAgreement(n, found["same"], kappa, first, second, first_only, second_only, reason)
 
 
 def _cohen(shares: Floats) -> dict[str, Any]:
@@ -115,11 +140,11 @@ def krippendorff_alpha(table: Sequence[Sequence[float | None]], level: Level = "
     Measure(value=0.444444444444, n=3, reason=None)
     """
     # What fewer than two judges have marked says nothing about agreement.
-    marked = [tuple(float(value) for value in row if value is not None and known(value)) for row in table]
-    units = [RatedUnit("", values) for values in marked if len(values) > 1]
+    marked = (RatedUnit("", tuple(row)) for row in table)
+    units = [unit for unit in marked if len(unit.said) > 1]
     if not units:
         return Measure(None, 0, NONE)
-    if len({value for unit in units for value in unit.values}) == 1:
+    if len({value for unit in units for value in unit.said}) == 1:
         return Measure(None, len(units), ALIKE)
     parts, derive = _reliability(units)
     # Twelve digits are enough, and the last bits of a quotient are noise.
@@ -154,14 +179,15 @@ def icc(table: Sequence[Sequence[float | None]]) -> dict[str, Measure]:
     >>> {form: round(each.value, 2) for form, each in found.items()}
     {'ICC(1,1)': 0.17, 'ICC(2,1)': 0.29, 'ICC(3,1)': 0.71, 'ICC(1,k)': 0.44, 'ICC(2,k)': 0.62, 'ICC(3,k)': 0.91}
     """
-    kept = sorted(tuple(float(value) for value in row if value is not None) for row in table if all(map(known, row)))
+    units = (RatedUnit("", tuple(row)) for row in table)
+    kept = sorted(unit.said for unit in units if len(unit.said) == len(unit.values))
     n, k = len(kept), len(kept[0]) if kept else 0
     if n < 2 or k < 2:
         what = "drawings" if n < 2 else "judges"
         return dict.fromkeys(FORMS, Measure(None, n, f"fewer than two {what} in common"))
     if np.ptp(kept) <= NEAR:
         return dict.fromkeys(FORMS, Measure(None, n, "all scores are the same"))
-    parts, derive = _two_way([RatedUnit("", values) for values in kept])
+    parts, derive = _two_way([RatedUnit("", tuple(values)) for values in kept])
     why = "the drawings do not differ: there is nothing to recognise"
     return {
         form: Measure(None, n, why) if np.isnan(value) else Measure(float(value), n)
@@ -170,26 +196,6 @@ def icc(table: Sequence[Sequence[float | None]]) -> dict[str, Measure]:
 
 
 LEVELS: tuple[Level, ...] = ("nominal", "interval")
-
-
-@dataclass(frozen=True)
-class RatedUnit:
-    """One thing and what each of several evaluators said of it.
-
-    Attributes:
-        cluster: The question it belongs to.
-        values: One place for every evaluator; None where it said nothing.
-        weight: What the thing counts.
-    """
-
-    cluster: str
-    values: tuple[float | None, ...]
-    weight: float = 1.0
-
-    @property
-    def said(self) -> list[float]:
-        """The values there are."""
-        return [value for value in self.values if value is not None]
 
 
 def chance_corrected(units: Sequence[RatedUnit], scale: Sequence[float] = ()) -> dict[str, Interval]:
