@@ -16,8 +16,8 @@ from .comparable import Comparable
 from .entries import Entry, Group
 from .numbers import tops
 from .standings import Standing
-from .stats.resample import LEAST, wilson_ends
-from .stats.types import ALPHA, NEAR, Derive, Floats, Plain
+from .stats.resample import LEAST, student, wilson_ends
+from .stats.types import NEAR, Derive, Floats, Plain
 
 
 @dataclass(frozen=True)
@@ -407,9 +407,7 @@ def human_interval(found: HumanEstimate | None, top: float | None = None) -> Hum
     if found.questions < LEAST - NEAR:
         few = f"people have marked drawings of {found.questions:.0f} questions; fewer than {LEAST} are too few"
         return replace(plain, reason=few)
-    from scipy.special import stdtrit
-
-    reach, variance = float(stdtrit(found.questions - 1, 1 - ALPHA / 2)), found.variance
+    reach, variance = student(found.questions), found.variance
     low, high = found.value - reach * sqrt(variance), found.value + reach * sqrt(variance)
     if top is not None:
         share = min(max(found.value / top, 0.0), 1.0)

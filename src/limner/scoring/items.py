@@ -6,16 +6,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from math import floor, fsum, sqrt
+from math import floor, fsum
 from statistics import fmean
 from typing import Any
+
+import numpy as np
 
 from ..core.evaluator import Evaluator, by_evaluator
 from ..core.protocol import Protocol
 from .comparable import Comparable, On, comparable
 from .entries import Entry, Group
 from .numbers import shares
-from .stats import LEAST, Interval, Measure, wilson
+from .stats import LEAST, Interval, Measure, pearson, wilson
 from .stats.types import NEAR, Plain
 
 FLAGS = {
@@ -245,13 +247,8 @@ def item_total(item: Values, rest: Values) -> Measure:
     both = sorted((item[one], rest[one]) for one in item.keys() & rest.keys())
     if (why := _undefined(both)) is not None:
         return Measure(None, len(both), why)
-    n = len(both)
-    x, y = [a for a, _ in both], [b for _, b in both]
-    mean_x, mean_y = fsum(x) / n, fsum(y) / n
-    with_x = fsum((a - mean_x) ** 2 for a in x)
-    with_y = fsum((b - mean_y) ** 2 for b in y)
-    value = fsum((a - mean_x) * (b - mean_y) for a, b in both) / sqrt(with_x * with_y)
-    return Measure(max(-1.0, min(1.0, value)), n)
+    x, y = np.array(both).T
+    return Measure(float(pearson(x, y)[0]), len(both))
 
 
 def discrimination(item: Values, rest: Values) -> Measure:

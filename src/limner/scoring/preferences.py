@@ -19,8 +19,8 @@ from ..store.ratings import PairChoice, inclusion_weights, load_comparisons
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_setups
 from ..store.store import using_store
 from .groups import stored_exam
-from .stats.resample import LEAST, bootstrap
-from .stats.types import ALPHA, Floats, Interval, Plain
+from .stats.resample import LEAST, bootstrap, student
+from .stats.types import Floats, Interval, Plain
 
 PERSON = "person"
 PEOPLE = "people"
@@ -465,9 +465,7 @@ def _sandwich(table: Floats, chosen: Places, weights: Floats, at: Places, theta:
 def _interval(value: float, variance: float, n: int) -> Interval:
     if n < LEAST:
         return Interval(value, None, None, n)
-    from scipy.special import stdtrit
-
-    half = float(stdtrit(n - 1, 1 - ALPHA / 2)) * float(np.sqrt(max(variance, 0.0)))
+    half = student(n) * float(np.sqrt(max(variance, 0.0)))
     return Interval(value, value - half, value + half, n)
 
 

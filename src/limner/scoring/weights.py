@@ -19,6 +19,7 @@ from ..store.records import evaluator_kinds
 from ..store.store import using_store
 from .entries import evaluators_of
 from .groups import find_groups, stored_exam
+from .stats.correlation import pearson
 from .stats.resample import bootstrap
 from .stats.types import Floats, Interval, Plain
 
@@ -248,29 +249,11 @@ def _correlations(means: Means, tried: Mapping[str, Sequence[float]]) -> dict[st
             found[GAIN] = found[ROUNDED] - found[OWN]
         return found
 
-    return {name: _plain(found) for name, found in bootstrap(parts, derive).items()}
-
-
-def _plain(found: Interval) -> Interval:
-    value, low, high = (None if end is None else float(end) for end in (found.value, found.low, found.high))
-    return Interval(value, low, high, found.n)
+    return bootstrap(parts, derive)
 
 
 STEP = 10
 """Round weights are tenths."""
-
-
-def pearson(first: Floats, second: Floats, weights: Floats | None = None) -> float:
-    """Pearson's correlation, each case with its weight; NaN where one side does not vary.
-
-    >>> round(pearson(np.array([1.0, 2, 3]), np.array([2.0, 4, 7])), 4)
-    0.9934
-    """
-    x, y, each = (np.asarray(side, dtype=np.float64) for side in (first, second, np.ones(len(first))))
-    each = each if weights is None else weights
-    x, y = (side - (each @ side) / each.sum() for side in (x, y))
-    below = float(np.sqrt((each @ (x * x)) * (each @ (y * y))))
-    return float(each @ (x * y)) / below if below > 1e-12 else float("nan")
 
 
 def fit_weights(table: Sequence[Sequence[float]], rating: Sequence[float], each: Sequence[float] = ()) -> FittedWeights:
@@ -299,13 +282,9 @@ def fit_weights(table: Sequence[Sequence[float]], rating: Sequence[float], each:
     found, _ = nnls(x * np.sqrt(share)[:, None], y * np.sqrt(share))
     if not found.sum() > 1e-12:
         return FittedWeights(none, none, n, "no score goes with the rating")
-    best = max(tenths(count), key=lambda weights: _height(x, y, share, weights))
+    choices = tenths(count)
+    best = choices[int(np.argmax(np.nan_to_num(pearson(np.array(choices) @ x.T, y, share).round(12), nan=-2.0)))]
     return FittedWeights(tuple(round(float(w), 12) for w in found / found.sum()), best, n)
-
-
-def _height(x: Floats, y: Floats, share: Floats, weights: Sequence[float]) -> float:
-    value = pearson(x @ np.array(weights), y, share)
-    return -2.0 if np.isnan(value) else round(value, 12)
 
 
 def tenths(count: int) -> list[tuple[float, ...]]:

@@ -51,8 +51,9 @@ def marks(values: list[float | None]) -> dict[str, float]:
 def test_levels_and_all() -> None:
     first = {("x", 0): marks([1, 0, 1, 1]), ("only first", 0): marks([1])}
     found = marks_compared(first, {("x", 0): marks([1, 1, 1, None])}, {"x": "q", "only first": "r"})
-    assert found["all"].n == 3
-    told = [found["all"].same.value, found["all"].first, found["all"].second, found["all"].kappa.value]
+    everything = found["all"]
+    assert (everything.n, everything.first_only, everything.second_only) == (3, 1, 0)
+    told = [everything.same.value, everything.first, everything.second, everything.kappa.value]
     assert told == pytest.approx([2 / 3, 2 / 3, 1, 0])
     level = found["topology"]
     assert (level.n, level.same.value, level.first, level.second, level.kappa.value) == (1, 0.0, 0.0, 1.0, 0.0)
@@ -70,7 +71,7 @@ def test_two_ways_of_asking_one_judge(store: Store) -> None:
     assert set(pair.marks) == {"all", *LEVELS}
     assert 0.7 < (pair.marks["all"].same.value or 0) < 0.9
     assert pair.marks["all"].n == sum(body.n for sort, body in pair.marks.items() if sort != "all")
-    assert (pair.marks["all"].kappa.value or 0) == pytest.approx(pair.alphas["all"]["nominal"].value, abs=0.01)
+    assert (pair.marks["all"].kappa.value or 0) == pytest.approx(pair.alpha["all"]["nominal"].value, abs=0.01)
     assert set(pair.icc) == set(FORMS)
     assert 0.3 < (pair.icc["ICC(2,1)"].value or 0) < 1
     assert (found.score.name, len(pair.order.scores), pair.order.spearman.value) == ("overall", 3, 1.0)
@@ -141,8 +142,8 @@ def test_a_judge_that_abstains(store: Store) -> None:
     assert pair.marks["all"].n == 3 * len(desk.exam.questions)
     assert pair.marks["all"].same.value == 1.0
     total = sum(len(desk.protocol.criteria(question)) for question in desk.exam.questions)
-    assert pair.alone["all"] == (3 * (total - len(desk.exam.questions)), 0)
-    assert sum(count for sort, (count, _) in pair.alone.items() if sort != "all") == pair.alone["all"][0]
+    alone = pair.marks["all"]
+    assert (alone.first_only, alone.second_only) == (3 * (total - len(desk.exam.questions)), 0)
     assert pair.order.shift == 0.0
     strict = pair_of(desk, score="relaxed")
     assert strict.order.spearman.reason == "an order needs two"

@@ -16,30 +16,23 @@ from limner.scoring.stats import (
     FORMS,
     RatedUnit,
     chance_corrected,
-    cohen_kappa,
     flips,
     icc,
     icc_intervals,
     krippendorff_alpha,
     mark_agreement,
 )
-from limner.scoring.stats.agreement import ALIKE, LEVELS, NONE
+from limner.scoring.stats.agreement import ALIKE, LEVELS, NONE, counted_kappa
 from tests.needs import oracle
 
-MARKS = st.lists(
-    st.tuples(st.sampled_from("qrst"), st.sampled_from([0, 1, None]), st.sampled_from([0, 1, None])), max_size=20
-)
+MARK = st.sampled_from([0, 1, None])
+MARKS = st.lists(st.builds(RatedUnit, st.sampled_from("qrst"), st.tuples(MARK, MARK)), max_size=20)
 TABLE = [
     [None, None, None, None, None, 3, 4, 1, 2, 1, 1, 3, 3, None, 3],
     [1, None, 2, 1, 3, 3, 4, 3, None, None, None, None, None, None, None],
     [None, None, 2, 1, 3, 4, 4, None, 2, 1, 1, 3, 3, None, 4],
 ]
 """Krippendorff's own example: three coders, fifteen units, many gaps."""
-
-
-def spread(table: dict[tuple[int, int], int]) -> tuple[list[float | None], list[float | None]]:
-    first: list[float | None] = [float(a) for (a, _), count in table.items() for _ in range(count)]
-    return first, [float(b) for (_, b), count in table.items() for _ in range(count)]
 
 
 @pytest.mark.parametrize(
@@ -53,8 +46,10 @@ def spread(table: dict[tuple[int, int], int]) -> tuple[list[float | None], list[
          0.492),
     ],
 )  # fmt: skip
-def test_kappa_of_the_textbooks(table: dict[tuple[int, int], int], kappa: float) -> None:
-    assert cohen_kappa(*spread(table)).value == pytest.approx(kappa, abs=1e-3)
+def test_kappa_of_the_textbooks(table: dict[tuple[float, float], float], kappa: float) -> None:
+    assert counted_kappa(table).value == pytest.approx(kappa, abs=1e-3)
+    units = [RatedUnit(f"{pair} {n}", pair) for pair, count in table.items() for n in range(int(count))]
+    assert mark_agreement(units).kappa.value == pytest.approx(counted_kappa(table).value)
 
 
 def test_alpha_of_the_textbook() -> None:
@@ -67,21 +62,21 @@ def test_alpha_of_the_textbook() -> None:
 
 
 @given(MARKS, st.randoms(use_true_random=False))
-def test_neither_order_nor_who_is_first_matters(marks: list[tuple[str, Any, Any]], random: Any) -> None:
+def test_neither_order_nor_who_is_first_matters(marks: list[RatedUnit], random: Any) -> None:
     found = mark_agreement(marks)
     assert mark_agreement(random.sample(marks, len(marks))) == found
-    back = mark_agreement([(question, b, a) for question, a, b in marks])
+    back = mark_agreement([RatedUnit(unit.cluster, unit.values[::-1]) for unit in marks])
     assert (back.n, back.same, back.first, back.second) == (found.n, found.same, found.second, found.first)
     assert back.kappa.value == pytest.approx(found.kappa.value)
     assert (found.kappa.value is None) == (found.reason is not None)
 
 
 def test_where_there_is_nothing_to_tell() -> None:
-    assert mark_agreement([("q", 1, None)]).reason == "no mark that both decided"
-    alike = mark_agreement([("q", 1, 1), ("r", 1, 1)])
+    assert mark_agreement([RatedUnit("q", (1, None))]).reason == "no mark that both decided"
+    alike = mark_agreement([RatedUnit("q", (1, 1)), RatedUnit("r", (1, 1))])
     assert (alike.same.value, alike.kappa.value) == (1.0, None)
     assert "nothing to tell agreement from chance by" in (alike.reason or "")
-    assert mark_agreement([("q", 0, 1)]).kappa.value == 0.0
+    assert mark_agreement([RatedUnit("q", (0, 1))]).kappa.value == 0.0
     assert krippendorff_alpha([[1, None], [None, 2]]).reason == "no mark that both decided"
     assert krippendorff_alpha([]).value is None
     assert krippendorff_alpha([[1, 1], [1, 1]]).value is None
@@ -90,7 +85,7 @@ def test_where_there_is_nothing_to_tell() -> None:
 
 def test_intervals_come_from_whole_questions() -> None:
     """Many marks of six questions are worth six questions: the interval reaches from end to end."""
-    found = mark_agreement([(f"q{n}", 1, n % 2) for n in range(6)] * 20)
+    found = mark_agreement([RatedUnit(f"q{n}", (1, n % 2)) for n in range(6)] * 20)
     assert (found.same.value, found.same.low, found.same.high) == (0.5, 0.0, 1.0)
     assert found.same.n == 6
 
@@ -203,10 +198,11 @@ def test_icc_of_raters_who_differ_from_thing_to_thing() -> None:
 
 
 def test_marks_with_weights_count_as_copies() -> None:
-    marks = [("a", 1.0, 1.0), ("b", 0.0, 1.0), ("c", 0.0, 0.0), ("d", 1.0, 0.0)]
-    weights = [3.0, 1.0, 2.0, 1.0]
-    copies = [mark for mark, weight in zip(marks, weights, strict=True) for _ in range(int(weight))]
-    mine, theirs = mark_agreement(marks, weights), mark_agreement(copies)
+    values = {"a": (1.0, 1.0), "b": (0.0, 1.0), "c": (0.0, 0.0), "d": (1.0, 0.0)}
+    weights = {"a": 3, "b": 1, "c": 2, "d": 1}
+    copies = [RatedUnit(name, values[name]) for name, weight in weights.items() for _ in range(weight)]
+    mine = mark_agreement([RatedUnit(name, values[name], weight) for name, weight in weights.items()])
+    theirs = mark_agreement(copies)
     assert mine.same.value == pytest.approx(theirs.same.value)
     assert mine.kappa.value == pytest.approx(theirs.kappa.value)
     assert mine.first == pytest.approx(theirs.first)

@@ -55,11 +55,10 @@ def _marks(found: Agreement) -> Table:
     rows: list[Cells] = []
     for pair in found.pairs:
         for sort, marks in pair.marks.items():
-            alpha = pair.alphas[sort]
             kappa = interval_cell(marks.kappa.value, marks.kappa.low, marks.kappa.high, 2)
-            alphas = [number(alpha[level].value, 2) for level in ("nominal", "interval")]
-            decided = [str(marks.n), *map(str, pair.alone.get(sort, (0, 0)))]
-            rows.append([pair.first, pair.second, sort, *decided, _percent(marks.same), kappa, *alphas])
+            alphas = [number(alpha.value, 2) for alpha in pair.alpha[sort].values()]
+            counts = [str(marks.n), str(marks.first_only), str(marks.second_only)]
+            rows.append([pair.first, pair.second, sort, *counts, _percent(marks.same), kappa, *alphas])
     columns = ["first", "second", "criteria", "both", "1st only", "2nd only", "same %", "Cohen's kappa"]
     columns += ["alpha nominal", "interval"]
     notes = _reasons((f"{pair.first} and {pair.second}", pair.marks["all"].reason) for pair in found.pairs)
@@ -101,7 +100,7 @@ def _why(pair: JudgePair) -> list[str | None]:
 def _together(found: Agreement) -> Table:
     rows = [
         [sort, str(alpha["nominal"].n), *(number(alpha[level].value, 2) for level in ("nominal", "interval"))]
-        for sort, alpha in found.alphas.items()
+        for sort, alpha in found.alpha.items()
     ]
     told = ", ".join(f"{form} {number(each.value, 2)}" for form, each in found.icc.items())
     n = found.icc[ICC[0]].n
@@ -135,7 +134,7 @@ def _numbers(found: Agreement) -> Iterator[tuple[str, str, str, str, Interval | 
         for sort, marks in pair.marks.items():
             yield (*who, sort, "same", marks.same)
             yield (*who, sort, "kappa", marks.kappa)
-            for level, alpha in pair.alphas[sort].items():
+            for level, alpha in pair.alpha[sort].items():
                 yield (*who, sort, f"alpha_{level}", alpha)
         for form, each in pair.icc.items():
             yield (*who, "", form, each)
@@ -147,7 +146,7 @@ def _numbers(found: Agreement) -> Iterator[tuple[str, str, str, str, Interval | 
         test = replacement.test
         win_rate = Measure(test.win_rate, test.n, test.reason)
         yield replacement.judge, PEOPLE + replacement.study, "", "win_rate", win_rate
-    for sort, alphas in found.alphas.items():
+    for sort, alphas in found.alpha.items():
         for level, alpha in alphas.items():
             yield "", "", sort, f"alpha_{level}", alpha
     for form, each in found.icc.items():

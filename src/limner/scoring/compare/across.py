@@ -17,7 +17,7 @@ from ...store import DEFAULT
 from ...store.store import using_store
 from .. import Comparable, Group, comparables
 from ..groups import find_groups
-from ..stats import kendall, spearman, spearman_spread
+from ..stats import rank_agreement, spearman_spread
 from ..stats.types import Floats
 
 
@@ -141,13 +141,13 @@ def _own(group: Group, protocol: Protocol[Any]) -> str:
 
 def _pair(one: ExamColumn, other: ExamColumn) -> dict[str, Any]:
     common = sorted(one.values.keys() & other.values.keys())
-    first, second = ([column.values[painter] for painter in common] for column in (one, other))
-    order = spearman(first, second)
+    alike = rank_agreement(one.values, other.values)
+    order = alike["spearman"]
     low = high = None
     if order.value is not None:
         # The questions of two exams are drawn anew apart from each other: the seed must not pair them.
         draws = [np.array([column.drawn[painter] for painter in common]).T for column in (one, other)]
         low, high = spearman_spread(order.value, draws[0], np.roll(draws[1], 1, axis=0))
-    body: dict[str, Any] = {"first": one.exam, "second": other.exam, "painters": len(common)}
+    body: dict[str, Any] = {"first": one.exam, "second": other.exam, "painters": alike["painters"]}
     body["spearman"] = {**order.to_json(), "low": low, "high": high}
-    return body | {"kendall": kendall(first, second).to_json()}
+    return body | {"kendall": alike["kendall"].to_json()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -25,6 +25,7 @@ from ..stats import (
     MarkAgreement,
     Measure,
     Parts,
+    RatedUnit,
     icc,
     krippendorff_alpha,
     mark_agreement,
@@ -32,13 +33,11 @@ from ..stats import (
     spearman_spread,
     spreads,
 )
+from ..stats.agreement import LEVELS
 from .everyone import all_numbers, all_replacements, evaluator_words, load_opinions
-from .opinions import UNITS
+from .opinions import UNITS, by_sort
 from .results import Agreement, Alphas, JudgePair, Order, Rater, Unit, raters, unit
 
-T = TypeVar("T")
-ALL = "all"
-"""Stands for all sorts of criteria together."""
 MarkTable = Mapping[Unit, Mapping[str, float]]
 """Drawing and repeat -> criterion -> what was marked."""
 
@@ -110,46 +109,21 @@ def _score(found: Sequence[Rater], protocol: Protocol[Any], wanted: str | None) 
     return next((score for score in main if settled and all(score.name in each for each in settled)), MET)
 
 
-def _sort(criterion: str) -> str:
-    """The sort of a criterion: what stands before the first slash of its id."""
-    return criterion.partition("/")[0]
-
-
-def _by_sort(rows: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
-    """What stands beside criteria, by their sort and in all; one sort alone is all of them."""
-    found: dict[str, list[T]] = {ALL: []}
-    for criterion, row in rows:
-        found[ALL].append(row)
-        found.setdefault(_sort(criterion), []).append(row)
-    return found if len(found) > 2 else {ALL: found[ALL]}
-
-
 def marks_compared(one: MarkTable, other: MarkTable, clusters: Mapping[str, str]) -> dict[str, MarkAgreement]:
-    """How far two sets of marks agree: on each sort of criteria, and in all; one sort alone is all of them.
+    """Compare two sets of marks: on each sort of criteria that both decided, and in all.
 
     Args:
         one: What one judge marked.
         other: The same by another judge, or asked in another way.
         clusters: Drawing -> the question that is drawn anew as a whole.
     """
-    marks = (
-        (criterion, (clusters[key[0]], one[key][criterion], other[key][criterion]))
+    marks = [
+        (criterion, RatedUnit(clusters[key[0]], (one[key].get(criterion), other[key].get(criterion))))
         for key in sorted(one.keys() & other.keys())
-        for criterion in sorted(one[key].keys() & other[key].keys())
-    )
-    return {sort: mark_agreement(rows) for sort, rows in _by_sort(marks).items()}
-
-
-def decided_alone(one: MarkTable, other: MarkTable) -> dict[str, tuple[int, int]]:
-    """Sort of criteria -> marks of common drawings that only the first, and that only the second decided."""
-    found: dict[str, tuple[int, int]] = {}
-    for key in one.keys() & other.keys():
-        for criterion in one[key].keys() ^ other[key].keys():
-            mine = criterion in one[key]
-            for sort in (ALL, _sort(criterion)):
-                first, second = found.get(sort, (0, 0))
-                found[sort] = (first + mine, second + (not mine))
-    return found
+        for criterion in sorted(one[key].keys() | other[key].keys())
+    ]
+    sorts = by_sort(marks)
+    return {sort: mark_agreement(sorts[sort]) for sort in by_sort(mark for mark in marks if len(mark[1].said) > 1)}
 
 
 def _judge_pair(one: Rater, other: Rater, score: Score) -> JudgePair:
@@ -158,8 +132,7 @@ def _judge_pair(one: Rater, other: Rater, score: Score) -> JudgePair:
         first=one.name,
         second=other.name,
         marks=marks_compared(one.marks, other.marks, one.clusters),
-        alone=decided_alone(one.marks, other.marks),
-        alphas=_alphas(both),
+        alpha=_alphas(both),
         icc=_icc(both, score),
         order=order(one, other, score),
     )
@@ -172,8 +145,7 @@ def _alphas(found: Sequence[Rater]) -> Alphas:
         for criterion in sorted({criterion for marks in marked for criterion in marks}):
             rows.append((criterion, [marks.get(criterion) for marks in marked]))
     return {
-        sort: {"nominal": krippendorff_alpha(table), "interval": krippendorff_alpha(table, "interval")}
-        for sort, table in _by_sort(rows).items()
+        sort: {level: krippendorff_alpha(table, level) for level in LEVELS} for sort, table in by_sort(rows).items()
     }
 
 
@@ -228,7 +200,7 @@ def order(one: Rater, other: Rater, score: Score) -> Order:
         values = [values_of(side, one.protocol).get(score.name) for side in pair]
         if values[0] is not None and values[1] is not None:
             scores[painter] = (values[0], values[1])
-    (alike,) = rank_agreement({side: {painter: pair[int(side)] for painter, pair in scores.items()} for side in "01"})
+    alike = rank_agreement(*({painter: pair[side] for painter, pair in scores.items()} for side in (0, 1)))
     low = high = None
     if alike["spearman"].value is not None:
         kept = [pair for painter, pair in zip(painters, parts, strict=True) if painter in scores]
@@ -237,7 +209,7 @@ def order(one: Rater, other: Rater, score: Score) -> Order:
 
 
 def _nothing() -> Order:
-    (alike,) = rank_agreement({"0": {}, "1": {}})
+    alike = rank_agreement({}, {})
     return Order(0, {}, alike["spearman"], None, None, alike["kendall"], alike["shift"])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ...core.evaluator import Evaluator, row_name
 from ...core.protocol import Protocol
@@ -195,6 +195,22 @@ def _mean(values: Sequence[float]) -> float:
 UNITS = ("drawing", "painter", "painter_tag")
 ALL = "all"
 """Stands for all sorts of criteria together."""
+T = TypeVar("T")
+
+
+def by_sort(rows: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
+    """Group what is beside criteria by their sort (what their ids begin with), and in all; one sort alone is all.
+
+    >>> by_sort([("text/1", "a"), ("layout/1", "b")])
+    {'all': ['a', 'b'], 'text': ['a'], 'layout': ['b']}
+    >>> by_sort([("text/1", "a"), ("text/2", "b")])
+    {'all': ['a', 'b']}
+    """
+    found: dict[str, list[T]] = {ALL: []}
+    for criterion, row in rows:
+        found[ALL].append(row)
+        found.setdefault(criterion.partition("/")[0], []).append(row)
+    return found if len(found) > 2 else {ALL: found[ALL]}
 
 
 @dataclass(frozen=True)

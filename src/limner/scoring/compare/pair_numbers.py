@@ -27,9 +27,9 @@ from ..stats import (
     shapes,
     spreads,
 )
-from ..stats.correlation import MEASURES, row_correlations
+from ..stats.correlation import MEASURES, STATISTICS
 from ..stats.types import Floats, Parts
-from .opinions import ALL, DrawingParts, Field, Names, Opinion, PairNumber, met_of, put, said
+from .opinions import ALL, DrawingParts, Field, Names, Opinion, PairNumber, by_sort, met_of, put, said
 
 PAINTER = "painter"
 FORMS = ("ICC(2,1)", "ICC(3,1)")
@@ -86,20 +86,15 @@ def pair_numbers(one: Opinion, other: Opinion, field: Field, by: Sequence[str] =
 
 def mark_numbers(one: Opinion, other: Opinion, field: Field, head: PairNumber) -> Iterator[PairNumber]:
     """Mark by mark: accuracy, Cohen, Gwet and Krippendorff, on each sort of criteria and in all."""
-    sorts: dict[str, list[RatedUnit]] = {ALL: []}
-    for id in sorted(one.marks.keys() & other.marks.keys() & field.seen.keys()):
-        mine, theirs = one.marks[id], other.marks[id]
-        for criterion in sorted(mine.keys() & theirs.keys()):
-            values = (mine[criterion], theirs[criterion])
-            marked = RatedUnit(field.seen[id].cluster, values, field.weight(id))
-            for sort in (ALL, criterion.partition("/")[0]):
-                sorts.setdefault(sort, []).append(marked)
-    for sort, units in sorts.items() if len(sorts) > 2 else [(ALL, sorts[ALL])]:
-        if not units:
-            continue
+    marked = [
+        (criterion, RatedUnit(field.seen[id].cluster, (one.marks[id][criterion], share), field.weight(id)))
+        for id in sorted(one.marks.keys() & other.marks.keys() & field.seen.keys())
+        for criterion, share in sorted(other.marks[id].items())
+        if criterion in one.marks[id]
+    ]
+    for sort, units in by_sort(marked).items() if marked else ():
         about, n = replace(head, score=sort), len(units)
-        pairs = [(unit.cluster, unit.values[0], unit.values[1]) for unit in units]
-        found = mark_agreement(pairs, [unit.weight for unit in units])
+        found = mark_agreement(units)
         yield put(about, "accuracy", found.same, n)
         yield put(about, "kappa", found.kappa, n)
         for measure, each in chance_corrected(units, [0.0, 1.0]).items():
@@ -146,8 +141,7 @@ def mean_number(values: Sequence[float], clusters: Sequence[str], weights: Seque
     counts = np.asarray(weights, dtype=np.float64)
     tops = np.bincount(homes, counts * np.asarray(values, dtype=np.float64)).astype(np.float64)
     found = bootstrap({"mean": (tops, np.bincount(homes, counts).astype(np.float64))})["mean"]
-    value, low, high = (None if end is None else float(end) for end in (found.value, found.low, found.high))
-    return Interval(value, low, high, len(values))
+    return replace(found, n=len(values))
 
 
 def painter_numbers(
@@ -196,19 +190,21 @@ def orders_compared(
         return {}
     places = [list(spots).index(name) for name in names]
     x, y = (values[places] for values, _ in sides)
-    drawn = [table[:, places] for _, table in sides]
+    # The last bits of sums are noise, and would tell equals apart.
+    seen = [values.round(12) for values in (x, y)]
+    drawn = [table[:, places].round(12) for _, table in sides]
     questions = len({field.seen[id].cluster for ids in spots.values() for id in ids})
     blocks = shapes([painter for painter, _ in names], [value for _, value in names])
     found = {}
     for measure in MEASURES:
-        value = float(row_correlations(measure, x[None, :], y[None, :])[0])
+        value = float(STATISTICS[measure](seen[0], seen[1], None)[0])
         if np.isnan(value):
             found[measure] = Correlation(None, n=len(names))
             continue
         if measure == "kendall" and len(names) > MANY:
             found[measure] = Correlation(round(value, 12), n=len(names))
             continue
-        spread = row_correlations(measure, *drawn).round(12)
+        spread = STATISTICS[measure](drawn[0], drawn[1], None).round(12)
         # Where a point has few questions, most resamples miss some point, and the others are no fair sample.
         whole = float(np.isnan(spread).mean()) <= MISSED
         around = interval(value, spread if whole else spread[:0], questions)

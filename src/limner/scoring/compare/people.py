@@ -8,10 +8,10 @@ from statistics import stdev
 
 import numpy as np
 
-from ..stats import MEASURES, Interval, RatedUnit, chance_corrected, icc_intervals, mark_agreement
+from ..stats import MEASURES, Interval, RatedUnit, chance_corrected, icc_intervals, mark_agreement, spearman
 from ..stats.correlation import STATISTICS, left_out, z_error, z_interval
 from ..stats.types import Floats
-from .opinions import ALL, ANYONE, PEOPLE, Field, Opinion, PairNumber, put, together
+from .opinions import ALL, ANYONE, PEOPLE, Field, Opinion, PairNumber, by_sort, put, together
 from .pair_numbers import mean_number, painter_numbers, points
 
 
@@ -47,39 +47,28 @@ def people_numbers(
 def _mark_ceiling(
     people: Sequence[Opinion], rest: Sequence[Opinion], field: Field, head: PairNumber
 ) -> Iterator[PairNumber]:
-    pairs: dict[str, list[tuple[str, float, float]]] = {}
-    weights: dict[str, list[float]] = {}
-    for one, others in zip(people, rest, strict=True):
-        for id, criterion, mine in _marks(one, field):
-            if (theirs := others.marks.get(id, {}).get(criterion)) is not None:
-                for sort in (ALL, criterion.partition("/")[0]):
-                    pairs.setdefault(sort, []).append((field.seen[id].cluster, mine, theirs))
-                    weights.setdefault(sort, []).append(field.weight(id))
-    rated: dict[str, dict[tuple[str, str], list[float | None]]] = {}
-    for place, one in enumerate(people):
-        for id, criterion, mine in _marks(one, field):
-            for sort in (ALL, criterion.partition("/")[0]):
-                values = rated.setdefault(sort, {}).setdefault((id, criterion), [None] * len(people))
-                values[place] = mine
-    sorts = [ALL, *sorted(rated.keys() - {ALL})] if len(rated) > 2 else [ALL] * bool(rated)
-    for sort in sorts:
+    pairs = []
+    rated: dict[tuple[str, str], list[float | None]] = {}
+    for place, (one, others) in enumerate(zip(people, rest, strict=True)):
+        for id in sorted(one.marks.keys() & field.seen.keys()):
+            for criterion, mine in sorted(one.marks[id].items()):
+                rated.setdefault((id, criterion), [None] * len(people))[place] = mine
+                if (theirs := others.marks.get(id, {}).get(criterion)) is not None:
+                    pairs.append((criterion, _unit(id, (mine, theirs), field)))
+    each_alone = by_sort(pairs)
+    together_rated = by_sort((name, _unit(id, values, field)) for (id, name), values in sorted(rated.items()))
+    for sort, units in sorted(together_rated.items(), key=lambda pair: (pair[0] != ALL, pair[0])) if rated else ():
         about = replace(head, score=sort)
-        if found := pairs.get(sort):
-            agreed = mark_agreement(found, weights[sort])
+        if found := each_alone.get(sort):
+            agreed = mark_agreement(found)
             yield put(about, "accuracy", agreed.same, len(found))
             yield put(about, "kappa", agreed.kappa, len(found))
-        units = [
-            RatedUnit(field.seen[id].cluster, tuple(values), field.weight(id))
-            for (id, _), values in sorted(rated[sort].items())
-        ]
         for measure, each in chance_corrected(units, [0.0, 1.0]).items():
             yield put(about, measure, each, len(units))
 
 
-def _marks(one: Opinion, field: Field) -> Iterator[tuple[str, str, float]]:
-    for id in sorted(one.marks.keys() & field.seen.keys()):
-        for criterion, share in sorted(one.marks[id].items()):
-            yield id, criterion, share
+def _unit(id: str, values: Sequence[float | None], field: Field) -> RatedUnit:
+    return RatedUnit(field.seen[id].cluster, tuple(values), field.weight(id))
 
 
 def _ceiling(
@@ -126,7 +115,7 @@ def _averaged(measure: str, tables: Sequence[Mapping[str, tuple[float, float]]],
         some = inside.sum(axis=1) > 0
         values = np.full(len(weights), np.nan)
         if some.any():
-            values[some] = STATISTICS[measure](inside[some], mine, theirs)
+            values[some] = STATISTICS[measure](mine, theirs, inside[some])
         found.append(values)
         counts.append(float(len(table)))
     known = ~np.isnan(found)
@@ -140,9 +129,7 @@ def _averaged(measure: str, tables: Sequence[Mapping[str, tuple[float, float]]],
 def _rated(people: Sequence[Opinion], name: str, field: Field) -> list[RatedUnit]:
     given = [one.scores.get(name, {}) for one in people]
     ids = sorted({id for scores in given for id in scores} & field.seen.keys())
-    return [
-        RatedUnit(field.seen[id].cluster, tuple(scores.get(id) for scores in given), field.weight(id)) for id in ids
-    ]
+    return [_unit(id, [scores.get(id) for scores in given], field) for id in ids]
 
 
 def _painter_ceiling(
@@ -174,8 +161,8 @@ def _deviation(
         yield put(about, "mae", mean_number([abs(a - b) for a, b in both.values()], clusters, weights))
         mine, theirs = (np.array([values[side] for values in both.values()]) for side in (0, 1))
         if len(both) > 1:
-            value = float(STATISTICS["spearman"](np.array([weights]), mine, theirs)[0])
+            value = float(spearman(mine, theirs, np.array(weights))[0])
             rows = left_out(clusters) * np.array(weights)
-            error = None if np.isnan(value) else z_error(value, STATISTICS["spearman"](rows, mine, theirs))
+            error = None if np.isnan(value) else z_error(value, spearman(mine, theirs, rows))
             low, high = z_interval(value, error, len(set(clusters)))
             yield put(about, "spearman", Interval(None if np.isnan(value) else value, low, high, len(both)))

@@ -166,8 +166,7 @@ class JudgePair(Plain):
 
     Attributes:
         marks: Sort of criterion (and ``all``) -> agreement mark by mark.
-        alone: The same: marks that only the first, and that only the second decided.
-        alphas: The same with Krippendorff's alpha.
+        alpha: The same with Krippendorff's alpha.
         icc: Form -> intraclass correlation of the drawings' scores.
         order: How alike they order the painters.
     """
@@ -175,18 +174,9 @@ class JudgePair(Plain):
     first: str
     second: str
     marks: Mapping[str, MarkAgreement]
-    alone: Mapping[str, tuple[int, int]]
-    alphas: Alphas
+    alpha: Alphas
     icc: Mapping[str, Measure]
     order: Order
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        plain = {"alpha" if name == "alphas" else name: value for name, value in super().to_json().items()}
-        alone = plain.pop("alone")
-        for sort, found in plain["marks"].items():
-            found["first_only"], found["second_only"] = alone.get(sort, (0, 0))
-        return plain
 
 
 @dataclass(frozen=True)
@@ -260,7 +250,7 @@ class Rater:
 
 @dataclass(frozen=True)
 class Agreement(Plain):
-    """All raters of an exam; `alphas` and `icc` are over all of them together.
+    """All raters of an exam; `alpha` and `icc` are over all of them together.
 
     Attributes:
         numbers: How any two evaluators agree: judges, panels, metrics, persons, the people of a study together.
@@ -272,7 +262,7 @@ class Agreement(Plain):
     score: Score
     raters: tuple[Rater, ...]
     pairs: tuple[JudgePair, ...]
-    alphas: Alphas
+    alpha: Alphas
     icc: Mapping[str, Measure]
     reason: str | None = None
     numbers: tuple[PairNumber, ...] = ()
@@ -283,8 +273,7 @@ class Agreement(Plain):
 
         ``pairs`` are the numbers of any two evaluators. The first of each two judges has the pair's own object with it.
         """
-        names = {"raters": "judges", "alphas": "alpha"}
-        plain = {names.get(name, name): value for name, value in super().to_json().items() if name != "numbers"}
+        plain = {name: value for name, value in super().to_json().items() if name not in ("raters", "numbers")}
         rows = [number.to_json() for number in self.numbers]
         first = {
             frozenset((row["first"], row["second"])): row for row in reversed(rows) if row["measure"] == "accuracy"
@@ -295,7 +284,8 @@ class Agreement(Plain):
             if row is not None:
                 rows.remove(row)
             pair |= {**(row or blank.to_json()), "first": pair["first"], "second": pair["second"]}
-        return plain | {"score": self.score.name, "pairs": [*plain["pairs"], *rows]}
+        plain |= {"judges": [rater.to_json() for rater in self.raters], "score": self.score.name}
+        return plain | {"pairs": [*plain["pairs"], *rows]}
 
 
 def runs(names: Sequence[str], apart: Callable[[str, str], bool]) -> list[tuple[str, ...]]:

@@ -10,12 +10,32 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .resample import bootstrap
-from .types import NEAR, Floats, Interval, Measure, Plain, known
+from .resample import bootstrap, ratios
+from .types import NEAR, Derive, Floats, Interval, Measure, Parts, Plain, known
 
 Level = Literal["nominal", "interval"]
 ALIKE = "all marks are the same: there is nothing to tell agreement from chance by"
 NONE = "no mark that both decided"
+
+
+@dataclass(frozen=True)
+class RatedUnit:
+    """One thing and what each of several evaluators said of it.
+
+    Attributes:
+        cluster: The question it belongs to.
+        values: One place for every evaluator; None where it said nothing.
+        weight: What the thing counts.
+    """
+
+    cluster: str
+    values: tuple[float | None, ...]
+    weight: float = 1.0
+
+    @property
+    def said(self) -> list[float]:
+        """The values there are."""
+        return [value for value in self.values if value is not None and known(value)]
 
 
 @dataclass(frozen=True)
@@ -28,6 +48,8 @@ class MarkAgreement(Plain):
         kappa: Agreement beyond chance, Cohen's kappa.
         first: The mean of the first judge's marks.
         second: The mean of the second judge's.
+        first_only: Marks that only the first judge decided.
+        second_only: Marks that only the second decided.
         reason: Why there is no kappa.
     """
 
@@ -36,28 +58,30 @@ class MarkAgreement(Plain):
     kappa: Interval
     first: float | None
     second: float | None
+    first_only: int
+    second_only: int
     reason: str | None = None
 
 
-def mark_agreement(
-    marks: Iterable[tuple[str, float | None, float | None]], weights: Sequence[float] | None = None
-) -> MarkAgreement:
-    """Share marked alike and Cohen's kappa, with intervals from resampling questions.
+def mark_agreement(units: Iterable[RatedUnit]) -> MarkAgreement:
+    """Return the share marked alike and Cohen's kappa, with intervals from resampling questions.
 
     Args:
-        marks: The question (cluster) and what each of the two judges marked; undecided ones are left out.
-        weights: What each of the marks counts; all the same by default.
+        units: Marks of two judges; those that one of them left undecided are only counted.
 
-    >>> found = mark_agreement([("q", 1, 1), ("q", 0, 1), ("r", 1, 1), ("r", 0, 0), ("s", 1, None)])
+    >>> marks = [("q", (1, 1)), ("q", (0, 1)), ("r", (1, 1)), ("r", (0, 0)), ("s", (1, None))]
+    >>> found = mark_agreement(RatedUnit(question, values) for question, values in marks)
     >>> found.n, found.same.value, found.kappa.value
     (4, 0.75, 0.5)
     """
-    given = list(marks)
-    counted = zip(given, weights or [1.0] * len(given), strict=True)
-    both = sorted((q, a, b, w) for (q, a, b), w in counted if known(a) and known(b) and a is not None and b is not None)
+    given = list(units)
+    both = sorted((unit.cluster, unit.said[0], unit.said[1], unit.weight) for unit in given if len(unit.said) == 2)
+    alone = [unit for unit in given if len(unit.said) == 1]
+    first_only = sum(known(unit.values[0]) for unit in alone)
+    second_only = len(alone) - first_only
     n, blank = len(both), Interval()
     if not n:
-        return MarkAgreement(0, blank, blank, None, None, NONE)
+        return MarkAgreement(0, blank, blank, None, None, first_only, second_only, NONE)
     places = {question: place for place, question in enumerate(dict.fromkeys(question for question, *_ in both))}
     values = sorted({value for _, a, b, _ in both for value in (a, b)})
     cells = {(a, b): np.zeros(len(places)) for a in values for b in values}
@@ -67,24 +91,25 @@ def mark_agreement(
         totals[places[question]] += weight
 
     def derive(shares: Mapping[str, Any]) -> dict[str, Any]:
-        table = np.array([[shares[f"{a} {b}"] for b in values] for a in values])
-        same = np.trace(table)
-        chance = (table.sum(axis=0) * table.sum(axis=1)).sum(axis=0)
-        beyond = np.divide(same - chance, 1 - chance, out=np.full(np.shape(same), np.nan), where=chance < 1 - 1e-12)
-        return {"same": same, "kappa": beyond}
+        return _cohen(np.array([[shares[f"{a} {b}"] for b in values] for a in values]))
 
     found = bootstrap({f"{a} {b}": (count, totals) for (a, b), count in cells.items()}, derive, {"same": 1.0})
     whole = sum(weight for *_, weight in both)
     first, second = sum(a * w for _, a, _, w in both) / whole, sum(b * w for _, _, b, w in both) / whole
-    same, kappa = (_plain(found.get(name)) for name in ("same", "kappa"))
-    return MarkAgreement(n, same, kappa, first, second, None if kappa.value is not None else ALIKE)
+    kappa = found.get("kappa", blank)
+    reason = None if kappa.value is not None else ALIKE
+    return MarkAgreement(n, found["same"], kappa, first, second, first_only, second_only, reason)
 
 
-def _plain(found: Interval | None) -> Interval:
-    if found is None or found.value is None:
-        return Interval()
-    low, high = (None if edge is None else float(edge) for edge in (found.low, found.high))
-    return Interval(float(found.value), low, high, found.n)
+def _cohen(shares: Floats) -> dict[str, Any]:
+    """Return the share of equal marks and Cohen's kappa.
+
+    Args:
+        shares: How often each two values met; a row for each of the first's, a column for each of the second's.
+    """
+    same = np.trace(shares)
+    chance = (shares.sum(axis=0) * shares.sum(axis=1)).sum(axis=0)
+    return {"same": same, "kappa": _ratio(same - chance, 1 - chance)}
 
 
 def counted_kappa(counts: Mapping[tuple[float, float], float]) -> Measure:
@@ -96,26 +121,9 @@ def counted_kappa(counts: Mapping[tuple[float, float], float]) -> Measure:
     n = sum(counts.values())
     if not n:
         return Measure(None, 0, NONE)
-    ends: list[dict[float, float]] = [{}, {}]
-    for pair, count in counts.items():
-        for side, value in zip(ends, pair, strict=True):
-            side[value] = side.get(value, 0) + count
-    same = sum(count for (a, b), count in counts.items() if a == b) / n
-    chance = sum(count * ends[1].get(value, 0) for value, count in ends[0].items()) / n**2
-    return Measure((same - chance) / (1 - chance), int(n)) if chance < 1 - 1e-12 else Measure(None, int(n), ALIKE)
-
-
-def cohen_kappa(first: Sequence[float | None], second: Sequence[float | None]) -> Measure:
-    """Cohen's kappa of two judges, mark by mark.
-
-    >>> cohen_kappa([1, 1, 0, 0], [1, 1, 0, 1]).value
-    0.5
-    >>> cohen_kappa([1, 1], [1, 1]).reason
-    'all marks are the same: there is nothing to tell agreement from chance by'
-    """
-    pairs = [(str(place), a, b) for place, (a, b) in enumerate(zip(first, second, strict=True))]
-    found = mark_agreement(pairs)
-    return Measure(found.kappa.value, found.n, found.reason)
+    values = sorted({value for pair in counts for value in pair})
+    kappa = float(_cohen(np.array([[counts.get((a, b), 0) / n for b in values] for a in values]))["kappa"])
+    return Measure(None, int(n), ALIKE) if np.isnan(kappa) else Measure(kappa, int(n))
 
 
 def krippendorff_alpha(table: Sequence[Sequence[float | None]], level: Level = "nominal") -> Measure:
@@ -131,18 +139,16 @@ def krippendorff_alpha(table: Sequence[Sequence[float | None]], level: Level = "
     >>> krippendorff_alpha([[1, 1], [0, 0], [1, 0], [1, None]])
     Measure(value=0.444444444444, n=3, reason=None)
     """
-    marked = [[float(value) for value in row if value is not None and known(value)] for row in table]
     # What fewer than two judges have marked says nothing about agreement.
-    units = [values for values in marked if len(values) > 1]
+    marked = (RatedUnit("", tuple(row)) for row in table)
+    units = [unit for unit in marked if len(unit.said) > 1]
     if not units:
         return Measure(None, 0, NONE)
-    pooled = [value for values in units for value in values]
-    if len(set(pooled)) == 1:
+    if len({value for unit in units for value in unit.said}) == 1:
         return Measure(None, len(units), ALIKE)
-    within = fsum(pair_distances(values, level) / (len(values) - 1) for values in units) / len(pooled)
-    overall = pair_distances(pooled, level) / (len(pooled) * (len(pooled) - 1))
+    parts, derive = _reliability(units)
     # Twelve digits are enough, and the last bits of a quotient are noise.
-    return Measure(round(1 - within / overall, 12), len(units))
+    return Measure(round(float(derive(ratios(parts))[f"alpha_{level}"]), 12), len(units))
 
 
 def pair_distances(values: Sequence[float], level: Level) -> float:
@@ -173,58 +179,23 @@ def icc(table: Sequence[Sequence[float | None]]) -> dict[str, Measure]:
     >>> {form: round(each.value, 2) for form, each in found.items()}
     {'ICC(1,1)': 0.17, 'ICC(2,1)': 0.29, 'ICC(3,1)': 0.71, 'ICC(1,k)': 0.44, 'ICC(2,k)': 0.62, 'ICC(3,k)': 0.91}
     """
-    kept = sorted([float(value) for value in row if value is not None] for row in table if all(map(known, row)))
+    units = (RatedUnit("", tuple(row)) for row in table)
+    kept = sorted(unit.said for unit in units if len(unit.said) == len(unit.values))
     n, k = len(kept), len(kept[0]) if kept else 0
     if n < 2 or k < 2:
         what = "drawings" if n < 2 else "judges"
         return dict.fromkeys(FORMS, Measure(None, n, f"fewer than two {what} in common"))
-    scores = np.array(kept)
-    mean = scores.mean()
-    total = ((scores - mean) ** 2).sum()
-    if total <= 1e-12 * max(1.0, float(mean) ** 2):
+    if np.ptp(kept) <= NEAR:
         return dict.fromkeys(FORMS, Measure(None, n, "all scores are the same"))
-    rows = k * ((scores.mean(axis=1) - mean) ** 2).sum()
-    columns = n * ((scores.mean(axis=0) - mean) ** 2).sum()
-    between = rows / (n - 1)
-    judges = columns / (k - 1)
-    within = (total - rows) / (n * (k - 1))
-    rest = max(0.0, total - rows - columns) / ((n - 1) * (k - 1))
-    fractions = {
-        "ICC(1,1)": (between - within, between + (k - 1) * within),
-        "ICC(2,1)": (between - rest, between + (k - 1) * rest + k * (judges - rest) / n),
-        "ICC(3,1)": (between - rest, between + (k - 1) * rest),
-        "ICC(1,k)": (between - within, between),
-        "ICC(2,k)": (between - rest, between + (judges - rest) / n),
-        "ICC(3,k)": (between - rest, between),
-    }
+    parts, derive = _two_way([RatedUnit("", tuple(values)) for values in kept])
     why = "the drawings do not differ: there is nothing to recognise"
     return {
-        form: Measure(float(top / bottom), n) if bottom > 1e-12 * total else Measure(None, n, why)
-        for form, (top, bottom) in fractions.items()
+        form: Measure(None, n, why) if np.isnan(value) else Measure(float(value), n)
+        for form, value in derive(ratios(parts)).items()
     }
 
 
 LEVELS: tuple[Level, ...] = ("nominal", "interval")
-
-
-@dataclass(frozen=True)
-class RatedUnit:
-    """One thing and what each of several evaluators said of it.
-
-    Attributes:
-        cluster: The question it belongs to.
-        values: One place for every evaluator; None where it said nothing.
-        weight: What the thing counts.
-    """
-
-    cluster: str
-    values: tuple[float | None, ...]
-    weight: float = 1.0
-
-    @property
-    def said(self) -> list[float]:
-        """The values there are."""
-        return [value for value in self.values if value is not None]
 
 
 def chance_corrected(units: Sequence[RatedUnit], scale: Sequence[float] = ()) -> dict[str, Interval]:
@@ -240,40 +211,47 @@ def chance_corrected(units: Sequence[RatedUnit], scale: Sequence[float] = ()) ->
     >>> {name: abs(round(found.value, 3)) for name, found in chance_corrected(units).items()}
     {'ac1': 0.89, 'ac2': 0.89, 'alpha_nominal': 0.0, 'alpha_interval': 0.0}
     """
-    kept = sorted((unit for unit in units if unit.said), key=lambda unit: (unit.cluster, str(unit.values)))
-    twice = [unit for unit in kept if len(unit.said) > 1]
-    levels = sorted({*scale, *(value for unit in kept for value in unit.said)})
-    if not twice or len(levels) < 2:
+    kept = [unit for unit in units if unit.said]
+    levels = {*scale, *(value for unit in kept for value in unit.said)}
+    if len(levels) < 2 or all(len(unit.said) < 2 for unit in kept):
         return {}
+    return _with_width(bootstrap(*_reliability(kept, scale)))
+
+
+def _reliability(units: Sequence[RatedUnit], scale: Sequence[float] = ()) -> tuple[Parts, Derive]:
+    """Return the sums by cluster behind `chance_corrected`, and how the numbers come from their ratios."""
+    levels = sorted({*scale, *(value for unit in units for value in unit.said)})
     reach = levels[-1] - levels[0]
     near: dict[str, Callable[[float, float], float]] = {
         "ac1": lambda a, b: float(a == b),
         "ac2": lambda a, b: 1 - ((a - b) / reach) ** 2,
     }
-    q, places = len(levels), {name: place for place, name in enumerate(sorted({unit.cluster for unit in kept}))}
+    q, places = len(levels), {name: place for place, name in enumerate(sorted({unit.cluster for unit in units}))}
     sums: dict[str, tuple[Floats, Floats]] = {}
 
-    def add(name: str, unit: RatedUnit, top: float, bottom: float) -> None:
+    def add(name: str, cluster: str, weight: float, top: float, bottom: float) -> None:
         tops, bottoms = sums.setdefault(name, (np.zeros(len(places)), np.zeros(len(places))))
-        tops[places[unit.cluster]] += unit.weight * top
-        bottoms[places[unit.cluster]] += unit.weight * bottom
+        tops[places[cluster]] += weight * top
+        bottoms[places[cluster]] += weight * bottom
 
-    for unit in kept:
-        counts, m = Counter(unit.said), len(unit.said)
+    # Most units of a question are rated in one of few ways.
+    ways = Counter((unit.cluster, tuple(sorted(unit.said)), unit.weight) for unit in units)
+    for (cluster, said, each), count in sorted(ways.items()):
+        counts, m, weight = Counter(said), len(said), each * count
         for level in levels:
-            add(f"share {level}", unit, counts[level] / m, 1)
+            add(f"share {level}", cluster, weight, counts[level] / m, 1)
         if m < 2:
             continue
         pairs = [(a, b, x * y - (x if a == b else 0)) for a, x in counts.items() for b, y in counts.items()]
         for name, alike in near.items():
-            add(name, unit, sum(count * alike(a, b) for a, b, count in pairs) / (m * (m - 1)), 1)
+            add(name, cluster, weight, sum(times * alike(a, b) for a, b, times in pairs) / (m * (m - 1)), 1)
         for measured in LEVELS:
-            add(f"apart {measured}", unit, pair_distances(unit.said, measured) / (m - 1), m)
-        add("mean", unit, sum(unit.said), m)
-        add("square", unit, sum(value**2 for value in unit.said), m)
+            add(f"apart {measured}", cluster, weight, pair_distances(said, measured) / (m - 1), m)
+        add("mean", cluster, weight, sum(said), m)
+        add("square", cluster, weight, sum(value**2 for value in said), m)
         for level in levels:
-            add(f"paired {level}", unit, counts[level], m)
-    n = sum(len(unit.said) for unit in twice)
+            add(f"paired {level}", cluster, weight, counts[level], m)
+    n = sum(len(said) * count for (_, said, _), count in ways.items() if len(said) > 1)
     whole = {name: sum(alike(a, b) for a in levels for b in levels) for name, alike in near.items()}
 
     def derive(means: Mapping[str, Any]) -> dict[str, Any]:
@@ -290,7 +268,7 @@ def chance_corrected(units: Sequence[RatedUnit], scale: Sequence[float] = ()) ->
             found[f"alpha_{measured}"] = 1 - (n - 1) / n * _ratio(means[f"apart {measured}"], expected[measured])
         return found
 
-    return _with_width(bootstrap(sums, derive))
+    return sums, derive
 
 
 def _ratio(top: Any, bottom: Any) -> Any:
@@ -302,9 +280,8 @@ def _with_width(found: Mapping[str, Interval]) -> dict[str, Interval]:
     """Where all resamples say the same, they say nothing of how sure it is."""
     kept = {}
     for name, each in found.items():
-        value, low, high = (None if end is None else float(end) for end in (each.value, each.low, each.high))
-        flat = low is not None and high is not None and high - low < NEAR
-        kept[name] = Interval(value, None if flat else low, None if flat else high, each.n)
+        flat = each.low is not None and each.high is not None and each.high - each.low < NEAR
+        kept[name] = Interval(each.value, n=each.n) if flat else each
     return kept
 
 
@@ -316,12 +293,17 @@ def icc_intervals(units: Sequence[RatedUnit]) -> dict[str, Interval]:
     """
     kept = sorted(units, key=lambda unit: (unit.cluster, str(unit.values)))
     whole = [unit for unit in kept if len(unit.said) == len(unit.values) > 1]
-    return _two_way(whole) if len(whole) > 1 else _one_way([unit for unit in kept if len(unit.said) > 1])
+    if len(whole) < 2:
+        return _one_way([unit for unit in kept if len(unit.said) > 1])
+    return _counted(_with_width(bootstrap(*_two_way(whole))), len(whole))
 
 
-def _two_way(units: Sequence[RatedUnit]) -> dict[str, Interval]:
+def _two_way(units: Sequence[RatedUnit]) -> tuple[Parts, Derive]:
+    """Return the sums by cluster behind all forms of the intraclass correlation, and how these come from them."""
     n, k = len(units), len(units[0].values)
-    rows = [np.array(unit.said) for unit in units]
+    table = np.array([unit.said for unit in units])
+    # Near their middle, squares lose no digits.
+    rows = list(table - table.mean())
     parts = _means(units, {"row": [r.mean() ** 2 for r in rows], "all": [(r**2).mean() for r in rows]})
     parts |= _means(units, {f"column {j}": [r[j] for r in rows] for j in range(k)})
 
@@ -343,7 +325,7 @@ def _two_way(units: Sequence[RatedUnit]) -> dict[str, Interval]:
             "ICC(3,k)": _ratio(b - e, b),
         }
 
-    return _counted(_with_width(bootstrap(parts, derive)), n)
+    return parts, derive
 
 
 def _one_way(units: Sequence[RatedUnit]) -> dict[str, Interval]:

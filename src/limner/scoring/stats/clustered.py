@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from .resample import LEAST, wilson_ends
-from .types import ALPHA, NEAR, Floats, Interval, Plain
+from .resample import LEAST, student, wilson_ends
+from .types import NEAR, Floats, Interval, Plain
 
 BETS = (1.0, 2.0, 4.0, 8.0, 16.0)
 """How boldly the sequential test bets on a move; it does so in equal parts, to either side."""
@@ -34,7 +34,7 @@ class ClusteredShare(Plain):
         """The 95% interval, cut at what is possible; fewer than `LEAST` clusters have none."""
         if self.value is None or self.error is None or self.clusters < LEAST:
             return Interval(self.value, n=self.clusters)
-        half = _student(1 - ALPHA / 2, self.clusters - 1) * self.error
+        half = student(self.clusters) * self.error
         return Interval(self.value, max(low, self.value - half), min(high, self.value + half), self.clusters)
 
     def share(self) -> Interval:
@@ -43,7 +43,7 @@ class ClusteredShare(Plain):
             return Interval(self.value, n=self.clusters)
         worth = self.value * (1 - self.value) / self.error**2
         worth = min(float(self.n), max(float(self.clusters), worth))
-        ends = wilson_ends(self.value, worth, _student(1 - ALPHA / 2, self.clusters - 1))
+        ends = wilson_ends(self.value, worth, student(self.clusters))
         return Interval(self.value, *ends, self.clusters)
 
     def p(self, null: float = 0.0, side: Literal["above", "both"] = "both") -> float | None:
@@ -59,14 +59,8 @@ class ClusteredShare(Plain):
         """The least difference from the null that such a test finds with this power, about."""
         if self.error is None:
             return None
-        found = (_student(1 - alpha, self.clusters - 1) + _student(power, self.clusters - 1)) * self.error
+        found = (student(self.clusters, 1 - alpha) + student(self.clusters, power)) * self.error
         return found if isfinite(found) else None
-
-
-def _student(p: float, degrees: int) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, p))
 
 
 def clustered_share(hits: Iterable[tuple[Hashable, float]]) -> ClusteredShare:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 from math import factorial, prod
 from typing import Any
 
@@ -37,32 +37,37 @@ class Correlation(Plain):
     reason: str | None = None
 
 
-Statistic = Callable[[Floats, Floats, Floats], Floats]
-"""Weights (a row per resample, a column per point) and two sets of numbers -> the statistic of every resample."""
+Statistic = Callable[[Floats, Floats, Floats | None], Floats]
+"""Two sets of numbers and weights, each one per point or a row per resample -> the statistic of every resample."""
 
 
-def weighted_pearson(weights: Floats, x: Floats, y: Floats) -> Floats:
-    """Pearson's r in every row of weights; NaN where one of the two does not differ.
+def pearson(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
+    """Return Pearson's r of every row; NaN where one of the two does not differ.
 
     Args:
-        weights: One row per resample, one column per point.
         x: The first numbers: one per point, or a row for every resample.
         y: The second ones.
+        weights: What the points count, likewise; all the same by default.
 
-    >>> weighted_pearson(np.ones((1, 3)), np.array([1.0, 2, 3]), np.array([1.0, 3, 2])).round(3).tolist()
+    >>> pearson(np.array([1.0, 2, 3]), np.array([1.0, 3, 2])).round(3).tolist()
     [0.5]
     """
+    weights = _weight_rows(x, weights)
     total = weights.sum(axis=1)
     # Near their middle, squares lose no digits.
-    x, y = x - np.mean(x), y - np.mean(y)
+    x, y = (side - side.mean(axis=-1, keepdims=True) for side in (x, y))
     mean_x, mean_y = _sums(weights, x) / total, _sums(weights, y) / total
     both = _sums(weights, x * y) / total - mean_x * mean_y
     spread_x = _sums(weights, x * x) / total - mean_x**2
     spread_y = _sums(weights, y * y) / total - mean_y**2
-    floors = [NEAR * max(float(np.max(each**2)), NEAR) for each in (x, y)]
+    floors = [NEAR * np.maximum((side**2).max(axis=-1), NEAR) for side in (x, y)]
     there = (spread_x > floors[0]) & (spread_y > floors[1])
     below = np.sqrt(np.where(there, spread_x * spread_y, 1.0))
     return np.clip(np.where(there, both / below, np.nan), -1.0, 1.0)
+
+
+def _weight_rows(x: Floats, weights: Floats | None) -> Floats:
+    return np.ones((1, x.shape[-1])) if weights is None else np.atleast_2d(weights)
 
 
 def _sums(weights: Floats, values: Floats) -> Floats:
@@ -70,84 +75,76 @@ def _sums(weights: Floats, values: Floats) -> Floats:
     return found
 
 
-def weighted_ranks(weights: Floats, values: Floats) -> Floats:
-    """The middle rank of every point in every row of weights, equals sharing theirs.
+def ranks(values: Floats, weights: Floats | None = None) -> Floats:
+    """Return the middle rank of every point in every row, equals sharing theirs; NaN in a row that lacks a value.
 
-    >>> weighted_ranks(np.array([[1.0, 2.0, 1.0]]), np.array([5.0, 7.0, 7.0])).tolist()
+    >>> ranks(np.array([5.0, 7.0, 7.0]), np.array([1.0, 2.0, 1.0])).tolist()
     [[0.5, 2.5, 2.5]]
     """
-    _, places = np.unique(values.round(12), return_inverse=True)
-    sums = _by_value(weights, places)
-    return (np.cumsum(sums, axis=1) - sums / 2)[:, places]
+    below, upto = _weights_below(values, _weight_rows(values, weights))
+    return np.where(np.isnan(np.atleast_2d(values)).any(axis=1, keepdims=True), np.nan, (below + upto) / 2)
 
 
-def _by_value(weights: Floats, places: np.ndarray[tuple[int, ...], np.dtype[np.intp]]) -> Floats:
-    order = np.argsort(places, kind="stable")
-    starts = np.flatnonzero(np.diff(places[order], prepend=-1))
-    found: Floats = np.add.reduceat(weights[:, order], starts, axis=1)
-    return found
+def _weights_below(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return for every point the weight of all lesser values, and the same with that of its equals."""
+    table = np.atleast_2d(values.round(12))
+    shape = np.broadcast_shapes(table.shape, weights.shape)
+    order = np.argsort(table, axis=1, kind="stable")
+    table = np.take_along_axis(table, order, axis=1)
+    first = np.ones(table.shape, dtype=bool)
+    first[:, 1:] = table[:, 1:] != table[:, :-1]
+    order = np.broadcast_to(order, shape)
+    ordered = np.take_along_axis(np.broadcast_to(weights, shape), order, axis=1)
+    sums = np.cumsum(ordered, axis=1)
+    below = np.maximum.accumulate(np.where(first, sums - ordered, 0.0), axis=1)
+    last = np.roll(first, -1, axis=1)
+    upto = np.minimum.accumulate(np.where(last, sums, np.inf)[:, ::-1], axis=1)[:, ::-1]
+    places = np.argsort(order, axis=1, kind="stable")
+    return np.take_along_axis(below, places, axis=1), np.take_along_axis(upto, places, axis=1)
 
 
-def weighted_spearman(weights: Floats, x: Floats, y: Floats) -> Floats:
-    """Spearman's rho in every row of weights: Pearson's r of the ranks, which each resample has anew."""
-    step = max(1, LARGEST // max(1, weights.shape[1]))
-    found = [
-        weighted_pearson(rows, weighted_ranks(rows, x), weighted_ranks(rows, y))
-        for rows in (weights[start : start + step] for start in range(0, len(weights), step))
-    ]
+def spearman(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
+    """Return Spearman's rho of every row: Pearson's r of the ranks, which each resample has anew; see `pearson`."""
+    tables = [np.atleast_2d(x), np.atleast_2d(y), _weight_rows(x, weights)]
+    step = max(1, LARGEST // max(1, x.shape[-1]))
+    found = []
+    for start in range(0, max(map(len, tables)), step):
+        one, other, rows = (table if len(table) == 1 else table[start : start + step] for table in tables)
+        found.append(pearson(ranks(one, rows), ranks(other, rows), rows))
     return np.concatenate(found)
 
 
-def weighted_kendall(weights: Floats, x: Floats, y: Floats) -> Floats:
-    """Kendall's tau-b in every row of weights; two points count as the product of their weights.
+def kendall(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
+    """Return Kendall's tau-b of every row; two points count as the product of their weights; see `pearson`.
 
-    >>> weighted_kendall(np.ones((1, 3)), np.array([1.0, 2, 3]), np.array([1.0, 3, 2])).round(3).tolist()
+    >>> kendall(np.array([1.0, 2, 3]), np.array([1.0, 3, 2])).round(3).tolist()
     [0.333]
     """
-    x, y = x.round(12), y.round(12)
-    top = np.zeros(len(weights))
-    step = max(1, LARGEST // max(1, len(x)))
-    for start in range(0, len(x), step):
-        inside = slice(start, start + step)
-        signs = np.sign(x[:, None] - x[inside]) * np.sign(y[:, None] - y[inside])
-        top += ((weights @ signs) * weights[:, inside]).sum(axis=1)
+    weights = _weight_rows(x, weights)
     whole = weights.sum(axis=1) ** 2
-    bottoms = []
+    untied = []
     for values in (x, y):
-        _, places = np.unique(values, return_inverse=True)
-        bottoms.append(whole - (_by_value(weights, places) ** 2).sum(axis=1))
-    there = (bottoms[0] > NEAR * whole) & (bottoms[1] > NEAR * whole)
-    below = np.sqrt(np.where(there, bottoms[0] * bottoms[1], 1.0))
-    return np.where(there, top / below, np.nan)
+        below, upto = _weights_below(values, weights)
+        untied.append(whole - (weights * (upto - below)).sum(axis=1))
+    there = (untied[0] > NEAR * whole) & (untied[1] > NEAR * whole)
+    return np.where(there, _concordance(x, y, weights) / np.sqrt(np.where(there, untied[0] * untied[1], 1.0)), np.nan)
 
 
-STATISTICS: dict[str, Statistic] = {
-    "pearson": weighted_pearson,
-    "spearman": weighted_spearman,
-    "kendall": weighted_kendall,
-}
-
-
-def row_correlations(name: str, x: Floats, y: Floats) -> Floats:
-    """One of `MEASURES` in every row of two tables, a column for every point; NaN where a row says nothing.
-
-    >>> row_correlations("kendall", np.array([[1.0, 2, 3]]), np.array([[1.0, 3, 2]])).round(3).tolist()
-    [0.333]
-    """
+def _concordance(x: Floats, y: Floats, weights: Floats) -> Floats:
+    """Add up the weights of all ordered pairs: for those in the same order, against those in the opposite one."""
     x, y = x.round(12), y.round(12)
-    if name != "kendall":
-        if name == "spearman":
-            from scipy.stats import rankdata
+    total = np.zeros(1)
+    step = max(1, LARGEST // max(x.size, y.size))
+    for start in range(0, x.shape[-1], step):
+        inside = slice(start, start + step)
+        signs = [np.sign(side[..., :, None] - side[..., None, inside]) for side in (x, y)]
+        both = signs[0] * signs[1]
+        sums = weights @ both if both.ndim == 2 else (weights[:, None, :] @ both)[:, 0]
+        total = total + (sums * weights[:, inside]).sum(axis=1)
+    return total
 
-            x, y = (rankdata(table, axis=1, nan_policy="propagate") for table in (x, y))
-        x, y = (table - table.mean(axis=1, keepdims=True) for table in (x, y))
-        top, below = (x * y).sum(axis=1), (x * x).sum(axis=1) * (y * y).sum(axis=1)
-    else:
-        signs = [np.sign(table[:, :, None] - table[:, None, :]) for table in (x, y)]
-        top = (signs[0] * signs[1]).sum(axis=(1, 2))
-        below = (signs[0] ** 2).sum(axis=(1, 2)) * (signs[1] ** 2).sum(axis=(1, 2))
-    there = below > NEAR**2
-    return np.where(there, top / np.sqrt(np.where(there, below, 1.0)), np.nan)
+
+STATISTICS: dict[str, Statistic] = {"pearson": pearson, "spearman": spearman, "kendall": kendall}
 
 
 def correlate(
@@ -183,11 +180,11 @@ def correlate(
 
 def _one(name: str, x: Floats, y: Floats, w: Floats, names: Sequence[str], blocks: Shapes) -> Correlation:
     statistic, n = STATISTICS[name], len(x)
-    value = float(statistic(w[None, :], x, y)[0])
+    value = float(statistic(x, y, w)[0])
     if np.isnan(value):
         return Correlation(None, n=n, reason=SAME)
     rows = left_out(names) * w
-    error = z_error(value, statistic(rows, x, y))
+    error = z_error(value, statistic(x, y, rows))
     low, high = z_interval(value, error, len(set(names)))
     # Questions that lack some painters can stand for few others: exchanging these alone would say little.
     exchanged = error is None or (n <= SMALL and len(blocks) == 1)
@@ -327,38 +324,16 @@ def exchange_p(name: str, x: Floats, y: Floats, weights: Floats, blocks: Shapes)
     if count == 1:
         return None
     exact = count <= ALL
-    if name != "pearson":
-        from scipy.stats import rankdata
-
-        x, y = rankdata(x.round(12)), rankdata(y.round(12))
-    statistic = _kendall if name == "kendall" else _pearson
-    seen = statistic(x, y[None, :], weights)[0]
+    if name == "spearman":
+        x, y = ranks(x)[0], ranks(y)[0]
+    statistic = kendall if name == "kendall" else pearson
+    seen = statistic(x, y, weights)[0]
     wide = total = 0
     for orders in _orders(blocks, len(x), exact):
         found = statistic(x, y[orders], weights)
         wide += int((np.abs(found) >= abs(seen) - NEAR).sum())
         total += int((~np.isnan(found)).sum())
     return wide / total if exact else (wide + 1) / (total + 1)
-
-
-def _pearson(x: Floats, exchanged: Floats, weights: Floats) -> Floats:
-    share = weights / weights.sum()
-    x = x - share @ x
-    exchanged = exchanged - exchanged[0].mean()
-    mean = exchanged @ share
-    below = np.sqrt(np.maximum((exchanged**2) @ share - mean**2, 0.0) * (share @ x**2))
-    found: Floats = np.divide(exchanged @ (share * x), below, out=np.full(len(mean), np.nan), where=below > NEAR)
-    return found
-
-
-def _kendall(x: Floats, exchanged: Floats, weights: Floats) -> Floats:
-    signs = np.sign(x[:, None] - x) * np.outer(weights, weights)
-    theirs = np.sign(exchanged[:, :, None] - exchanged[:, None, :])
-    found: Floats = np.einsum("ij,bij->b", signs, theirs)
-    # Where points weigh differently, so do ties.
-    below: Floats = np.sqrt(np.einsum("ij,bij->b", np.outer(weights, weights), theirs**2))
-    ratio: Floats = np.divide(found, below, out=np.full(len(found), np.nan), where=below > NEAR)
-    return ratio
 
 
 def _orders(blocks: Shapes, n: int, exact: bool) -> Iterator[NDArray[np.intp]]:
@@ -440,73 +415,37 @@ def rank_intervals(drawn: Mapping[str, Floats]) -> dict[str, RankInterval]:
     return found
 
 
-def spearman(first: Sequence[float | None], second: Sequence[float | None]) -> Measure:
-    """Spearman's rank correlation over the places that both have.
-
-    >>> spearman([1, 2, 3, None], [10, 30, 20, 5])
-    Measure(value=0.5, n=3, reason=None)
-    """
-    return _correlation(first, second, "spearmanr")
-
-
-def kendall(first: Sequence[float | None], second: Sequence[float | None]) -> Measure:
-    """Kendall's tau-b over the places that both have; it takes ties into account.
-
-    >>> kendall([1, 2], [5, 5])
-    Measure(value=None, n=2, reason='all have the same score')
-    """
-    return _correlation(first, second, "kendalltau")
-
-
-def _correlation(first: Sequence[float | None], second: Sequence[float | None], how: str) -> Measure:
-    both = sorted((a, b) for a, b in zip(first, second, strict=True) if a is not None and b is not None)
-    both = [pair for pair in both if known(pair[0]) and known(pair[1])]
-    if len(both) < 2:
-        return Measure(None, len(both), "an order needs two")
-    if any(len({pair[side] for pair in both}) == 1 for side in (0, 1)):
-        return Measure(None, len(both), "all have the same score")
-    from scipy import stats
-
-    value = getattr(stats, how)(*zip(*both, strict=True)).statistic
-    return Measure(round(float(value), 12), len(both))
-
-
 def spearman_spread(value: float, first: Floats, second: Floats) -> tuple[float | None, float | None]:
-    """The 95% interval of a Spearman correlation from resamples: one row each, a column for every painter.
+    """Return the 95% interval of a Spearman correlation from resamples: one row each, a column for every painter.
 
     >>> spearman_spread(1.0, np.array([[1.0, 2.0, 3.0]] * 4), np.array([[2.0, 4.0, 6.0]] * 4))
     (1.0, 1.0)
     """
-    from scipy.stats import rankdata
-
-    kept = ~(np.isnan(first).any(axis=1) | np.isnan(second).any(axis=1))
-    ranks = [rankdata(table[kept].round(9), axis=1) for table in (first, second)]
-    x, y = (table - table.mean(axis=1, keepdims=True) for table in ranks)
-    below = np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
-    # Where all are equal in a resample there is no order to speak of.
-    values = np.divide((x * y).sum(axis=1), below, out=np.full(len(below), np.nan), where=below > 0)
     # How many questions stand behind it is not known here: plain percentiles.
-    found = interval(value, values.round(12), RESAMPLES)
+    found = interval(value, spearman(first.round(9), second.round(9)).round(12), RESAMPLES)
     return found.low, found.high
 
 
-def rank_agreement(scores: Mapping[str, Mapping[str, float | None]]) -> list[dict[str, Any]]:
-    """For each two judges (or exams), how alike they order the painters both have.
+def rank_agreement(first: Mapping[str, float | None], second: Mapping[str, float | None]) -> dict[str, Any]:
+    """Compare the order in which two judges (or exams) have the painters that both have.
+
+    Args:
+        first: Painter -> the first one's score.
+        second: The same of the second one.
 
     Returns:
-        ``pair``, ``painters`` (how many), ``spearman`` and ``kendall`` as `Measure`, and ``shift``: the mean of the
-        second one's scores less the first's, None without a painter in common.
+        ``painters`` (how many), ``spearman`` and ``kendall`` as `Measure`, and ``shift``: the mean of the second one's
+        scores less the first's, None without a painter in common.
 
-    >>> found = rank_agreement({"a": {"x": 0.5, "y": 0.3}, "b": {"x": 0.6, "y": 0.4}})[0]
+    >>> found = rank_agreement({"x": 0.5, "y": 0.3}, {"x": 0.6, "y": 0.4})
     >>> found["kendall"].value, round(found["shift"], 2)
     (1.0, 0.1)
     """
-    found = []
-    for one, other in combinations(sorted(scores), 2):
-        common = [name for name in sorted(scores[one]) if known(scores[one][name]) and known(scores[other].get(name))]
-        first, second = ([scores[judge][painter] for painter in common] for judge in (one, other))
-        gaps = [b - a for a, b in zip(first, second, strict=True) if a is not None and b is not None]
-        body: dict[str, Any] = {"pair": (one, other), "painters": len(common)}
-        body |= {"spearman": spearman(first, second), "kendall": kendall(first, second)}
-        found.append(body | {"shift": sum(gaps) / len(gaps) if gaps else None})
-    return found
+    common = [name for name in sorted(first) if known(first[name]) and known(second.get(name))]
+    x, y = (np.array([side[name] for name in common], dtype=np.float64) for side in (first, second))
+    body: dict[str, Any] = {"painters": len(common)}
+    for name in ("spearman", "kendall"):
+        value = float(STATISTICS[name](x, y, None)[0]) if len(common) > 1 else np.nan
+        reason = "an order needs two" if len(common) < 2 else "all have the same score"
+        body[name] = Measure(None, len(common), reason) if np.isnan(value) else Measure(round(value, 12), len(common))
+    return body | {"shift": float((y - x).mean()) if common else None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def known(value: float | None) -> bool:
     >>> known(0.0), known(None), known(float("nan"))
     (True, False, False)
     """
-    return value is not None and not np.isnan(value)
+    return value is not None and not isnan(value)
 
 
 def as_parts(values: Iterable[float | None], name: str = "value") -> dict[str, tuple[Floats, Floats]]:
