@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 import limner as package
 from limner.cli import COMMANDS
+from limner.cli import limner as group
+from limner.cli.demo import NOTES
+from limner.cli.options import REST, Sectioned, _help
 from tests.cli.invoke import limner
+from tests.docs.blocks import ROOT
 
 HEAVY = {"openai", "sqlalchemy", "polars", "pydantic", "PIL", "numpy", "scipy", "rich", "onnxruntime", "limner.api"}
 LOADED = """
@@ -84,3 +91,71 @@ def test_a_reader_that_stops_reading(tmp_path: Path) -> None:
     err = started.stderr.read()
     started.stderr.close()
     assert (started.wait(timeout=60), err) == (1, b"")
+
+
+LONG = ("run", "draw", "mark", "scores", "compare", "agree", "table", "plot", "report")
+EXAMPLES = [(about, words) for each in _help()["examples"].values() for about, words in each.items()]
+
+
+def command(name: str) -> click.Command:
+    found = group.get_command(click.Context(group), name)
+    assert found is not None
+    return found
+
+
+def test_all_long_commands_have_sections_and_examples() -> None:
+    assert set(_help()["examples"]) == set(LONG)
+    assert all(isinstance(command(name), Sectioned) for name in LONG)
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_every_option_stands_in_one_section(name: str) -> None:
+    said = limner(name, "--help").out
+    assert REST not in said, "an option that no section of help.toml names"
+    body = said.partition("\nExamples:")[0]
+    for param in command(name).params:
+        if isinstance(param, click.Option) and not param.hidden:
+            shown = [line for line in body.splitlines() if line.strip().split(" ")[0].rstrip(",") in param.opts]
+            assert len(shown) == 1, param.opts
+    assert said.index("\nStore and output:") < said.index("\nExamples:")
+
+
+def test_sections_name_only_what_there_is() -> None:
+    there = {param.name for name in LONG for param in command(name).params} | {"_click_default_help"}
+    named = [name for names in _help()["sections"].values() for name in names]
+    assert set(named) <= there
+    assert len(named) == len(set(named))
+
+
+@pytest.mark.parametrize(("about", "words"), EXAMPLES, ids=[words for _, words in EXAMPLES])
+def test_examples_are_commands_that_can_be_given(about: str, words: str) -> None:
+    program, name, *rest = shlex.split(words)
+    assert program == "limner"
+    # Under the program's own context, as it is started: a command remembers which words ask it for help.
+    command(name).make_context(name, rest, parent=click.Context(group, **group.context_settings))
+    assert f"  {about}:\n    {words}\n" in limner(name, "--help").out, "whole, to be copied"
+
+
+REFERENCE = re.compile(r"limner docs ([a-z][\w/-]*)")
+
+
+def test_docs_shows_the_tutorial_by_default() -> None:
+    assert limner("docs").out.strip() == (ROOT / "docs" / "tutorial.md").read_text("utf-8").strip()
+
+
+@pytest.mark.parametrize("name", ["judges", "docs/judges.md", "judges.md"])
+def test_docs_shows_the_page_named(name: str) -> None:
+    assert limner("docs", name).out.startswith("# ")
+
+
+def test_docs_names_the_list_where_a_page_is_missing() -> None:
+    assert "limner docs --list" in limner("docs", "nothing", code=2).err
+    assert {"tutorial", "providers/openai"} <= set(limner("docs", "--list").out.split())
+
+
+def test_every_page_that_a_message_names_exists() -> None:
+    files = [path for kind in ("*.py", "*.toml") for path in (ROOT / "src").rglob(kind)]
+    named = {page for path in files for page in REFERENCE.findall(Path(path).read_text("utf-8"))}
+    assert REFERENCE.findall(NOTES) == ["tutorial"]
+    assert "training" in named
+    assert named <= set(limner("docs", "--list").out.split())

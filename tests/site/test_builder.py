@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from pathlib import Path
@@ -15,7 +16,9 @@ from limner.core.exam import Exam, Question
 from limner.core.marks import Mark
 from limner.exams.genexam.data import ScoringPointsRubric
 from limner.report.site import build
+from limner.report.site.judge_data import JudgeData
 from limner.running.plan import marking_id, slot_id
+from limner.scoring import Entry
 from limner.store import Store
 from limner.store.markings import Marking, save_marking
 from limner.store.records import Drawing, add_exam, save_drawing, save_setup
@@ -23,6 +26,7 @@ from tests.cli.invoke import limner
 from tests.site import hostile
 from tests.site.conftest import Site
 from tests.site.reading import keys, parts, question
+from tests.tables import synthetic
 
 PAGES = ("index", "questions", "gallery", "differences", "failures", "painter", "question")
 RUBRIC = ScoringPointsRubric.model_validate({"scoring_points": [{"question": "Is it there?", "score": 1.0}]})
@@ -231,3 +235,38 @@ def test_the_command(tmp_path: Path, store: Store) -> None:
     limner("report", "--store", tmp_path / "store", code=2)
     limner("report", "-o", tmp_path / "x", "--max-side", "5", "--store", tmp_path / "store", code=2)
     assert "no store" in limner("report", "-o", tmp_path / "x", "--store", tmp_path / "nowhere", code=1).err
+
+
+PAINTERS, QUESTIONS = 3, 40
+
+
+def filled(folder: Path) -> Path:
+    """A store in which every mark has a reason."""
+    with Store(folder) as store:
+        synthetic.fill(store, "genexam", painters=PAINTERS, questions=QUESTIONS, images=False, faults=False)
+    return folder
+
+
+def alive() -> list[Entry]:
+    gc.collect()
+    return [each for each in gc.get_objects() if type(each) is Entry]
+
+
+def with_reasons() -> int:
+    return sum(any(mark.reason for mark in entry.marks) for entry in alive())
+
+
+def test_of_reasons_no_more_than_a_few_questions_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("limner.report.site.judge_data.AT_ONCE", 10)
+    most, add, store = list[int](), JudgeData._entry, filled(tmp_path / "store")
+    before = with_reasons()  # Of other tests in the same process.
+
+    def watched(self: JudgeData, *given: Any) -> None:
+        add(self, *given)
+        if given[1].number % 40 == 0:
+            most.append(with_reasons() - before)
+
+    monkeypatch.setattr(JudgeData, "_entry", watched)
+    build(tmp_path / "site", store=store)
+    assert len(most) > 2
+    assert 0 < max(most) <= 10 + 2 * PAINTERS

@@ -1,3 +1,5 @@
+"""."""
+
 from __future__ import annotations
 
 import json
@@ -5,12 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from limner.calls import Fault
 from limner.core.asks import Unreadable
+from limner.core.errors import UsageError
 from limner.core.settings import PainterFacts
 from limner.painters.diffusers.text_encoding import SEPARATOR
-from limner.strategies.rewrite import about, parted, read_traces, structured, thinking, without_thought
+from limner.strategies.rewrite import (
+    about,
+    counter,
+    cut,
+    differences,
+    parted,
+    read_traces,
+    structured,
+    thinking,
+    without_thought,
+)
 from tests.strategies.support import Brush, Mind, draw, made, said_by_studio
 
 SOURCE = "The Encoder maps tokens to a Latent Code; a decoder reads it."
@@ -159,3 +174,107 @@ def test_traces_may_come_from_a_file_instead_of_a_planner(tmp_path: Path) -> Non
     with pytest.raises(Fault, match="has no trace for this question") as found:
         draw(strategy, tmp_path, brush)
     assert found.value.kind == "not_applicable"
+
+
+@given(st.text(max_size=400), st.integers(0, 60))
+def test_a_cut_text_fits_and_is_the_beginning(text: str, most: int) -> None:
+    kept = cut(text, most)
+    assert about(kept) <= most
+    assert text.split()[: len(kept.split())] == kept.split() or about(text) <= most or kept == ""
+    assert cut(kept, most) == kept
+
+
+def test_whole_sentences_are_kept_where_one_fits() -> None:
+    assert cut("Roots drink. Leaves breathe. Light feeds.", 8) == "Roots drink. Leaves breathe."
+    assert cut("an endless sentence without a stop in it", 3) == "an endless"
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("", 0), ("cat", 1), ("photosynthesis", 3), ("42", 2), ("细胞核", 3), ("a-b", 3)]
+)
+def test_counts(text: str, count: int) -> None:
+    assert about(text) == count
+
+
+def test_english_prose_is_counted_rather_too_long_than_too_short() -> None:
+    prose = "The mitochondrion is drawn as an oval with a folded inner membrane, labelled in plain letters."
+    assert about(prose) >= len(prose.split()) * 1.2
+
+
+def test_a_tokenizer_that_is_not_there_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers")
+    with pytest.raises(UsageError, match="cannot be read"):
+        counter(str(tmp_path / "none.json"))
+
+
+def test_the_encoders_own_tokenizer_counts(tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    made.save(str(tmp_path / "tokenizer.json"))
+    count = counter(str(tmp_path / "tokenizer.json"))
+    assert count("a b photosynthesis") == 3
+    assert cut("a b photosynthesis", 2, count) == "a b"
+
+
+PROMPT = (
+    'Draw a cross-section of a volcano with a magma chamber labelled "Magma chamber" below 2 vents. '
+    "An arrow leads from the chamber to the main vent. There is no snow on the left flank."
+)
+ORDERED = """Subject
+- cross-section of a volcano
+Elements
+- magma chamber
+- 2 vents, one the main vent
+- left flank
+Labels
+- "Magma chamber", labelled below the vents
+Relations
+- arrow leading from the chamber to the main vent
+Layout
+- no snow on the left flank
+"""
+
+
+def test_the_same_in_order_passes() -> None:
+    assert differences(PROMPT, ORDERED) in ([], ["added: one"])
+    assert differences(PROMPT, ORDERED.replace(", one the main vent", "")) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("- magma chamber\n", "- magma chamber\n- crater lake\n", "added: crater, lake"),
+        ("2 vents", "3 vents", "dropped: 2; added: 3"),
+        ("cross-section of a volcano", "volcano", "dropped: cross-section"),
+        ('"Magma chamber"', '"Magma Chamber"', "changed in quotation"),
+        ("no snow", "snow", "1 negations became 0"),
+        ("arrow leading", "line leading", "dropped: arrow"),
+    ],
+)
+def test_what_is_added_dropped_or_altered_is_named(old: str, new: str, said: str) -> None:
+    assert old in ORDERED
+    assert said in "; ".join(differences(PROMPT, ORDERED.replace(", one the main vent", "").replace(old, new)))
+
+
+@given(st.text(max_size=200))
+def test_a_prompt_does_not_differ_from_itself(text: str) -> None:
+    assert differences(text, text) == [] or any(word in text.casefold() for word in ("subject", "panels", "elements",
+        "labels", "relations", "layout", "style"))  # fmt: skip
+
+
+def test_an_altered_prompt_is_sent_back_and_then_given_up(tmp_path: Path) -> None:
+    replies = ["Subject\n- Draw a nerve.", "Subject\n- Draw a cell."]
+    mind, brush = Mind(lambda words, seen, turn: replies[turn]), Brush()
+    draw(made("structure", mind), tmp_path / "a", brush)
+    assert "dropped: cell; added: nerve" in mind.heard[1]
+    assert [sent.prompt for sent in brush.drawn] == ["Subject\n- Draw a cell."]
+    with pytest.raises(Fault, match="added: nerve") as caught:
+        draw(made("structure", Mind(lambda *_: replies[0])), tmp_path / "b", Brush())
+    assert caught.value.kind == "unreadable"
+
+
+def test_the_studio_orders_without_change(tmp_path: Path) -> None:
+    brush = Brush()
+    draw(made("structure", Mind(said_by_studio)), tmp_path, brush, PROMPT)
+    assert brush.drawn[0].prompt.startswith("Subject\n- Draw a cross-section")
