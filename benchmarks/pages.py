@@ -17,8 +17,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from tests.browser import started
-from tests.site.reading import keys
-from tests.tables import synthetic
+from tests.report.site.reading import keys
+from tests.report.tables import synthetic
 
 from benchmarks.table import CannotRun, Table, told
 from limner.report.site import build

@@ -18,8 +18,8 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-from tests.tables import synthetic
-from tests.tables.replied import as_replies
+from tests.report.tables import synthetic
+from tests.report.tables.replied import as_replies
 
 from benchmarks.table import Table, told
 from limner.store import Store

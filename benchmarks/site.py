@@ -26,7 +26,7 @@ from typing import Any
 from unittest import mock
 
 from tests.browser import started
-from tests.tables import synthetic
+from tests.report.tables import synthetic
 
 from benchmarks.material import diagram
 from benchmarks.pages import addresses, ready

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from tests.fakes import ChatServer
 from tests.fakes.images_client import ImageServer
 from tests.postgres.server import PostgresServer
-from tests.tables import synthetic
+from tests.report.tables import synthetic
 
 from benchmarks import site
 from benchmarks.material import diagram, make

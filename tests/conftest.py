@@ -8,11 +8,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from limner.store import Store
+from tests.browser import started
 from tests.fakes import ChatServer
 from tests.read_once import sitecustomize as read_once
 from tests.support import SmallExam, write_exam
@@ -126,7 +128,7 @@ class Filled(dict[str, Store]):
         self._folders = folders
 
     def __missing__(self, kind: str) -> Store:
-        from tests.tables import synthetic  # heavy: only where a test wants it
+        from tests.report.tables import synthetic  # heavy: only where a test wants it
 
         store = self[kind] = Store(self._folders.mktemp(kind))
         ways = ("direct", "rewrite") if kind == "aibench" else ("direct",)
@@ -142,3 +144,10 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Store
     yield stores
     for store in stores.values():
         store.close()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A browser without a network. No longer than a module: while it runs, nothing else here can call asyncio.run."""
+    with started() as browser:
+        yield browser

@@ -26,7 +26,7 @@ from tests.build.scripted import Scripted, scripted, write_provider
 from tests.support import start_limner
 
 pytest.importorskip("starlette", reason="servers come with limner[web]")
-from tests.web.study.visiting import agree, visitor
+from tests.study.page.visiting import agree, visitor
 
 pytestmark = pytest.mark.slow
 KILLS = 1

@@ -70,7 +70,7 @@ def test_a_sample_build_is_marked_and_served(recipe: str, tmp_path: Path, monkey
     (tmp_path / "all.toml").write_text(DESIGN, "utf-8")
     said = limner("study", "new", "pilot", "--exam", "out/exam.toml", "--design", "all.toml", "--painter",
                   sample.painter, "--rater", "anna")  # fmt: skip
-    from tests.web.study.visiting import agree, visitor
+    from tests.study.page.visiting import agree, visitor
 
     token = re.search(r"^anna\s+\S+/r/([\w-]+)$", said, re.MULTILINE)
     assert token, said

@@ -10,7 +10,7 @@ from limner.report.plots import known
 from limner.store import Store
 from tests.cli.invoke import limner
 from tests.needs import need
-from tests.tables import synthetic
+from tests.report.tables import synthetic
 
 
 @pytest.fixture

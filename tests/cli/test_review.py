@@ -13,10 +13,10 @@ import pytest
 
 from limner.build.reviews import load_reviewers
 from limner.store.store import open_store
-from tests.web.review.desk import prepare
+from tests.build.review_page.desk import prepare
 
 pytestmark = pytest.mark.slow
-MAIN = "import sys; from limner.build.base import STEPS; from tests.web.review.desk import steps; " \
+MAIN = "import sys; from limner.build.base import STEPS; from tests.build.review_page.desk import steps; " \
     "STEPS.get = steps(STEPS.get); from limner.cli import main; main()"  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def ended(process: subprocess.Popen[str]) -> None:
 
 def test_links_are_told_and_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from limner.build.base import STEPS
-    from tests.web.review.desk import steps
+    from tests.build.review_page.desk import steps
 
     monkeypatch.setattr(STEPS, "get", steps(STEPS.get))
     with open_store(str(tmp_path / "store"), create=True) as store:

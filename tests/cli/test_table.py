@@ -11,7 +11,7 @@ import pytest
 from limner.exams import SHIPPED
 from limner.store import Store
 from tests.cli.invoke import limner
-from tests.tables import synthetic
+from tests.report.tables import synthetic
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from importlib import import_module
 
 PICTURES = {
     "plots": "tests.docs.plots",
-    "site": "tests.site.shots",
+    "site": "tests.report.site.shots",
     "readme": "tests.docs.readme_picture",
     "controls": "tests.docs.pictures",
     "steps": "tests.docs.steps",

@@ -15,8 +15,8 @@ from limner.report.plots import PlotChoice, known
 from limner.report.plots.style import compose, look
 from limner.store import Store
 from tests.docs.blocks import ROOT
-from tests.plots import made_up
-from tests.tables import synthetic
+from tests.report.plots import made_up
+from tests.report.tables import synthetic
 
 SHOWN: tuple[tuple[str, str, str, dict[str, Any], dict[str, Any]], ...] = (
     ("categories", "genexam", "double", {"questions": 120}, {"score": "relaxed"}),

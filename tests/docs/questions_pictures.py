@@ -19,10 +19,10 @@ from limner.report.tables.status import funnel_rows
 from limner.store.store import open_store
 from tests.build.annotator import routes
 from tests.build.papers import TIDE, write_papers
+from tests.build.review_page.desk import TOKENS
 from tests.build.scripted import scripted, write_provider
 from tests.docs.blocks import ROOT
-from tests.site.conftest import chromium
-from tests.web.review.desk import TOKENS
+from tests.report.site.conftest import chromium
 
 IMAGES = ROOT / "docs" / "images"
 ROLES = dict.fromkeys(("annotator", "checker", "expert"), "fake/llm")
@@ -52,7 +52,7 @@ def made(folder: Path) -> None:
 
 def reviewed(folder: Path) -> None:
     """The page of a review, with another reviewer's version."""
-    command = [sys.executable, "-m", "tests.web.review.desk", str(folder)]
+    command = [sys.executable, "-m", "tests.build.review_page.desk", str(folder)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     address = process.stdout.readline().strip()

@@ -21,7 +21,7 @@ from limner.painters.controls.faults import FAULTS
 from limner.report.site import build
 from tests.browser import started
 from tests.docs.blocks import ROOT
-from tests.site.reading import keys
+from tests.report.site.reading import keys
 
 EXAM, QUESTION, SEED = "sample/genexam", "Sample_Biology_1", 7
 CONTROLS = [f"control/{name}" for name in ("reference", "swapped", "erased", "text", "blank")]

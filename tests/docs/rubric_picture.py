@@ -12,7 +12,7 @@ from PIL import Image
 
 from tests.cli.invoke import limner
 from tests.docs.blocks import ROOT
-from tests.site.conftest import chromium
+from tests.report.site.conftest import chromium
 
 SAMPLE = ROOT / "src" / "limner" / "exams" / "genexam" / "sample"
 BAD = ("Is the label 'Reverse side' written?", "Does the drawing follow the instructions?")

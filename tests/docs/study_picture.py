@@ -12,7 +12,7 @@ import limner
 from limner.study.new import create_study
 from tests.browser import started
 from tests.docs.blocks import ROOT
-from tests.web.study.serving import StudyServer
+from tests.study.page.serving import StudyServer
 
 EXAM = "sample/genexam"
 SIZES = {"study.png": (1180, 760, 1), "study-phone.png": (390, 780, 1)}

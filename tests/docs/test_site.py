@@ -16,7 +16,6 @@ from limner.cli import limner as commands
 from tests.browser import new_context, new_page
 from tests.docs.blocks import ROOT
 from tests.needs import need
-from tests.site.conftest import chromium as chromium
 
 KINDS = ["Tutorials", "How-to guides", "Explanation", "Reference"]
 

@@ -19,7 +19,7 @@ from limner.study.exchange import answer_rows, write_answers
 from limner.study.open import open_study, places_of
 from limner.study.records import load_answers, load_raters
 from tests.study.made import answer, fill, make
-from tests.web.study.serving import StudyServer
+from tests.study.page.serving import StudyServer
 
 pytestmark = pytest.mark.slow
 

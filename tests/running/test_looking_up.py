@@ -13,7 +13,7 @@ from limner.running import backlog
 from limner.running.backlog import Backlog
 from limner.store import Store
 from limner.store.records import load_drawings
-from tests.tables import synthetic
+from tests.report.tables import synthetic
 
 
 @pytest.fixture(scope="module")

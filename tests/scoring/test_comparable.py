@@ -23,8 +23,8 @@ from limner.scoring import Comparable, Entry, Group, comparable, compare
 from limner.store import Store
 from limner.store.records import Drawing
 from tests.cli.invoke import limner as command
+from tests.report.site.reading import parts
 from tests.scoring.compare.desk import Desk
-from tests.site.reading import parts
 
 EXAM = "sample/genexam"
 

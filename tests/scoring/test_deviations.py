@@ -13,7 +13,7 @@ from limner.judges import make_variant
 from limner.scoring import Entry, Group
 from limner.scoring.deviations import deviations, of_drawings, of_marks, of_questions
 from limner.store.records import Drawing
-from tests.tables import synthetic
+from tests.report.tables import synthetic
 
 OURS = "prompts in Limner's wording"
 ARGS = {"reasoning_effort": "low", "verbosity": "medium", "max_completion_tokens": 16384}

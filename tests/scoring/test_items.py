@@ -70,9 +70,9 @@ def test_every_exam_has_item_statistics(filled: dict[str, Store], kind: str) -> 
     everyone = set.intersection(*(set(given) for given in marks.values()))
     common = {question.question for question in one.questions}
     everyone = {key for key in everyone if key[0] in common} - {(row.question, row.criterion)}
-    for name, given in marks.items():
-        mine[name] = given[row.question, str(row.criterion)]
-        others[name] = sum(given[key] for key in everyone) / len(everyone)
+    for name, values in marks.items():
+        mine[name] = values[row.question, str(row.criterion)]
+        others[name] = sum(values[key] for key in everyone) / len(everyone)
     if set(mine.values()) <= {0.0, 1.0}:
         order = sorted(mine)
         oracle = stats.pointbiserialr([bool(mine[n]) for n in order], [others[n] for n in order]).statistic

@@ -21,8 +21,8 @@ from limner.scoring.entries import MarkReader, brief_text
 from limner.store import Store
 from limner.store.markings import load_markings, save_marking
 from limner.store.schema import markings, read_marks
-from tests.tables import synthetic
-from tests.tables.replied import as_replies
+from tests.report.tables import synthetic
+from tests.report.tables.replied import as_replies
 
 KEPT = ("genexam", "mmmg", "worldgenbench", "fepbench")
 """Exams whose numbers are not made of reasons."""

@@ -42,9 +42,9 @@ from limner.store.records import (
     save_drawing,
     save_setup,
 )
+from tests.report.tables import synthetic
 from tests.store.places import EVERYWHERE, NO_BUCKET
 from tests.support import SmallExam, picture
-from tests.tables import synthetic
 
 KILLED = """
 import os, signal, sys

@@ -14,7 +14,7 @@ from limner.study.new import NewStudy, create_study
 from limner.study.open import OpenStudy, open_study, places_of
 from limner.study.places import StudyPlace
 from limner.study.records import load_raters
-from tests.tables import synthetic
+from tests.report.tables import synthetic
 
 PAINTER = "openai/gpt-image-1"
 Rule = Callable[[str, StudyPlace, AnswerField], Any]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.needs import need
-from tests.site.reading import keys, parts, question
+from tests.report.site.reading import keys, parts, question
 from tests.third_party.drive import SITE, drive
 from tests.third_party.test_flags import folder
 

@@ -1,5 +1,5 @@
 """Sources of plots, as the tests of plots have them."""
 
-from tests.plots.conftest import source
+from tests.report.plots.conftest import source
 
 __all__ = ["source"]

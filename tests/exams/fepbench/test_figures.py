@@ -14,7 +14,7 @@ from limner.exams.fepbench.analysis import SUBMETRICS, dispersion, pairs, two_re
 from limner.report.plots.source import PlotChoice, StoreSource, load
 from limner.store import Store
 from tests.needs import shared
-from tests.tables import synthetic
+from tests.report.tables import synthetic
 
 Sources = Callable[..., StoreSource]
 CLOSED = ("openai/", "gemini/")

@@ -1,0 +1,257 @@
+"""Every table from a made-up store: who stands where, with what, and what is said of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from limner.core.errors import UsageError
+from limner.report.paper import TableChoice, build, find
+from limner.report.tables.model import MISSING, Table, TableRow
+from limner.store import Store, schema
+from limner.store.ratings import CERTIFICATE, save_certificate
+from tests.report.tables import synthetic
+from tests.report.tables.shipped import LAYOUTS
+
+KEYS = list(LAYOUTS)
+PAINTERS = [painter.name for painter in synthetic.cast(9)]
+UNDECIDED = PAINTERS[synthetic.ABSTAINS]
+OF_A_BUILD = "mmmg:table4"
+WITH_PEOPLE = {"aibench:table2", "fepbench:table4", "genexam:table3a", "genexam:table3b", "genexam:table5"}
+"""Their rows need people or several judges; see test_agreements.py."""
+
+
+def own(table: Table) -> list[TableRow]:
+    return [line for sheet in table.flat for line in sheet.rows() if not line.published]
+
+
+_MADE: dict[tuple[str, str], Table] = {}
+
+
+def made(filled: dict[str, Store], key: str, **choice: Any) -> Table:
+    """The table from the made-up store of its exam; made once, for it takes a while."""
+    layout, name = find(key), (key, repr(choice))
+    if name not in _MADE:
+        _MADE[name] = build(layout, filled[layout.exam], TableChoice(**choice))
+    return _MADE[name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", [key for key in KEYS if key not in {*WITH_PEOPLE, OF_A_BUILD}])
+def test_every_table_has_rows_of_the_store(filled: dict[str, Store], key: str) -> None:
+    table = made(filled, key)
+    assert own(table)
+    for line in own(table):
+        # Of the painter whose marks are not all there, a score that no bounds are known of has nothing to show.
+        assert any(cell.text != MISSING for cell in line.cells) or line.label == UNDECIDED, line.label
+    for sheet in table.sheets:
+        assert len({column.path for column in sheet.columns}) == len(sheet.columns) or find(key).turn == "columns"
+        assert all(len(line.cells) == len(sheet.columns) for line in sheet.rows())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["fepbench:table4", "genexam:table3a", "genexam:table3b", "genexam:table5"])
+def test_without_people_there_is_nothing_of_the_store(filled: dict[str, Store], key: str) -> None:
+    assert own(made(filled, key)) == []
+
+
+def test_a_stores_rows_come_after_the_published_ones_best_first(filled: dict[str, Store]) -> None:
+    (sheet,) = made(filled, "genexam:table2").flat
+    for group in sheet.blocks:
+        sides = [line.published for line in group.rows]
+        assert sides == sorted(sides, reverse=True)
+        values = [line.cells[-1].value for line in group.rows if not line.published]
+        known_values = [value for value in values if value is not None]
+        assert known_values == sorted(known_values, reverse=True)
+
+
+def test_without_a_store() -> None:
+    table = build(find("genexam:table2"))
+    assert not own(table)
+    assert not table.footnotes
+    assert len(table.caption) == 4  # Title, paper, two release boards.
+
+
+@pytest.mark.slow
+def test_intervals_hold_the_number_and_can_be_left_out(filled: dict[str, Store]) -> None:
+    for line in own(made(filled, "genexam:table2")):
+        for cell in line.cells:
+            if cell.low is not None and cell.high is not None and cell.value is not None:
+                assert float(cell.low) <= cell.value <= float(cell.high)
+    bare = own(made(filled, "genexam:table2", intervals=False))
+    assert all(cell.low is None and cell.high is None for line in bare for cell in line.cells)
+
+
+def test_the_caption_tells_when_the_judge_was_examined(store: Store) -> None:
+    synthetic.fill(store, "genexam", painters=1, questions=2, faults=False)
+    with store.reading() as connection:
+        (setup,) = set(connection.scalars(sa.select(schema.markings.c.setup)))
+    day = save_certificate(store, setup, "genexam", {"kind": CERTIFICATE}).day
+    assert f", judge fake/judge (examined {day}), reading careful" in told(build(find("genexam:table2"), store))
+
+
+def told(table: Table) -> str:
+    (said,) = [said for said in table.caption if said.startswith("This store")]
+    return said
+
+
+@pytest.mark.slow
+def test_the_caption_tells_the_questions_scored(filled: dict[str, Store], store: Store) -> None:
+    common, each = (told(made(filled, "genexam:table2", on=on)) for on in ("common", "all"))
+    assert "64 of its 80 questions scored" in common
+    assert "; all painters on the same questions;" in common
+    assert "74 to 80 of its 80 questions scored" in each
+    assert "; each painter on its own questions;" in each
+    synthetic.fill(store, "genexam", painters=1, questions=8, faults=False)
+    whole = build(find("genexam:table2"), store)
+    asked = "judge fake/judge (not examined), reading careful"
+    assert told(whole).startswith(f"This store: exam genexam, 8 questions, {asked}; [low")
+    store.write(lambda connection: connection.exec_driver_sql("DELETE FROM markings WHERE id > '4'"))
+    left = len(_scored_questions(store))
+    assert 0 < left < 8
+    assert f"{left} of its 8 questions scored" in told(build(find("genexam:table2"), store))
+    assert told(build(find("genexam:table4"), store)) == f"This store: exam genexam, {left} of its 8 questions scored."
+
+
+def _scored_questions(store: Store) -> list[str]:
+    with store.reading() as connection:
+        return list(connection.scalars(sa.select(schema.markings.c.drawing)))
+
+
+def test_rows_marked_otherwise_than_in_the_paper_are_footnoted(filled: dict[str, Store]) -> None:
+    table = made(filled, "genexam:table2")
+    (note,) = {line.notes for line in own(table) if line.about["painter"] not in (UNDECIDED, "control/reference")}
+    said = table.footnotes[note[0] - 1]
+    for words in (
+        "judge fake/judge instead of openai/gpt-5-2025-08-07",
+        "reading careful instead of paper",
+        "variant release instead of paper",
+        "no reasoning_effort=low",
+        "prompts in another wording (0123)",
+        "64 questions where the paper has 1000",
+    ):
+        assert words in said
+
+
+def test_what_is_not_decided_is_shown_as_bounds_and_not_ranked(filled: dict[str, Store]) -> None:
+    rows = [line for line in own(made(filled, "genexam:table2")) if line.label == UNDECIDED]
+    bounded = [cell for line in rows for cell in line.cells if cell.least is not None]
+    assert bounded
+    for cell in bounded:
+        assert cell.text == f"{cell.least} … {cell.most}"
+        assert (cell.value, cell.rank) == (None, 0)
+
+
+@pytest.mark.slow
+def test_only_some_painters_or_judges(filled: dict[str, Store], tmp_path: Path) -> None:
+    assert {line.label for line in own(made(filled, "genexam:table2", which={"painters": ["BAGEL", "Janus-Pro"]}))} == {
+        "BAGEL",
+        "Janus-Pro",
+    }
+    with pytest.raises(UsageError, match="nobody"):
+        made(filled, "genexam:table2", which={"painters": ["nobody"]})
+    with Store(tmp_path / "two") as store:
+        synthetic.fill(store, "genexam", painters=2, judges=("one", "two"), images=False)
+        both = own(build(find("genexam:table2"), store))
+        assert {line.label.partition(" · ")[2] for line in both} == {"one", "two"}
+        assert len(both) == 4
+        alone = own(build(find("genexam:table2"), store, TableChoice(which={"judges": ["one"]})))
+        assert [line.label for line in alone] == ["openai/gpt-image-1.5", "openai/gpt-image-1"]
+        with pytest.raises(UsageError, match="three"):
+            build(find("genexam:table2"), store, TableChoice(which={"judges": ["three"]}))
+
+
+def test_which_of_several_exams(tmp_path: Path) -> None:
+    with Store(tmp_path / "store") as store:
+        synthetic.fill(store, "mmmg", painters=1, images=False)
+        # There is nothing of this kind: the published figures stand alone.
+        assert not own(build(find("genexam:table2"), store))
+        assert own(build(find("mmmg:table2"), store, TableChoice(exam="mmmg")))
+        with pytest.raises(UsageError, match="no exam 'other' of kind mmmg; it has: mmmg"):
+            build(find("mmmg:table2"), store, TableChoice(exam="other"))
+
+
+def test_strategies_stand_beside_the_plain_way(filled: dict[str, Store]) -> None:
+    table = made(filled, "aibench:table4")
+    (sheet,) = table.flat
+    (group,) = [group for group in sheet.blocks if group.title == "openai/gpt-image-1"]
+    assert [line.label for line in group.rows] == ["openai/gpt-image-1", "openai/gpt-image-1 + rewrite"]
+    assert sheet.columns[-1].head == "$ per drawing"
+    # Every group has a best of its own, as in the paper.
+    assert {cell.rank for line in group.rows for cell in line.cells} == {0, 1}
+    assert not any(cell.rank for line in group.rows for cell in line.cells[-1:])
+
+
+def test_judges_as_rows(filled: dict[str, Store]) -> None:
+    (line,) = own(made(filled, "genexam:table4"))
+    assert line.label == "fake/judge"
+    assert [cell.text for cell in line.cells[:6]] == ["Img", *[MISSING] * 5]
+    assert float(line.cells[6].text) == pytest.approx(0.012, rel=0.1)
+    assert line.cells[7].text == MISSING, "how long it took elsewhere is not known"
+
+
+def test_judges_as_lines_of_their_own_sheet(tmp_path: Path) -> None:
+    with Store(tmp_path / "store") as store:
+        synthetic.fill(store, "mmmg", painters=3, questions=24, judges=("one", "two"), images=False, faults=False)
+        table = build(find("mmmg:table17"), store)
+    published, mine = table.sheets
+    assert (published.title, mine.title) == ("As published", "This store")
+    assert [line.label for line in mine.rows()] == ["one", "two"]
+    assert {column.head for column in mine.columns} == set(PAINTERS[:3])
+    assert len({line.cells for line in mine.rows()}) == 2
+
+
+def test_only_the_references_where_the_paper_has_only_those(filled: dict[str, Store]) -> None:
+    (line,) = own(made(filled, "mmmg:table16"))
+    assert line.label == "control/reference"
+    titles = [group.title for group in made(filled, "mmmg:table16").sheets[0].blocks]
+    assert titles[0] == "Reference images"
+    assert titles[1].startswith("control/reference")
+
+
+EFFORTS = ("low", "medium", "high")
+INPUTS = {"image": "Img", "none": "none"}
+
+
+def gpt5(effort: str | None, reference: str = "image") -> dict[str, Any]:
+    args = {"reasoning_effort": effort} if effort else {}
+    return {"judge": "openai/gpt-5", "model": "gpt-5", "args": args, "options": {"reference": reference}}
+
+
+@pytest.mark.slow
+def test_one_judge_asked_in_several_ways_has_a_row_for_each(store: Store) -> None:
+    ways = [gpt5(effort, reference) for effort in EFFORTS for reference in INPUTS]
+    synthetic.fill(store, "genexam", painters=2, judges=ways, images=True, faults=False)
+    table = build(find("genexam:table4"), store)
+    lines = {line.label: line for line in own(table)}
+    assert len(lines) == 6
+    for effort in EFFORTS:
+        for reference, head in INPUTS.items():
+            line = lines[f"gpt-5 · reference={reference} reasoning_effort={effort}"]
+            assert line.cells[0].text == head
+            assert line.cells[6].text == "0.0120"
+            assert 1 <= float(line.cells[7].text) <= 9
+            (note,) = line.notes
+            told = table.footnotes[note - 1]
+            assert (f"reasoning_effort={effort} instead of low" in told) == (effort != "low")
+            assert ("reference=none instead of image" in told) == (reference == "none")
+            assert "prompts in another wording (0123); 13 questions where the paper has 1000" in told
+    few = build(find("genexam:table4"), store, TableChoice(which={"judges": ["openai/gpt-5?reasoning_effort=low"]}))
+    assert {line.label.rpartition("=")[2] for line in own(few)} == {"low"}
+    few = build(find("genexam:table4"), store, TableChoice(which={"options": {"reference": "none"}}))
+    assert len(own(few)) == 3
+
+
+def test_coverage_is_of_the_whole_exam_for_imports_too(store: Store) -> None:
+    synthetic.fill(store, "genexam", painters=1, questions=50, images=False, faults=False)
+    fewer = "DELETE FROM {} WHERE {} IN (SELECT id FROM drawings WHERE question_id NOT LIKE '%-1_')"
+    store.write(lambda connection: connection.exec_driver_sql(fewer.format("markings", "drawing")))
+    store.write(lambda connection: connection.exec_driver_sql(fewer.format("drawings", "id")))
+    made_up = build(find("genexam:table2"), store)
+    (line,) = own(made_up)
+    assert line.covered == "20% covered"
+    assert any(said.startswith("This store: exam genexam, 10 of its 50 questions scored") for said in made_up.caption)
+    assert "10 questions where the paper has 1000" in made_up.footnotes[0]

@@ -1,0 +1,134 @@
+"""The numbers behind the exams' own plots, computed once more by other means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from statistics import mean, quantiles
+
+import pytest
+
+from limner.core import plot_data
+from limner.core.errors import UsageError
+from limner.exams.aibench import analysis as aibench
+from limner.exams.fepbench import analysis as fepbench
+from limner.exams.mmmg import analysis as mmmg
+from limner.report.plots import known
+from limner.report.plots.source import PlotChoice, StoreSource, load
+from limner.scoring import Entry
+from limner.store import Store
+from tests.report.tables import synthetic
+
+Sources = Callable[..., StoreSource]
+
+
+def inside(source: StoreSource, painter: str) -> tuple[Entry, ...]:
+    return source.field.inside[source.names.index(painter)]
+
+
+@pytest.mark.slow
+def test_exams_of_another_kind_are_refused(filled: dict[str, Store]) -> None:
+    for name, kind in (("atoms", "fepbench"), ("regions", "mmmg"), ("logic-aesthetics", "aibench")):
+        with pytest.raises(UsageError, match=f"exams of the kind {kind}; genexam is of the kind genexam"):
+            known()[name].frame("genexam", PlotChoice(store=filled["genexam"]))
+
+
+def test_atoms_have_bins_with_quartiles(source: Sources) -> None:
+    found = source("fepbench")
+    frame = fepbench.atoms(found)
+    for place, entries in enumerate(found.field.inside):
+        for bin_ in frame.bins[place][0]:
+            low, high = bin_.size
+            kept = [e.scores["if"] for e in entries if low <= e.question.rubric.count <= high]
+            values = [value for value in kept if value is not None]
+            assert bin_.mean == pytest.approx(mean(values))
+            if len(values) > 1:
+                first, _, third = quantiles(values, method="inclusive")
+                assert (bin_.q1, bin_.q3) == pytest.approx((first, third))
+        abstained = any(entry.scores["if"] is None for entry in entries)
+        assert sum(bin_.n for bin_ in frame.bins[place][0]) == (0 if abstained else len(entries))
+        assert len(frame.drawings[place][0]) == sum(e.scores["if"] is not None for e in entries)
+
+
+def test_if_re_has_the_means_of_three_scores(source: Sources) -> None:
+    found = source("fepbench")
+    frame = fepbench.if_re(found)
+    for point in frame.points:
+        rows = [entry.scores for entry in inside(found, point.name)]
+        for name, value in (("if", point.x.value), ("re", point.y.value), ("sp", point.colour)):
+            known = [row[name] for row in rows if row[name] is not None]
+            assert value == pytest.approx(mean(known))  # type: ignore[type-var]
+    assert {p.name for p in frame.points if p.control} == {"control/reference"}
+    assert "1 left out: the judge abstained" in frame.caption
+
+
+@pytest.mark.parametrize(("make", "tag", "one", "other"), [
+    (fepbench.panels, "panel_type", "multi", "single"), (fepbench.regimes, "regime", "structured", "free"),
+])  # fmt: skip
+def test_differences_between_conditions(
+    make: Callable[[plot_data.Source], plot_data.Grid], tag: str, one: str, other: str, source: Sources
+) -> None:
+    found = source("fepbench")
+    grid = make(found)
+    for name, cells in zip(grid.rows, grid.cells, strict=True):
+        entries = inside(found, name)
+        if any(mark.value is None for entry in entries for mark in entry.marks):
+            assert {cell.value for cell in cells} == {None}
+            continue
+        if tag == "regime":
+            both = {entry.question.tags["sample"] for entry in entries if entry.question.tags["regime"] == one} & {
+                entry.question.tags["sample"] for entry in entries if entry.question.tags["regime"] == other
+            }
+            entries = tuple(entry for entry in entries if entry.question.tags["sample"] in both)
+        sides = [[e.scores["re"] for e in entries if e.question.tags[tag] == value] for value in (one, other)]
+        means = [mean(value for value in side if value is not None) for side in sides]
+        assert cells[grid.columns.index("RE")].value == pytest.approx(100 * (means[0] - means[1]))
+
+
+def test_regions_with_their_marks(source: Sources) -> None:
+    found = source("mmmg")
+    frame = mmmg.regions(found)
+    assert frame.marks == (70, 160)
+    for entries, counts, (first, second) in zip(found.field.inside, frame.counts, frame.above, strict=True):
+        measured = [entry.evidence["regions"]["value"] for entry in entries]
+        assert list(counts) == measured
+        assert first == pytest.approx(mean(count > 70 for count in measured))
+        assert second == pytest.approx(mean(count > 160 for count in measured))
+
+
+def test_failures_of_mmmg_are_those_of_low_scores(source: Sources) -> None:
+    found = source("mmmg")
+    grid = mmmg.failures_plot(found)
+    assert grid.columns == ("readability", "entity", "dependency")
+    row = grid.rows.index("BAGEL")
+    low = [e.scores for e in inside(found, "BAGEL") if (e.scores["mmmg_release"] or 0) <= 0.5]
+    assert grid.notes[row] == f"{len(low)} of {len(inside(found, 'BAGEL'))}"
+    assert grid.cells[row][1].value == pytest.approx(mean((s["entity_recall"] or 0) <= 0.3 for s in low))
+
+
+def test_looks_against_logic(source: Sources) -> None:
+    found = source("aibench")
+    frame = aibench.logic_aesthetics(found)
+    values = dict(zip(found.names, found.field.values, strict=True))
+    for point in frame.points:
+        levels = [values[point.name][name] for name in ("component", "topology", "phase", "semantics")]
+        assert point.x.value == pytest.approx(mean(levels))
+        assert point.y.value == pytest.approx(values[point.name]["aesthetics"])
+        assert point.x.low is not None
+        assert point.x.low <= mean(levels)
+    assert "control/reference" not in frame.front
+    assert frame.front
+
+
+def test_no_aesthetics_says_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synthetic, "evidence_row", lambda *a: pytest.fail("nothing is measured"))
+    monkeypatch.setattr(synthetic._Filler, "_measure", lambda *a: None)
+    with Store(tmp_path) as store:
+        synthetic.fill(store, "aibench", painters=2, questions=4, images=False)
+        synthetic.fill(store, "mmmg", painters=2, questions=6, images=False)
+        with pytest.raises(UsageError, match="no aesthetics; `limner evidence aibench --aesthetics WORD`"):
+            aibench.logic_aesthetics(load("aibench", PlotChoice(store=store)))
+        with pytest.raises(UsageError, match="no region counts; `limner evidence mmmg --probe regions`"):
+            mmmg.regions(load("mmmg", PlotChoice(store=store)))
+        with pytest.raises(UsageError, match="no drawing has mmmg_release"):
+            mmmg.failures_plot(load("mmmg", PlotChoice(store=store)))

@@ -1,0 +1,131 @@
+"""What the first page says of an exam."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limner.report.site import build
+from limner.store import Store
+from tests.browser import expect
+from tests.report.site.reading import parts
+from tests.report.site.visiting import Browser
+from tests.scoring.compare.desk import Desk
+
+EXAM = "sample/genexam"
+
+
+def said(folder: Path) -> tuple[str, str, dict[str, Any]]:
+    """The sentences as they are read, and the answer."""
+    (site,) = parts(folder / "data", "site")
+    exam = site["exams"][0]
+    rows = [painter["row"] for painter in exam["painters"]]
+    words = [
+        "".join(rows[word] if isinstance(word, int) else word for word in exam["answer"][name])
+        for name in ("said", "sure")
+    ]
+    return words[0], words[1], exam["answer"]
+
+
+def put(desk: Desk, painter: str, right: list[int], relaxed: int = 1) -> None:
+    """Right on some questions; on the others every point but the first is met, or nothing."""
+    for n, question in enumerate(desk.exam.questions):
+        first = desk.protocol.criteria(question)[0].id
+        marks = desk.marks(question, lambda top: top * relaxed)
+        desk.put(painter, question, desk.marks(question, lambda top: top) if n in right else marks | {first: 0})
+
+
+def test_who_is_ahead_and_told_from_the_others(store: Store, tmp_path: Path) -> None:
+    desk = Desk(store, EXAM)
+    put(desk, "best", list(range(13)))
+    put(desk, "poor", [], 0)
+    build(tmp_path / "out", store=store, images=False)
+    words, sure, answer = said(tmp_path / "out")
+    assert words.startswith("best is ahead with 100.0 strict [")
+    assert (
+        sure == "It is told apart from the other painter on the same 13 questions (p < 0.05, corrected for all pairs)."
+    )
+    assert [row["place"] for row in answer["rows"]] == [1, 2]
+    assert len(answer["drawn"]["drawings"]) == 2
+    assert answer["drawn"]["reference"]
+
+
+def test_who_cannot_be_told_from_the_second(store: Store, tmp_path: Path) -> None:
+    desk = Desk(store, EXAM)
+    put(desk, "one", [0, 1, 2])
+    put(desk, "two", [0, 1])
+    put(desk, "three", [], 0)
+    build(tmp_path / "out", store=store, images=False)
+    words, sure, _ = said(tmp_path / "out")
+    assert words.startswith("one is ahead with 23.1 strict")
+    assert sure.startswith("It cannot be told apart from two or three on the same 13 questions.")
+    assert "questions would tell it from the second" in sure
+
+
+@pytest.mark.parametrize(("others", "wanted"), [(["control/blank"], "relaxed"), (["control/reference"], "strict")])
+def test_a_score_that_every_control_reaches_is_no_headline(
+    store: Store, tmp_path: Path, others: list[str], wanted: str
+) -> None:
+    """Nobody has a drawing wholly right, nor has the control: that score says nothing, and the next one answers."""
+    desk = Desk(store, EXAM)
+    put(desk, "mine", [])
+    put(desk, "other", [], 0)
+    for control in others:
+        put(desk, control, [], 0)
+    build(tmp_path / "out", store=store, images=False)
+    words, _, answer = said(tmp_path / "out")
+    assert answer["score"] == wanted
+    assert ("mine is ahead" in words) == (wanted == "relaxed")
+
+
+def test_controls_alone_and_one_alone_are_said_to_be_so(store: Store, tmp_path: Path) -> None:
+    desk = Desk(store, EXAM)
+    put(desk, "control/reference", list(range(13)))
+    put(desk, "control/blank", [], 0)
+    build(tmp_path / "out", store=store, images=False)
+    words, _, _ = said(tmp_path / "out")
+    assert words.startswith("Only controls were examined: control/reference gets 100.0 strict [")
+    put(desk, "mine", [1])
+    build(tmp_path / "out", store=store, images=False)
+    words, sure, _ = said(tmp_path / "out")
+    assert words.startswith("mine gets 7.7 strict [")
+    assert sure == "There is no other painter to compare it with."
+
+
+def test_a_judge_that_passes_wrong_drawings_is_called_out_beside_who_is_ahead(store: Store, tmp_path: Path) -> None:
+    desk = Desk(store, EXAM)
+    put(desk, "alpha", list(range(12)))
+    put(desk, "beta", [])
+    put(desk, "control/reference", list(range(13)))
+    put(desk, "control/shuffled", [])
+    build(tmp_path / "out", store=store, images=False)
+    words, _, answer = said(tmp_path / "out")
+    assert words.startswith("alpha is ahead")
+    assert answer["passes_wrong_drawings"] is None
+    put(desk, "control/shuffled", list(range(12)))
+    build(tmp_path / "out", store=store, images=False)
+    words, _, answer = said(tmp_path / "out")
+    assert words.startswith("alpha is ahead")
+    line = "This judge passes wrong drawings: another question's drawing scores 92.3, the reference 100.0."
+    assert answer["passes_wrong_drawings"]["words"] == line
+    (exam,) = parts(tmp_path / "out" / "exams" / "sample-genexam" / "data", "exam")
+    assert [way["passes_wrong_drawings"]["words"] for way in exam["ways"]] == [line]
+
+
+@pytest.mark.slow
+def test_the_pages_with_its_scores_show_the_line(store: Store, tmp_path: Path, browser: Browser) -> None:
+    desk = Desk(store, EXAM)
+    for painter in ("alpha", "beta", "control/reference", "control/shuffled"):
+        put(desk, painter, list(range(12)) if painter != "beta" else [])
+    build(tmp_path / "out", store=store, images=False)
+    home = tmp_path / "out" / "exams" / "sample-genexam"
+    (exam,) = parts(home / "data", "exam")
+    alpha = next(painter["key"] for painter in exam["painters"] if painter["row"] == "alpha")
+    for file, after in (
+        (tmp_path / "out" / "index.html", ""), (home / "index.html", ""), (home / "compare.html", ""),
+        (home / "compare.html", "#what=painters"), (home / "painter.html", f"#p={alpha}"), (home / "judges.html", ""),
+    ):  # fmt: skip
+        page = browser.open(file, after)
+        expect(page.get_by_text("This judge passes wrong drawings: another question's drawing")).to_have_count(1)

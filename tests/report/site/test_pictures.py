@@ -1,0 +1,126 @@
+"""Pictures: made once, linked where they can be, never trusted."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from limner.report.site.pictures import FEW, SMALL, Pictures, PictureSpec, place
+from limner.store import Blobs
+from tests.report.site.hostile import picture
+
+
+def blobs(folder: Path) -> Blobs:
+    return Blobs(str(folder / "blobs"))
+
+
+def made(spec: PictureSpec, *images: str) -> Pictures:
+    pictures = Pictures(spec, workers=1)
+    pictures.make(images)
+    pictures.finish()
+    return pictures
+
+
+def spec(tmp_path: Path, *, large: bool = True, max_side: int | None = None) -> PictureSpec:
+    return PictureSpec(str(tmp_path / "blobs"), tmp_path / "thumbs", tmp_path / "images" if large else None, max_side)
+
+
+def opened(path: Path) -> Image.Image:
+    return Image.open(io.BytesIO(path.read_bytes()))
+
+
+@pytest.mark.parametrize(
+    ("form", "suffix", "small"),
+    [("PNG", "png", (300, 200)), ("JPEG", "jpg", (450, 300)), ("WEBP", "webp", (300, 200))],
+)
+def test_what_browsers_show_is_taken_as_it_is_without_a_second_copy(
+    tmp_path: Path, form: str, suffix: str, small: tuple[int, int]
+) -> None:
+    image, _ = blobs(tmp_path).put(data := picture(1, (900, 600), form))
+    pictures = made(spec(tmp_path), image)
+    assert pictures.suffixes == {image: suffix}
+    large = place(tmp_path / "images", image, suffix)
+    assert large.read_bytes() == data
+    assert os.stat(large).st_nlink == 2
+    assert opened(place(tmp_path / "thumbs", image, SMALL)).size == small
+
+
+def test_larger_ones_are_scaled_down_and_small_ones_left(tmp_path: Path) -> None:
+    store = blobs(tmp_path)
+    wide, _ = store.put(picture(3, (1200, 300)))
+    small, _ = store.put(picture(4, (300, 200)))
+    pictures = made(spec(tmp_path, max_side=600), wide, small)
+    assert pictures.suffixes == {wide: "webp", small: "png"}
+    assert opened(place(tmp_path / "images", wide, "webp")).size == (600, 150)
+
+
+def test_a_picture_that_says_how_it_is_turned_is_turned(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    buffer = io.BytesIO()
+    Image.new("RGB", (640, 320), "red").save(buffer, "JPEG", exif=exif)
+    image, _ = blobs(tmp_path).put(buffer.getvalue())
+    made(spec(tmp_path), image)
+    assert opened(place(tmp_path / "thumbs", image, SMALL)).size == (160, 320)
+
+
+def test_a_small_picture_shows_what_the_large_one_shows_and_what_is_see_through_is_white(tmp_path: Path) -> None:
+    pixels = Image.new("RGBA", (1024, 512), (0, 0, 0, 0))
+    pixels.paste((200, 40, 40, 255), (0, 0, 512, 512))
+    shown = []
+    for drawn, form in ((pixels, "PNG"), (pixels.quantize(8), "PNG"), (pixels, "WEBP")):
+        buffer = io.BytesIO()
+        drawn.save(buffer, form)
+        image, _ = blobs(tmp_path).put(buffer.getvalue())
+        made(spec(tmp_path), image)
+        small = opened(place(tmp_path / "thumbs", image, SMALL)).convert("RGB")
+        shown.append((small.size, *(np.asarray(small)[80, at].astype(int) for at in (80, 260))))
+    for size, left, right in shown:
+        assert size == (342, 171)
+        assert abs(left - (200, 40, 40)).max() < 8
+        assert abs(right - 255).max() < 8
+
+
+def test_a_second_build_makes_what_is_new_and_puts_away_what_is_old(tmp_path: Path) -> None:
+    store = blobs(tmp_path)
+    old, kept, new = (store.put(picture(n))[0] for n in (6, 7, 8))
+    assert made(spec(tmp_path), old, kept).made == 2
+    stamp = place(tmp_path / "thumbs", kept, SMALL).stat().st_mtime_ns
+    (tmp_path / "thumbs" / kept[:2] / ".part-left").write_bytes(b"half")
+    again = made(spec(tmp_path), kept, new)
+    assert again.made == 1
+    assert again.suffixes == {kept: "png", new: "png"}
+    assert place(tmp_path / "thumbs", kept, SMALL).stat().st_mtime_ns == stamp
+    left = {path.stem for path in (tmp_path / "thumbs").glob("*/*")}
+    assert left == {kept, new}
+
+
+def test_an_image_that_is_none_or_not_there_is_named_and_the_others_go_on(tmp_path: Path) -> None:
+    store = blobs(tmp_path)
+    good, _ = store.put(picture(9))
+    broken = "ab" * 32
+    path = tmp_path / "blobs" / "ab" / f"{broken}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(picture(10)[:60])
+    pictures = made(spec(tmp_path), good, broken, "cd" * 32)
+    assert pictures.has(good)
+    assert pictures.bad.keys() == {broken, "cd" * 32}
+    assert not pictures.has(broken)
+
+
+@pytest.mark.slow
+def test_many_are_made_in_processes_of_their_own(tmp_path: Path) -> None:
+    store = blobs(tmp_path)
+    images = [store.put(picture(n, (30 + n, 20)))[0] for n in range(FEW + 5)]
+    pictures = Pictures(spec(tmp_path), workers=2)
+    pictures.make(images)
+    assert pictures._pool is not None
+    counts: list[int] = []
+    pictures.finish(counts.append)
+    assert pictures.made == counts[-1] == len(images)
+    assert all(place(tmp_path / "thumbs", image, SMALL).exists() for image in images)

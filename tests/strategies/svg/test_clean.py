@@ -1,0 +1,141 @@
+"""What stays, what goes, what is refused."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from PIL import Image
+
+from limner.core.images import encode_png
+from limner.strategies.svg import BadSvg, SvgLimits, clean, clean_with_notes
+from tests.strategies.svg import harmless
+from tests.strategies.svg.corpus import CORPUS
+from tests.strategies.svg.hostile import HEAD
+
+START = '<svg xmlns="http://www.w3.org/2000/svg" height="100" viewBox="0 0 100 100" width="100">'
+
+
+def inside(body: str, **limits: float) -> str:
+    """What is left of a body."""
+    done = clean(f"{HEAD}{body}</svg>", SvgLimits(**limits))  # type: ignore[arg-type]
+    if done == START[:-1] + "/>\n":
+        return ""
+    assert done.startswith(START)
+    return done.removeprefix(START).removesuffix("</svg>\n")
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_the_corpus_is_taken_and_clean_at_once(name: str) -> None:
+    once = clean(CORPUS[name])
+    harmless.check(once)
+    assert clean(once) == once
+    assert clean(once.encode()) == once
+    assert clean(once.encode("utf-16")) == once
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        ('<rect y="2" x="1"/>', '<rect x="1" y="2"/>'),
+        ("<g> words <g/></g>", "<g><g/></g>"),
+        ("<!-- a --><g/><?b c?>", "<g/>"),
+        ("<text> a <tspan>b</tspan>\n</text>", "<text> a <tspan>b</tspan>\n</text>"),
+        ("<text>a<!-- b -->c<![CDATA[<d>]]></text>", "<text>ac&lt;d&gt;</text>"),
+        ("<text><a href='http://a.example'>b</a></text>", "<text><a>b</a></text>"),
+        ("<g id=' a ' class='b  c' data-x='1' aria-label='2' role='img'/>", '<g class="b c" id="a"/>'),
+        ("<g xlink:title='t' xml:space='preserve' xml:base='b'/>", '<g xml:space="preserve"/>'),
+        ("<use xlink:href='#a' href='#b'/><g id='b'/>", '<use href="#b"/><g id="b"/>'),
+        ("<rect style='fill:red; x: 5px; cursor: help'/>", '<rect style="fill:red" x="5px"/>'),
+        ("<rect x='1' style='x: 5px'/>", '<rect x="5px"/>'),
+        ("<g transform='scale(2)' style='transform: rotate(45deg) !important'/>", '<g transform="rotate(45)"/>'),
+        ("<text x='1' style='x: 5px; fill: red'/>", '<text style="fill:red" x="1"/>'),
+        ("<style>@import 'x'; </style>", "<style/>"),
+        ("<style type='text/less'>a { fill: red }</style>", "<style/>"),
+        ("<style media='print'>a { fill: red }</style>", "<style/>"),
+        ("<metadata><a/></metadata><x:y xmlns:x='z'><g/></x:y>", ""),
+        ("<title>A &amp; b</title>", "<title>A &amp; b</title>"),
+        ("<g fill='' filter='url(#lost)'/>", "<g/>"),
+        ("<g style='filter:url(#lost)'/><style>g { filter: url(#lost) }</style>", "<g/><style/>"),
+        ("<g clip-path='url(#lost)'/>", '<g clip-path="url(#lost)"/>'),
+        ("<path d='M0 0&#10;L1 1'/>", '<path d="M0 0 L1 1"/>'),
+    ],
+)
+def test_plain_form(body: str, wanted: str) -> None:
+    assert inside(body) == wanted
+
+
+def test_words_are_those_that_are_drawn() -> None:
+    found = clean_with_notes(
+        f"{HEAD}<title>no</title><text>a<title>no</title><tspan>b</tspan></text><desc>no</desc></svg>"
+    )
+    assert found.words.split() == ["a", "b"]
+
+
+def test_messages_name_the_line() -> None:
+    with pytest.raises(BadSvg, match=r"^line 3: <sub>: no such element is drawn in SVG$") as told:
+        clean(f"{HEAD}\n<g/>\n<text>H<sub>2</sub>O</text></svg>")
+    assert told.value.line == 3
+
+
+@pytest.mark.parametrize(
+    ("body", "limits", "told"),
+    [
+        ("<g/><g/>", {"elements": 2}, "2 elements"),
+        ("<g><g/></g>", {"depth": 2}, "2 deep"),
+        ("<g/>" * 100, {"bytes": 300}, "bytes"),
+        ("<text>" + "é" * 100 + "</text>", {"bytes": 280}, "bytes"),
+        ("<path d='M0 0L1 1'/>", {"path_chars": 5}, "5 characters"),
+        ("<text>words</text>", {"text_chars": 4}, "4 characters"),
+        ("<style>a { fill: red }</style>", {"css_chars": 9}, "9 characters"),
+        ("<style>a { fill: red } b { fill: red }</style>", {"css_rules": 1}, "1 rules"),
+        ("<g/><g/>", {"drawn": 2}, "2 elements"),
+        ("<g id='a'><g/></g><use href='#a'/>", {"drawn": 5}, "5 elements"),
+        ("<g/>", {"longest_side": 99}, "99"),
+    ],
+)
+def test_limits(body: str, limits: dict[str, float], told: str) -> None:
+    inside(body)
+    with pytest.raises(BadSvg, match=told):
+        inside(body, **limits)
+
+
+@pytest.mark.parametrize(
+    ("body", "cost"),
+    [
+        ("<g/>", 2),
+        ("<g id='a'><g/></g><use href='#a'/><use href='#a'/>", 9),
+        ("<pattern id='p'><g/></pattern><g fill='url(#p)'><rect/><rect/></g>", 10),
+        ("<pattern id='p'><g/></pattern><style>.a { fill: url(#p) }</style><rect class='a'/><rect/>", 8),
+        ("<marker id='m'/><path d='M0 0L1 1L2 2' marker-end='url(#m)'/>", 7),
+        ("<filter id='f'><feOffset/></filter><rect filter='url(#f)'/>", 406),
+        ("<rect style='filter:blur(2px) blur(3px)'/>", 402),
+        (f"<path d='{'M0 0L1 1 ' * 100}'/>", 19),
+        (f"<text>{'four' * 10}</text>", 12),
+    ],
+)
+def test_what_is_drawn_is_counted(body: str, cost: int) -> None:
+    inside(body, drawn=cost)
+    with pytest.raises(BadSvg, match="written out"):
+        inside(body, drawn=cost - 1)
+
+
+def picture(kind: str, data: bytes) -> str:
+    return f'<image href="data:image/{kind};base64,{base64.b64encode(data).decode()}"/>'
+
+
+def test_pictures_inside() -> None:
+    data = encode_png(Image.new("RGB", (30, 20)))
+    assert inside(picture("png", data)) == picture("png", data)
+    broken = picture("png", data).replace("base64,", "base64,\n ")
+    assert inside(broken) == picture("png", data)
+    for body, limits, told in (
+        (picture("jpeg", data), {}, "it is PNG"),
+        (picture("png", data[:8]), {}, "image"),
+        (picture("png", data).replace("base64,", "base64,*"), {}, "image"),
+        (picture("bmp", data), {}, "not taken"),
+        (picture("png", data), {"image_pixels": 599}, "pixels"),
+        (picture("png", data) * 2, {"image_bytes": 2 * len(data) - 1}, "bytes of pictures"),
+    ):
+        with pytest.raises(BadSvg, match=told):
+            inside(body, **limits)
