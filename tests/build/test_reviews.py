@@ -19,6 +19,7 @@ from limner.build.review_page import add_if_unchanged, difference, misfit
 from limner.build.reviews import Review, Reviewer, load_reviewers, read_hints, save_reviewer, standing, state_id
 from limner.core.errors import DataError, UsageError
 from limner.store import Store
+from tests.build.review_page.conftest import store as store
 
 BODY = {"prompt": "Draw a cell.", "points": ["a"]}
 BASE = state_id(BODY)

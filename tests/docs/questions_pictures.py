@@ -17,12 +17,12 @@ from limner.core import settings
 from limner.report.plots.counts import plot_funnel
 from limner.report.tables.status import funnel_rows
 from limner.store.store import open_store
+from tests.browser import started
 from tests.build.annotator import routes
 from tests.build.papers import TIDE, write_papers
 from tests.build.review_page.desk import TOKENS
 from tests.build.scripted import scripted, write_provider
 from tests.docs.blocks import ROOT
-from tests.report.site.conftest import chromium
 
 IMAGES = ROOT / "docs" / "images"
 ROLES = dict.fromkeys(("annotator", "checker", "expert"), "fake/llm")
@@ -56,7 +56,7 @@ def reviewed(folder: Path) -> None:
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     address = process.stdout.readline().strip()
-    for browser in chromium.__wrapped__():  # type: ignore[attr-defined]
+    with started() as browser:
         for who in ("anna", "ben"):
             page = browser.new_context(viewport={"width": 1400, "height": 1000}).new_page()
             page.goto(f"{address}/r/{TOKENS[who]}/item/CVPR_2025/paper1")

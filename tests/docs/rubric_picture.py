@@ -10,9 +10,9 @@ from pathlib import Path
 
 from PIL import Image
 
+from tests.browser import started
 from tests.cli.invoke import limner
 from tests.docs.blocks import ROOT
-from tests.report.site.conftest import chromium
 
 SAMPLE = ROOT / "src" / "limner" / "exams" / "genexam" / "sample"
 BAD = ("Is the label 'Reverse side' written?", "Does the drawing follow the instructions?")
@@ -30,7 +30,7 @@ def main() -> None:
         path.write_text("".join(json.dumps(each) + "\n" for each in (row, *rest)), "utf-8")
         words = ("--data", folder / "data", "--judge", "ocr", "--limit", "1", "--store", folder / "store")
         limner("exam", "prove", "genexam", *words, "-o", folder / "page.html")
-        for browser in chromium.__wrapped__():  # type: ignore[attr-defined]
+        with started() as browser:
             page = browser.new_page(viewport={"width": 1000, "height": 910})
             page.goto((folder / "page.html").as_uri())
             page.evaluate("document.querySelector('h2').previousElementSibling.scrollIntoView()")
