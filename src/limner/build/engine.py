@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..calls import Budget, Calls, Fault, Limits, purpose
 from ..calls.purse import check_purse, open_purse
 from ..core.catalogue import price_of
-from ..core.errors import LimnerError, LostImage, UsageError
-from ..core.faults import lost, unexpected
-from ..core.loops import run_to_end
+from ..core.errors import LimnerError, UsageError
+from ..core.loops import run_to_end, take_all
 from ..core.prompts import Prompts
 from ..core.settings import Settings
 from ..models import ChatModel
@@ -21,7 +20,7 @@ from ..painters import Painter
 from ..running.estimate import Estimate, mean_use
 from ..running.progress import Progress
 from ..running.runner import Stopping
-from ..running.steps import Slips, stop_if_pointless
+from ..running.steps import Slips, outcome
 from ..store import Store
 from .base import Bench, BuildItem, Dropped, OpenModel, StepOutcome, Waiting
 from .flow import Flow, Items, StepCount, counted, of_sort
@@ -173,8 +172,7 @@ class _Run:
         self.watch(self.progress)
 
     def _account(self, calls: Calls) -> None:
-        tally = calls.tally
-        self.progress.spent, self.progress.unpriced, self.progress.doubted = tally.spent, tally.unpriced, tally.doubted
+        self.progress.account(calls.tally)
 
     def _bench(self, place: RecipeStep, calls: Calls, rounds: int = 0) -> Bench:
         builder = self.builder
@@ -199,57 +197,46 @@ class _Run:
             if to_do or (step.reviewed and self.flow.reviews.keys() - items.keys()):
                 await self._together(place, items, calls)
             return
-        queue = iter(to_do)
-        workers = min(self.how.concurrency, len(to_do))
-        ended = await asyncio.gather(
-            *(self._work(place, queue, items, rows, given, calls) for _ in range(workers)), return_exceptions=True
-        )
-        self.error = self.error or next((one for one in ended if isinstance(one, BaseException)), None)
+
+        async def work(id: str) -> None:
+            await self._work(place, items[id], rows.get(id), given[id], calls)
+
+        try:
+            await take_all(to_do, work, min(self.how.concurrency, len(to_do)), lambda: self._stopping.asked)
+        except Exception as error:
+            self.error = error
 
     async def _work(
-        self, place: RecipeStep, queue: Iterator[str], items: Items, rows: Mapping[str, BuildRow],
-        given: Mapping[str, str], calls: Calls,
-    ) -> None:  # fmt: skip
-        for id in queue:
-            if self._stopping.asked or self.error is not None:
-                return
-            before, item = rows.get(id), items[id]
-            rounds = 0
-            if before is not None and before.status == "failed" and before.given == given[id]:
-                rounds = int((before.body or {}).get("rounds", 0))
-                rounds += self.how.retry_failed and (before.reason or "").startswith("unreadable")
-            bench = self._bench(place, calls, rounds)
-            made = calls.tally.made
-            try:
-                row = await self._one(place, item, given[id], bench)
-                self._slips.count(place.name, row.reason if row.status == "failed" else None, row.reason)
-            except BaseException as error:
-                # The others finish what they have in flight: it is paid for.
-                self.error = self.error or error
-                raise
-            await asyncio.wrap_future(save_rows(self.store, [row]))
-            self._tell(row, calls, stored=calls.tally.made == made and bool(place.roles))
+        self, place: RecipeStep, item: BuildItem, before: BuildRow | None, given: str, calls: Calls
+    ) -> None:
+        rounds = 0
+        if before is not None and before.status == "failed" and before.given == given:
+            rounds = int((before.body or {}).get("rounds", 0))
+            rounds += self.how.retry_failed and (before.reason or "").startswith("unreadable")
+        made = calls.tally.made
+        row = await self._one(place, item, given, self._bench(place, calls, rounds))
+        self._slips.count(place.name, row.reason if row.status == "failed" else None, row.reason)
+        await asyncio.wrap_future(save_rows(self.store, [row]))
+        self._tell(row, calls, stored=calls.tally.made == made and bool(place.roles))
 
     async def _one(self, place: RecipeStep, item: BuildItem, given: str, bench: Bench) -> BuildRow:
         """How one item leaves a step; a fault is its outcome too."""
         seen = BuildItem(item.id, place.step.seen(item.body), item.sort)
         assert place.step.each is not None
-        try:
-            outcome: StepOutcome = await place.step.each(seen, bench)
-        except (Dropped, Waiting) as left:
-            outcome = left
-        except (Fault, LostImage) as error:
-            fault = lost(error)
-            stop_if_pointless(fault)
-            return self._row(place, item.id, given, "failed", f"{fault.kind}: {fault.detail}",
-                             {"rounds": bench.rounds}, bench.cost)  # fmt: skip
-        except LimnerError:
-            raise
-        except Exception as error:
-            slip = unexpected(error)
-            return self._row(place, item.id, given, "failed", f"{slip.kind}: {slip.detail}",
-                             {"rounds": bench.rounds}, bench.cost)  # fmt: skip
-        return self._left(place, item.id, given, outcome, seen.body, bench.cost)
+        each = place.step.each
+
+        async def left() -> StepOutcome:
+            try:
+                return await each(seen, bench)
+            except (Dropped, Waiting) as reason:
+                return reason
+
+        result, fault = await outcome(left())
+        if result is not None:
+            return self._left(place, item.id, given, result, seen.body, bench.cost)
+        assert fault is not None
+        reason, body = f"{fault.kind}: {fault.detail}", {"rounds": bench.rounds}
+        return self._row(place, item.id, given, "failed", reason, body, bench.cost)
 
     def _left(
         self,

@@ -10,13 +10,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..calls import Budget, Calls, Fault, Limits, purpose
+from ..calls import Budget, Calls, Limits, purpose
 from ..calls.journal import NotAsked, StoredCalls
 from ..core.asks import Contract, Part, Picture, Reply, Text, Unreadable
-from ..core.errors import LostImage, UsageError
-from ..core.faults import lost
+from ..core.errors import UsageError
 from ..core.json_text import loads
-from ..core.loops import run_to_end
+from ..core.loops import run_to_end, take_all
 from ..core.marks import Mark
 from ..core.prompts import Prompts
 from ..core.protocol import Protocol
@@ -25,7 +24,7 @@ from ..judges import Judge, ModelJudge, Subject, Unseeing
 from ..models import Context, complete
 from ..running.estimate import Estimate, marking_cost
 from ..running.progress import Progress
-from ..running.steps import stop_if_pointless
+from ..running.steps import outcome
 from ..store import Store
 from ..store.records import load_replies
 from ..store.schema import attempts
@@ -173,21 +172,20 @@ class Examination:
         status = "failed" if found.fault else "done"
         question = _trial(step).question.id
         progress.count(question, status, found.fault, found.detail, stored=calls.tally.made == made)
-        progress.spent, progress.unpriced = calls.tally.spent, calls.tally.unpriced
-        progress.doubted = calls.tally.doubted
+        progress.account(calls.tally)
         watch(progress)
         return found
 
     async def take(self, step: Step, calls: Calls) -> Step:
         """The step with its answer; a fault is its outcome too."""
-        try:
-            return await (self._mark(step, calls) if isinstance(step, MarkedTrial) else self._choose(step, calls))
-        except (Fault, LostImage) as error:
-            fault = lost(error)
-            stop_if_pointless(fault)
-            if isinstance(step, MarkedTrial):
-                return MarkedTrial(step.trial, step.repeat, (), fault.cost, 0.0, fault.kind, fault.detail)
-            return ChosenPair(step.clean, step.faulty, step.first, None, fault.cost, fault.kind, fault.detail)
+        asked: Awaitable[Step] = self._mark(step, calls) if isinstance(step, MarkedTrial) else self._choose(step, calls)
+        taken, fault = await outcome(asked)
+        if taken is not None:
+            return taken
+        assert fault is not None
+        if isinstance(step, MarkedTrial):
+            return MarkedTrial(step.trial, step.repeat, (), fault.cost, 0.0, fault.kind, fault.detail)
+        return ChosenPair(step.clean, step.faulty, step.first, None, fault.cost, fault.kind, fault.detail)
 
     async def _mark(self, step: MarkedTrial, calls: Calls) -> MarkedTrial:
         trial = step.trial
@@ -240,15 +238,10 @@ def _seconds(store: Store, keys: Sequence[str]) -> float:
 
 async def _all(steps: Sequence[Step], take: Callable[[Step], Awaitable[Step]], concurrency: int) -> list[Step]:
     """All steps taken, so many at a time; those in flight, which are paid for, end before one's error does."""
-    found: dict[int, Step] = {}
-    queue = iter(enumerate(steps))
+    taken: dict[int, Step] = {}
 
-    async def work() -> None:
-        for n, step in queue:
-            found[n] = await take(step)
+    async def keep(numbered: tuple[int, Step]) -> None:
+        taken[numbered[0]] = await take(numbered[1])
 
-    ended = await asyncio.gather(*(work() for _ in range(min(concurrency, len(steps)))), return_exceptions=True)
-    for error in ended:
-        if isinstance(error, BaseException):
-            raise error
-    return [found[n] for n in sorted(found)]
+    await take_all(enumerate(steps), keep, min(concurrency, len(steps)))
+    return [taken[n] for n in sorted(taken)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -27,6 +27,38 @@ def run_to_end(work: Coroutine[Any, Any, T], stop: Callable[[], None] | None = N
     except RuntimeError:
         return asyncio.run(work)
     return _beside(work, stop)
+
+
+async def take_all(
+    items: Iterable[T],
+    take: Callable[[T], Awaitable[object]],
+    concurrency: int,
+    is_over: Callable[[], bool] = lambda: False,
+) -> None:
+    """Take every item, so many at a time, until it is over.
+
+    After an error nothing more is begun; what is in flight, which may be paid for, ends before the error is raised.
+    """
+    queue, errors = iter(items), list[Exception]()
+
+    async def work() -> None:
+        while not errors and not is_over():
+            try:
+                # To find the next item may take a look into the store, which may fail as any step does.
+                item = next(queue)
+            except StopIteration:
+                return
+            except Exception as error:
+                errors.append(error)
+                return
+            try:
+                await take(item)
+            except Exception as error:
+                errors.append(error)
+
+    await asyncio.gather(*(work() for _ in range(concurrency)))
+    if errors:
+        raise errors[0]
 
 
 def _beside(work: Coroutine[Any, Any, T], stop: Callable[[], None] | None) -> T:

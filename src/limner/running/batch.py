@@ -6,7 +6,6 @@ round with each wave.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -56,14 +55,14 @@ class BatchRunner(Runner):
         if wrong := list(dict.fromkeys(why for one in payers(self.plan) if (why := one.unbatched()) is not None)):
             raise UsageError(f"--batch: {'; '.join(wrong)}")
 
-    async def _fill_all(self, count: int, slots: Iterable[Any], calls: Calls, group: asyncio.TaskGroup) -> None:
+    async def _fill_all(self, count: int, slots: Iterable[Any], calls: Calls) -> None:
         assert isinstance(calls, BatchCalls)
         wave = Wave(calls, lambda: self._over)
         wait = self.plan.batch_wait
         until = None if wait is None else time.monotonic() + wait
         while count:
             self._waiting, calls.busy = [], 0
-            await super()._fill_all(count, slots, calls, group)
+            await super()._fill_all(count, slots, calls)
             count, slots = len(self._waiting), [self._as_drawn(slot) for slot in self._waiting]
             if not count or self._over:
                 break

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..calls import Budget, Calls, Fault, Limits, purpose
+from ..calls import Budget, Calls, Limits, purpose
 from ..calls.journal import NotAsked, StoredCalls
 from ..core.errors import UsageError
 from ..core.exam import Question
-from ..core.loops import run_to_end
+from ..core.loops import run_to_end, take_all
 from ..core.marks import Mark
 from ..core.prompts import Prompts
 from ..core.protocol import UNREAD, FailureModes
@@ -20,7 +19,7 @@ from ..models import ChatModel, Context, ReplayModel, complete
 from ..store import Store
 from .estimate import Estimate, ask_tokens
 from .progress import Progress
-from .steps import stop_if_pointless
+from .steps import outcome
 
 THINKING, REPLY = 200, 12
 """About how many tokens of a reply are thought, and how many it has for each question."""
@@ -102,26 +101,19 @@ class ModeSorter:
         calls = Calls(self.store, retry_failed=retry_failed, budget=Budget(budget), limits=limits)
         progress, found = Progress(total=len(drawings)), dict[int, SortedDrawing]()
 
-        async def work(queue: Iterator[tuple[int, WrongDrawing]]) -> None:
-            for n, drawing in queue:
-                made = calls.tally.made
-                with purpose(self.exam, drawing.painter):
-                    found[n] = one = await self._sort(drawing, calls)
-                status = "failed" if one.fault else "done"
-                progress.count(drawing.question.id, status, one.fault, one.detail, stored=calls.tally.made == made)
-                progress.spent, progress.unpriced = calls.tally.spent, calls.tally.unpriced
-                watch(progress)
+        async def take(numbered: tuple[int, WrongDrawing]) -> None:
+            n, drawing = numbered
+            made = calls.tally.made
+            with purpose(self.exam, drawing.painter):
+                found[n] = one = await self._sort(drawing, calls)
+            status = "failed" if one.fault else "done"
+            progress.count(drawing.question.id, status, one.fault, one.detail, stored=calls.tally.made == made)
+            progress.account(calls.tally)
+            watch(progress)
 
         async def run() -> None:
-            queue = iter(enumerate(drawings))
             async with calls:
-                # All finish what they have in flight, which is paid for, before one's error ends the command.
-                ended = await asyncio.gather(
-                    *(work(queue) for _ in range(min(concurrency, len(drawings)))), return_exceptions=True
-                )
-            for error in ended:
-                if isinstance(error, BaseException):
-                    raise error
+                await take_all(enumerate(drawings), take, min(concurrency, len(drawings)))
 
         run_to_end(run())
         return [found[n] for n in sorted(found)], progress
@@ -131,10 +123,9 @@ class ModeSorter:
             return SortedDrawing(drawing, fault="missing", detail="the drawing came without its image")
         ask = self.modes.ask(drawing.question, drawing.wrong, drawing.image, self.prompts)
         context = Context(self.exam, drawing.question.id, drawing.painter, ask.name, system=ask.system)
-        try:
-            answer = await complete(self.model, ask.shown, ask.contract, context, calls)
-        except Fault as fault:
-            stop_if_pointless(fault)
+        answer, fault = await outcome(complete(self.model, ask.shown, ask.contract, context, calls))
+        if answer is None:
+            assert fault is not None
             return SortedDrawing(drawing, fault=fault.kind, detail=fault.detail)
         said = self.modes.read(answer.reply.text, drawing.wrong)
         return SortedDrawing(drawing, {mark.criterion: said.get(mark.criterion, UNREAD) for mark in drawing.wrong})

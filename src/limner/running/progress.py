@@ -122,6 +122,10 @@ class Progress:
             self.spent, self.unpriced = self.spent + account.spent, self.unpriced + account.unpriced
             self.doubted += account.doubted
 
+    def account(self, tally: Tally) -> None:
+        """Take over what a journal has counted so far."""
+        self.spent, self.unpriced, self.doubted = tally.spent, tally.unpriced, tally.doubted
+
     def counts(self) -> list[str]:
         """What has come of the steps, in words."""
         told = [f"{self.settled}/{self.total} done"]

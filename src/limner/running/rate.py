@@ -15,10 +15,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..calls import Calls, Fault, digest, setup_id
-from ..core.errors import LimnerError, LostImage, UsageError
+from ..core.errors import UsageError
 from ..core.evaluator import row_name
 from ..core.exam import Question
-from ..core.faults import lost, unexpected
 from ..core.images import SUFFIXES
 from ..core.loops import run_to_end
 from ..core.prompts import Prompts
@@ -44,11 +43,10 @@ from ..strategies import Strategy
 from .backlog import Backlog
 from .plan import Plan, Slot
 from .runner import Runner
-from .steps import stop_if_pointless
+from .steps import NO_IMAGE, outcome
 
 METRIC = "metric"
 """What sort of evaluator it is."""
-NO_IMAGE = "the drawing came without its image; import it again with --images"
 REASON = 500
 """Characters kept of why there is no value."""
 T = TypeVar("T")
@@ -93,16 +91,7 @@ class EvaluatingRunner(Runner, ABC):
 
     async def _outcome(self, question: str, work: Awaitable[T]) -> tuple[T | None, str | None]:
         """What comes of one ask, counted: its value, or why there is none; a fault is never a value."""
-        value, fault = None, None
-        try:
-            value = await work
-        except (Fault, LostImage) as error:
-            fault = lost(error)
-            stop_if_pointless(fault)
-        except LimnerError:
-            raise
-        except Exception as error:
-            fault = unexpected(error)
+        value, fault = await outcome(work)
         kind, detail = (None, None) if fault is None else (fault.kind, fault.detail)
         self.progress.count(question, "failed" if fault else "done", kind, detail)
         self._slips.count(self._metric, kind, detail)

@@ -11,15 +11,14 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from ..calls import Budget, Calls, Fault, purpose
+from ..calls import Budget, Calls, purpose
 from ..calls.journal import in_turn
 from ..calls.purse import check_purse, open_purse
-from ..core.errors import LimnerError, LostImage, UsageError
+from ..core.errors import LostImage, UsageError
 from ..core.evaluator import row_name
-from ..core.faults import lost, unexpected
-from ..core.loops import run_to_end
+from ..core.loops import run_to_end, take_all
 from ..core.redaction import printable
-from ..evidence.probe import Probe
+from ..evidence.probe import Finding, Probe
 from ..judges import Judge, evaluator_kind
 from ..painters import Painter
 from ..store import Store
@@ -30,7 +29,7 @@ from .backlog import Backlog
 from .plan import Arm, Plan, Slot
 from .progress import Progress
 from .repair import Recovery
-from .steps import Slips, draw, mark, stop_if_pointless
+from .steps import Slips, draw, mark, outcome
 
 
 def _outcome(drawing: Drawing) -> tuple[object, ...]:
@@ -144,31 +143,28 @@ class Runner:
         with self._stopping.signals():
             async with calls, asyncio.TaskGroup() as group:
                 beside = group.create_task(self._account_now_and_then(calls))
-                await self._fill_all(count, slots, calls, group)
+                await self._fill_all(count, slots, calls)
                 beside.cancel()
         self._account(calls)
 
-    async def _fill_all(self, count: int, slots: Iterable[Any], calls: Calls, group: asyncio.TaskGroup) -> None:
-        """Fill all slots, so many at a time."""
-        queue = iter(slots)
-        workers = [group.create_task(self._work(queue, calls)) for _ in range(min(self.plan.concurrency, count))]
-        if workers:
-            await asyncio.wait(workers)
+    async def _fill_all(self, count: int, slots: Iterable[Any], calls: Calls) -> None:
+        """Fill all slots, so many at a time; an error is kept, and raised once all is told."""
+        try:
+            workers = min(self.plan.concurrency, count)
+            await take_all(slots, partial(self._work, calls=calls), workers, lambda: self._over)
+        except Exception as error:
+            self._stopping.asked, self._stop = True, self._stop or error
 
-    async def _work(self, queue: Iterator[Any], calls: Calls) -> None:
-        while not self._over:
-            try:
-                # To find the next one may take a look into the store, which may fail as any step.
-                if (slot := next(queue, None)) is None:
-                    return
-                with purpose(self.plan.exam.name, self._painter_of(slot)):
-                    await self._fill(slot, calls)
-            except Exception as error:
-                # The others finish what they have in flight: it is paid for.
-                self._stopping.asked, self._stop = True, self._stop or error
-                return
-            self._account(calls)
-            self.watch(self.progress)
+    async def _work(self, slot: Any, calls: Calls) -> None:
+        try:
+            with purpose(self.plan.exam.name, self._painter_of(slot)):
+                await self._fill(slot, calls)
+        except Exception:
+            # The others begin no further step of theirs; what they have in flight is paid for.
+            self._stopping.asked = True
+            raise
+        self._account(calls)
+        self.watch(self.progress)
 
     def _take_part(self, drawn: int) -> None:
         """Everyone who draws, measures and marks is there from the beginning, with what there is to do."""
@@ -200,8 +196,7 @@ class Runner:
 
     def _account(self, calls: Calls) -> None:
         self.progress.waiting = calls.waits.now
-        self.progress.spent, self.progress.unpriced = calls.tally.spent, calls.tally.unpriced
-        self.progress.doubted = calls.tally.doubted
+        self.progress.account(calls.tally)
 
     async def _fill(self, slot: Any, calls: Calls) -> None:
         """Draw, measure and mark one slot, as far as that is not done."""
@@ -288,26 +283,21 @@ class Runner:
         if drawing.image is None or not self.backlog.must_measure(drawing, probe):
             self.progress.count(question, "done", stored=True, of=part)
             return
-        try:
-            data = await asyncio.to_thread(self.store.blobs.get, drawing.image)
+        image = drawing.image
+
+        async def measured() -> Finding:
+            data = await asyncio.to_thread(self.store.blobs.get, image)
             with part.paying():
-                found = await probe.measure(data, calls)
-        except (Fault, LostImage) as error:
-            fault = lost(error)
-            stop_if_pointless(fault)
-            self.progress.count(question, "failed", fault.kind, f"{probe.evidence}: {fault.detail}", of=part)
-        except LimnerError:
-            raise
-        except Exception as error:
-            slip = unexpected(error)
-            self.progress.count(question, "failed", slip.kind, f"{probe.evidence}: {slip.detail}", of=part)
-            self._slips.count(probe.name, slip.kind, slip.detail)
-        else:
-            await asyncio.wrap_future(
-                save_evidence(self.store, drawing.image, probe.evidence, found.backend, found.value)
-            )
+                return await probe.measure(data, calls)
+
+        finding, fault = await outcome(measured())
+        if finding is not None:
+            await asyncio.wrap_future(save_evidence(self.store, image, probe.evidence, finding.backend, finding.value))
             self.progress.count(question, "done", of=part)
             self._slips.count(probe.name, None, None)
+        elif fault is not None:
+            self.progress.count(question, "failed", fault.kind, f"{probe.evidence}: {fault.detail}", of=part)
+            self._slips.count(probe.name, fault.kind, fault.detail)
 
     @property
     def _over(self) -> bool:

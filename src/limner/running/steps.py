@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ..calls import STOPPING, Calls, Fault
 from ..core.errors import LimnerError, LostImage, StopRun
 from ..core.exam import Question
 from ..core.faults import ASK_AGAIN, lost, unexpected
-from ..judges import Judge, Subject
+from ..judges import Judge, JudgeResult, Subject
 from ..painters import Painting, PaintRequest
 from ..painters.base import keep_painting
 from ..store import Blobs, now
@@ -18,6 +19,8 @@ from ..store.markings import Marking
 from ..store.records import Drawing
 from .plan import Arm
 
+NO_IMAGE = "the drawing came without its image; import it again with --images"
+T = TypeVar("T")
 ALIKE = 5
 """So many unexpected exceptions of one sort and place in a row end a run."""
 
@@ -29,21 +32,37 @@ async def draw(blank: Drawing, arm: Arm, request: PaintRequest, blobs: Blobs, ca
         StopRun: Every further call would fail alike.
         StoreError: The image cannot be written.
     """
-    try:
+
+    async def drawn() -> Drawing:
         painting = await arm.strategy.draw(request, arm.painter, calls, blobs, blank.exam, rounds)
-        drawing = await _keep(blank, painting, blobs)
+        return await _keep(blank, painting, blobs)
+
+    drawing, fault = await outcome(drawn())
+    if drawing is not None:
         return replace(drawing, notes={**(drawing.notes or {}), **_counted(rounds)})
+    assert fault is not None
+    status = "not_applicable" if fault.kind == "not_applicable" else "failed"
+    made = replace(blank, status=status, fault=fault.kind, detail=fault.detail, notes=_counted(rounds) or None)
+    return replace(made, calls=list(fault.calls), cost=fault.cost)
+
+
+async def outcome(work: Awaitable[T]) -> tuple[T | None, Fault | None]:
+    """Return what a step gives, or the fault that it ends with; an unexpected exception is a fault of this step alone.
+
+    Raises:
+        StopRun: Every further call would fail alike.
+        LimnerError: It concerns more than this step.
+    """
+    try:
+        return await work, None
     except (Fault, LostImage) as error:
         fault = lost(error)
         stop_if_pointless(fault)
-        status = "not_applicable" if fault.kind == "not_applicable" else "failed"
-        made = replace(blank, status=status, fault=fault.kind, detail=fault.detail, notes=_counted(rounds) or None)
-        return replace(made, calls=list(fault.calls), cost=fault.cost)
+        return None, fault
     except LimnerError:
         raise
     except Exception as error:
-        slip = unexpected(error)
-        return replace(blank, fault=slip.kind, detail=slip.detail, cost=None)
+        return None, unexpected(error)
 
 
 def _counted(rounds: int) -> dict[str, int]:
@@ -67,21 +86,18 @@ async def mark(blank: Marking, question: Question[Any], drawing: Drawing, judge:
         StopRun: Every further call would fail alike.
     """
     clock = time.perf_counter()
-    try:
+
+    async def marked_once() -> JudgeResult:
         if drawing.image is None:
-            raise Fault("missing", "the drawing came without its image; import it again with --images")
+            raise Fault("missing", NO_IMAGE)
         subject = Subject(drawing.exam, question, drawing.painter, drawing.image, blank.repeat, blank.rounds)
-        marked = await judge.mark(subject, calls)
-    except (Fault, LostImage) as error:
-        fault = lost(error)
-        stop_if_pointless(fault)
+        return await judge.mark(subject, calls)
+
+    marked, fault = await outcome(marked_once())
+    if marked is None:
+        assert fault is not None
         replies = [["", key] for key in fault.calls]
         made = replace(blank, fault=fault.kind, detail=fault.detail, cost=fault.cost, replies=replies)
-    except LimnerError:
-        raise
-    except Exception as error:
-        slip = unexpected(error)
-        made = replace(blank, fault=slip.kind, detail=slip.detail, cost=None)
     else:
         marks = [one.to_json() for one in marked.marks] if marked.marks is not None else None
         replies = [list(pair) for pair in marked.replies]

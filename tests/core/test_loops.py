@@ -1,0 +1,61 @@
+"""Many items taken at once: none twice, and what is in flight ends before an error is raised."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from limner.core.loops import take_all
+
+
+def test_every_item_is_taken_once_and_no_more_at_a_time_than_asked_for() -> None:
+    taken, flying, most = list[int](), 0, 0
+
+    async def take(item: int) -> None:
+        nonlocal flying, most
+        flying += 1
+        most = max(most, flying)
+        await asyncio.sleep(0)
+        taken.append(item)
+        flying -= 1
+
+    asyncio.run(take_all(range(20), take, 3))
+    assert (sorted(taken), most) == (list(range(20)), 3)
+
+
+@pytest.mark.parametrize("fault_in", ["item", "queue"])
+def test_after_an_error_the_rest_in_flight_ends_and_nothing_is_begun(fault_in: str) -> None:
+    begun, ended = list[int](), list[int]()
+
+    def items() -> Iterator[int]:
+        yield from (0, 1)
+        if fault_in == "queue":
+            raise ValueError("queue")
+        yield from range(2, 9)
+
+    async def take(item: int) -> None:
+        begun.append(item)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        if item == 2:
+            raise ValueError("item")
+        for _ in range(5):
+            await asyncio.sleep(0)
+        ended.append(item)
+
+    with pytest.raises(ValueError, match=fault_in):
+        asyncio.run(take_all(items(), take, 3))
+    assert begun == ([0, 1, 2] if fault_in == "item" else [0, 1])
+    assert ended == [0, 1]
+
+
+def test_when_it_is_over_nothing_more_is_begun() -> None:
+    taken = list[int]()
+
+    async def take(item: int) -> None:
+        taken.append(item)
+
+    asyncio.run(take_all(range(9), take, 1, lambda: len(taken) == 4))
+    assert taken == [0, 1, 2, 3]
