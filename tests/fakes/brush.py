@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from limner.painters.diffusers.jobs import DrawFailure, DrawItem, DrawSettings, RawDrawing
-from limner.painters.diffusers.pipeline import job_server
+from limner.painters.diffusers.jobs import DrawFailure, DrawItem, DrawSettings, RawDrawing, job_server
 from limner.workers import WorkerUnfit
 
 FACTORY = "tests.fakes.brush:opened"

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.train.encodings import WIDEST, bucket, buckets, order
+from limner.train.settings import WIDEST, bucket, buckets, order
 
 
 @given(st.integers(64, 2048), st.sampled_from([16, 32, 64]))

@@ -29,8 +29,8 @@ from ..core.exam import Question
 from ..core.training import TrainSample
 from ..painters.diffusers.text_encoding import is_flux
 from ..painters.diffusers.weights import METADATA
-from .encodings import Encoder, Tensors, order
-from .settings import TrainSettings
+from .encodings import Encoder, Tensors
+from .settings import TrainSettings, order
 
 WEIGHTS = "flux-reason.safetensors"
 ABOUT = "flux-reason.json"

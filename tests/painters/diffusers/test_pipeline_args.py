@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from limner.painters.diffusers.jobs import DrawSettings
-from limner.painters.diffusers.pipeline import arguments, sides
+from limner.painters.diffusers.jobs import DrawSettings, arguments, sides
 from limner.workers import WorkerUnfit
 
 

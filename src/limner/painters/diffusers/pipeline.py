@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,25 +14,9 @@ from PIL import Image
 
 from ...core.images import decode
 from ...workers import WorkerUnfit
-from ..batched.jobs import BatchDrawer, DrawItem, Found, Sent, best_device, serve_jobs
-from .jobs import DrawFailure, DrawSettings, PipelineSetup, RawDrawing
+from ..batched.jobs import BatchDrawer, DrawItem, best_device
+from .jobs import DrawFailure, DrawSettings, PipelineSetup, RawDrawing, arguments, sides, takes
 from .text_encoding import encoded, is_flux, unread
-
-Drawing = Callable[[DrawSettings, Sequence[DrawItem]], Iterator[Found]]
-
-
-def opened(**load: Any) -> Callable[..., Iterator[Sent]]:
-    """What a worker draws with; see `limner.workers`."""
-
-    try:
-        return job_server(Pipeline.open(PipelineSetup(**load)).draw)
-    except Exception as error:
-        raise WorkerUnfit(f"{type(error).__name__}: {' '.join(str(error).split())[:600]}") from error
-
-
-def job_server(draw: Drawing) -> Callable[..., Iterator[Sent]]:
-    """What answers jobs, by what draws them."""
-    return serve_jobs(lambda how, items: draw(DrawSettings(**how), items))
 
 
 class MissingForm(ValueError):
@@ -171,57 +153,6 @@ class Pipeline:
         name = torch.cuda.get_device_name(self.device) if self.device.startswith("cuda") else self.device
         versions = {"diffusers": diffusers.__version__, "torch": str(torch.__version__)}
         return {"pipeline": type(pipe).__name__, "arguments": told, "device": name, **versions}
-
-
-def takes(pipe: Any) -> Mapping[str, inspect.Parameter]:
-    """The parameters of a pipeline's call."""
-    return inspect.signature(pipe.__call__).parameters
-
-
-def sides(how: DrawSettings, step: int) -> tuple[int, int]:
-    """Width and height, cut down to multiples of what the pipeline can draw."""
-    width, height = (max(step, side // step * step) for side in (how.width, how.height))
-    return width, height
-
-
-def arguments(pipe: Any, how: DrawSettings, prompts: Sequence[str], step: int) -> dict[str, Any]:
-    """What to call a pipeline with; noise and pictures come on top.
-
-    Raises:
-        WorkerUnfit: It does not take an option that was given.
-    """
-    known = takes(pipe)
-    by_true_guidance = _is_true_guided(known)
-    negative = how.negative_prompt
-    if negative is None and by_true_guidance:
-        negative = " "  # Without one, these pipelines leave their guidance out.
-    options = {
-        "num_inference_steps": ("steps", how.steps),
-        "true_cfg_scale": ("true_cfg_scale", how.true_cfg_scale),
-        "negative_prompt": ("negative_prompt", None if negative is None else [negative] * len(prompts)),
-        "max_sequence_length": ("max_sequence_length", how.max_sequence_length),
-        "strength": ("strength", how.strength if how.editing else None),
-    }
-    if how.guidance is not None:
-        true = by_true_guidance and how.true_cfg_scale is None
-        options["true_cfg_scale" if true else "guidance_scale"] = ("guidance", how.guidance)
-    given: dict[str, Any] = {"prompt": list(prompts)}
-    for name, (option, value) in options.items():
-        if value is None:
-            continue
-        if name not in known:
-            raise WorkerUnfit(f"{type(pipe).__name__} takes no {option}")
-        given[name] = value
-    width, height = sides(how, step)
-    # Some editors draw a million pixels whatever the sides, unless told otherwise.
-    room = {"width": width, "height": height, "max_area": width * height}
-    return given | {name: value for name, value in room.items() if name in known}
-
-
-def _is_true_guided(known: Mapping[str, inspect.Parameter]) -> bool:
-    """Whether classifier-free guidance goes by ``true_cfg_scale``, as with Qwen-Image, and is on by default."""
-    default = known["true_cfg_scale"].default if "true_cfg_scale" in known else None
-    return isinstance(default, int | float) and not math.isnan(default) and default > 1
 
 
 DENOISERS = ("transformer", "unet")
