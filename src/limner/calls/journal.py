@@ -475,7 +475,7 @@ async def renew(store: Store, held: Mapping[str, str]) -> None:
                 await store.awrite(methodcaller("execute", renewed))
 
 
-class NotAsked(LimnerError):
+class NotAsked(Exception):
     """The journal has no outcome of the call: a run would make it."""
 
 

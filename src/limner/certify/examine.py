@@ -24,7 +24,7 @@ from ..judges import Judge, ModelJudge, Subject, Unseeing
 from ..models import Context, complete
 from ..running.estimate import Estimate, marking_cost
 from ..running.progress import Progress
-from ..running.steps import outcome
+from ..running.steps import answer_or_fault
 from ..store import Store
 from ..store.records import load_replies
 from ..store.schema import attempts
@@ -179,7 +179,7 @@ class Examination:
     async def take(self, step: Step, calls: Calls) -> Step:
         """The step with its answer; a fault is its outcome too."""
         asked: Awaitable[Step] = self._mark(step, calls) if isinstance(step, MarkedTrial) else self._choose(step, calls)
-        taken, fault = await outcome(asked)
+        taken, fault = await answer_or_fault(asked)
         if taken is not None:
             return taken
         assert fault is not None

@@ -19,7 +19,7 @@ from ..models import ChatModel, Context, ReplayModel, complete
 from ..store import Store
 from .estimate import Estimate, ask_tokens
 from .progress import Progress
-from .steps import outcome
+from .steps import answer_or_fault
 
 THINKING, REPLY = 200, 12
 """About how many tokens of a reply are thought, and how many it has for each question."""
@@ -123,7 +123,7 @@ class ModeSorter:
             return SortedDrawing(drawing, fault="missing", detail="the drawing came without its image")
         ask = self.modes.ask(drawing.question, drawing.wrong, drawing.image, self.prompts)
         context = Context(self.exam, drawing.question.id, drawing.painter, ask.name, system=ask.system)
-        answer, fault = await outcome(complete(self.model, ask.shown, ask.contract, context, calls))
+        answer, fault = await answer_or_fault(complete(self.model, ask.shown, ask.contract, context, calls))
         if answer is None:
             assert fault is not None
             return SortedDrawing(drawing, fault=fault.kind, detail=fault.detail)

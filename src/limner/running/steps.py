@@ -54,15 +54,25 @@ async def outcome(work: Awaitable[T]) -> tuple[T | None, Fault | None]:
         LimnerError: It concerns more than this step.
     """
     try:
+        return await answer_or_fault(work)
+    except LimnerError:
+        raise
+    except Exception as error:
+        return None, unexpected(error)
+
+
+async def answer_or_fault(work: Awaitable[T]) -> tuple[T | None, Fault | None]:
+    """Return what an ask gives, or the fault that it ends with; an unexpected exception ends the run.
+
+    Raises:
+        StopRun: Every further call would fail alike.
+    """
+    try:
         return await work, None
     except (Fault, LostImage) as error:
         fault = lost(error)
         stop_if_pointless(fault)
         return None, fault
-    except LimnerError:
-        raise
-    except Exception as error:
-        return None, unexpected(error)
 
 
 def _counted(rounds: int) -> dict[str, int]:
