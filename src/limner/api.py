@@ -220,7 +220,7 @@ def table(
     study: str | None = None,
     **which: Any,
 ) -> Table:
-    """A table of a benchmark's paper: the published figures, and beside them those of a store.
+    """Return a table of a benchmark's paper: the published figures, and beside them those of a store.
 
     Args:
         name: Such as ``genexam:table2``; `limner table` lists them all.
@@ -249,7 +249,7 @@ def table(
 
 
 def plot(name: str, *exams: str, width: str = "double", **choice: Any) -> PlotFigure:
-    """A plot of an exam's scores, several exams below each other; in a notebook it is shown.
+    """Return a plot of an exam's scores, several exams below each other; in a notebook it is shown.
 
     Args:
         name: Such as ``categories`` or ``heatmap``; `limner plot` lists them all.
@@ -312,7 +312,7 @@ def sorting(
     on: str = "common",
     **which: Any,
 ) -> Sorting:
-    """The wrong answers about painters' drawings, and what sorts them by mode; nothing is called yet.
+    """Return the wrong answers about painters' drawings, and what sorts them by mode; nothing is called yet.
 
     Raises:
         UsageError: The exam has no modes of failure, several evaluators have marked, or nothing is wrong.

@@ -74,7 +74,7 @@ def _python() -> Check:
 
 
 def _folder(store: str) -> Path | None:
-    """The nearest existing folder of a store that lies in files."""
+    """Return the nearest existing folder of a store that lies in files."""
     if store.startswith("sqlite:///"):
         path = Path(store.removeprefix("sqlite:///").partition("?")[0]).parent
     elif "://" in store:
@@ -184,7 +184,7 @@ def _look_up(name: str) -> Check:
 
 
 def registered(name: str, registry: Registry[Any]) -> Check:
-    """What Limner ships, and what other packages add: each with a line about it, or what is wrong with it."""
+    """Return what Limner ships, and what other packages add: each with a line about it, or what is wrong with it."""
     own = registry.own()
     told = [", ".join(own)]
     state: Literal["ok", "note", "bad"] = "ok"

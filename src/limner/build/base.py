@@ -46,7 +46,7 @@ class BuildItem:
     sort: str = "image"
 
     def having(self, **fields: Any) -> BuildItem:
-        """The same item with these fields set: what a step returns."""
+        """Return the same item with these fields set: what a step returns."""
         return BuildItem(self.id, {**self.body, **fields}, self.sort)
 
 
@@ -100,7 +100,7 @@ class Bench:
     async def ask(
         self, role: str, item: BuildItem, shown: Sequence[Part], contract: Contract[T], name: str = "", repeat: int = 0
     ) -> T:
-        """What a model of this role replies about an item, read by its contract.
+        """Return what a model of this role replies about an item, read by its contract.
 
         Args:
             role: The step's word for who is asked.
@@ -131,7 +131,7 @@ class Bench:
         return value
 
     async def paint(self, role: str, item: BuildItem, prompt: str, seed: int = 0) -> str:
-        """The hash of a picture that the painter of this role draws for an item; it lies in the store then.
+        """Return the hash of a picture that the painter of this role draws for an item; it lies in the store then.
 
         Raises:
             Fault: There is no picture.
@@ -149,7 +149,7 @@ class Bench:
         self.cost = None if self.cost is None or cost is None else self.cost + cost
 
     async def picture(self, sha256: str) -> bytes:
-        """A picture from the store.
+        """Return a picture from the store.
 
         Raises:
             Fault: It is not there, or damaged.
@@ -158,7 +158,7 @@ class Bench:
             return await asyncio.to_thread(self.blobs.get, sha256)
 
     async def read_text(self, sha256: str) -> list[TextLine]:
-        """The lines of text that OCR finds in a picture; each picture is read once.
+        """Return the lines of text that OCR finds in a picture; each picture is read once.
 
         Raises:
             Fault: It cannot be read.
@@ -230,7 +230,7 @@ class BuildStep:
             raise TypeError(f"the step {self.name!r} needs one of source, each and together")
 
     def seen(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The part of an item that it sees."""
+        """Return the part of an item that it sees."""
         return dict(body) if self.reads is None else {name: body[name] for name in self.reads if name in body}
 
 

@@ -80,7 +80,7 @@ class Lint:
     word: str = "point"
 
     def __str__(self) -> str:
-        """The kind, where it is, and what was seen."""
+        """Return the kind, where it is, and what was seen."""
         return f"{self.kind}: {f'{self.word} {self.point}: ' if self.point else ''}{self.detail}"
 
 
@@ -109,7 +109,7 @@ def lint_question(prompt: str, points: Sequence[Mapping[str, Any]], limits: Lint
 
 
 def lint_prompt(prompt: str, most: int) -> list[Lint]:
-    """What the rules find in a prompt by itself; it has fewer than `most` words."""
+    """Return what the rules find in a prompt by itself; it has fewer than `most` words."""
     words = prompt.split()
     if not words:
         return [Lint("empty", 0, "there is no prompt")]

@@ -34,7 +34,7 @@ BATCH, TOKENS, PLACES = 32, 256, 4096
 
 
 def embed(texts: Sequence[str], model: str = MINILM) -> Vectors:
-    """A unit vector for each text.
+    """Return a unit vector for each text.
 
     Args:
         texts: What is embedded.
@@ -119,7 +119,7 @@ BLOCK = 1024
 
 
 def dbscan(vectors: np.ndarray[Any, Any], eps: float, min_samples: int) -> list[int]:
-    """The cluster of each vector, counted from 0 in the order of their first members.
+    """Return the cluster of each vector, counted from 0 in the order of their first members.
 
     A vector is a core where `min_samples` vectors, itself among them, lie within the cosine distance `eps`. Cores
     within `eps` of each other are one cluster; what else lies within `eps` of a core joins the nearest one. All that is

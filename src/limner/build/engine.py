@@ -58,7 +58,7 @@ class Builder:
     painters: Mapping[str, Painter] = field(default_factory=dict)
 
     def flow(self) -> Flow:
-        """What decides what has to be done, with the reviews as they are now."""
+        """Return what decides what has to be done, with the reviews as they are now."""
         return Flow(self.build.body.get("roles", {}), self.prompts, load_reviews(self.store, self.build.name))
 
     def look(self, until: str | None = None) -> tuple[list[StepCount], Items]:
@@ -73,7 +73,7 @@ class Builder:
         return counts, items
 
     def arriving(self, name: str) -> Items:
-        """The items that have come to the step called `name`."""
+        """Return the items that have come to the step called `name`."""
         places = [place.name for place in self.recipe.places]
         at = places.index(name)
         return self.look(places[at - 1])[1] if at else {}
@@ -310,7 +310,7 @@ class _Run:
 
 
 def build_estimate(builder: Builder, settings: Settings) -> list[Estimate]:
-    """A line for every step that asks a model, at most: as if no step before it took an item out any more."""
+    """Return a line for every step that asks a model, at most: as if no step before it took an item out any more."""
     counts, _ = builder.look()
     found, coming = list[Estimate](), dict[str, int]()
     for place, count in zip(builder.recipe.places, counts, strict=True):
@@ -342,7 +342,7 @@ def build_estimate(builder: Builder, settings: Settings) -> list[Estimate]:
 
 
 def empty_sources(builder: Builder) -> list[str]:
-    """The steps that make items and have made none yet: what comes after them cannot be counted."""
+    """Return the steps that make items and have made none yet: what comes after them cannot be counted."""
     counts, _ = builder.look()
     pairs = zip(builder.recipe.places, counts, strict=True)
     return [place.name for place, count in pairs if place.step.source is not None and not count.arrived]

@@ -200,7 +200,7 @@ def datasheet(
     rows: Sequence[Mapping[str, str]],
     facts: Mapping[str, Any],
 ) -> str:
-    """What is in the exam, where it comes from and how it was made, in Markdown."""
+    """Return what is in the exam, where it comes from and how it was made, in Markdown."""
     recipe, pictured = builder.recipe, has_pictures(items)
     lines = [f"# Datasheet of {facts['name']}", ""]
     lines += [
@@ -271,7 +271,7 @@ def datasheet(
 def _practices(
     exam: Exam[Any], items: Sequence[BuildItem], rows: Sequence[Mapping[str, str]], facts: Mapping[str, Any]
 ) -> list[str]:
-    """What good practice asks of a benchmark, and whether it is there."""
+    """Return what good practice asks of a benchmark, and whether it is there."""
     pictures = {
         "every question has a reference image": all(q.reference is not None for q in exam.questions),
         "every picture's licence is known": all(row["licence"] not in ("", "unknown") for row in rows),
@@ -298,7 +298,7 @@ def _checked(items: Sequence[BuildItem]) -> dict[str, bool]:
 
 
 def card(builder: Builder, exam: Exam[Any], facts: Mapping[str, Any]) -> str:
-    """The card that data set hubs show."""
+    """Return the card that data set hubs show."""
     size = len(exam.questions)
     bucket = next(word for most, word in ((1000, "n<1K"), (10_000, "1K<n<10K"), (10**9, "10K<n<100K")) if size < most)
     pictured = any(question.reference is not None for question in exam.questions)
@@ -371,7 +371,7 @@ FIELDS = {
 
 
 def croissant(folder: Path, exam: Exam[Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata of an exam folder, in Croissant 1.0 with its RAI part.
+    """Return the metadata of an exam folder, in Croissant 1.0 with its RAI part.
 
     Args:
         folder: With ``questions.jsonl`` and the pictures in ``data``.
@@ -415,7 +415,7 @@ def croissant(folder: Path, exam: Exam[Any], facts: Mapping[str, Any]) -> dict[s
 
 
 def _licence_url(name: str) -> str:
-    """A licence as metadata has it: the address of a Creative Commons one, others by their name.
+    """Return a licence as metadata has it: the address of a Creative Commons one, others by their name.
 
     >>> _licence_url("CC-BY-SA-4.0")
     'https://creativecommons.org/licenses/by-sa/4.0/'

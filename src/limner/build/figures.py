@@ -95,7 +95,7 @@ def _atom(modality: str, id: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _empty(found: Mapping[str, Any], atoms: AtomLists) -> list[str]:
-    """The categories that have no atom; each must be told with its reason."""
+    """Return the categories that have no atom; each must be told with its reason."""
     told = found.get("empty") or {}
     if not isinstance(told, Mapping):
         raise Unreadable('"empty" must be an object')
@@ -111,7 +111,7 @@ def _empty(found: Mapping[str, Any], atoms: AtomLists) -> list[str]:
 
 
 def doubts(draft: Mapping[str, Any], prompt: str, lines: Sequence[dict[str, Any]]) -> list[str]:
-    """What reviewers should look at: evidence that may be about something else, text that OCR has not read."""
+    """Return what reviewers should look at: evidence that may be about something else, text that OCR has not read."""
     spans = {row["atom"]: row["free"] for row in draft["evidence"]}
     found = []
     for modality in MODALITIES:
@@ -137,7 +137,7 @@ def doubts(draft: Mapping[str, Any], prompt: str, lines: Sequence[dict[str, Any]
 
 
 def split_faults(body: Mapping[str, Any]) -> list[str]:
-    """What is wrong with the split of a figure's atoms; an empty list where both prompts give it.
+    """Return what is wrong with the split of a figure's atoms; an empty list where both prompts give it.
 
     Every instruction atom has evidence that stands in each prompt; no reasoning atom has any, and no prompt has its
     words in quotation marks; the number of panels is that of the panel type.
@@ -195,7 +195,7 @@ def layout_lines(lines: Sequence[TextLine], width: int, height: int) -> list[dic
 
 
 def told_lines(lines: Sequence[dict[str, Any]]) -> str:
-    """The lines for a prompt."""
+    """Return the lines for a prompt."""
     return "\n".join(
         f"- {line['text']} ({line['place']}, {line['size']}{', marks a panel' if line['panel_mark'] else ''})"
         for line in lines
@@ -233,7 +233,7 @@ class Rewording:
     detail: str
 
     def __str__(self) -> str:
-        """The kind and what it is."""
+        """Return the kind and what it is."""
         return f"{self.kind}: {self.detail}"
 
 
@@ -274,7 +274,7 @@ def _numbers(free: str, structured: str) -> list[Rewording]:
 
 
 def numbers(text: str) -> set[str]:
-    """The numbers in a text but for one, in words or figures, labels aside.
+    """Return the numbers in a text but for one, in words or figures, labels aside.
 
     >>> sorted(numbers("Two panels with 12 cells, one marked 'Day 4'"))
     ['12', '2']
@@ -285,7 +285,7 @@ def numbers(text: str) -> set[str]:
 
 
 def _bare(text: str) -> str:
-    """The text without the labels in it."""
+    """Return the text without the labels in it."""
     return QUOTED.sub(" ", plain(text))
 
 
@@ -410,7 +410,7 @@ def _one_quote(text: str) -> str:
 
 
 def labels(prompt: str) -> set[str]:
-    """The words that a prompt puts in quotation marks, which are to stand in the figure.
+    """Return the words that a prompt puts in quotation marks, which are to stand in the figure.
 
     >>> sorted(labels("Write 'Air' and “Glass” at the lens' edge."))
     ['air', 'glass']

@@ -83,7 +83,7 @@ class Flow:
         return {item.id: digest(signature, self._told(place, item)) for item in mine}
 
     def whole(self, place: RecipeStep, items: Items) -> str:
-        """The same for a step that works on all items at once; items that reviewers have added count too."""
+        """Return the same for a step that works on all items at once; items that reviewers have added count too."""
         told = [[item.id, digest(self._told(place, item))] for item in of_sort(items, place.step.takes)]
         added = sorted(self.reviews.keys() - items.keys()) if place.step.reviewed else []
         signature = self.signature(place, of_sort(items, place.step.beside))
@@ -150,7 +150,7 @@ class Flow:
 
 
 def of_sort(items: Items, sort: str) -> list[BuildItem]:
-    """The items of one sort, by id."""
+    """Return the items of one sort, by id."""
     return [item for _, item in sorted(items.items()) if item.sort == sort]
 
 

@@ -174,7 +174,7 @@ def _parquet(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _saved(folder: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a folder that `datasets` saved; pictures as bytes."""
+    """Yield the rows of a folder that `datasets` saved; pictures as bytes."""
     try:
         import datasets
     except ImportError as error:

@@ -45,7 +45,7 @@ async def _asked(item: BuildItem, bench: Bench, level: Level) -> BuildItem:
 
 
 def level_step(level: Level, about: str) -> BuildStep:
-    """The step that asks for one level's questions."""
+    """Return the step that asks for one level's questions."""
     return BuildStep(
         f"{level}-questions", about, ComponentSettings if level == "component" else NoSettings, ("annotator",),
         (f"{level}-questions",), ("graph", "method", "image"), "paper", "paper", each=partial(_asked, level=level),

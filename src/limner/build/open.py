@@ -63,7 +63,7 @@ def change_build(
     prompts: Path | None = None,
     keep: bool = True,
 ) -> Builder:
-    """The build with other settings, roles or wording, which are kept for later runs too.
+    """Return the build with other settings, roles or wording, which are kept for later runs too.
 
     Raises:
         UsageError: Something does not fit; then nothing is kept.
@@ -87,7 +87,7 @@ def change_build(
 
 
 def open_build(store: Store, name: str) -> Builder:
-    """The build of this name, to be looked at.
+    """Return the build of this name, to be looked at.
 
     Raises:
         UsageError: There is none.
@@ -96,7 +96,7 @@ def open_build(store: Store, name: str) -> Builder:
 
 
 def with_models(builder: Builder, settings: Settings) -> Builder:
-    """The same build with the models and painters of its roles, ready to be run."""
+    """Return the same build with the models and painters of its roles, ready to be run."""
     roles, blobs = builder.build.body["roles"], builder.store.blobs
     images, empty = Preparer(blobs.get), Exam[Any](builder.build.name, builder.recipe.exam, ())
     models: dict[str, OpenModel] = {}

@@ -23,7 +23,7 @@ class RecipeRules(StrictModel):
 
 @lru_cache(maxsize=8)
 def read_rules(folder: Path) -> RecipeRules:
-    """The rules in a recipe's folder.
+    """Return the rules in a recipe's folder.
 
     Raises:
         DataError: They cannot be read, or something in them does not fit.

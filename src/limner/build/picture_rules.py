@@ -63,12 +63,12 @@ def detail(image: Image) -> float:
 
 
 def _edges(values: Any) -> float:
-    """The strength of what changes in a picture: the root mean square around its mean."""
+    """Return the strength of what changes in a picture: the root mean square around its mean."""
     return float(values.std())
 
 
 def watermark(lines: Sequence[str], faint: Sequence[str]) -> str | None:
-    """The words of a watermark among lines of text, or None.
+    """Return the words of a watermark among lines of text, or None.
 
     Args:
         lines: What OCR reads in the picture.
@@ -96,7 +96,7 @@ def _owner(word: str) -> str | None:
 
 
 def _pattern(faint: Sequence[str], plain: Sequence[str]) -> str | None:
-    """A word that stands in the light tones again and again, whole or cut, and is no label that repeats."""
+    """Return a word that stands in the light tones again and again, whole or cut, and is no label that repeats."""
     from rapidfuzz import fuzz
 
     words = [word for word in faint if len(word) >= MARKED - 1]
@@ -132,7 +132,7 @@ def light_tones(image: Image) -> Image:
 
 
 def labels(lines: Sequence[str]) -> list[str]:
-    """The lines that say something: with a word of three letters or more, each once."""
+    """Return the lines that say something: with a word of three letters or more, each once."""
     return list(dict.fromkeys(line.casefold() for line in lines if re.search(r"[^\W\d_]{3}", line)))
 
 

@@ -115,11 +115,11 @@ class BuildRecipe:
         return RecipeStep(entry.name, step, settings, {role: entry.roles.get(role, role) for role in step.roles})
 
     def prompts(self, own: Path | None = None) -> Prompts:
-        """The recipe's templates, with the user's own wording on top."""
+        """Return the recipe's templates, with the user's own wording on top."""
         return Prompts(self.folder / "prompts", own)
 
     def with_settings(self, given: Mapping[str, Mapping[str, Any]]) -> BuildRecipe:
-        """The same recipe with other settings: step -> setting -> value.
+        """Return the same recipe with other settings: step -> setting -> value.
 
         Raises:
             UsageError: There is no such step.
@@ -134,7 +134,7 @@ class BuildRecipe:
         return replace(self, entries=tuple(entries))
 
     def asked_roles(self) -> list[str]:
-        """The roles that some step asks, in order."""
+        """Return the roles that some step asks, in order."""
         return list(dict.fromkeys(role for place in self.places for role in place.roles.values()))
 
     def drawing_roles(self) -> set[str]:
@@ -161,7 +161,7 @@ def parse_settings(words: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def read_recipe(folder: Path, exam: str) -> BuildRecipe:
-    """The recipe in a folder.
+    """Return the recipe in a folder.
 
     Raises:
         DataError: It cannot be read, or something in it does not fit.
@@ -177,14 +177,14 @@ def read_recipe(folder: Path, exam: str) -> BuildRecipe:
 
 
 def recipes() -> Iterator[BuildRecipe]:
-    """The recipes of all installed exams."""
+    """Yield the recipes of all installed exams."""
     for kind in exams.each():
         if kind.recipe is not None:
             yield read_recipe(kind.recipe, kind.name)
 
 
 def open_recipe(name: str) -> BuildRecipe:
-    """The recipe of this name, or one in a folder of the user's own, written ``EXAM=FOLDER``.
+    """Return the recipe of this name, or one in a folder of the user's own, written ``EXAM=FOLDER``.
 
     Raises:
         UsageError: There is none.

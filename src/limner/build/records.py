@@ -62,7 +62,7 @@ def save_build(store: Store, build: Build) -> None:
 
 
 def load_build(store: Store, name: str) -> Build:
-    """The build of this name.
+    """Return the build of this name.
 
     Raises:
         UsageError: There is none; says which there are.
@@ -92,7 +92,7 @@ def save_rows(store: Store, rows: Sequence[BuildRow]) -> Future[None]:
 
 
 def load_rows(store: Store, build: str, step: str) -> dict[str, BuildRow]:
-    """What a step made, by item, in the order in which the items came."""
+    """Return what a step made, by item, in the order in which the items came."""
     query = sa.select(build_items).where(build_items.c.build == build, build_items.c.step == step)
     with store.reading() as connection:
         found = connection.execute(query.order_by(build_items.c.item))
@@ -122,7 +122,7 @@ def add_review(store: Store, review: Review) -> Review:
 
 
 def named_review(review: Review) -> Review:
-    """A review with its id."""
+    """Return a review with its id."""
     return review if review.id else review.named(_review_id(review))
 
 
@@ -136,7 +136,7 @@ def _review_id(review: Review) -> str:
 
 
 def load_reviews(store: Store, build: str) -> dict[str, list[Review]]:
-    """What reviewers did, by item, oldest first."""
+    """Return what reviewers did, by item, oldest first."""
     query = sa.select(build_reviews).where(build_reviews.c.build == build)
     found: dict[str, list[Review]] = {}
     with store.reading() as connection:

@@ -9,7 +9,7 @@ from ..core.asks import Unreadable
 
 
 def a_text(found: Mapping[str, Any], name: str) -> str:
-    """The text under a name.
+    """Return the text under a name.
 
     Raises:
         Unreadable: There is none.
@@ -21,7 +21,7 @@ def a_text(found: Mapping[str, Any], name: str) -> str:
 
 
 def a_word(found: Mapping[str, Any], name: str, among: Collection[str]) -> str:
-    """The text under a name, which is one of these.
+    """Return the text under a name, which is one of these.
 
     Raises:
         Unreadable: It is not.
@@ -34,7 +34,7 @@ def a_word(found: Mapping[str, Any], name: str, among: Collection[str]) -> str:
 
 
 def a_whole(found: Mapping[str, Any], name: str, low: int, high: int) -> int:
-    """The whole number under a name.
+    """Return the whole number under a name.
 
     Raises:
         Unreadable: It is none, or out of range.
@@ -48,7 +48,7 @@ def a_whole(found: Mapping[str, Any], name: str, low: int, high: int) -> int:
 
 
 def an_object(found: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """The object under a name.
+    """Return the object under a name.
 
     Raises:
         Unreadable: There is none.
@@ -60,7 +60,7 @@ def an_object(found: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def texts(found: Mapping[str, Any], name: str, least: int = 1, most: int = 1000) -> list[str]:
-    """The list of texts under a name, each once.
+    """Return the list of texts under a name, each once.
 
     Raises:
         Unreadable: It is none, or too short or too long.

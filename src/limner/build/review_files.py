@@ -24,7 +24,7 @@ NESTED = ("change", "state", "others")
 
 
 def review_places(builder: Builder) -> list[RecipeStep]:
-    """The recipe's steps of review.
+    """Return the recipe's steps of review.
 
     Raises:
         UsageError: It has none.

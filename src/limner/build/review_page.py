@@ -41,7 +41,7 @@ GONE = "This version of the item is no longer there: the build has changed since
 
 
 def review_app(store: Store, build: str) -> Starlette:
-    """The application in which a build is reviewed."""
+    """Return the application in which a build is reviewed."""
     routes = [
         Route("/r/{token}/", index),
         Route("/r/{token}/item/{id:path}", page),
@@ -55,7 +55,7 @@ def review_app(store: Store, build: str) -> Starlette:
 
 
 def _who(request: Request) -> tuple[str, Reviewer, ReviewDesk]:
-    """The token, whose it is, and the desk; a link that is nobody's is no page."""
+    """Return the token, whose it is, and the desk; a link that is nobody's is no page."""
     token, desk = request.path_params["token"], request.app.state.desk
     hashed = token_hash(token)
     for reviewer in load_reviewers(desk.store, desk.name).values():
@@ -95,7 +95,7 @@ def page(request: Request) -> Response:
 
 
 def data(request: Request) -> Response:
-    """An item's version to judge, as JSON."""
+    """Return an item's version to judge, as JSON."""
     _, reviewer, desk = _who(request)
     fields = {path: hint.model_dump(exclude_none=True) for path, hint in desk.hints.fields.items()}
     return JSONResponse({**desk.view(_item(request, desk), reviewer), "fields": fields})
@@ -158,7 +158,7 @@ def _review(body: dict[str, Any], id: str, reviewer: Reviewer, desk: ReviewDesk)
 
 
 def picture(request: Request) -> Response:
-    """A picture that belongs to an item."""
+    """Return a picture that belongs to an item."""
     _, _, desk = _who(request)
     id, sha256 = _item(request, desk), request.path_params["sha256"]
     if sha256 not in desk.pictures(id):
@@ -172,7 +172,7 @@ def picture(request: Request) -> Response:
 
 
 def drawing(request: Request) -> Response:
-    """A drawing that belongs to an item, as SVG that is safe."""
+    """Return a drawing that belongs to an item, as SVG that is safe."""
     _, _, desk = _who(request)
     svg = desk.drawing(_item(request, desk), request.path_params["field"])
     if svg is None:
@@ -205,7 +205,7 @@ class ReviewDesk:
             self._reviews, self._mark = load_reviews(self.store, self.name), mark
 
     def _changed(self) -> Any:
-        """What changes with every row: cheap to ask for."""
+        """Return what changes with every row: cheap to ask for."""
         with self.store.reading() as connection:
             rows = [
                 connection.execute(
@@ -232,7 +232,7 @@ class ReviewDesk:
         return exams.kind(self._builder.recipe.exam).rubric
 
     def rows(self, reviewer: Reviewer) -> list[dict[str, Any]]:
-        """A line for every item, those that wait for this reviewer first."""
+        """Return a line for every item, those that wait for this reviewer first."""
         self._read()
         rows = []
         for id, (item, found) in self._found.items():
@@ -255,11 +255,11 @@ class ReviewDesk:
         return self._found[id][1].states
 
     def pictures(self, id: str) -> list[str]:
-        """The hashes of the pictures that belong to an item."""
+        """Return the hashes of the pictures that belong to an item."""
         return [value for name in self.hints.pictures if (value := self._found[id][0].body.get(name))]
 
     def drawing(self, id: str, field: str) -> str | None:
-        """The SVG in a field of an item."""
+        """Return the SVG in a field of an item."""
         body = self._found[id][0].body
         return str(body[field]) if field in self.hints.drawings and field in body else None
 
@@ -322,7 +322,7 @@ def _text(value: Any) -> str:
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The action and the body that lead from one state to the other: ``add`` where lists only became longer.
+    """Return the action and the body that lead from one state to the other: ``add`` where lists only became longer.
 
     >>> difference({"a": [1], "b": 2}, {"a": [1, 3], "b": 2})
     ('add', {'a': [3]})

@@ -50,12 +50,12 @@ class Review:
     id: str = ""
 
     def named(self, id: str) -> Review:
-        """The same with its id."""
+        """Return the same with its id."""
         return replace(self, id=id)
 
 
 def state_id(body: Mapping[str, Any]) -> str:
-    """What names a state of an item."""
+    """Return what names a state of an item."""
     return digest("state", body)
 
 
@@ -79,7 +79,7 @@ class ReviewStanding:
 
 
 def changed(body: Mapping[str, Any], review: Review) -> dict[str, Any]:
-    """A state as a review leaves it."""
+    """Return a state as a review leaves it."""
     given = review.body or {}
     if review.action != "add":
         return {**body, **given}
@@ -119,7 +119,7 @@ def standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewers: int)
 
 
 def _vote(review: Review, states: dict[str, Mapping[str, Any]]) -> str | None:
-    """The state a review stands for; a new one is noted. None where it is about a state that is not there."""
+    """Return the state a review stands for; a new one is noted. None where it is about a state that is not there."""
     if review.action == "add" and review.base is None and review.body:
         states.setdefault(made := state_id(review.body), review.body)
         return made
@@ -219,6 +219,6 @@ class ReviewHints(StrictModel):
 
 
 def read_hints(folder: Path) -> ReviewHints:
-    """A recipe's hints, or the usual ones."""
+    """Return a recipe's hints, or the usual ones."""
     path = folder / FILE
     return read_model(path, ReviewHints) if path.is_file() else ReviewHints()

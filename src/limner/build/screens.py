@@ -13,7 +13,7 @@ from .base import Bench, BuildItem
 
 
 def as_question(item: BuildItem, rows: Sequence[Mapping[str, Any]], exam: str) -> Question[Any]:
-    """The question that an exam of this kind would make of an item with this checklist."""
+    """Return the question that an exam of this kind would make of an item with this checklist."""
     rubric = exams.kind(exam).rubric.model_validate({"checklist": rows})
     return Question(item.id, item.body["method"], rubric)
 

@@ -43,7 +43,7 @@ class TraceRulesFile(StrictModel):
 
 
 def read_trace_rules(folder: Path) -> TraceRules:
-    """The rules in a recipe's folder."""
+    """Return the rules in a recipe's folder."""
     return read_model(folder / FILE, TraceRulesFile).traces
 
 
@@ -114,7 +114,7 @@ def _stems(text: str) -> list[str]:
 
 
 def _root(word: str) -> str:
-    """What a word shares with its other forms: egg and eggs, make and makes."""
+    """Return what a word shares with its other forms: egg and eggs, make and makes."""
     found = stem(word)
     return found[:-1] if len(found) > 3 and found[-1] in "se" else found
 

@@ -28,13 +28,13 @@ class TrainMade:
 
 
 def training_items(builder: Builder) -> list[BuildItem]:
-    """The items of the training part that have passed the last step, in order."""
+    """Return the items of the training part that have passed the last step, in order."""
     _, items = builder.look()
     return [item for _, item in sorted(items.items()) if item.body.get(PART) == TRAIN]
 
 
 def sample_of(item: BuildItem, image: str) -> TrainSample:
-    """An item as a sample with its picture under this name."""
+    """Return an item as a sample with its picture under this name."""
     told = {name: item.body.get(name, "") for name in TrainSample.model_fields}
     told |= {"id": item.id, "image": image}
     told |= {"elements": tuple(one["name"] for one in item.body["elements"])}

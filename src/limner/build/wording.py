@@ -19,7 +19,7 @@ _ENDING = re.compile(r"(?:ing|ies|ed|es|ly|s|e|y)$")
 
 
 def stem(word: str) -> str:
-    """A word without its ending.
+    """Return a word without its ending.
 
     >>> stem("labeled"), stem("labels"), stem("gas")
     ('label', 'label', 'gas')
@@ -28,7 +28,7 @@ def stem(word: str) -> str:
 
 
 def stems(text: str, spare: frozenset[str] = VAGUE) -> set[str]:
-    """The words that say something, without their endings."""
+    """Return the words that say something, without their endings."""
     return {stem(word) for word in WORD.findall(text.casefold()) if word not in PLAIN and word not in spare}
 
 

@@ -23,7 +23,7 @@ GEMINI_ENDPOINT = "batchGenerateContent"
 
 
 def no_batches(name: str) -> str:
-    """What is said of a model whose service has no batches that Limner speaks to."""
+    """Return what is said of a model whose service has no batches that Limner speaks to."""
     return f"{name} takes no batches: leave --batch out, or draw and mark apart, each with or without it"
 
 
@@ -55,7 +55,7 @@ class BatchService(Protocol):
     facts: BatchFacts
 
     def line(self, key: str, lane: BatchLane, body: dict[str, Any]) -> bytes:
-        """A call as a line of the file that is handed in."""
+        """Return a call as a line of the file that is handed in."""
         ...
 
     async def upload(self, tag: str, lines: IO[bytes], size: int) -> str | None:
@@ -71,7 +71,7 @@ class BatchService(Protocol):
         ...
 
     async def find(self, tag: str, since: float) -> str | None:
-        """What the service calls the batch with this tag, handed in since then; None where its list has none."""
+        """Return what the service calls the batch with this tag, handed in since then; None where its list has none."""
         ...
 
     async def forget(self, file: str) -> None:
@@ -83,7 +83,7 @@ class BatchService(Protocol):
         ...
 
     def replies(self, batch: RemoteBatch) -> AsyncIterator[BatchReply]:
-        """What there is of results, in whatever order."""
+        """Yield what there is of results, in whatever order."""
         ...
 
     async def cancel(self, remote: str) -> None:
@@ -92,7 +92,7 @@ class BatchService(Protocol):
 
 
 def open_batches(name: str, provider: Provider) -> BatchService:
-    """The batches of a provider.
+    """Return the batches of a provider.
 
     Raises:
         UsageError: It has none.
@@ -195,7 +195,7 @@ class OpenAIBatches:
 
 
 def _openai_reply(line: dict[str, Any]) -> BatchReply | None:
-    """What a line of results or errors says; None for one that is neither."""
+    """Return what a line of results or errors says; None for one that is neither."""
     key, response, error = line.get("custom_id"), line.get("response"), line.get("error")
     if not isinstance(key, str):
         return None
@@ -302,7 +302,7 @@ class GeminiBatches:
         await self._ask("POST", f"/{quote(remote)}:cancel", body={})
 
     def _beside(self, before: str, path: str) -> str:
-        """An address whose path has a word before the version, as those for files have."""
+        """Return an address whose path has a word before the version, as those for files have."""
         parts = urlsplit(join_path(self._url, path))
         return urlunsplit(parts._replace(path=before + parts.path))
 
@@ -315,7 +315,7 @@ class GeminiBatches:
 
 
 def _gemini_reply(key: Any, row: dict[str, Any]) -> BatchReply | None:
-    """What a row of results says; None for one that is nobody's."""
+    """Return what a row of results says; None for one that is nobody's."""
     if not isinstance(key, str):
         return None
     if isinstance(row.get("response"), dict):

@@ -195,7 +195,7 @@ def finish(store: Store, batch: str, status: str, detail: str | None = None) -> 
 
 
 def read_batches(store: Store, ids: Iterable[str] | None = None, *, only_open: bool = False) -> list[BatchState]:
-    """The batches of a store, the oldest first."""
+    """Return the batches of a store, the oldest first."""
     query = sa.select(batches).order_by(batches.c.created, batches.c.id)
     if only_open:
         query = query.where(batches.c.status.in_(OPEN))
@@ -216,7 +216,7 @@ def read_batches(store: Store, ids: Iterable[str] | None = None, *, only_open: b
 
 
 def find_batch(store: Store, word: str) -> BatchState:
-    """The batch whose id begins so, or which the service calls so.
+    """Return the batch whose id begins so, or which the service calls so.
 
     Raises:
         UsageError: There is none, or more than one.
@@ -299,7 +299,7 @@ class BatchCalls(Calls):
             self._set_aside[key] = self.budget.hold(row.bound)
 
     def waiting_in(self, batch: str) -> list[str]:
-        """The keys of the calls that this run waits for in a batch."""
+        """Return the keys of the calls that this run waits for in a batch."""
         return [key for key in self.waiting if self._batch_of.get(key) == batch]
 
     def _known(self, request: Request, settled: Settled) -> Outcome:

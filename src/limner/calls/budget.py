@@ -94,7 +94,7 @@ class Budget:
 
 
 def counted(bound: float, cost: float | None) -> float:
-    """What an attempt counts: its cost, or its bound where nobody knows that."""
+    """Return what an attempt counts: its cost, or its bound where nobody knows that."""
     return bound if cost is None else cost
 
 

@@ -63,7 +63,7 @@ def this_host() -> str:
 
 
 def this_process() -> Owner:
-    """The running process."""
+    """Return the running process."""
     import psutil
 
     return Owner(this_host(), os.getpid(), _start(psutil.Process()))
@@ -129,7 +129,7 @@ def claim(
     reservation: Reservation | None = None,
     batch: str | None = None,
 ) -> Callable[[sa.Connection], Claim]:
-    """The operation that claims a call, or tells why it need not or cannot be made.
+    """Return the operation that claims a call, or tells why it need not or cannot be made.
 
     Args:
         store: Where the call is journalled.
@@ -150,7 +150,7 @@ def claim(
         return known_claim(connection, row, token, at, retry_failed=retry_failed, since=since, tried=tried, owner=owner)
 
     def take(connection: sa.Connection) -> tuple[Claim, bool]:
-        """The claim, and whether it is made now."""
+        """Return the claim, and whether it is made now."""
         ours = {
             "status": "claimed", "host": owner.host, "pid": owner.pid, "process_start": owner.start,
             "token": token, "lease_until": at + LEASE_S, "tries": 0, "updated": at,
@@ -194,7 +194,7 @@ def claim(
 
 
 def lost_attempt(call: Mapping[str, Any], at: float) -> dict[str, Any]:
-    """The attempt of a claim whose process is gone, as it stands in the journal; `at` is when that was seen."""
+    """Return the attempt of a claim whose process is gone, as it stands in the journal; `at` is when that was seen."""
     lost = {"call": call["key"], "n": call["tries"] + 1, "started": call["updated"]}
     why = {"fault": "interrupted", "detail": f"process {call['pid']} on {call['host']} ended during the call"}
     return lost | {"seconds": max(0.0, at - call["updated"])} | why
@@ -211,7 +211,7 @@ def known_claim(
     tried: Collection[str] = (),
     owner: Owner | None = None,
 ) -> Claim | None:
-    """What a call that stands in the journal is, unless it is to be made; see `claim`."""
+    """Return what a call that stands in the journal is, unless it is to be made; see `claim`."""
     if row.status == "done":
         return settled(connection, row)
     if row.status == "failed":
@@ -246,7 +246,7 @@ def entry(call: str, n: int, token: str, owner: Owner, at: float) -> dict[str, A
 
 
 def settled(connection: sa.Connection, row: Any) -> Settled:
-    """What became of a call that is done or has failed for good."""
+    """Return what became of a call that is done or has failed for good."""
     if row.status == "failed":
         return Settled(None, None, row.fault, row.detail)
     query = sa.select(attempts.c.result, attempts.c.cost)

@@ -28,7 +28,7 @@ LINE_BYTES = 2**28
 async def fetched_lines(
     url: str, headers: Mapping[str, str], kinds: Callable[[int, Any], Kind] = kind_of
 ) -> AsyncIterator[dict[str, Any]]:
-    """The JSON objects that stand in a file, line by line, however the file comes.
+    """Yield the JSON objects that stand in a file, line by line, however the file comes.
 
     Raises:
         Fault: It does not come whole, or is no such file.
@@ -127,7 +127,7 @@ async def upload_in_pieces(
 
 
 async def _sent(url: str, headers: Mapping[str, str], **sent: Any) -> httpx2.Response:
-    """The reply to one request of an upload."""
+    """Return the reply to one request of an upload."""
     limit = httpx2.Timeout(600.0, connect=CONNECT_S)
     try:
         reply = await client().post(url, headers=dict(headers), timeout=limit, **sent)
@@ -150,7 +150,7 @@ _IMAGE = ("image/", "application/octet-stream", "binary/octet-stream")
 
 
 async def fetch(url: str, hosts: tuple[str, ...]) -> bytes:
-    """The image behind a link, within limits of host, size and type.
+    """Return the image behind a link, within limits of host, size and type.
 
     Every address on the way must be allowed, and none leads from https back to http.
 
@@ -170,7 +170,7 @@ async def fetch(url: str, hosts: tuple[str, ...]) -> bytes:
 
 
 async def _step(url: str) -> bytes | str:
-    """What stands at an address: the image, or where it leads on to."""
+    """Return what stands at an address: the image, or where it leads on to."""
     limit = httpx2.Timeout(LINK_TIMEOUT_S, connect=CONNECT_S)
     try:
         async with client().stream("GET", url, timeout=limit) as reply:

@@ -81,7 +81,7 @@ def _client(_loop: asyncio.AbstractEventLoop, _pool: int) -> httpx2.AsyncClient:
 
 
 def kind_of(status: int, body: object) -> Kind:
-    """The kind of fault behind an HTTP status and what its body says."""
+    """Return the kind of fault behind an HTTP status and what its body says."""
     said = _body_words(body)
     # A mere rate limit may say where to buy a higher one.
     if status == 402 or (any(word in said for word in CREDITS) and "rate_limit" not in said):
@@ -166,14 +166,14 @@ def is_wrong_address(error: BaseException | None) -> bool:
 
 
 def redirected(reply: httpx2.Response) -> Fault:
-    """The fault of a service that sends a request elsewhere: prompt, pictures and key go where the user said."""
+    """Return the fault of a service that sends a request elsewhere: prompt, pictures and key go where the user said."""
     to = bare(lead_on(str(reply.url), reply.headers.get("location", "")))
     detail = f"{reply.status_code}: the service sends requests on to {to}, where Limner does not follow"
     return Fault("setup", redacted(f"{detail}; should that be right, make it the base_url in limner.toml"))
 
 
 async def _content(reply: httpx2.Response, most: int) -> bytes:
-    """The body; of an error's as much as may come.
+    """Return the body; of an error's as much as may come.
 
     Raises:
         Fault: It is larger, or packed in a way that cannot be read.
@@ -192,7 +192,7 @@ async def _content(reply: httpx2.Response, most: int) -> bytes:
 
 
 async def download(url: str, most: int, timeout: float = 120.0) -> bytes:
-    """What stands at an address that the user gave, sent without any key.
+    """Return what stands at an address that the user gave, sent without any key.
 
     Raises:
         Fault: It does not answer, answers with anything but success, or is longer than `most` bytes.
@@ -210,7 +210,7 @@ async def download(url: str, most: int, timeout: float = 120.0) -> bytes:
 
 
 def _error_body(content: bytes) -> Any:
-    """What an error says; complaints about a key show its ends around asterisks."""
+    """Return what an error says; complaints about a key show its ends around asterisks."""
     try:
         return _complaint(without_secrets(parse_json(content)))
     except ValueError:
@@ -238,7 +238,7 @@ LONGEST_WAIT_S = 600.0
 
 
 def _body_words(body: object) -> str:
-    """What a body says, for a look at its words; of an error about a named field, its code and type alone.
+    """Return what a body says, for a look at its words; of an error about a named field, its code and type alone.
 
     Such an error repeats the field's name, and there are fields called ``moderation`` and ``safety_identifier``.
     """
@@ -249,7 +249,7 @@ def _body_words(body: object) -> str:
 
 
 def error_message(body: Any) -> str:
-    """The message in an error body, in one short line."""
+    """Return the message in an error body, in one short line."""
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     message = inner.get("message") or inner.get("detail") if isinstance(inner, Mapping) else None
     return " ".join(str(message or inner).split())[:400]
@@ -303,7 +303,7 @@ class Body(Protocol):
 
 
 async def read_bounded(reply: Body, most: int) -> bytearray:
-    """The body of a reply that is open, unpacked.
+    """Return the body of a reply that is open, unpacked.
 
     Args:
         reply: Open, as a client's `stream` gives it.
@@ -334,7 +334,7 @@ class Unpacked:
     whole = True
 
     def unpack(self, chunk: bytes) -> Iterator[bytes]:
-        """The same."""
+        """Yield the same."""
         yield chunk
 
 
@@ -352,7 +352,7 @@ class Unpacker:
         self.whole = True
 
     def unpack(self, chunk: bytes) -> Iterator[bytes]:
-        """What the chunk holds, in pieces of at most `PIECE` bytes."""
+        """Yield what the chunk holds, in pieces of at most `PIECE` bytes."""
         left = chunk
         while left and not self._inflate.eof:
             try:

@@ -83,7 +83,7 @@ class Calls:
         tokens: int = 0,
         row: BatchRow | None = None,
     ) -> Outcome:
-        """The stored outcome where there is one; otherwise claim, try, store and return it.
+        """Return the stored outcome where there is one; otherwise claim, try, store and return it.
 
         Args:
             request: What identifies the call.
@@ -301,7 +301,7 @@ def attempt_row(key: str, n: int, started: float, seconds: float, fault: Fault |
 
 
 def too_slow(seconds: float) -> Fault:
-    """The fault of an attempt that brought nothing in the time it may take."""
+    """Return the fault of an attempt that brought nothing in the time it may take."""
     return Fault("timeout", f"no result within {seconds:g} s", cost=None)
 
 
@@ -375,7 +375,7 @@ async def in_turn(steps: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
 
 
 def in_batch(batch: str) -> str:
-    """What a run without batches says of a call that one has."""
+    """Return what a run without batches says of a call that one has."""
     return f"it stands in batch {batch[:8]}: run with --batch to fetch its result, or see `limner batches`"
 
 
@@ -491,7 +491,7 @@ class StoredCalls(Calls):
         tokens: int = 0,
         row: BatchRow | None = None,
     ) -> Outcome:
-        """The stored outcome.
+        """Return the stored outcome.
 
         Raises:
             NotAsked: There is none, or a run would try again.

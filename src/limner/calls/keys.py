@@ -36,7 +36,7 @@ def _plain(value: Any) -> Any:
 
 
 def digest(*parts: Any) -> str:
-    """The sha256 of the parts' canonical JSON."""
+    """Return the sha256 of the parts' canonical JSON."""
     return hashlib.sha256(canonical(list(parts)).encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -154,7 +154,7 @@ def wait_or_stop(store: Store, reservation: Reservation, target: str) -> None:
 
 
 def _flying(connection: sa.Connection, purse: str) -> Iterable[tuple[Owner, float, bool, bool]]:
-    """What is set aside: by whom, how much, whether it may yet be settled, and whether a batch has it."""
+    """Return what is set aside: by whom, how much, whether it may yet be settled, and whether a batch has it."""
     whose = (calls.c.key == reservations.c.call) & (calls.c.token == reservations.c.token)
     joined = reservations.join(calls, whose, isouter=True)
     query = sa.select(reservations, calls.c.lease_until, calls.c.status).select_from(joined)

@@ -34,7 +34,7 @@ class Incredible(ValueError):
 
 
 def bill(price: Callable[[], float | None], bound: float | None) -> Bill:
-    """What a reply cost by a price that is made with `told_tokens` and `told_dollars`.
+    """Return what a reply cost by a price that is made with `told_tokens` and `told_dollars`.
 
     Args:
         price: Reads what the service told; None where it tells too little.
@@ -55,7 +55,7 @@ def doubt_of(cost: float | None) -> str | None:
 
 
 def told_usage(reply: Mapping[str, Any], name: str = "usage") -> Mapping[str, Any]:
-    """The part of a reply that tells usage; empty where there is none.
+    """Return the part of a reply that tells usage; empty where there is none.
 
     Raises:
         Incredible: It is something else.
@@ -67,7 +67,7 @@ def told_usage(reply: Mapping[str, Any], name: str = "usage") -> Mapping[str, An
 
 
 def told_tokens(usage: Mapping[str, Any], name: str) -> int | None:
-    """A number of tokens as a service tells it; None where it does not.
+    """Return a number of tokens as a service tells it; None where it does not.
 
     Raises:
         Incredible: It is no whole number, below nought or beyond all measure.
@@ -83,7 +83,7 @@ def told_tokens(usage: Mapping[str, Any], name: str) -> int | None:
 
 
 def told_dollars(usage: Mapping[str, Any], name: str) -> float | None:
-    """An amount as a service tells it; None where it does not.
+    """Return an amount as a service tells it; None where it does not.
 
     Raises:
         Incredible: It is no number, or below nought.

@@ -25,7 +25,7 @@ def make_certificate(
     protocol: Protocol[Any],
     own: ClusteredShare | None = None,
 ) -> dict[str, Any]:
-    """The certificate's body.
+    """Return the certificate's body.
 
     Args:
         about: Who was examined, on what, and with which seed.
@@ -134,7 +134,7 @@ def _repeated(answers: Sequence[TrialAnswer]) -> dict[str, Any]:
 
 
 def consistency(marked: Sequence[MarkedTrial], protocol: Protocol[Any]) -> dict[str, Any]:
-    """The exam's scores of the references themselves, by the first tag its paper breaks scores down by."""
+    """Return the exam's scores of the references themselves, by the first tag its paper breaks scores down by."""
     tag = protocol.breakdowns[0] if protocol.breakdowns else ""
     names = list(protocol.consistency) or [score.name for score in protocol.scored if score.main]
     by: dict[str, dict[str, list[float]]] = {}
@@ -189,7 +189,7 @@ def _told(criterion: Criterion, trial: Trial, mark: Mark | None) -> dict[str, An
 
 
 def _gold(marked: Sequence[MarkedTrial]) -> list[dict[str, Any]]:
-    """What was answered about the pictures that are asked again when the judge is watched."""
+    """Return what was answered about the pictures that are asked again when the judge is watched."""
     return [
         {
             "question": one.trial.question.id,

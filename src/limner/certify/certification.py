@@ -70,7 +70,7 @@ class JudgeExam:
 def open_judge_exam(
     judge: str, exam: str, store: Store, asking: Asking, data: Path | None = None, selection: Selection | None = None
 ) -> JudgeExam:
-    """The judge and the exam, which is kept in the store."""
+    """Return the judge and the exam, which is kept in the store."""
     _named, whole = load_exam_or_data(exam, data, store)
     add_exam(store, whole)
     asking = replace(asking, judges=(judge,))
@@ -124,7 +124,7 @@ class Rewatch:
     first: int
 
     def estimate(self, retry_failed: bool) -> Estimate:
-        """What all of it would cost; the test may end sooner."""
+        """Return what all of it would cost; the test may end sooner."""
         steps = gold_steps(self.baseline.body["gold"], _by_id(self.found.exam), self.first)
         return self.found.examination.estimate(steps, settings.load(), retry_failed)
 
@@ -144,7 +144,7 @@ class Rewatch:
 
 
 def rewatch(judge: str, exam: str, store: Store, asking: Asking, data: Path | None = None) -> Rewatch:
-    """The judge to be asked again, or where it is gone its successor; what was stored is asked for first.
+    """Return the judge to be asked again, or where it is gone its successor; what was stored is asked for first.
 
     Raises:
         UsageError: It was never examined.
@@ -193,7 +193,7 @@ def self_preference(own: Scored, others: Scored, by_maker: Mapping[str, bool]) -
 def stored_preference(
     groups: Sequence[Group], judge: str, setup: str, score: str, top: float, models: Mapping[str, ModelFacts]
 ) -> ClusteredShare | None:
-    """The same from what a store has; None where the judge's maker is not known or has no painter there."""
+    """Return the same from what a store has; None where the judge's maker is not known or has no painter there."""
     maker = _maker(judge, models)
     if maker is None:
         return None
@@ -232,13 +232,13 @@ class ProofRun:
     every_fault: bool = False
 
     def steps(self) -> tuple[list[Step], list[Step]]:
-        """What is asked in any case, and what at most beyond that."""
+        """Return what is asked in any case, and what at most beyond that."""
         first = [trial for one in self.trials for trial in one.first]
         rest = [trial for one in self.trials for trial in one.rest]
         return self._steps(first), self._steps(rest)
 
     def estimate(self, settings: Settings, retry_failed: bool = False) -> Estimate:
-        """What all of it would cost; corruptions that are not needed are not asked about."""
+        """Return what all of it would cost; corruptions that are not needed are not asked about."""
         first, rest = self.steps()
         return self.found.examination.estimate([*first, *rest], settings, retry_failed)
 
@@ -267,12 +267,12 @@ class ProofRun:
         return make_proof(marked, questions, self.found.protocol, words), parts
 
     def impossible(self) -> list[dict[str, Any]]:
-        """What could not be tried, why, and for how many questions."""
+        """Return what could not be tried, why, and for how many questions."""
         counted = Counter((what, why) for one in self.trials for what, why in one.impossible.items())
         return [{"picture": what, "why": why, "questions": count} for (what, why), count in counted.items()]
 
     def told(self, proof: RubricProof, seed: int) -> dict[str, Any]:
-        """The proof as plain JSON, with who proved it, on what, and what could not be tried."""
+        """Return the proof as plain JSON, with who proved it, on what, and what could not be tried."""
         found = self.found
         there = newest_certificates(found.store, found.exam.name).get(found.setup)
         marked = proof.marked

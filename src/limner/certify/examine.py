@@ -73,7 +73,7 @@ class ChosenPair:
     detail: str | None = None
 
     def answer(self) -> PairAnswer | None:
-        """The choice, where there is one."""
+        """Return the choice, where there is one."""
         if self.choice is None:
             return None
         if self.choice == "tie":
@@ -117,7 +117,7 @@ class Examination:
             raise UsageError(f"--budget cannot be kept: {why}")
 
     def estimate(self, steps: Sequence[Step], settings: Settings, retry_failed: bool = False) -> Estimate:
-        """What is still to be asked, and about what that costs; a pair is taken to cost as much as a marking."""
+        """Return what is still to be asked, and about what that costs; a pair is taken to cost as much as a marking."""
         missing = run_to_end(self._missing(steps, retry_failed))
         return marking_cost(self.judge, [_trial(step).question for step in missing], self.store, settings)
 
@@ -177,7 +177,7 @@ class Examination:
         return found
 
     async def take(self, step: Step, calls: Calls) -> Step:
-        """The step with its answer; a fault is its outcome too."""
+        """Return the step with its answer; a fault is its outcome too."""
         asked: Awaitable[Step] = self._mark(step, calls) if isinstance(step, MarkedTrial) else self._choose(step, calls)
         taken, fault = await answer_or_fault(asked)
         if taken is not None:

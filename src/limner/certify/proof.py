@@ -156,7 +156,7 @@ def make_proof(
     protocol: Protocol[Any],
     words: WordRules,
 ) -> RubricProof:
-    """The proof, from all that was marked; `words` are the rules about a criterion's words."""
+    """Return the proof, from all that was marked; `words` are the rules about a criterion's words."""
     by: dict[str, list[MarkedTrial]] = {question.id: [] for question in questions}
     for one in marked:
         by[one.trial.question.id].append(one)
@@ -310,7 +310,7 @@ class ProofTrials:
 
 
 async def proof_trials(maker: TrialMaker, calls: Calls) -> list[ProofTrials]:
-    """The pictures of every question of the maker's exam; equal seeds make equal ones."""
+    """Return the pictures of every question of the maker's exam; equal seeds make equal ones."""
     questions = maker.exam.questions
     found = {question.id: await maker.read(question, calls) for question in questions}
     there = [one for one in found.values() if one is not None]
@@ -357,6 +357,6 @@ def _of_question(
 
 
 def _prompt(maker: TrialMaker, question: Question[Any]) -> str:
-    """What a painter would be sent, as ``control/text`` has it."""
+    """Return what a painter would be sent, as ``control/text`` has it."""
     options = {name: values[0] for name, values in maker.protocol.draw_options.items()}
     return maker.protocol.drawing_prompt(question, None, options)

@@ -131,7 +131,7 @@ class TrialMaker:
         return [*named, *rest][: self.questions]
 
     async def read(self, question: Question[Any], calls: Calls) -> ExaminedReference | None:
-        """A question's reference with its lines of text; None where it has none that can be looked at."""
+        """Return a question's reference with its lines of text; None where it has none that can be looked at."""
         reference = question.reference
         if reference is None or reference.sha256 is None:
             return None
@@ -172,14 +172,14 @@ class TrialMaker:
         return made
 
     def exchanged(self, one: ExaminedReference, other: ExaminedReference) -> Trial:
-        """The trial with another question's reference."""
+        """Return the trial with another question's reference."""
         faulted = Faulted(decode(other.data), (), f"the reference of {other.question.id}", other.lines)
         image, _ = self.blobs.put(other.data)
         effects = expected(FAULTS[OTHER], 1, faulted, one.labelled, self.protocol.criteria(one.question))
         return Trial(one.question, OTHER, 1, image, effects, faulted.said)
 
     def faulty(self, one: ExaminedReference, kind: FaultKind, dose: int) -> list[Trial]:
-        """The trial with this fault, or nothing where the reference does not lend itself to it."""
+        """Return the trial with this fault, or nothing where the reference does not lend itself to it."""
         assert kind.make is not None
         criteria, best = self.protocol.criteria(one.question), None
         first = self._number(one.question.id, kind.name)
@@ -243,7 +243,7 @@ def expected(
     labelled: Sequence[LabelledCriterion],
     criteria: Sequence[Criterion],
 ) -> dict[str, Effect]:
-    """What must become of each criterion; those of which nobody can say are left out."""
+    """Return what must become of each criterion; those of which nobody can say are left out."""
     sure, perhaps = Page(faulted.left), Page((*faulted.left, *faulted.unsure))
     effect, found = kind.touched[dose - 1], dict[str, Effect]()
     for one in labelled:

@@ -66,7 +66,7 @@ def ask_again(
 def differences(
     gold: Sequence[Mapping[str, Any]], done: Iterable[Step], protocol: Protocol[Any], first: int
 ) -> list[GoldDifference]:
-    """What changed, question by question: each new answer against the old one of the same round."""
+    """Return what changed, question by question: each new answer against the old one of the same round."""
     before, found = _by_place(gold), list[GoldDifference]()
     now: dict[tuple[int, str], tuple[dict[tuple[str, str], bool], dict[tuple[str, str], bool]]] = {}
     for one in done:
@@ -146,7 +146,7 @@ class Drift(Plain):
 
 
 def gold_difference(question: str, old: Answers, new: Answers) -> GoldDifference | None:
-    """What changed on one question; None where nothing was answered both times."""
+    """Return what changed on one question; None where nothing was answered both times."""
     both = old.keys() & new.keys()
     if not both:
         return None

@@ -88,7 +88,7 @@ class Lazy(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command, from the module of its group."""
+        """Return the command, from the module of its group."""
         if cmd_name not in COMMANDS:
             return None
         group = next(group for group, inside in GROUPS.items() if cmd_name in inside)

@@ -29,7 +29,7 @@ class LimnerBash(BashComplete):
     """Bash breaks words at ``:`` and ``=``, as in ``genexam:table2``: they are one word again here."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The words before the cursor, and the one that is being written."""
+        """Return the words before the cursor, and the one that is being written."""
         words = click.shell_completion.split_arg_string(os.environ["COMP_WORDS"])
         at = int(os.environ["COMP_CWORD"])
         joined: list[str] = []
@@ -48,7 +48,7 @@ class LimnerBash(BashComplete):
         return joined[:-1], joined[-1] if joined else ""
 
     def format_completion(self, item: CompletionItem) -> str:
-        """What bash is to put in place of what stands behind the last break."""
+        """Return what bash is to put in place of what stands behind the last break."""
         value = str(item.value).removeprefix(self._before) if self._before else item.value
         return super().format_completion(CompletionItem(value, item.type, item.help))
 

@@ -46,7 +46,7 @@ def exams_command() -> None:
 
 
 def _words(body: Mapping[str, Any]) -> str:
-    """A preset in one line: judge and arguments, variant, options, reading, drawing."""
+    """Return a preset in one line: judge and arguments, variant, options, reading, drawing."""
     args = [f"{key}={value}" for key, value in body.get("judge_args", {}).items()]
     options = [f"{key}={value}" for key, value in body.get("options", {}).items()]
     drawn = {**body.get("painter_args", {}), **body.get("draw_options", {})}
@@ -250,7 +250,7 @@ class FirstShipped(click.Option):
     """An option for which the first of the shipped exams is taken where it is not given."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The help, with that exam's name."""
+        """Return the help, with that exam's name."""
         from ..exams import SHIPPED
 
         self.show_default = SHIPPED[0]

@@ -28,7 +28,7 @@ class Listing(click.Option):
     """An option whose help lists what is registered: ``{painters}``; ``{evidence}``, and ``{probes.ocr}`` for one."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The help, with the names of what is installed; nothing of it is loaded."""
+        """Return the help, with the names of what is installed; nothing of it is loaded."""
         self.help = LISTED.sub(_names, self.help or "")
         return super().get_help_record(ctx)
 
@@ -208,7 +208,7 @@ def pairs(words: tuple[str, ...], option: str) -> dict[str, str]:
 
 
 def make_selection(given: dict[str, Any]) -> Selection:
-    """The selection among a command's arguments."""
+    """Return the selection among a command's arguments."""
     from ..core.exam import Selection
 
     names = ("subset", "ids", "where", "limit", "sample", "sample_seed")
@@ -243,7 +243,7 @@ def make_which(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def make_measuring(given: dict[str, Any]) -> Measuring | None:
-    """What is to be measured beyond what the exam needs, among a command's arguments."""
+    """Return what is to be measured beyond what the exam needs, among a command's arguments."""
     from ..evidence.backends import Measuring
 
     regions, aesthetics = given.get("regions"), given.get("aesthetics")

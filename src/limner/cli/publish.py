@@ -291,7 +291,7 @@ def _asked(exam: str, given: dict[str, Any]) -> Reproduction:
 
 
 def _steps(asked: Reproduction, store: Store) -> Checklist:
-    """What there is to be run.
+    """Return what there is to be run.
 
     Raises:
         UsageError: The exam's questions are not known.

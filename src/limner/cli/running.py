@@ -191,7 +191,7 @@ def exit_code(interrupted: bool, undone: int) -> int:
 
 
 def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, draw: bool, **how: Any) -> Plan:
-    """The plan that a command's arguments ask for; `how` goes to `limner.running.plan.Plan`."""
+    """Return the plan that a command's arguments ask for; `how` goes to `limner.running.plan.Plan`."""
     from .. import api
 
     words = {
@@ -212,7 +212,7 @@ def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, dr
 
 
 def make_shard(given: dict[str, Any]) -> Shard | None:
-    """The part of the plan among a command's arguments; says what its budget is."""
+    """Return the part of the plan among a command's arguments; says what its budget is."""
     from ..running.plan import Shard
 
     if given["shard"] is None:
@@ -260,7 +260,7 @@ def tell_models(plan: Plan, asking: Asking) -> None:
 
 
 def _misnamed(painter: FolderPainter, plan: Plan) -> list[str]:
-    """What is to be said of files that look misnamed."""
+    """Return what is to be said of files that look misnamed."""
     from shlex import join
 
     everyone = (plan.whole or plan.exam).questions

@@ -122,7 +122,7 @@ class Reply:
 
 
 def only_reply(replies: Sequence[Reply], asks: Container[str]) -> Reply:
-    """The one reply to one of these asks.
+    """Return the one reply to one of these asks.
 
     Raises:
         Unreadable: There is none, or more than one.
@@ -134,16 +134,16 @@ def only_reply(replies: Sequence[Reply], asks: Container[str]) -> Reply:
 
 
 def object_schema(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON schema of an object with exactly these fields."""
+    """Return the JSON schema of an object with exactly these fields."""
     return {"type": "object", "properties": dict(fields), "required": list(fields), "additionalProperties": False}
 
 
 def list_schema(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON schema of a list of such objects."""
+    """Return the JSON schema of a list of such objects."""
     return {"type": "array", "items": object_schema(fields)}
 
 
 def text_in(entry: Mapping[str, Any], name: str) -> str:
-    """The text that a reply's object has under a name; nothing where it has none."""
+    """Return the text that a reply's object has under a name; nothing where it has none."""
     text = entry.get(name)
     return text if isinstance(text, str) else ""

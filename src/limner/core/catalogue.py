@@ -98,7 +98,7 @@ class PainterFacts(StrictModel):
 
 
 def folder() -> Path:
-    """The user's configuration folder, whatever folder they work in."""
+    """Return the user's configuration folder, whatever folder they work in."""
     if own := os.environ.get(FOLDER_VARIABLE):
         return Path(own)
     import click
@@ -112,7 +112,7 @@ def refreshed_file() -> Path:
 
 
 def refreshed_rows() -> dict[str, Any]:
-    """The rows that the user has refreshed, by kind and name.
+    """Return the rows that the user has refreshed, by kind and name.
 
     Raises:
         DataError: The file is no longer what was written there.
@@ -131,7 +131,7 @@ def refreshed_rows() -> dict[str, Any]:
 
 
 def today() -> date:
-    """The day by which models live or are gone; another one may be named in LIMNER_TODAY."""
+    """Return the day by which models live or are gone; another one may be named in LIMNER_TODAY."""
     word = os.environ.get(DAY_VARIABLE)
     try:
         return date.fromisoformat(word) if word else date.today()
@@ -147,7 +147,7 @@ def state_of(facts: ModelFacts, day: date) -> State:
 
 
 def successor_of(name: str, models: Mapping[str, ModelFacts], day: date) -> str | None:
-    """The first of a model's successors, and theirs, that is not gone; None where none is known.
+    """Return the first of a model's successors, and theirs, that is not gone; None where none is known.
 
     >>> gone = ModelFacts(shutdown=date(2026, 1, 1), successor="b")
     >>> successor_of("a", {"a": gone, "b": gone.model_copy(update={"successor": "c"})}, date(2026, 2, 1))
@@ -163,7 +163,7 @@ def successor_of(name: str, models: Mapping[str, ModelFacts], day: date) -> str 
 
 
 def warnings(names: Iterable[str], models: Mapping[str, ModelFacts], day: date) -> dict[str, str]:
-    """What is to be said of those models that are gone or going, by name."""
+    """Return what is to be said of those models that are gone or going, by name."""
     found: dict[str, str] = {}
     for name in names:
         facts = models.get(name, ModelFacts())

@@ -12,7 +12,7 @@ LETTERS = ("A", "B", "C", "D")
 
 
 def balanced(rows: Sequence[dict[str, Any]], key: str) -> list[dict[str, Any]]:
-    """The questions with their options in an order by which each letter is right about as often as the others.
+    """Return the questions with their options in an order by which each letter is right about as often as the others.
 
     Questions with the same number of options share the letters evenly; which letter has one more, and how the wrong
     options stand, is drawn by `key`. Dealt out evenly already, they stay as they are.
@@ -30,7 +30,7 @@ def balanced(rows: Sequence[dict[str, Any]], key: str) -> list[dict[str, Any]]:
 
 
 def constants(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """What answering always the same would get: each letter, yes, no, and the longest option.
+    """Return what answering always the same would get: each letter, yes, no, and the longest option.
 
     Returns:
         By the strategy's name: the share that is right, over all questions that have such an option, its number, and

@@ -26,7 +26,7 @@ _BETWEEN = re.compile(r"[\s,]*+")
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a UTF-8 file."""
+    """Return the lines of a UTF-8 file."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -39,7 +39,7 @@ def read_lines(path: Path) -> list[str]:
 
 
 def stream_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file, one at a time."""
+    """Yield the lines of a UTF-8 file, one at a time."""
     try:
         with path.open("rb") as file:
             done = 0
@@ -140,7 +140,7 @@ def read_questions(
 
 
 def files_under(path: Path, *patterns: str) -> list[Path]:
-    """The file `path` itself, or all files of these names under the folder `path`, in order."""
+    """Return the file `path` itself, or all files of these names under the folder `path`, in order."""
     return sorted(file for pattern in patterns for file in path.rglob(pattern)) if path.is_dir() else [path]
 
 
@@ -209,7 +209,7 @@ def _place(row: object, path: tuple[int | str, ...]) -> str:
 
 
 def find_reference(folder: Path, name: str) -> Reference:
-    """The reference image `name` under `folder`; absent is a state, not an error.
+    """Return the reference image `name` under `folder`; absent is a state, not an error.
 
     Raises:
         ValueError: The name leaves the folder, or the file is no image.

@@ -177,7 +177,7 @@ E = TypeVar("E", bound=HasEvaluator)
 
 
 def by_evaluator(found: Iterable[E]) -> list[list[E]]:
-    """What rests on the same evaluator's marks together, in the order it comes in."""
+    """Return what rests on the same evaluator's marks together, in the order it comes in."""
     sides: dict[str, list[E]] = {}
     for each in found:
         sides.setdefault(each.evaluator.id, []).append(each)
@@ -185,7 +185,7 @@ def by_evaluator(found: Iterable[E]) -> list[list[E]]:
 
 
 def labelled(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
-    """The same with the shortest labels that tell them apart, whatever the order they come in.
+    """Return the same with the shortest labels that tell them apart, whatever the order they come in.
 
     >>> gpt = {"judge": "openai/gpt-5", "model": "gpt-5", "args": {}}
     >>> low = {**gpt, "args": {"reasoning_effort": "low"}}
@@ -206,14 +206,14 @@ def labelled(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
 
 
 def _short_names(judges: Sequence[str], models: set[str]) -> dict[str, str]:
-    """A model's name without its provider, where no other judge is called so."""
+    """Return a model's name without its provider, where no other judge is called so."""
     short = {judge: judge.partition("/")[2] or judge if judge in models else judge for judge in judges}
     taken = [*short.values()]
     return {judge: name if taken.count(name) == 1 else judge for judge, name in short.items()}
 
 
 def _apart(one: Evaluator, others: Sequence[Evaluator]) -> str:
-    """The fewest facts that no other has all of; facts it has go before facts it lacks."""
+    """Return the fewest facts that no other has all of; facts it has go before facts it lacks."""
     keys = [key for each in (one, *others) for key in each.facts]
     differing = [k for k in dict.fromkeys(keys) if len({each.facts.get(k) for each in (one, *others)}) > 1]
     if not others or not differing:
@@ -285,7 +285,7 @@ class Which:
         return self.among(there)
 
     def among(self, there: Sequence[Evaluator]) -> list[Evaluator]:
-        """The same without a word where nobody is meant."""
+        """Return the same without a word where nobody is meant."""
         asked = {*(self.options or {}).items()}
         named = {each.id for word in self.judges for each in _named(there, word)}
         return [
@@ -341,7 +341,7 @@ REFERENCE, SHUFFLED = f"{CONTROL}reference", f"{CONTROL}shuffled"
 
 
 def name_and_spec(word: str) -> tuple[str, str]:
-    """A painter's name and spec: both are the word itself where it is not ``name=spec``.
+    """Return a painter's name and spec: both are the word itself where it is not ``name=spec``.
 
     >>> name_and_spec("mine=folder/a=b"), name_and_spec("folder/a=b")
     (('mine', 'folder/a=b'), ('folder/a=b', 'folder/a=b'))
@@ -353,7 +353,7 @@ def name_and_spec(word: str) -> tuple[str, str]:
 
 
 def label(painter: str, options: Mapping[str, Any]) -> str:
-    """A painter's name with its options: one row of a table.
+    """Return a painter's name with its options: one row of a table.
 
     >>> label("mine", {"size": 9}), label("mine", {"service_rewrite": "on"})
     ('mine?size=9', 'mine · service rewrite')
@@ -363,7 +363,7 @@ def label(painter: str, options: Mapping[str, Any]) -> str:
 
 
 def without_options(label: str) -> str:
-    """The painter's name in its label.
+    """Return the painter's name in its label.
 
     >>> without_options("mine?size=9 · service rewrite"), without_options("mine · service rewrite")
     ('mine', 'mine')
@@ -372,7 +372,7 @@ def without_options(label: str) -> str:
 
 
 def row_name(painter: str, strategy: str) -> str:
-    """A painter's row in tables: with its strategy, where that is not the direct one.
+    """Return a painter's row in tables: with its strategy, where that is not the direct one.
 
     >>> row_name("mine", "direct"), row_name("mine", "rewrite")
     ('mine', 'mine + rewrite')
@@ -381,7 +381,7 @@ def row_name(painter: str, strategy: str) -> str:
 
 
 def short_row_name(name: str) -> str:
-    """A row's name where room is scarce: without the providers before its slashes.
+    """Return a row's name where room is scarce: without the providers before its slashes.
 
     >>> short_row_name("lab/brush?quality=high + best-of-3[chooser=lab/chooser2]")
     'brush?quality=high + best-of-3[chooser=chooser2]'

@@ -35,7 +35,7 @@ def is_paper(evidence: str, backend: str) -> bool:
 
 
 def short(backend: str) -> str:
-    """A backend's name without its settings.
+    """Return a backend's name without its settings.
 
     >>> short("classical/close=7 tolerance=8 rev=1 lines=rapidocr/3.10.0#2f1c")
     'classical'
@@ -47,7 +47,7 @@ def short(backend: str) -> str:
 
 
 def number(evidence: Mapping[str, Any], name: str) -> float | None:
-    """What was measured, where it is a number.
+    """Return what was measured, where it is a number.
 
     >>> number({"regions": {"value": 12, "backend": "imported"}}, "regions"), number({}, "regions")
     (12.0, None)
@@ -100,11 +100,11 @@ class TextLine:
         return bottom - top >= TALL * (right - left) and len(self.text.strip()) > 1
 
     def to_json(self) -> dict[str, Any]:
-        """A plain mapping that `from_json` reads back."""
+        """Return a plain mapping that `from_json` reads back."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TextLine:
-        """The line behind a mapping made by `to_json`."""
+        """Return the line behind a mapping made by `to_json`."""
         a, b, c, d = (tuple(float(v) for v in p) for p in data["box"])
         return cls(data["text"], (a, b, c, d), float(data["confidence"]))  # type: ignore[arg-type]

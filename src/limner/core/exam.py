@@ -43,7 +43,7 @@ class Reference:
         return None if data is None else hashlib.sha256(data).hexdigest()
 
     def read(self) -> bytes | None:
-        """The image as the data has it; None where it is absent, or lies in a store alone."""
+        """Return the image as the data has it; None where it is absent, or lies in a store alone."""
         if self.load is not None:
             return self.load()
         return None if self.path is None else self.path.read_bytes()
@@ -113,7 +113,7 @@ class Exam(Generic[R]):
         return replace(self, questions=tuple(selection.apply(self.questions, self.subsets, breakdowns)))
 
     def find(self, id: str) -> Question[R] | None:
-        """The question of this id."""
+        """Return the question of this id."""
         return self._by_id.get(id)
 
     @cached_property

@@ -94,14 +94,14 @@ def picture_faults(picture: str) -> Iterator[None]:
 
 
 def lost(error: LostImage | Fault) -> Fault:
-    """An image that the store does not have, or no longer as it was, as a fault; a fault is one already."""
+    """Return an image that the store does not have, or no longer as it was, as a fault; a fault is one already."""
     if isinstance(error, Fault):
         return error
     return Fault("damaged" if isinstance(error, DamagedImage) else "missing", str(error))
 
 
 def unexpected(error: Exception, calls: tuple[str, ...] = ()) -> Fault:
-    """An exception that nobody foresaw, as the fault of the one item it happened to, with where it happened."""
+    """Return an exception that nobody foresaw, as the fault of the one item it happened to, with where it happened."""
     said = f"{type(error).__name__}: {error}".rstrip(": ")
     return Fault("internal", f"{redacted(said)[:MOST_SAID]} ({_place(error)})", calls=calls, cost=None)
 

@@ -21,7 +21,7 @@ class Box:
     y: float = 0.0
 
     def turned(self) -> Box:
-        """The same box with across and down exchanged."""
+        """Return the same box with across and down exchanged."""
         return Box(self.lines, self.height, self.width, self.y, self.x)
 
 

@@ -105,7 +105,7 @@ def _header(image: Any) -> ImageInfo:
 
 
 def _other(source: bytes | Path) -> str | None:
-    """What a file that is no image seems to be."""
+    """Return what a file that is no image seems to be."""
     if isinstance(source, bytes):
         head = source[:512]
     else:
@@ -120,7 +120,7 @@ def _other(source: bytes | Path) -> str | None:
 
 
 def decode(data: bytes) -> Image:
-    """The upright RGB image on white behind `data`.
+    """Return the upright RGB image on white behind `data`.
 
     Raises:
         BadImage: It cannot be decoded within the limits.
@@ -159,7 +159,7 @@ def decode_checked(data: bytes, least: int | None = None) -> tuple[Image, bool]:
 
 
 def reduced(data: bytes, side: int, info: ImageInfo | None = None) -> Image:
-    """A small upright RGB image on white, `shrunk` before anything else is done with it.
+    """Return a small upright RGB image on white, `shrunk` before anything else is done with it.
 
     That takes a fraction of the time of scaling to an exact size, and is as good to look at.
 
@@ -181,7 +181,7 @@ def reduced(data: bytes, side: int, info: ImageInfo | None = None) -> Image:
 
 
 def shrunk(image: Image, side: int) -> Image:
-    """The image reduced by the whole number that brings its longer side nearest to `side`."""
+    """Return the image reduced by the whole number that brings its longer side nearest to `side`."""
     factor = max(1, round(max(image.size) / side))
     return image.reduce(factor) if factor > 1 else image
 
@@ -234,7 +234,7 @@ def flatten(image: Image) -> Image:
 
 
 def encode_png(image: Image, compress_level: int = -1) -> bytes:
-    """The image as PNG bytes, packed as zlib packs unless told otherwise."""
+    """Return the image as PNG bytes, packed as zlib packs unless told otherwise."""
     buffer = io.BytesIO()
     image.save(buffer, format="PNG", compress_level=compress_level)
     return buffer.getvalue()
@@ -332,7 +332,7 @@ class Preparer:
         self.prepared = 0
 
     async def get(self, sha256: str, max_side: int | None, form: ImageForm = "jpeg") -> PreparedImage:
-        """The prepared image, made in a thread unless it is at hand."""
+        """Return the prepared image, made in a thread unless it is at hand."""
         key = (sha256, max_side, form)
         if key in self._kept:
             self._kept.move_to_end(key)

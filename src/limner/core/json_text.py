@@ -114,12 +114,12 @@ class Reader:
         self._plain = plain and _LARGE.search(text) is None
 
     def read(self, start: int) -> object:
-        """The value that starts at `start`; raises `Unreadable`, or `Ended` when the text stops inside it."""
+        """Return the value that starts at `start`; raises `Unreadable`, or `Ended` when the text stops inside it."""
         self.at, self.keyed = start, False
         return self._strict(start) or self._value(0)
 
     def _strict(self, start: int) -> object:
-        """The value where it is strict JSON and means the same here; otherwise None, and the place is unchanged.
+        """Return the value where it is strict JSON and means the same here; otherwise None, and the place is unchanged.
 
         Tried until it fails once: a text with many beginnings is still read in linear time.
         """
@@ -235,7 +235,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _finite(word: str) -> float:
-    """A number within the bounds."""
+    """Return a number within the bounds."""
     if len(word) > MAX_DIGITS:
         raise ValueError("too many digits")
     value = float(word)
@@ -271,7 +271,7 @@ _BRACES = re.compile(r'[{}]|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 
 
 def loads(text: str) -> dict[str, object]:
-    """The object in a model's reply: the last fenced one, or without fences the last one in the text.
+    """Return the object in a model's reply: the last fenced one, or without fences the last one in the text.
 
     Args:
         text: The reply, with whatever surrounds the object.
@@ -380,7 +380,7 @@ _FIELD_GAP = re.compile(r"\{([\w*.-]+)\}")
 
 
 def find(value: Any, path: str) -> Any:
-    """What stands at a path; None where there is nothing.
+    """Return what stands at a path; None where there is nothing.
 
     >>> find({"data": [{"url": "a"}]}, "data.0.url"), find({"x": {"b": 1}}, "*.b"), find([], "0")
     ('a', 1, None)
@@ -403,7 +403,7 @@ def _find(value: Any, steps: list[str]) -> Any:
 
 
 def find_first(value: Any, paths: Iterable[str]) -> Any:
-    """What stands at the first of the paths that leads to something."""
+    """Return what stands at the first of the paths that leads to something."""
     return next((found for path in paths if (found := find(value, path)) is not None), None)
 
 
@@ -423,7 +423,7 @@ def put(value: dict[str, Any], path: str, item: Any) -> None:
 
 
 def gaps(template: Any) -> Iterator[str]:
-    """The names of all gaps in a text, or in the texts of a table."""
+    """Yield the names of all gaps in a text, or in the texts of a table."""
     if isinstance(template, str):
         yield from _FIELD_GAP.findall(template)
     elif isinstance(template, dict | list):
@@ -432,7 +432,7 @@ def gaps(template: Any) -> Iterator[str]:
 
 
 def fill(template: Any, word: Callable[[str], Any]) -> Any:
-    """The template with its gaps filled. A text that is one gap becomes the word itself, whatever that is.
+    """Return the template with its gaps filled. A text that is one gap becomes the word itself, whatever that is.
 
     Fields and items whose word is None are left out.
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def run_to_end(work: Coroutine[Any, Any, T], stop: Callable[[], None] | None = None) -> T:
-    """What the work gives.
+    """Return what the work gives.
 
     In a notebook a loop runs in this thread already: then the work gets a thread of its own, and this one waits for it.
 

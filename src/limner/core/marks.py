@@ -60,21 +60,21 @@ class Mark:
 
     @classmethod
     def abstain(cls, criterion: str, reason: str, source: str = "") -> Mark:
-        """The judge cannot decide this criterion."""
+        """Return the judge cannot decide this criterion."""
         return cls(criterion, None, reason, source, "abstain")
 
     @classmethod
     def unread(cls, criterion: str, reason: str, source: str = "") -> Mark:
-        """The judge's reply on this criterion could not be read."""
+        """Return the judge's reply on this criterion could not be read."""
         return cls(criterion, None, reason, source, "unread")
 
     def to_json(self) -> dict[str, Any]:
-        """A plain mapping that `from_json` reads back."""
+        """Return a plain mapping that `from_json` reads back."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Mark:
-        """The mark behind a mapping made by `to_json`."""
+        """Return the mark behind a mapping made by `to_json`."""
         value, verdict = data["value"], data.get("verdict", "answer")
         if len(data) != FIELDS or (value is None) == (verdict == "answer"):
             return PanelMark(**data) if "votes" in data else cls(**data)
@@ -106,7 +106,7 @@ _set_criterion, _set_value, _set_reason, _set_source, _set_verdict = (
 
 
 def values(marks: Iterable[Mark]) -> dict[str, int]:
-    """The answered marks as criterion id -> value; abstentions and unread items are left out."""
+    """Return the answered marks as criterion id -> value; abstentions and unread items are left out."""
     return {m.criterion: m.value for m in marks if m.value is not None}
 
 
@@ -210,7 +210,7 @@ def _vote(mark: Mark | None) -> int | str:
 
 
 def _most(votes: Sequence[tuple[int, float]]) -> int | None:
-    """The value with most weight; None where two have it."""
+    """Return the value with most weight; None where two have it."""
     sums: dict[int, float] = {}
     for value, weight in votes:
         sums[value] = sums.get(value, 0.0) + weight

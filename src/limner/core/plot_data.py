@@ -112,7 +112,7 @@ class Points:
     money: bool = False
 
     def with_front(self) -> Points:
-        """The same with its front."""
+        """Return the same with its front."""
         rivals = [point for point in self.points if not point.control]
         places = front([(point.x.value or 0.0, point.y.value or 0.0) for point in rivals], less=self.money)
         return replace(self, front=tuple(rivals[place].name for place in places))
@@ -199,11 +199,11 @@ class Source(ABC):
 
     @abstractmethod
     def mean(self, scores: Sequence[str]) -> list[Quantity]:
-        """The mean of several scores, where a painter has all of them."""
+        """Return the mean of several scores, where a painter has all of them."""
 
     @abstractmethod
     def shares(self, scores: Sequence[str]) -> Grid:
-        """A column for each of the scores, as a share of its best value."""
+        """Return a column for each of the scores, as a share of its best value."""
 
     @abstractmethod
     def access(self) -> list[str | None]:
@@ -239,7 +239,7 @@ class Plot:
 
 
 def front(points: Sequence[tuple[float, float]], less: bool = False) -> list[int]:
-    """The places of the points that no other beats, from left to right; with `less`, a smaller x is better.
+    """Return the places of the points that no other beats, from left to right; with `less`, a smaller x is better.
 
     >>> front([(1, 3), (2, 2), (2, 1), (0, 0)]), front([(1, 3), (2, 5), (3, 4)], less=True)
     ([0, 1], [0, 1])
@@ -260,7 +260,7 @@ def abstained(rows: Sequence[Row], score: str) -> bool:
 
 
 def plain(word: str) -> str:
-    """A tag's value, or a dimension, as people write it.
+    """Return a tag's value, or a dimension, as people write it.
 
     >>> plain("Computer_Science")
     'Computer Science'
@@ -269,12 +269,12 @@ def plain(word: str) -> str:
 
 
 def shown(score: Score) -> str:
-    """A score's name with its scale."""
+    """Return a score's name with its scale."""
     return f"{score.name} (of {score.top:g})"
 
 
 def left_out(count: int, why: str) -> str:
-    """What a caption says of painters that are not shown."""
+    """Return what a caption says of painters that are not shown."""
     return f" · {count} left out: {why}" if count else ""
 
 
@@ -349,7 +349,7 @@ class Gallery:
 
 
 def spread_and_gap(values: Sequence[float | None], access: Sequence[str | None]) -> tuple[float | None, float | None]:
-    """The standard deviation of all known values, and the mean of closed painters less that of open ones.
+    """Return the standard deviation of all known values, and the mean of closed painters less that of open ones.
 
     >>> spread_and_gap([0.5, 0.75, 0.25, None], ["closed", "closed", "open", "open"])
     (0.25, 0.375)

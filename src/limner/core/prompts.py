@@ -24,7 +24,7 @@ class Template:
     pieces: tuple[str, ...]
 
     def fill(self, fields: Mapping[str, str]) -> str:
-        """The text with its fields filled in."""
+        """Return the text with its fields filled in."""
         return "".join(fields[piece] if n % 2 else piece for n, piece in enumerate(self.pieces))
 
 
@@ -42,7 +42,7 @@ class Prompts:
             raise UsageError(f"--prompts {own}: no such folder")
 
     def text(self, name: str) -> str:
-        """The template called `name`, from the user's folder where it has one; read once."""
+        """Return the template called `name`, from the user's folder where it has one; read once."""
         if name not in self._read:
             self._read[name] = self._load(name)
         return self._read[name]
@@ -64,7 +64,7 @@ class Prompts:
         return digest.hexdigest()[:12]
 
     def fill(self, name: str, *, spare: Collection[str] = (), **fields: str) -> str:
-        """The template with its fields filled in.
+        """Return the template with its fields filled in.
 
         Args:
             name: The template's.
@@ -98,7 +98,7 @@ _GAP = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
 
 def stripped(text: str) -> str:
-    r"""The text without comments, figures and citations.
+    r"""Return the text without comments, figures and citations.
 
     >>> stripped("An encoder~\\cite{a,b} maps $x$ to $z$.% see Fig. 2")
     'An encoder maps $x$ to $z$.'

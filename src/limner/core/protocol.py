@@ -20,7 +20,7 @@ READINGS: tuple[Reading, ...] = ("careful", "paper", "release")
 
 
 def checked_reading(word: str) -> Reading:
-    """The word of ``--reading``, checked.
+    """Return the word of ``--reading``, checked.
 
     Raises:
         UsageError: There is none of that name; says which there are.
@@ -68,7 +68,7 @@ class Row:
 
 
 def mean_of_known(parts: Sequence[Any]) -> Any:
-    """The plain mean of numbers, or of arrays of resamples in which some may be missing (NaN).
+    """Return the plain mean of numbers, or of arrays of resamples in which some may be missing (NaN).
 
     >>> mean_of_known([0.25, 0.75])
     0.5
@@ -124,7 +124,7 @@ class Protocol(ABC, Generic[R]):
     """Width and height of the white sheet that ``control/blank`` hands in."""
 
     def tuned(self, constants: Mapping[str, float]) -> Self:
-        """The same protocol with other constants.
+        """Return the same protocol with other constants.
 
         Raises:
             UsageError: It has no constant of that name.
@@ -140,11 +140,11 @@ class Protocol(ABC, Generic[R]):
         return other
 
     def called(self, score: str) -> str:
-        """A score as people call it, for heads of tables and plots; programs know it by its name."""
+        """Return a score as people call it, for heads of tables and plots; programs know it by its name."""
         return self.titles.get(score, score.replace("_", " "))
 
     def in_order(self, tag: str, values: Iterable[str]) -> list[str]:
-        """A tag's values as tables list them: those of `orders` first, the others by the alphabet."""
+        """Return a tag's values as tables list them: those of `orders` first, the others by the alphabet."""
         known = self.orders.get(tag, ())
         return sorted(values, key=lambda value: (known.index(value) if value in known else len(known), value))
 
@@ -154,14 +154,14 @@ class Protocol(ABC, Generic[R]):
 
     @abstractmethod
     def asks(self, question: Question[R], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
-        """The calls that mark one drawing; `image` is its content hash."""
+        """Return the calls that mark one drawing; `image` is its content hash."""
 
     def takes(self, question: Question[R], options: Mapping[str, str]) -> bool:
         """Whether the drawing options leave this question in."""
         return True
 
     def drawing_prompt(self, question: Question[R], group: str | None, options: Mapping[str, str]) -> str:
-        """What a painter is sent; `group` is ``closed`` or ``open`` where that is known of it."""
+        """Return what a painter is sent; `group` is ``closed`` or ``open`` where that is known of it."""
         return question.prompt
 
     def cluster(self, question: Question[R]) -> str:
@@ -197,7 +197,7 @@ class Protocol(ABC, Generic[R]):
         return self.scores(question, [Mark(criterion.id, 0) for criterion in self.criteria(question)], {})
 
     def parts(self, row: Row) -> dict[str, tuple[float, float]]:
-        """What a row adds to each summary number: numerator and denominator.
+        """Return what a row adds to each summary number: numerator and denominator.
 
         The default makes every summary number the plain mean of the rows that have it. Exams whose averages
         run over questions or criteria rather than drawings say so here, so that resampling stays exact.
@@ -209,15 +209,15 @@ class Protocol(ABC, Generic[R]):
         return dict(means)
 
     def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:
-        """What the exam's paper reports beyond its scores, by name; plain JSON."""
+        """Return what the exam's paper reports beyond its scores, by name; plain JSON."""
         return {}
 
     def remarks(self, rows: Sequence[Row]) -> list[str]:
-        """What a reader must know to take these scores right."""
+        """Return what a reader must know to take these scores right."""
         return []
 
     def summary(self, rows: Sequence[Row]) -> dict[str, float]:
-        """The exam's numbers over many drawings."""
+        """Return the exam's numbers over many drawings."""
         sums: dict[str, list[float]] = {}
         for row in rows:
             for name, (top, bottom) in self.parts(row).items():

@@ -43,7 +43,7 @@ def is_key(variable: str) -> bool:
 
 
 def known_secrets(environ: Mapping[str, str] | None = None) -> list[str]:
-    """The keys that this process knows, the longest first."""
+    """Return the keys that this process knows, the longest first."""
     given = os.environ if environ is None else environ
     found = {value for value in _parts if len(value) >= LEAST_TOLD}
     for name, value in given.items():
@@ -56,7 +56,7 @@ _last: tuple[dict[Any, Any], set[str], set[str], tuple[str, ...]] | None = None
 
 
 def _known() -> tuple[str, ...]:
-    """The same, found anew only when the environment or what is named has changed: it is asked at every step."""
+    """Return the same, found anew only when the environment or what is named has changed: it is asked at every step."""
     global _last
     # As the environment itself keeps it: to read each variable takes fifty times as long.
     plain: dict[Any, Any] | None = getattr(os.environ, "_data", None)
@@ -69,14 +69,14 @@ def _known() -> tuple[str, ...]:
 
 
 def without_key(text: str, key: str | None) -> str:
-    """A text without the key, whole or with its middle masked."""
+    """Return a text without the key, whole or with its middle masked."""
     if key:
         text = text.replace(key, HIDDEN)
     return _MASKED.sub(lambda word: HIDDEN if HIDDEN in word[0] else word[0], text) if HIDDEN in text else text
 
 
 def redacted(text: str) -> str:
-    """A message without any key this process knows, and without the logins in addresses; masked words go too."""
+    """Return a message without any key this process knows, and without the logins in addresses; masked words go too."""
     return without_key(_LOGIN.sub(HIDDEN, _without(text, _known())), None)
 
 
@@ -149,7 +149,7 @@ def lead_on(url: str, to: str) -> str:
 
 
 def bare(url: str) -> str:
-    """An address as it may be shown: without its login, its query and what comes after.
+    """Return an address as it may be shown: without its login, its query and what comes after.
 
     >>> bare("https://me:pw@host:8000/v1?key=k")
     'https://host:8000/v1'
@@ -197,7 +197,7 @@ LAYOUT = "\n\t"
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""A text with its control characters spelt out, as JSON spells them.
+    r"""Return a text with its control characters spelt out, as JSON spells them.
 
     Args:
         text: Of whatever origin.
@@ -219,12 +219,12 @@ BYTES = 24
 
 
 def new_token() -> str:
-    """A secret for a link; keep only its `token_hash`."""
+    """Return a secret for a link; keep only its `token_hash`."""
     return secrets.token_urlsafe(BYTES)
 
 
 def token_hash(token: str) -> str:
-    """What is stored of a token. Tokens are random and long, so a plain hash tells nothing."""
+    """Return what is stored of a token. Tokens are random and long, so a plain hash tells nothing."""
     return hashlib.sha256(f"limner-token\n{token}".encode()).hexdigest()
 
 

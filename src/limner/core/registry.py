@@ -62,7 +62,7 @@ class Registration:
         return self.package == OWN
 
     def load(self) -> Any:
-        """The thing."""
+        """Return the thing."""
         return EntryPoint(self.name, self.value, "").load()
 
     def __str__(self) -> str:
@@ -117,7 +117,7 @@ class Registry(Generic[T]):
         return names(self.group)
 
     def own(self) -> list[str]:
-        """The names of what Limner itself ships.
+        """Return the names of what Limner itself ships.
 
         Raises:
             UsageError: There is none: the installation is older than the source.
@@ -132,7 +132,7 @@ class Registry(Generic[T]):
         return name in self.own() or (name not in providers and name in self.names())
 
     def get(self, name: str) -> T:
-        """The thing called `name`. Of two, Limner's own counts.
+        """Return the thing called `name`. Of two, Limner's own counts.
 
         Raises:
             UsageError: There is none, it is broken, or two other packages have one of this name.
@@ -168,7 +168,7 @@ class Registry(Generic[T]):
         return [self.usage(name) for name in self.names()]
 
     def about(self, name: str) -> str:
-        """What it is, in a line; nothing of a broken one."""
+        """Return what it is, in a line; nothing of a broken one."""
         return self._told(name, "about")
 
     def _told(self, name: str, what: str) -> str:
@@ -179,7 +179,7 @@ class Registry(Generic[T]):
 
 
 def loaded_on_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """A package's ``__getattr__`` and ``__dir__``.
+    """Return a package's ``__getattr__`` and ``__dir__``.
 
     Args:
         package: Its name.

@@ -44,7 +44,7 @@ Words = Annotated[str, AfterValidator(_printable)]
 
 
 def without_controls(text: object) -> object:
-    """A text with a space in place of each control character, for data taken from the sources of papers.
+    """Return a text with a space in place of each control character, for data taken from the sources of papers.
 
     >>> without_controls("a\\x0cb\\n")
     'a b\\n'
@@ -66,7 +66,7 @@ Id = Annotated[str, AfterValidator(_id)]
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """What a TOML file says."""
+    """Return what a TOML file says."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -74,7 +74,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_model(path: Path, model: type[M]) -> M:
-    """What a TOML file says, checked.
+    """Return what a TOML file says, checked.
 
     Raises:
         DataError: It cannot be read, or something in it does not fit; with where that is.
@@ -86,6 +86,6 @@ def read_model(path: Path, model: type[M]) -> M:
 
 
 def first_wrong(error: ValidationError) -> str:
-    """The first thing that does not fit: where it is, and what is wrong with it."""
+    """Return the first thing that does not fit: where it is, and what is wrong with it."""
     first = error.errors(include_input=False)[0]
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

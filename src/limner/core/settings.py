@@ -124,7 +124,7 @@ class Provider(StrictModel):
         return join_path(self.base_url, path)
 
     def key_headers(self, usual: str = "Authorization: Bearer {key}", otherwise: str | None = None) -> dict[str, str]:
-        """The header with the key; none for a service that needs no key.
+        """Return the header with the key; none for a service that needs no key.
 
         Args:
             usual: As `key_header` is written, where the settings do not say it.
@@ -135,7 +135,7 @@ class Provider(StrictModel):
         return {name: how.replace("{key}", key)} if key else {}
 
     def key(self) -> str | None:
-        """The key from the environment, or None for a service that needs none."""
+        """Return the key from the environment, or None for a service that needs none."""
         if self.key_env is None:
             return None
         key = os.environ.get(self.key_env, "").strip()
@@ -206,12 +206,12 @@ class Settings(StrictModel):
         return data | ({"wires": wires, "usual": usual} if wires else {})
 
     def with_exact_images(self) -> Settings:
-        """The same, with no pictures prepared the quick way."""
+        """Return the same, with no pictures prepared the quick way."""
         exact = {name: one.model_copy(update={"quick_images": False}) for name, one in self.providers.items()}
         return self.model_copy(update={"providers": exact})
 
     def painter(self, target: str) -> PainterFacts:
-        """What is known of a painter, by its own name first and by its service's second."""
+        """Return what is known of a painter, by its own name first and by its service's second."""
         usual = self.usual.get(target.partition("/")[0], PainterFacts())
         if (own := self.painters.get(target)) is None:
             return usual
@@ -222,11 +222,11 @@ class Settings(StrictModel):
         return self.rewrites.get(service) or self.rewrites.get(self.provider(service).image_shape or "", {})
 
     def rewrite_fields(self) -> frozenset[str]:
-        """What all services call their fields for it."""
+        """Return what all services call their fields for it."""
         return field_names(switch for switches in self.rewrites.values() for switch in switches.values())
 
     def provider(self, name: str) -> Provider:
-        """The service called `name`."""
+        """Return the service called `name`."""
         if name not in self.providers:
             known = ", ".join(sorted(self.providers))
             raise UsageError(f"no provider {name!r}; known: {known}. Add [providers.{name}] to {OWN}")
@@ -248,7 +248,7 @@ class Settings(StrictModel):
         return (tokens_in * facts.input_price + of_pictures * dearer + tokens_out * facts.output_price) / 1e6
 
     def batch_share(self, target: str) -> float | None:
-        """The part of the usual price that a call in a batch costs; None where its service has no batches."""
+        """Return the part of the usual price that a call in a batch costs; None where its service has no batches."""
         provider = self.providers.get(target.partition("/")[0])
         if provider is None or provider.batch is None:
             return None
@@ -257,7 +257,7 @@ class Settings(StrictModel):
 
 
 def load(own: Path | None = None) -> Settings:
-    """The shipped settings with the user's file laid over them.
+    """Return the shipped settings with the user's file laid over them.
 
     Args:
         own: The user's file; by default ``limner.toml`` in the working folder, where there is one.
@@ -268,7 +268,7 @@ def load(own: Path | None = None) -> Settings:
 
 @lru_cache(maxsize=4)
 def _loaded(path: Path, wanted: bool, _said: tuple[bytes | None, ...]) -> Settings:
-    """The settings, read anew only when one of the user's two files says something else."""
+    """Return the settings, read anew only when one of the user's two files says something else."""
     merged = _overlay(shipped(), catalogue.refreshed_rows())
     if wanted or path.is_file():
         merged = _overlay(merged, read_toml(path))
@@ -292,7 +292,7 @@ def _bytes(path: Path) -> bytes | None:
 
 
 def shipped() -> dict[str, Any]:
-    """What the shipped files say, one laid over the other."""
+    """Return what the shipped files say, one laid over the other."""
     merged: dict[str, Any] = {}
     for file in (SHIPPED, DESCRIBED, catalogue.SHIPPED):
         merged = _overlay(merged, read_toml(file))
@@ -300,7 +300,7 @@ def shipped() -> dict[str, Any]:
 
 
 def _fields(place: tuple[int | str, ...]) -> list[str]:
-    """The fields that may stand where a wrong one does."""
+    """Return the fields that may stand where a wrong one does."""
     known: dict[str, type[BaseModel]] = {"providers": Provider, "models": ModelFacts, "painters": PainterFacts}
     known |= {"evidence": Measures, "panels": PanelFacts, "rewrites": RewriteSwitch}
     if place[0] == "wires":
@@ -319,7 +319,7 @@ def _overlay(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
 
 
 def parse_value(word: str) -> Any:
-    """What the word says as JSON, or the word itself.
+    """Return what the word says as JSON, or the word itself.
 
     >>> parse_value("0.5"), parse_value("true"), parse_value("high")
     (0.5, True, 'high')

@@ -33,7 +33,7 @@ class TrainSample(FrozenModel):
 
 
 def read_samples(folder: Path) -> Sequence[Question[TrainSample]]:
-    """The samples of a folder, their pictures as references.
+    """Return the samples of a folder, their pictures as references.
 
     Raises:
         DataError: Something is wrong in it; with the line and the id of all that is wrong.
@@ -71,7 +71,7 @@ def overlap(samples: Iterable[Question[TrainSample]], questions: Iterable[Questi
 
 
 def concepts_in(given: Iterable[tuple[str, str]], asked: Iterable[tuple[str, str, str]]) -> dict[str, list[str]]:
-    """The same for concepts with their prompts, and for ids with their concept and prompt.
+    """Return the same for concepts with their prompts, and for ids with their concept and prompt.
 
     >>> concepts_in([("water cycle", "Draw it.")], [("q1", "", "The water cycle, please"), ("q2", "rain", "Rain")])
     {'water cycle': ['q1']}

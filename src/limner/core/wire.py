@@ -151,7 +151,7 @@ class WireFormat(StrictModel):
             raise ValueError(f"{place}: {first['msg'].removeprefix('Value error, ')}") from error
 
     def of_model(self, model: str) -> WireFormat:
-        """The format as it is for a model."""
+        """Return the format as it is for a model."""
         pattern = next((pattern for pattern in self.models if fnmatchcase(model, pattern)), None)
         return self if pattern is None else self._varied(pattern)
 
@@ -190,14 +190,14 @@ class RewriteSwitch(StrictModel):
         return self
 
     def sent(self, *, on: bool, edits: bool) -> Mapping[str, Any]:
-        """The fields of a request, by path."""
+        """Return the fields of a request, by path."""
         if self.drawing_only and edits:
             return {}
         return self.on if on else self.off
 
 
 def switch_for(switches: Mapping[str, RewriteSwitch], model: str) -> RewriteSwitch:
-    """The switch of a model: of the patterns that fit its name, the longest counts.
+    """Return the switch of a model: of the patterns that fit its name, the longest counts.
 
     >>> switches = {"*": RewriteSwitch(always=True), "plain-*": RewriteSwitch()}
     >>> switch_for(switches, "plain-1").always, switch_for(switches, "other").always
@@ -208,7 +208,7 @@ def switch_for(switches: Mapping[str, RewriteSwitch], model: str) -> RewriteSwit
 
 
 def field_names(switches: Iterable[RewriteSwitch]) -> frozenset[str]:
-    """What users would call the fields, were they options: refused, since there is one option for all services.
+    """Return what users would call the fields, were they options: refused, since there is one option for all services.
 
     >>> sorted(field_names([RewriteSwitch(off={"input.magic": 0, "a.b": 0}, on={"input.magic": 1, "a.b": 1})]))
     ['a', 'magic']

@@ -63,7 +63,7 @@ class Measuring:
 def open_probes(
     needs: Iterable[str], uses: Iterable[str], measuring: Measuring, settings: Settings, images: Preparer
 ) -> list[Probe]:
-    """The probes for what an exam needs, for what it uses where a backend is named, and for what the user names.
+    """Return the probes for what an exam needs, for what it uses where a backend is named, and for what the user names.
 
     Raises:
         UsageError: A word names no backend, or none is named for what is to be measured.
@@ -84,7 +84,7 @@ def open_probes(
 
 
 def _sole(evidence: str) -> str:
-    """The one backend there is, for what has no usual one."""
+    """Return the one backend there is, for what has no usual one."""
     there = backends_of(evidence)
     if len(there) != 1:
         raise UsageError(f"{evidence}: name what measures it, such as --probe {evidence}={there[0]}")
@@ -92,7 +92,7 @@ def _sole(evidence: str) -> str:
 
 
 def open_probe(evidence: str, word: str, settings: Settings, images: Preparer, reader: Probe | None = None) -> Probe:
-    """The probe behind a word: ``backend``, ``backend:rest``, ``backend?name=value``, or ``provider/model``."""
+    """Return the probe behind a word: ``backend``, ``backend:rest``, ``backend?name=value``, or ``provider/model``."""
     option = f"--{evidence}" if evidence in EVIDENCE else f"--probe {evidence}="
     if is_table(word):
         raise UsageError(f"{option} {word}: tables of regions and aesthetics are brought in by `limner evidence`")
@@ -153,7 +153,7 @@ def _model(given: ProbeInputs) -> Any:
 
 
 def word_and_options(word: str) -> tuple[str, dict[str, Any]]:
-    """A word and the options behind its question mark; values that read as JSON are taken as such.
+    """Return a word and the options behind its question mark; values that read as JSON are taken as such.
 
     >>> word_and_options("sam2.1-large?device=cuda:1&points=16")
     ('sam2.1-large', {'device': 'cuda:1', 'points': 16})
@@ -168,7 +168,7 @@ def is_table(word: str | None) -> bool:
 
 
 def table_of(word: str) -> tuple[str | None, Path]:
-    """The name that a table's values go by, where one is given, and the file."""
+    """Return the name that a table's values go by, where one is given, and the file."""
     name, sep, path = word.partition("=")
     return (name, Path(path)) if sep and name and not Path(word).exists() else (None, Path(word))
 

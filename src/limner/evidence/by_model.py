@@ -31,7 +31,7 @@ Size = tuple[int, int]
 
 
 def _object(**properties: Any) -> dict[str, Any]:
-    """The schema of an object that has these properties, all of them and no others."""
+    """Return the schema of an object that has these properties, all of them and no others."""
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
@@ -79,7 +79,7 @@ class ModelProbe(ABC):
 
     @abstractmethod
     def contract(self, size: Size) -> Contract[Any]:
-        """What the reply must be, for a picture of this size, and the plain JSON it is read as."""
+        """Return what the reply must be, for a picture of this size, and the plain JSON it is read as."""
 
     async def measure(self, image: bytes, calls: Calls) -> Finding:
         """Ask; see `limner.evidence.probe.Probe`. The picture must be among the store's images."""
@@ -120,7 +120,7 @@ class ModelRating(ModelProbe):
 
 
 def read_lines(reply: str, size: Size) -> list[TextLine]:
-    """The lines in a reply, in reading order and in the pixels of a picture of this size.
+    """Return the lines in a reply, in reading order and in the pixels of a picture of this size.
 
     Raises:
         Unreadable: It is not what was asked for.
@@ -147,7 +147,7 @@ def read_lines(reply: str, size: Size) -> list[TextLine]:
 
 
 def read_rating(reply: str) -> float:
-    """The rating in a reply.
+    """Return the rating in a reply.
 
     Raises:
         Unreadable: It is not what was asked for.

@@ -97,7 +97,7 @@ def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str
 
 
 def table_name(path: Path, name: str | None = None) -> str:
-    """What the values of a table go by: the name that was given, or the file's with its hash."""
+    """Return what the values of a table go by: the name that was given, or the file's with its hash."""
     return TABLE + (name or f"{path.name}#{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}")
 
 
@@ -149,7 +149,7 @@ class ImportedMetrics:
 
 
 def metric_setup(name: str, **computed: Any) -> tuple[str, dict[str, Any]]:
-    """A metric as an evaluator: its id and its body, with what it was computed with."""
+    """Return a metric as an evaluator: its id and its body, with what it was computed with."""
     body = {"judge": f"metric/{name}", **computed}
     return setup_id(body), body
 
@@ -247,7 +247,7 @@ class _Rows:
         )  # fmt: skip
 
     def done(self) -> ImportedMetrics:
-        """What was read; raises where something is wrong."""
+        """Return what was read; raises where something is wrong."""
         if not self._found and not self.problems.found:
             self.problems.add("there is no row in this file", self._path)
         self.problems.settle()
@@ -301,7 +301,7 @@ class DrawingFinder:
         return found
 
     def find(self, row: Mapping[str, Any]) -> Drawing:
-        """The drawing, or one of several with the same image.
+        """Return the drawing, or one of several with the same image.
 
         Raises:
             ValueError: None fits, or several images do.
@@ -309,7 +309,7 @@ class DrawingFinder:
         return self.find_all(row)[0]
 
     def find_all(self, row: Mapping[str, Any]) -> list[Drawing]:
-        """The drawing, with all others that have the same image and fit the row as well.
+        """Return the drawing, with all others that have the same image and fit the row as well.
 
         Raises:
             ValueError: None fits, or several images do.
@@ -326,7 +326,7 @@ class DrawingFinder:
         return found
 
     def _fitting(self, row: Mapping[str, Any]) -> tuple[list[Drawing], str]:
-        """What fits, and the last column that was looked at: where nothing fits, the one to blame."""
+        """Return what fits, and the last column that was looked at: where nothing fits, the one to blame."""
         found, key = self._done, self._keys[0]
         for key in self._keys:
             if value := _said(row, key):

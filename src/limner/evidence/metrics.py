@@ -131,7 +131,7 @@ class LocalMetric:
         return {**body, **({"options": args} if args else {})}
 
     async def compute(self, image: bytes, text: str | None = None) -> Any:
-        """What a worker makes of one image.
+        """Return what a worker makes of one image.
 
         Raises:
             limner.calls.Fault: ``image`` when it cannot be decoded, ``probe`` when the model fails on it.
@@ -150,7 +150,7 @@ class LocalMetric:
             raise Fault(fault.kind, f"image {name}: {fault.detail}") from error
 
     async def measure(self, image: bytes, text: str, calls: Calls) -> dict[str, Any]:
-        """The number of one drawing, or what was measured before."""
+        """Return the number of one drawing, or what was measured before."""
         body: dict[str, Any] = {"image": hashlib.sha256(image).hexdigest(), "setup": self.setup}
         if self.kind.texts:
             body["text"] = text
@@ -172,7 +172,7 @@ def weights_id(path: Path) -> str:
 
 
 def open_metric(word: str) -> LocalMetric:
-    """The metric behind ``NAME:WEIGHTS?option=value``.
+    """Return the metric behind ``NAME:WEIGHTS?option=value``.
 
     Raises:
         UsageError: There is none of that name, or it has no such option.

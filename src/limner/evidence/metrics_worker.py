@@ -76,7 +76,7 @@ def answer_chance(weights: str, device: str = "cpu", question: str = QUESTION, a
 
 
 def looks(weights: str, head: str, device: str = "cpu") -> Any:
-    """An aesthetic predictor: a chain of linear layers over a vision model's normalised features."""
+    """Return an aesthetic predictor: a chain of linear layers over a vision model's normalised features."""
     import torch
 
     features, layers = _features(weights, device), _layers(Path(head))
@@ -111,7 +111,7 @@ def _features(weights: str, device: str) -> Any:
 
 
 def _layers(file: Path) -> list[tuple[Any, Any]]:
-    """The linear layers of a file, first to last.
+    """Return the linear layers of a file, first to last.
 
     Raises:
         RuntimeError: It has something else too, or they do not fit together.

@@ -75,7 +75,7 @@ class RapidOcr:
         return f"{self.version} again={AGAIN}"
 
     def read(self, image: Image.Image, again: bool = False) -> list[TextLine]:
-        """The lines of text in an image, top to bottom and left to right.
+        """Return the lines of text in an image, top to bottom and left to right.
 
         Args:
             image: Any mode; transparent parts count as white.
@@ -112,7 +112,7 @@ class RapidOcr:
 
 
 def rapidocr_reader() -> Callable[..., list[dict[str, Any]]]:
-    """What a worker reads images with; the engine is loaded before the first one comes."""
+    """Return what a worker reads images with; the engine is loaded before the first one comes."""
     _keep_memory()
     engine = RapidOcr()
     engine._engine()
@@ -138,7 +138,7 @@ def _keep_memory() -> None:
 
 
 def _make_engine() -> Any:
-    """A RapidOCR engine with the models pinned, whatever a later release takes as its default."""
+    """Return a RapidOCR engine with the models pinned, whatever a later release takes as its default."""
     from rapidocr import ModelType, OCRVersion, RapidOCR
 
     return RapidOCR(
@@ -179,7 +179,7 @@ def other_scale(size: tuple[int, int]) -> float:
 
 
 def _scaled(image: Image.Image, factor: float) -> Image.Image:
-    """The image resized, with white added right or below where the engine would enlarge it again."""
+    """Return the image resized, with white added right or below where the engine would enlarge it again."""
     width, height = (max(1, round(side * factor)) for side in image.size)
     ground = Image.new("RGB", (max(width, SHORTEST), max(height, SHORTEST)), "white")
     ground.paste(image.resize((width, height), Image.Resampling.LANCZOS))
@@ -214,7 +214,7 @@ def in_reading_order(lines: Sequence[TextLine]) -> list[TextLine]:
 
 
 def _skew(lines: Sequence[TextLine]) -> float:
-    """The angle most lines share, in radians; 0 when too few are long and nearly level."""
+    """Return the angle most lines share, in radians; 0 when too few are long and nearly level."""
     angles = []
     for line in lines:
         (ax, ay), (bx, by) = line.box[0], line.box[1]
@@ -226,7 +226,7 @@ def _skew(lines: Sequence[TextLine]) -> float:
 
 
 def _height(line: TextLine) -> float:
-    """The height of the letters: the shorter way across the box."""
+    """Return the height of the letters: the shorter way across the box."""
     (ax, ay), (bx, by), (cx, cy) = line.box[:3]
     return min(math.hypot(bx - ax, by - ay), math.hypot(cx - bx, cy - by))
 
@@ -269,7 +269,7 @@ def name(languages: str = LANGUAGES) -> str:
 
 
 def tesseract_reader(languages: str = LANGUAGES, seconds: float = 120.0) -> Callable[[bytes], list[dict[str, Any]]]:
-    """What a worker reads images with."""
+    """Return what a worker reads images with."""
 
     def read(data: bytes) -> list[dict[str, Any]]:
         image = decode(data)
@@ -299,7 +299,7 @@ class OcrWord:
 
 
 def parse(table: str) -> list[TextLine]:
-    """The lines in tesseract's table of words, in reading order.
+    """Return the lines in tesseract's table of words, in reading order.
 
     Raises:
         ValueError: It is no such table.
@@ -362,7 +362,7 @@ def _version() -> str:
 
 @lru_cache(maxsize=1)
 def _installed() -> tuple[Path, frozenset[str]]:
-    """The folder of languages, and those there are."""
+    """Return the folder of languages, and those there are."""
     said = _run("--list-langs")
     folder = re.search(r'in "(.+?)"', said)
     return Path(folder[1] if folder else "."), frozenset(line.strip() for line in said.splitlines()[1:])

@@ -98,7 +98,7 @@ class LocalProbe:
         return None
 
     async def ask(self, image: bytes, calls: Calls, **given: Any) -> tuple[Any, str]:
-        """What a worker measures, or has measured before, and the key of the call."""
+        """Return what a worker measures, or has measured before, and the key of the call."""
         sha256 = hashlib.sha256(image).hexdigest()
 
         async def perform(_attempt: Attempt) -> Result:
@@ -120,7 +120,7 @@ class LocalProbe:
 
 
 def fault_of(error: WorkerDeath | JobFailure | WorkerUnfit, label: str) -> Fault:
-    """What a worker could not do, as the fault of its image."""
+    """Return what a worker could not do, as the fault of its image."""
     if isinstance(error, JobFailure):
         return Fault("image", error.detail) if error.kind == "image" else Fault("probe", f"{label}: {error.detail}")
     return Fault("probe", f"{label}: {'it cannot be started: ' if error.loading else ''}{error}")
@@ -201,13 +201,13 @@ def split_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str,
 
 
 def backends_of(evidence: str) -> list[str]:
-    """The backends that measure this; nothing is loaded."""
+    """Return the backends that measure this; nothing is loaded."""
     found = [backend for name, _, backend in (one.partition(".") for one in PROBES.names()) if name == evidence]
     return sorted(found, key=lambda backend: backend == MODEL_KIND)
 
 
 def probe_kind(evidence: str, backend: str, option: str) -> ProbeKind:
-    """The backend of this name.
+    """Return the backend of this name.
 
     Raises:
         UsageError: There is none; `option` says where the word was given.
@@ -254,7 +254,7 @@ class BackendChoice:
         return sum(_measured_on(self._values[key], drawing) is not None for drawing in drawings)
 
     def of(self, drawings: Sequence[Subjects]) -> list[Chosen]:
-        """What counts for the drawings of one row, in their order."""
+        """Return what counts for the drawings of one row, in their order."""
         best: dict[str, tuple[tuple[int, int, bool, float, str], dict[str, Measurement]]] = {}
         for (name, backend), values in self._values.items():
             covered = self._covered((name, backend), drawings)

@@ -18,7 +18,7 @@ KEY = "iaa"
 
 
 def rater(device: str = "cuda", model: str | None = None) -> Callable[[bytes], dict[str, float]]:
-    """What a worker rates images with."""
+    """Return what a worker rates images with."""
     from unipercept_reward import UniPerceptRewardInferencer
 
     inferencer = UniPerceptRewardInferencer(model_path=model, device=device)
@@ -42,7 +42,7 @@ def rater(device: str = "cuda", model: str | None = None) -> Callable[[bytes], d
 
 
 def _upright(data: bytes) -> Any:
-    """The image as judges and other probes see it: upright, on white."""
+    """Return the image as judges and other probes see it: upright, on white."""
     from PIL import Image, ImageOps
 
     image = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))

@@ -120,7 +120,7 @@ class Kind(Generic[R]):
         return self.title
 
     def draft_reader(self, name: str) -> DraftReader:
-        """The reader of this name.
+        """Return the reader of this name.
 
         Raises:
             UsageError: The exam has none.
@@ -130,7 +130,7 @@ class Kind(Generic[R]):
         return self.drafts[name]
 
     def load_prompts(self, own: Path | None = None) -> Prompts:
-        """The shipped templates, with the user's own wording on top."""
+        """Return the shipped templates, with the user's own wording on top."""
         return Prompts(self.prompts, own)
 
     @cached_property
@@ -139,7 +139,7 @@ class Kind(Generic[R]):
         return read_toml(self.presets) if self.presets else {}
 
     def preset(self, name: str | None) -> dict[str, Any]:
-        """The settings called `name`; none without a name."""
+        """Return the settings called `name`; none without a name."""
         if not name:
             return {}
         if name not in self.all_presets:
@@ -151,12 +151,12 @@ EXAMS: Registry[Kind[Any]] = Registry("limner.exams", "exam", Kind, hint="A file
 
 
 def kinds() -> list[str]:
-    """The names of all installed exams."""
+    """Return the names of all installed exams."""
     return EXAMS.names()
 
 
 def kind(name: str) -> Kind[Any]:
-    """The installed exam called `name`."""
+    """Return the installed exam called `name`."""
     return EXAMS.get(name)
 
 
@@ -193,7 +193,7 @@ def resolve(word: str, data: Path | None = None) -> ExamSource:
 
 
 def name_of(word: str) -> str:
-    """The name that the exam EXAM stands for has in a store."""
+    """Return the name that the exam EXAM stands for has in a store."""
     return resolve(word).name if word.endswith(".toml") else word
 
 

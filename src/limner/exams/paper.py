@@ -118,7 +118,7 @@ class PaperRules(StrictModel):
     scores: tuple[PublishedScore, ...] = ()
 
     def board(self, table: str) -> ReleaseBoard:
-        """The board with these rows of ``release_board.csv``.
+        """Return the board with these rows of ``release_board.csv``.
 
         Raises:
             ValueError: No board has them.
@@ -137,7 +137,7 @@ class PaperRules(StrictModel):
 
 
 def rows(exam: str, file: str = PUBLISHED) -> tuple[dict[str, str], ...]:
-    """The rows of ``FILE.csv`` in the exam's paper folder; every value is text, as printed.
+    """Return the rows of ``FILE.csv`` in the exam's paper folder; every value is text, as printed.
 
     Raises:
         DataError: There is a file and it is wrong.
@@ -151,7 +151,7 @@ def rows(exam: str, file: str = PUBLISHED) -> tuple[dict[str, str], ...]:
 
 
 def rules(exam: str) -> PaperRules:
-    """What the published figures of an exam mean to us.
+    """Return what the published figures of an exam mean to us.
 
     Raises:
         DataError: There is a file and it is wrong.
@@ -177,7 +177,7 @@ def printed_scores(exam: str) -> Iterator[PrintedScore]:
 
 
 def paper_file(exam: str, file: str) -> Path | None:
-    """A file of the exam's paper folder, where there is one."""
+    """Return a file of the exam's paper folder, where there is one."""
     folder = kind(exam).paper
     return folder / file if folder is not None and (folder / file).is_file() else None
 
@@ -313,7 +313,7 @@ class DataPanels(StrictModel):
 
 
 def data_panels(exam: str) -> DataPanels | None:
-    """The panels of an exam's kind; None where it has no such file.
+    """Return the panels of an exam's kind; None where it has no such file.
 
     Raises:
         DataError: There is a file and it is wrong.

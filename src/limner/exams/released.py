@@ -73,7 +73,7 @@ def release_folder(prompts: Path | str | None) -> Path | None:
 
 
 def release_of(kind: Kind[Any]) -> Release | None:
-    """What is known of the exam's release; None where it has no wording of a judge."""
+    """Return what is known of the exam's release; None where it has no wording of a judge."""
     path = kind.prompts / LIST
     if not path.exists():
         return None
@@ -86,7 +86,7 @@ def release_of(kind: Kind[Any]) -> Release | None:
 
 
 def read_release(kind: Kind[Any], folder: Path) -> tuple[Release, Prompts]:
-    """The exam's release, and the templates that its wording makes.
+    """Return the exam's release, and the templates that its wording makes.
 
     Raises:
         UsageError: The exam has no released wording, or the folder is none.
@@ -111,7 +111,7 @@ def read_release(kind: Kind[Any], folder: Path) -> tuple[Release, Prompts]:
 
 
 def _template(text: str, given: ReleasedText) -> Template:
-    """The text with the places of its fields.
+    """Return the text with the places of its fields.
 
     Raises:
         ValueError: It is empty or cannot be sent, or a field is missing, unknown or asks for more than to be filled.
@@ -174,7 +174,7 @@ def read_texts(folder: Path, file: str, names: Sequence[str]) -> dict[str, tuple
 
 
 def _plain_file(folder: Path, file: str) -> Path:
-    """The file, which must stand in the folder itself: a link could lead anywhere."""
+    """Return the file, which must stand in the folder itself: a link could lead anywhere."""
     path = folder
     for part in PurePosixPath(file).parts:
         path = path / part
@@ -268,7 +268,7 @@ def _of_self(part: ast.AST, name: str) -> bool:
 
 
 def _literals(path: Path, name: str, value: ast.expr) -> Iterator[str]:
-    """The texts that a value is made of: one, or several joined by a plus."""
+    """Yield the texts that a value is made of: one, or several joined by a plus."""
     waiting = [value]
     while waiting:
         node = waiting.pop()

@@ -56,7 +56,7 @@ class GraphView(_ViewModel):
 
 
 def view(kind: Kind[Any], question: Question[Any]) -> dict[str, Any]:
-    """The exam's own part of a question's data; ``graph`` is always there.
+    """Return the exam's own part of a question's data; ``graph`` is always there.
 
     Raises:
         ValueError: It is not what a page can show.

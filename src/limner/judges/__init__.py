@@ -63,7 +63,7 @@ def make_variant(
 
 
 def _all_options(exam: Kind[Any], given: Mapping[str, str]) -> dict[str, str]:
-    """The exam's options of asking, with what is given in place of the usual values."""
+    """Return the exam's options of asking, with what is given in place of the usual values."""
     known = exam.protocol.options
     for option, value in given.items():
         if option not in known:
@@ -100,7 +100,7 @@ def open_judge(
     ocr: OcrProbe,
     weigh: Weigh | None = None,
 ) -> Judge:
-    """The judge behind `spec`: of a registered kind, or ``provider/model`` for a chat model.
+    """Return the judge behind `spec`: of a registered kind, or ``provider/model`` for a chat model.
 
     `weigh` weighs a panel's members.
     """
@@ -113,12 +113,12 @@ def open_judge(
 
 
 def evaluator_kind(judge: Judge) -> str:
-    """What sort of evaluator a judge is."""
+    """Return what sort of evaluator a judge is."""
     return PANEL_KIND if isinstance(judge, Panel) else "judge"
 
 
 def with_members(judges: Sequence[Judge]) -> list[Judge]:
-    """The same, each panel behind its members, who mark for themselves; nobody is there twice."""
+    """Return the same, each panel behind its members, who mark for themselves; nobody is there twice."""
     found: dict[str, Judge] = {}
     for judge in judges:
         for one in (*(judge.members if isinstance(judge, Panel) else ()), judge):

@@ -48,7 +48,7 @@ class Baseline:
     reply_tokens: int = 300
 
     def shown(self, prompts: Prompts, prompt: str, *images: str) -> tuple[Part, ...]:
-        """What is sent: the words, and the drawings in the order of showing."""
+        """Return what is sent: the words, and the drawings in the order of showing."""
         return (Text(prompts.fill(self.metric, prompt=prompt).strip()), *(Picture(image) for image in images))
 
     @property
@@ -70,7 +70,7 @@ class Baseline:
 
 
 def read_score(reply: str) -> dict[str, float]:
-    """The direct score in a reply.
+    """Return the direct score in a reply.
 
     Raises:
         Unreadable: It is not what was asked for.
@@ -138,7 +138,7 @@ BASELINES = {
 
 
 def find_baseline(word: str) -> Baseline:
-    """The baseline of this name.
+    """Return the baseline of this name.
 
     Raises:
         UsageError: There is none.

@@ -62,7 +62,7 @@ class ModelJudge:
         return self._model.unpriced()
 
     def asks_like(self, question: Question[Any]) -> tuple[list[Ask], list[Ask]]:
-        """The asks of one question and those of one marking, as long as the real ones, for estimates.
+        """Return the asks of one question and those of one marking, as long as the real ones, for estimates.
 
         Raises:
             Lacking: The question cannot be marked this way.
@@ -92,7 +92,7 @@ class ModelJudge:
         return await self._mark(subject, calls)
 
     async def mark_unseen(self, subject: Subject, calls: Calls) -> JudgeResult:
-        """The same asks without any picture; see `limner.judges.base.Unseeing`."""
+        """Return the same asks without any picture; see `limner.judges.base.Unseeing`."""
         return await self._mark(subject, calls, seen=False)
 
     async def _mark(self, subject: Subject, calls: Calls, seen: bool = True) -> JudgeResult:

@@ -46,7 +46,7 @@ class Panel:
         return None
 
     async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
-        """The members' marks as one; a member that fails fails the panel, which is no panel without it."""
+        """Return the members' marks as one; a member that fails fails the panel, which is no panel without it."""
         given: dict[str, Sequence[Mark]] = {}
         costs: list[float | None] = []
         results = await in_turn(partial(self._marked_by, member, subject, calls) for member in self.members)
@@ -71,13 +71,13 @@ class Panel:
 
 
 def _apart(name: str, taken: Sequence[str] | dict[str, Any]) -> str:
-    """The member's name, numbered where another is called so."""
+    """Return the member's name, numbered where another is called so."""
     count = sum(one == name or one.startswith(f"{name} (") for one in taken)
     return f"{name} ({count + 1})" if count else name
 
 
 def split_arguments(spec: str) -> tuple[str, dict[str, Any]]:
-    """A member's judge and the arguments behind its question mark.
+    """Return a member's judge and the arguments behind its question mark.
 
     >>> split_arguments("openai/gpt-5?reasoning_effort=low&seed=3")
     ('openai/gpt-5', {'reasoning_effort': 'low', 'seed': 3})

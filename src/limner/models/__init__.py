@@ -20,7 +20,7 @@ SHAPES: dict[str, type[ChatModel]] = {"openai": ChatModel, "anthropic": Anthropi
 
 
 def open_model(spec: str, args: dict[str, Any], settings: Settings, images: Preparer) -> ChatModel | ReplayModel:
-    """The model behind ``provider/model`` or ``replay/FILE``."""
+    """Return the model behind ``provider/model`` or ``replay/FILE``."""
     provider, slash, rest = spec.partition("/")
     if not (slash and rest):
         raise UsageError(f"{spec!r} is not a model: write provider/model, such as openai/gpt-6-sol, or replay/FILE")

@@ -35,7 +35,7 @@ class AnthropicModel(ChatModel):
         super().__init__(provider, model, usual | given, settings, images)
 
     def kind(self, status: int, body: Any) -> Kind:
-        """A limit on spending comes as a 400 or a 429, and does not pass."""
+        """Return a limit on spending comes as a 400 or a 429, and does not pass."""
         spent = status in (400, 429) and any(word in str(body).casefold() for word in SPENT)
         return "credits" if spent else kind_of(status, body)
 

@@ -103,7 +103,7 @@ async def complete(
 
 
 def shortened(text: str) -> str:
-    """A reply as it is sent back with the objection: beyond all length only its beginning.
+    """Return a reply as it is sent back with the objection: beyond all length only its beginning.
 
     >>> shortened("fine"), shortened("x" * 60_000)[49_998:]
     ('fine', 'xx … (10000 characters more)')
@@ -113,7 +113,7 @@ def shortened(text: str) -> str:
 
 
 def objection(reason: str) -> str:
-    """What a model is told about a reply that breaks the contract."""
+    """Return what a model is told about a reply that breaks the contract."""
     return f"That reply cannot be used: {reason}. Send the whole reply again, in the format asked for and complete."
 
 

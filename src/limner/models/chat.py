@@ -120,7 +120,7 @@ class ChatModel:
         return BatchRow(lane, self.provider, line, read, fault, most)
 
     def _most_tokens(self, messages: list[dict[str, Any]]) -> tuple[int, int | None]:
-        """The most tokens the messages can be counted as, and the most the reply can have."""
+        """Return the most tokens the messages can be counted as, and the most the reply can have."""
         facts = self._prices.models.get(self.name, ModelFacts())
         sent = 0
         for part in (part for message in messages for part in message["content"]):
@@ -145,7 +145,7 @@ class ChatModel:
         return wire, sizes
 
     def _read(self, raw: dict[str, Any], sizes: list[dict[str, Any]], bound: float | None, share: float = 1) -> Result:
-        """What a reply says, at this share of the price list's price."""
+        """Return what a reply says, at this share of the price list's price."""
         try:
             return self.result(raw, sizes, bill(lambda: self._shared_price(raw, share), bound))
         except (AttributeError, IndexError, KeyError, TypeError) as error:
@@ -165,12 +165,12 @@ class ChatModel:
         return self.provider.address("/chat/completions"), head, {"model": self._model, "messages": messages, **extra}
 
     def picture(self, image: PreparedImage, part: Mapping[str, Any]) -> dict[str, Any]:
-        """A picture of a message as it is sent."""
+        """Return a picture of a message as it is sent."""
         url = {"url": image.url}
         return {"type": "image_url", "image_url": url | ({"detail": part["detail"]} if "detail" in part else {})}
 
     def kind(self, status: int, body: Any) -> Kind:
-        """The kind of fault behind an error status."""
+        """Return the kind of fault behind an error status."""
         return kind_of(status, body)
 
     def told_price(self, raw: Mapping[str, Any]) -> float | None:
@@ -184,7 +184,7 @@ class ChatModel:
         return None if sent is None or written is None else self._prices.price(self.name, sent, written)
 
     def result(self, raw: dict[str, Any], sizes: list[dict[str, Any]], paid: Bill) -> Result:
-        """What a reply says.
+        """Return what a reply says.
 
         Raises:
             Fault: It is none, a refusal, or not whole.
@@ -213,27 +213,27 @@ class ChatModel:
 
 
 def without_nothing(value: Any) -> Any:
-    """A reply without the fields that are null, as it is kept."""
+    """Return a reply without the fields that are null, as it is kept."""
     if isinstance(value, dict):
         return {key: without_nothing(item) for key, item in value.items() if item is not None}
     return [without_nothing(item) for item in value] if isinstance(value, list) else value
 
 
 def _kind(error: Any) -> Kind:
-    """The kind of an error that came with a status of 200."""
+    """Return the kind of an error that came with a status of 200."""
     code = error.get("code") if isinstance(error, dict) else None
     return kind_of(code, error) if isinstance(code, int) and 400 <= code < 600 else "server"
 
 
 def _text(content: Any) -> str:
-    """The words of a message, which some services give in parts; what UTF-8 cannot hold is replaced."""
+    """Return the words of a message, which some services give in parts; what UTF-8 cannot hold is replaced."""
     if isinstance(content, list):
         content = "".join(part.get("text", "") for part in content)
     return str(content or "").encode("utf-8", "replace").decode()
 
 
 def _keyed_part(part: Part, provider: Provider) -> dict[str, Any]:
-    """The part as it stands in the key: pictures by hash and preparation."""
+    """Return the part as it stands in the key: pictures by hash and preparation."""
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
     assert isinstance(part, Picture)
@@ -278,7 +278,7 @@ REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
 
 
 def unsayable(name: str, args: Mapping[str, Any]) -> str | None:
-    """What is said of arguments that a batch cannot have; None where there is none."""
+    """Return what is said of arguments that a batch cannot have; None where there is none."""
     strange = [arg for arg in args if arg not in KNOWN]
     if not strange:
         return None
@@ -286,7 +286,7 @@ def unsayable(name: str, args: Mapping[str, Any]) -> str | None:
 
 
 def to_gemini(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The body of a generateContent request that asks for the same."""
+    """Return the body of a generateContent request that asks for the same."""
     told: dict[str, Any] = {"contents": []}
     for message in body["messages"]:
         parts = [_part(part) for part in message["content"]]
@@ -318,7 +318,7 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def from_gemini(reply: Mapping[str, Any]) -> dict[str, Any]:
-    """A reply of generateContent as chat/completions would have given it."""
+    """Return a reply of generateContent as chat/completions would have given it."""
     choices = [_choice(n, candidate) for n, candidate in enumerate(reply.get("candidates") or [])]
     if blocked := (reply.get("promptFeedback") or {}).get("blockReason"):
         message = {"role": "assistant", "refusal": f"the prompt is blocked ({blocked})"}

@@ -78,7 +78,7 @@ def _rows(source: str, known: Settings) -> Rows:
 
 
 def read(data: bytes, source: str) -> Rows:
-    """The rows of a catalogue, every one checked.
+    """Return the rows of a catalogue, every one checked.
 
     Raises:
         DataError: It is neither TOML nor JSON, or a row does not fit.
@@ -105,7 +105,7 @@ def read(data: bytes, source: str) -> Rows:
 
 
 def _listed(name: str, provider: Provider) -> Rows:
-    """The days on which a service shuts models down, from its own list of them."""
+    """Return the days on which a service shuts models down, from its own list of them."""
     try:
         body = run_to_end(exchange("GET", provider.address("/models"), headers=provider.key_headers()))
     except Fault as fault:
@@ -126,7 +126,7 @@ def _listed(name: str, provider: Provider) -> Rows:
 
 
 def _changes(rows: Rows, known: Settings) -> list[Change]:
-    """The facts that differ from what is known."""
+    """Return the facts that differ from what is known."""
     found: list[Change] = []
     for kind, facts in KINDS.items():
         have: dict[str, ModelFacts] | dict[str, PainterFacts] = known.models if kind == "models" else known.painters

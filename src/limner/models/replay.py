@@ -44,7 +44,7 @@ class ReplayModel:
     async def turn(
         self, shown: tuple[Part, ...], said: tuple[tuple[str, str], ...], context: Context, calls: Calls
     ) -> tuple[str, str, float | None]:
-        """The stored reply for this turn; see `limner.models.base.Model`."""
+        """Return the stored reply for this turn; see `limner.models.base.Model`."""
         replies = self._find(context)
         if len(said) >= len(replies):
             tried = f" after {len(said)} unreadable" if said else ""

@@ -46,7 +46,7 @@ def open_painter(
     options: Mapping[str, Any],
     blank: tuple[int, int] = SIZE,
 ) -> Painter:
-    """The painter behind a word: of a registered kind, or ``provider/model`` for an image service."""
+    """Return the painter behind a word: of a registered kind, or ``provider/model`` for an image service."""
     name, spec = name_and_spec(word)
     kind, _, rest = spec.partition("/")
     if rest and PAINTERS.serves(kind, settings.providers):
@@ -60,7 +60,7 @@ def open_painter(
 def painter_args(
     word: str, preset: Mapping[str, Any], given: Mapping[str, Any], settings: Settings
 ) -> Mapping[str, Any]:
-    """The options of a painter: a preset's in its own names, and those given; see `limner.painters.base`."""
+    """Return the options of a painter: a preset's in its own names, and those given; see `limner.painters.base`."""
     spec = name_and_spec(word)[1]
     kind, _, rest = spec.partition("/")
     takes: Collection[str] | None = None
@@ -74,7 +74,7 @@ def painter_args(
 
 
 def with_devices(word: str, options: Mapping[str, Any], devices: str | None) -> Mapping[str, Any]:
-    """The options of a painter with where it runs, if it is one that runs here."""
+    """Return the options of a painter with where it runs, if it is one that runs here."""
     if devices is None:
         return options
     kind = name_and_spec(word)[1].partition("/")[0]
@@ -85,7 +85,7 @@ def with_devices(word: str, options: Mapping[str, Any], devices: str | None) -> 
 def open_service(
     spec: str, settings: Settings, blobs: Blobs, options: Mapping[str, Any] | None = None, name: str | None = None
 ) -> ApiPainter:
-    """The painter behind ``provider/model``.
+    """Return the painter behind ``provider/model``.
 
     Raises:
         UsageError: There is no such provider, or it does not draw.

@@ -194,7 +194,7 @@ CALLED: dict[str, tuple[str, ...]] = {
 def in_own_names(
     preset: Mapping[str, Any], given: Mapping[str, Any], takes: Collection[str] | None, names: Mapping[Any, str]
 ) -> dict[str, Any]:
-    """The options of a painter: the preset's in its own names, less what is given, and what is given as it is.
+    """Return the options of a painter: the preset's in its own names, less what is given, and what is given as it is.
 
     An option that it has no name for stays as the preset has it, for the painter to refuse.
 
@@ -219,7 +219,7 @@ def in_own_names(
 
 
 def meaning(name: str) -> str:
-    """What an option of this name means; itself where no other name is known for it."""
+    """Return what an option of this name means; itself where no other name is known for it."""
     return next((what for what, names in CALLED.items() if name in names), name)
 
 
@@ -279,7 +279,7 @@ async def kept_image(
 
 
 async def fetched_again(payload: Mapping[str, Any], refetch: Refetch, blobs: Blobs) -> bytes | None:
-    """The very image of a stored result, put back among the blobs; None where it cannot be had."""
+    """Return the very image of a stored result, put back among the blobs; None where it cannot be had."""
     try:
         data = await refetch(payload)
     except Fault:

@@ -60,7 +60,7 @@ class DeclaredPainter(ApiPainter):
         return body
 
     def place(self, body: Mapping[str, Any]) -> str:
-        """The path that takes this request."""
+        """Return the path that takes this request."""
         edit = self.format.edit
         way = edit.submit if edit is not None and edit.submit and self._edits(body) else self.format.submit
         return str(fill(way, {"model": quote(self.model, safe="/")}.get))
@@ -70,7 +70,7 @@ class DeclaredPainter(ApiPainter):
         return any(find(body, field) is not None for field in (self.format.edit.fields if self.format.edit else ()))
 
     async def sent(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The request as `limner.calls.http.exchange` gets it."""
+        """Return the request as `limner.calls.http.exchange` gets it."""
         how = self.format.edit.written if self.format.edit else "data-url"
         if self.format.encoding == "json" and not (how == "file" and self._edits(body)):
             return {"body": await self.with_pictures(body, lambda image: _written(image, how))}
@@ -99,7 +99,7 @@ class DeclaredPainter(ApiPainter):
         return found if found is None or isinstance(found, str) else json.dumps(found)
 
     def failure(self, reply: Mapping[str, Any]) -> tuple[Kind, str] | None:
-        """The kind of fault by the reply's state, and what was said; None where the state is none of failure."""
+        """Return the kind of fault by the reply's state, and what was said; None where the state is none of failure."""
         state = self.state(reply)
         if state is None or state not in self.format.failed:
             return None
@@ -107,7 +107,7 @@ class DeclaredPainter(ApiPainter):
         return ("refusal" if self._refuses(reply) else kind), f"{state}: {self.said(reply)}"[:500]
 
     def said(self, reply: Mapping[str, Any]) -> str:
-        """What a reply says of what went wrong."""
+        """Return what a reply says of what went wrong."""
         found = find_first(reply, self.format.error)
         return error_message(found) if found else "no word why"
 

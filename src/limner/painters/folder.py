@@ -59,7 +59,7 @@ class FolderPainter(FreePainter):
         return [(files[name].as_posix(), f"{id}{files[name].suffix}") for name, id in found.items()]
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
-        """The finished image; see `limner.painters.base.Painter`."""
+        """Return the finished image; see `limner.painters.base.Painter`."""
         refuse_pictures(self, request)
         file = self.find(request.question)
         try:
@@ -72,7 +72,7 @@ class FolderPainter(FreePainter):
             raise Fault("missing", f"{file} cannot be read: {error}") from error
 
     def find(self, question: str) -> Path:
-        """The one file that stands for a question id.
+        """Return the one file that stands for a question id.
 
         Raises:
             Fault: None, several, or one that leads out of the folder.
@@ -105,7 +105,7 @@ def _near_folder(path: Path) -> str:
 
 
 def _shown(path: Path) -> str:
-    """A path as it may be told: what does not show, or is no text, stands in it escaped."""
+    """Return a path as it may be told: what does not show, or is no text, stands in it escaped."""
     return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in str(path))
 
 
@@ -128,7 +128,7 @@ MOST = 200_000
 
 
 def near_names(ids: Iterable[str], names: Iterable[str]) -> dict[str, str]:
-    """The id that each of the names stands for, where exactly one does and no other name stands for it.
+    """Return the id that each of the names stands for, where exactly one does and no other name stands for it.
 
     First those that differ in capitals, signs, leading zeros or folders alone, then those that have the id within them,
     then misspelt ones. Numbers must always be the same: ``Biology_1`` is not near to ``Biology_11``.

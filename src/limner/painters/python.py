@@ -129,7 +129,7 @@ def _bytes(found: Any) -> bytes:
 
 
 def find(spec: str) -> tuple[Callable[..., Any], str]:
-    """The function, and the sha256 of its module's source file.
+    """Return the function, and the sha256 of its module's source file.
 
     Raises:
         UsageError: There is no such module or function, or it cannot be called.

@@ -101,7 +101,7 @@ class ApiPainter(ABC):
         """The request body, but for whether the service rewrites prompts: `request_body` adds that for all services."""
 
     def request_body(self, request: PaintRequest) -> dict[str, Any]:
-        """The request body, fully resolved: all of it is part of the call's key."""
+        """Return the request body, fully resolved: all of it is part of the call's key."""
         body = self.body(request)
         for path, value in self.switch.sent(on=self.rewrites, edits=bool(request.images)).items():
             put(body, path, value)
@@ -133,7 +133,7 @@ class ApiPainter(ABC):
         return [{"sha256": sha256, **how} for sha256 in request.images]
 
     async def prepared(self, picture: Mapping[str, Any]) -> PreparedImage:
-        """A picture as it is sent.
+        """Return a picture as it is sent.
 
         Raises:
             Fault: It is not among the blobs, or no image.
@@ -142,7 +142,7 @@ class ApiPainter(ABC):
             return await self._pictures.get(picture["sha256"], picture.get("max_side"), picture["format"])
 
     async def with_pictures(self, value: Any, write: Callable[[PreparedImage], Any]) -> Any:
-        """A body with every picture in it, as `pictures` has them, in the way it is sent.
+        """Return a body with every picture in it, as `pictures` has them, in the way it is sent.
 
         Raises:
             Fault: A picture is not among the blobs, or no image.
@@ -156,7 +156,7 @@ class ApiPainter(ABC):
         return {key: await self.with_pictures(item, write) for key, item in value.items()}
 
     def seed(self, request: PaintRequest) -> dict[str, int]:
-        """The seed as a field of the body, where the service takes one."""
+        """Return the seed as a field of the body, where the service takes one."""
         return {"seed": request.seed} if self.provider.seeds else {}
 
     def check(self) -> None:
@@ -177,11 +177,11 @@ class ApiPainter(ABC):
         return self.prices.price()
 
     def edit_price(self, pictures: float) -> tuple[float | None, str]:
-        """The same for an image that starts from so many pictures; see `limner.core.catalogue.PricedEditor`."""
+        """Return the same for an image that starts from so many pictures; see `limner.core.catalogue.PricedEditor`."""
         return self.prices.edit_price(pictures)
 
     def bill(self, drawn: ServiceImage, *, drew: bool = True) -> Bill:
-        """What a try adds to the bill; see `limner.painters.service.ImagePrice.bill`."""
+        """Return what a try adds to the bill; see `limner.painters.service.ImagePrice.bill`."""
         return self.prices.bill(drawn, drew=drew)
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
@@ -222,15 +222,15 @@ class ApiPainter(ABC):
         return no_batches(self.target) if paid and not batched else None
 
     def batch_endpoint(self, *, edits: bool) -> str | None:
-        """What a batch is asked to do with its calls; None for a wire format that has no batches."""
+        """Return what a batch is asked to do with its calls; None for a wire format that has no batches."""
         return None
 
     async def batch_body(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The body as a batch has it: JSON alone, pictures by their bytes."""
+        """Return the body as a batch has it: JSON alone, pictures by their bytes."""
         raise NotImplementedError
 
     async def batch_read(self, reply: dict[str, Any], drawn: ServiceImage) -> ServiceImage:
-        """The image in a reply that came with a batch.
+        """Return the image in a reply that came with a batch.
 
         Raises:
             Fault: There is none, by why.
@@ -238,7 +238,7 @@ class ApiPainter(ABC):
         raise NotImplementedError
 
     def batch_fault(self, status: int, body: dict[str, Any]) -> Fault:
-        """The fault behind the error of one call of a batch."""
+        """Return the fault behind the error of one call of a batch."""
         return Fault(kind_of(status, body), f"{status}: {error_message(body)}", result=body)
 
     def _row(self, body: dict[str, Any], edits: bool, bound: float | None) -> BatchRow | None:
@@ -259,7 +259,7 @@ class ApiPainter(ABC):
         return BatchRow(lane, self.provider, line, read, self.batch_fault, most)
 
     async def refetch(self, payload: Mapping[str, Any]) -> bytes | None:
-        """An image once more, by what is stored of the service's reply, where that costs nothing; else None.
+        """Return an image once more, by what is stored of the service's reply, where that costs nothing; else None.
 
         Raises:
             Fault: The service has it no longer, or cannot be reached.
@@ -282,7 +282,7 @@ class ApiPainter(ABC):
             raise
 
     def unpack(self, text: str, drawn: ServiceImage) -> ServiceImage:
-        """The same with the image that stands in the reply.
+        """Return the same with the image that stands in the reply.
 
         Raises:
             Fault: It is no whole base64; paid for all the same.
@@ -312,7 +312,7 @@ class ApiPainter(ABC):
 
 
 def wanted_options(options: Mapping[str, Any], known: frozenset[str], spec: str) -> dict[str, Any]:
-    """The options, all of them known.
+    """Return the options, all of them known.
 
     Raises:
         UsageError: An option the shape does not have.
@@ -400,7 +400,7 @@ class ImagePrice:
         return self.facts.image_bound if self._unbound_option() is None else None
 
     def _unbound_option(self) -> str | None:
-        """The option that was given a value for which the bound does not hold."""
+        """Return the option that was given a value for which the bound does not hold."""
         for option, values in self.facts.bound_for.items():
             given = self.options.get(option)
             for value in given.values() if isinstance(given, Mapping) else () if given is None else (given,):
@@ -415,13 +415,13 @@ class ImagePrice:
         return (self.bound, "upper bound") if self.bound is not None else (None, "no price")
 
     def edit_price(self, pictures: float) -> tuple[float | None, str]:
-        """The same for an image that starts from so many pictures; see `limner.core.catalogue.PricedEditor`."""
+        """Return the same for an image that starts from so many pictures; see `limner.core.catalogue.PricedEditor`."""
         most = self.bound_for(pictures)
         known = "price list" if self.facts.image_price is not None else "upper bound"
         return (most, known) if most is not None else (None, "no price")
 
     def bound_for(self, pictures: float) -> float | None:
-        """The most one image can cost that starts from so many pictures."""
+        """Return the most one image can cost that starts from so many pictures."""
         if pictures and self.facts.edit_price is not None:
             return self.facts.edit_price
         if self.facts.image_price is not None or self.bound is None:
@@ -431,7 +431,7 @@ class ImagePrice:
         return None if more is None and pictures else self.bound + (more or 0.0)
 
     def bill(self, drawn: ServiceImage, *, drew: bool = True) -> Bill:
-        """What this try adds to the bill: nothing where an earlier one has counted it.
+        """Return what this try adds to the bill: nothing where an earlier one has counted it.
 
         Args:
             drawn: With what the service told of the cost.
@@ -463,7 +463,7 @@ LINK = ("http:", "https:")
 
 
 def decode_base64(text: str) -> bytes:
-    """The bytes behind base64, alone or as a data URL.
+    """Return the bytes behind base64, alone or as a data URL.
 
     Raises:
         ValueError: It is no whole base64.
@@ -473,7 +473,7 @@ def decode_base64(text: str) -> bytes:
 
 
 def without_image_data(value: Any, name: str = "") -> Any:
-    """A reply without the image's data, which is kept by hash."""
+    """Return a reply without the image's data, which is kept by hash."""
     if isinstance(value, list):
         return [without_image_data(item) for item in value]
     if isinstance(value, dict):

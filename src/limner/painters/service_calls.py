@@ -40,15 +40,15 @@ class OneReplyPainter(ApiPainter):
         return self.path, {"body": body}
 
     def headers(self) -> dict[str, str]:
-        """The headers, with the key."""
+        """Return the headers, with the key."""
         return self.provider.key_headers()
 
     def kind(self, status: int, body: Any) -> Kind:
-        """The kind of fault behind an error status."""
+        """Return the kind of fault behind an error status."""
         return kind_of(status, body)
 
     def error(self, reply: dict[str, Any]) -> Fault:
-        """The fault behind a reply that has an error in it, though it came with a success's status."""
+        """Return the fault behind a reply that has an error in it, though it came with a success's status."""
         return error_within(reply["error"], without_image_data(reply))
 
     async def ask(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class OneReplyPainter(ApiPainter):
             raise Fault("image", detail, cost=paid.cost, doubt=paid.doubt, result=dict(drawn.raw)) from fault
 
     def _found(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage, bool]:
-        """What `read` finds, and whether the image is behind a link."""
+        """Return what `read` finds, and whether the image is behind a link."""
         try:
             where, drawn = self.read(reply, drawn)
             return where, drawn, where.startswith(LINK)
@@ -114,7 +114,7 @@ class OneReplyPainter(ApiPainter):
 
 
 def error_within(error: Any, raw: dict[str, Any]) -> Fault:
-    """The fault behind an error that came with a success's status: its code is a status, or a word."""
+    """Return the fault behind an error that came with a success's status: its code is a status, or a word."""
     code = str(error.get("code") or "") if isinstance(error, Mapping) else ""
     status = int(code) if code in map(str, range(400, 600)) else 400
     kind: Kind = kind_of(status, {"error": error})
@@ -124,7 +124,7 @@ def error_within(error: Any, raw: dict[str, Any]) -> Fault:
 
 
 def told_part(reply: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A part of a reply that tells what it cost; empty where there is none, or something else."""
+    """Return a part of a reply that tells what it cost; empty where there is none, or something else."""
     part = reply.get(name)
     return part if isinstance(part, Mapping) else {}
 
@@ -165,11 +165,11 @@ class JobPainter(ApiPainter):
 
     @abstractmethod
     def headers(self, *, submit: bool) -> dict[str, str]:
-        """The headers, with the key, for submitting or for polling."""
+        """Return the headers, with the key, for submitting or for polling."""
 
     @abstractmethod
     def submit_url(self, body: dict[str, Any]) -> str:
-        """The URL that takes this job."""
+        """Return the URL that takes this job."""
 
     @abstractmethod
     def poll_url(self, reply: dict[str, Any]) -> str | None:
@@ -188,12 +188,12 @@ class JobPainter(ApiPainter):
         return None
 
     async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
-        """What `limner.calls.http.exchange` gets of the body: pictures by their bytes."""
+        """Return what `limner.calls.http.exchange` gets of the body: pictures by their bytes."""
         return {"body": body}
 
     @abstractmethod
     def kind(self, status: int, body: Any) -> Kind:
-        """The kind of fault behind an error status."""
+        """Return the kind of fault behind an error status."""
 
     async def send(self, body: dict[str, Any], attempt: Attempt) -> ServiceImage:
         """Submit, unless an earlier try did; then poll and fetch."""
@@ -249,7 +249,7 @@ class JobPainter(ApiPainter):
         return await follow(ask, min(limit_s, longest_s), pause_s)
 
     def _allowed(self, place: str) -> str:
-        """The whole address, which gets the key: only where the settings say so, and as the service's own."""
+        """Return the whole address, which gets the key: only where the settings say so, and as the service's own."""
         place = self.address(place) if place.startswith("/") else place
         if not is_allowed(place, self.poll_hosts) or urlsplit(place).scheme != urlsplit(self.url).scheme:
             raise Fault("image", f"the job is at {bare(place)[:80]!r}, which is not among {', '.join(self.poll_hosts)}")
@@ -291,7 +291,7 @@ async def follow(ask: Callable[[], Awaitable[T | None]], limit_s: float, pause_s
 
 
 def read_reply(read: Callable[[dict[str, Any]], T | None], reply: dict[str, Any]) -> T | None:
-    """What `read` finds; None when the reply has another shape than documented, since it then says nothing.
+    """Return what `read` finds; None when the reply has another shape than documented, since it then says nothing.
 
     Raises:
         FailedJob: With the reply as its result.

@@ -55,7 +55,7 @@ class Backlog:
         self._measured = known_evidence(self.store, [probe.evidence for probe in self.plan.probes])
 
     def look_again(self, slots: Sequence[Slot]) -> list[Slot]:
-        """These slots with what others have put into the store meanwhile."""
+        """Return these slots with what others have put into the store meanwhile."""
         ids = [self._id(slot) for slot in slots]
         found = load_drawings_by_id(self.store, ids)
         done = [drawing for drawing in found.values() if drawing.status == "done"]
@@ -155,11 +155,11 @@ class Backlog:
         return {**painter.options, **own}
 
     def label(self, painter: Painter) -> str:
-        """The row of tables this plan's drawings by a painter stand in."""
+        """Return the row of tables this plan's drawings by a painter stand in."""
         return label(painter.name, self.options_of(painter))
 
     def request(self, slot: Slot) -> PaintRequest:
-        """What the painter of a slot is asked for, before any strategy."""
+        """Return what the painter of a slot is asked for, before any strategy."""
         question = slot.question
         assert slot.painter is not None
         prompt = self._protocol.drawing_prompt(question, slot.painter.group, self.plan.options)
@@ -168,7 +168,7 @@ class Backlog:
         return PaintRequest(question.id, prompt, slot.seed, known)
 
     def blank_drawing(self, slot: Slot) -> Drawing:
-        """What a slot's drawing is before anybody has drawn it."""
+        """Return what a slot's drawing is before anybody has drawn it."""
         assert slot.arm is not None
         exam, question, painter = self.plan.exam.name, slot.question, slot.arm.painter
         return Drawing(
@@ -214,7 +214,7 @@ class Backlog:
         return not brought or probe.evidence in self.plan.anew
 
     def missing_drawings(self) -> Iterator[Slot]:
-        """The drawings a run would still make."""
+        """Yield the drawings a run would still make."""
         return (slot for slot in self.slots() if self.must_draw(slot) and slot.drawn is None)
 
     def missing_evidence(self) -> Iterator[tuple[Probe, Drawing]]:

@@ -82,7 +82,7 @@ class BatchRunner(Runner):
             self._waiting.append(slot)
 
     def _as_drawn(self, slot: Slot) -> Slot:
-        """The slot with what was drawn in it in an earlier wave."""
+        """Return the slot with what was drawn in it in an earlier wave."""
         if slot.arm is None:
             return slot
         drawn = self._drawn.get(self.backlog.blank_drawing(slot).id)
@@ -110,7 +110,7 @@ class BatchRunner(Runner):
 def make_runner(
     plan: Plan, store: Store, watch: Callable[[Progress], None] = lambda _: None, budget: Budget | None = None
 ) -> Runner:
-    """What carries a plan out: call by call, or with batches."""
+    """Return what carries a plan out: call by call, or with batches."""
     return (BatchRunner if plan.batch else Runner)(plan, store, watch, budget)
 
 

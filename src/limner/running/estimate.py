@@ -93,7 +93,7 @@ Share = Callable[[Estimate, str], Estimate]
 
 
 def usual_price(one: Estimate, _target: str) -> Estimate:
-    """The same."""
+    """Return the same."""
     return one
 
 
@@ -127,7 +127,7 @@ def _by_price(
     each: float | None = None,
     pictures: float = 0,
 ) -> Estimate:
-    """What makes one call for each step, or as many as are told, if it is not free.
+    """Return what makes one call for each step, or as many as are told, if it is not free.
 
     `each` is what calls have cost, `pictures` how many a call starts from.
     """
@@ -315,7 +315,7 @@ def mean_marking(store: Store, setup: str) -> float | None:
 
 
 def mean_drawing(store: Store, spec: str, strategy: str, options: Mapping[str, Any]) -> float | None:
-    """What a drawing by this painter, strategy and options cost on average; None where that is not known."""
+    """Return what a drawing by this painter, strategy and options cost on average; None where that is not known."""
     query = sa.select(drawings.c.options, drawings.c.cost).where(drawings.c.strategy == strategy)
     query = query.where(drawings.c.spec == spec, drawings.c.status == "done", drawings.c.cost.is_not(None))
     with store.reading() as connection:

@@ -148,7 +148,7 @@ class _Importer:
     report: ImportReport = field(default_factory=ImportReport)
 
     def rows(self, result: ImportedReply, question: Question[Any]) -> Rows:
-        """The rows one result becomes."""
+        """Return the rows one result becomes."""
         slot = slot_id(self.exam, question.hash, self.painter, "direct", {}, 0)
         of = slot, self.exam, question.id, question.hash, self.painter
         drawing = self._with_image(Drawing(*of, "import", "direct", 0, "done", origin="import"))
@@ -208,7 +208,7 @@ class _Importer:
 
 
 def _call(setup: str, exam: str, painter: str, question: str, ask: str, text: str) -> tuple[str, Rows]:
-    """An imported reply stands in the journal like any other, so that every reading can be applied to it."""
+    """Return an imported reply stands in the journal like any other, so that every reading can be applied to it."""
     body = {"exam": exam, "painter": painter, "question": question, "ask": ask}
     body["sha256"] = hashlib.sha256(text.encode()).hexdigest()
     request, at = Request("import", setup, body), now()

@@ -142,7 +142,7 @@ def _check(target: str, sources: Sequence[str]) -> None:
 
 
 def _place(url: str) -> str:
-    """The same for the same store, however it is written."""
+    """Return the same for the same store, however it is written."""
     if "://" not in url:
         return str(Path(url).resolve() / "limner.db")
     parsed = make_url(url)
@@ -207,7 +207,7 @@ NAME = re.compile(rf"[0-9a-f]{{2}}/([0-9a-f]{{64}})\.({'|'.join(SUFFIXES.values(
 
 
 def images_of(store: Store) -> set[str]:
-    """The hashes of all images that lie in a store."""
+    """Return the hashes of all images that lie in a store."""
     return {found[1] for name, _ in store.blobs.names() if (found := NAME.fullmatch(name))}
 
 

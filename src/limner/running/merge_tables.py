@@ -116,7 +116,7 @@ class Contradiction:
 
 
 def stands(rule: Rule, mine: Row, theirs: Row) -> tuple[Row, Verdict]:
-    """The row that stands of two with one key, whichever store is looked at first.
+    """Return the row that stands of two with one key, whichever store is looked at first.
 
     In a contradiction it is the earlier.
     """
@@ -139,7 +139,7 @@ def stands(rule: Rule, mine: Row, theirs: Row) -> tuple[Row, Verdict]:
 
 
 def differing(rule: Rule, mine: Row, theirs: Row) -> tuple[str, ...]:
-    """The columns in which two rows contradict each other."""
+    """Return the columns in which two rows contradict each other."""
     return tuple(name for name in rule.same if mine[name] != theirs[name])
 
 
@@ -290,7 +290,7 @@ def _maker(record: CallRecord) -> str:
 
 
 def _records(connection: sa.Connection, rows: Rows, keys: Sequence[str]) -> Iterator[CallRecord]:
-    """The calls with what belongs to them."""
+    """Yield the calls with what belongs to them."""
     tried, aside = _by_call(connection, attempts, keys), _by_call(connection, reservations, keys)
     for row in rows:
         yield CallRecord(row, tried.get(row["key"], []), aside.get(row["key"], []))
@@ -311,7 +311,7 @@ def _batches(connection: sa.Connection, table: sa.Table) -> Iterator[Rows]:
 
 
 def _found(connection: sa.Connection, table: sa.Table, rows: Rows) -> Rows:
-    """The rows that are there under the same primary keys."""
+    """Return the rows that are there under the same primary keys."""
     columns = list(table.primary_key)
     if len(columns) == 1:
         wanted: sa.ColumnElement[bool] = columns[0].in_([row[columns[0].name] for row in rows])
@@ -328,7 +328,7 @@ def _insert(connection: sa.Connection, table: sa.Table, rows: Iterable[Mapping[s
 
 
 def _to_write(table: sa.Table, row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as it is written: what is not there is the database's own nothing, not JSON's."""
+    """Return a row as it is written: what is not there is the database's own nothing, not JSON's."""
     empty = {column.name: sa.null() for column in table.columns if isinstance(column.type, sa.JSON)}
     return {name: empty.get(name) if value is None else value for name, value in row.items()}
 
@@ -364,7 +364,7 @@ class Joined:
 
 
 def at_rest(record: CallRecord, at: float) -> CallRecord | None:
-    """The call when nobody is making it; None while somebody may be.
+    """Return the call when nobody is making it; None while somebody may be.
 
     What a process that is gone had begun counts as it does when a run takes the call over: an attempt that was
     interrupted, at its bound where money was set aside.
@@ -431,7 +431,7 @@ def _accepted(record: CallRecord, numbers: dict[int, int]) -> dict[str, Any]:
 
 
 def _call(mine: CallRecord, theirs: CallRecord, attempts: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], bool]:
-    """The call's own row, and whether it was answered differently."""
+    """Return the call's own row, and whether it was answered differently."""
     both, by = [mine.call, theirs.call], {row["n"]: row for row in attempts}
     done = [call for call in both if call["status"] == "done"]
     twice = False

@@ -63,7 +63,7 @@ class ModeSorter:
     store: Store
 
     def estimate(self, drawings: Sequence[WrongDrawing], settings: Settings, retry_failed: bool) -> Estimate:
-        """What is still to be asked, and about what that costs."""
+        """Return what is still to be asked, and about what that costs."""
         missing = run_to_end(self._missing(drawings, retry_failed))
         asks = [self.modes.ask(one.question, one.wrong, one.image or "", self.prompts) for one in missing]
         sent = round(sum(map(ask_tokens, asks)))

@@ -127,7 +127,7 @@ class Progress:
         self.spent, self.unpriced, self.doubted = tally.spent, tally.unpriced, tally.doubted
 
     def counts(self) -> list[str]:
-        """What has come of the steps, in words."""
+        """Return what has come of the steps, in words."""
         told = [f"{self.settled}/{self.total} done"]
         if self.stored:
             told.append(f"{self.stored} from store")
@@ -153,7 +153,7 @@ class Progress:
         return " · ".join(parts)
 
     def __repr__(self) -> str:
-        """What has come of it."""
+        """Return what has come of it."""
         return f"<Progress: {' · '.join([*self.counts(), self.money])}>"
 
 
@@ -162,7 +162,7 @@ def _failures(count: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in words.
+    """Return a time in words.
 
     >>> duration(7.6), duration(125), duration(7325)
     ('8s', '2m05s', '2h02m')

@@ -90,7 +90,7 @@ class EvaluatingRunner(Runner, ABC):
         return 0
 
     async def _outcome(self, question: str, work: Awaitable[T]) -> tuple[T | None, str | None]:
-        """What comes of one ask, counted: its value, or why there is none; a fault is never a value."""
+        """Return what comes of one ask, counted: its value, or why there is none; a fault is never a value."""
         value, fault = await outcome(work)
         kind, detail = (None, None) if fault is None else (fault.kind, fault.detail)
         self.progress.count(question, "failed" if fault else "done", kind, detail)
@@ -231,7 +231,7 @@ class RatingRunner(EvaluatingRunner):
 
 
 def _named(choice: str | None, turned: bool) -> str | None:
-    """A choice by the order of showing, as one by the order of naming.
+    """Return a choice by the order of showing, as one by the order of naming.
 
     >>> _named("first", True), _named("tie", True), _named("second", False)
     ('second', 'tie', 'second')
@@ -346,7 +346,7 @@ def set_distances(plan: Plan, store: Store, metric: LocalMetric) -> list[SetDist
 
 
 def _reference(plan: Plan, store: Store, folder: str | None) -> Mapping[str, bytes]:
-    """The reference set by hash: a folder's images, or the questions' own reference images."""
+    """Return the reference set by hash: a folder's images, or the questions' own reference images."""
     if folder is not None:
         endings = {f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg")}
         there = Path(folder).expanduser()

@@ -53,7 +53,7 @@ def _database(store: Store, report: PartReport) -> PartReport:
 
 
 def _references(store: Store, report: PartReport) -> list[Defect]:
-    """A call whose result is gone counts as interrupted: the next run that needs it makes it again."""
+    """Return a call whose result is gone counts as interrupted: the next run that needs it makes it again."""
     broken = [defect for defect in report.defects if defect.detail == UNANSWERED]
     lost = {"status": "failed", "fault": "interrupted", "detail": "its result was lost from the store"}
     for defect in broken:
@@ -79,7 +79,7 @@ async def _images(store: Store, report: PartReport) -> list[Defect]:
 
 
 def _drawn_by(store: Store) -> dict[str, list[str]]:
-    """The calls that brought each image."""
+    """Return the calls that brought each image."""
     accepted = calls.join(attempts, (attempts.c.call == calls.c.key) & (attempts.c.n == calls.c.accepted))
     found: dict[str, list[str]] = {}
     with store.reading() as connection:

@@ -33,7 +33,7 @@ from .steps import Slips, draw, mark, outcome
 
 
 def _outcome(drawing: Drawing) -> tuple[object, ...]:
-    """What a further try at a drawing may change."""
+    """Return what a further try at a drawing may change."""
     return drawing.status, drawing.image, drawing.detail, drawing.rounds
 
 

@@ -68,7 +68,7 @@ class Asking:
 
 
 def load_exam_or_data(exam: str, data: Path | str | None, store: Store | str | Path) -> tuple[ExamSource, Exam[Any]]:
-    """The exam from its data folder, or from the store when it is there and no folder is named."""
+    """Return the exam from its data folder, or from the store when it is there and no folder is named."""
     path = Path(data) if data is not None else None
     if path is None and not exam.endswith(".toml"):
         try:
@@ -152,7 +152,7 @@ def make_plan(
 
 
 def service_limits(known: settings.Settings) -> dict[str, Limits]:
-    """What each service allows, by its name."""
+    """Return what each service allows, by its name."""
     # Probes have time limits of their own, which begin when it is an image's turn.
     own = dict.fromkeys((*PAINTERS.names(), *evidence_names(), METRIC), Limits(attempt_s=OWN_S, call_s=OWN_S))
     return own | {
@@ -162,7 +162,7 @@ def service_limits(known: settings.Settings) -> dict[str, Limits]:
 
 
 def _split(asking: Asking, kind: Kind[Any], preset: Mapping[str, Any]) -> tuple[Asking, dict[str, str]]:
-    """The options of asking and those of drawing, which the exam keeps apart."""
+    """Return the options of asking and those of drawing, which the exam keeps apart."""
     protocol = kind.protocol
     drawing = {name: values[0] for name, values in protocol.draw_options.items()}
     for name, value in {**preset.get("draw_options", {}), **asking.options}.items():
@@ -197,7 +197,7 @@ def _judges(
 
 
 def usual_reading(exam_kind: str, asking: Asking) -> str:
-    """The reading that goes with this asking: its preset's, or the careful one."""
+    """Return the reading that goes with this asking: its preset's, or the careful one."""
     return str(exams.kind(exam_kind).preset(asking.preset).get("reading", READINGS[0]))
 
 
@@ -259,7 +259,7 @@ def _by_certificate(members: Sequence[Judge], store: Store, exam: str) -> list[f
 
 
 def certified_right(body: Mapping[str, Any]) -> float:
-    """The mean of two shares of a certificate: of faults seen, and of clean references without a false alarm."""
+    """Return the mean of two shares of a certificate: of faults seen, and of clean references without a false alarm."""
     doses = [row for row in body["doses"] if row["seen"]["value"] is not None]
     must = sum(row["must_fall"] for row in doses)
     seen = sum(row["must_fall"] * row["seen"]["value"] for row in doses) / must if must else 0.5

@@ -172,7 +172,7 @@ class WaveDesk:
         self._services: dict[str, BatchService] = {}
 
     def service(self, name: str) -> BatchService:
-        """The batches of a provider."""
+        """Return the batches of a provider."""
         if name not in self._services:
             self._services[name] = open_batches(name, self.calls.providers[name])
         return self._services[name]
@@ -194,7 +194,7 @@ class WaveDesk:
             await asyncio.sleep(min(0.1, left))
 
     def stopped(self, service: str, fault: Fault, what: str = "the batch") -> StopRun:
-        """What ends a run when a service does not go along."""
+        """Return what ends a run when a service does not go along."""
         told = f"{service}, {what}: {fault.detail} ({fault.kind})"
         return StopRun(f"{told}; the run stops here, and the same command goes on once this is mended")
 
@@ -276,7 +276,7 @@ class HandIn:
         return short
 
     async def _line(self, call: QueuedCall) -> tuple[QueuedCall, bytes, dict[str, Any]] | None:
-        """A call as it is handed in, and what is kept beside it; None where that is its fault already."""
+        """Return a call as it is handed in, and what is kept beside it; None where that is its fault already."""
         try:
             body, kept = await call.row.line()
         except Fault as fault:
@@ -329,7 +329,7 @@ class HandIn:
             await self._desk.change(tag, (DOUBTED,), status=RUNNING, remote=remote)
 
     async def _create(self, service: BatchService, parcel: Parcel, file: str | None) -> str | None:
-        """What the service calls it; None where it is not to be handed in any more, and was not taken before."""
+        """Return what the service calls it; None where it is not to be handed in any more, and was not taken before."""
         for n in range(1, TRIES + 1):
             try:
                 return await service.create(parcel.tag, parcel.lane, file, parcel.file)
@@ -343,7 +343,7 @@ class HandIn:
         raise AssertionError("the last try either returns or raises")
 
     async def _patiently(self, make: Callable[[], Awaitable[T]]) -> T:
-        """What is made, tried again after what passes; only for what costs nothing."""
+        """Return what is made, tried again after what passes; only for what costs nothing."""
         for n in range(1, TRIES + 1):
             try:
                 return await make()
@@ -405,7 +405,7 @@ async def _store(calls: BatchCalls, batch: str, ends: list[RowEnd]) -> None:
 
 
 async def _ended(calls: BatchCalls, reply: BatchReply, kept: dict[str, Any] | None) -> RowEnd:
-    """What one call came to, by its reply."""
+    """Return what one call came to, by its reply."""
     row: BatchRow = calls.waiting[reply.key]
     try:
         if reply.status == CANCELLED:

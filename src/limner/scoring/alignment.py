@@ -81,7 +81,7 @@ class _Field:
         return row_name(found.label, found.strategy), self.tags[drawing].get(self.tag, "") if self.tag else ""
 
     def means(self, numbers: Mapping[str, float], only: Iterable[str]) -> Values:
-        """The mean of drawings' numbers at every spot."""
+        """Return the mean of drawings' numbers at every spot."""
         found: dict[Spot, list[float]] = {}
         for id in only:
             if id in numbers and id in self.tags:
@@ -148,7 +148,7 @@ def alignments(
 
 
 def _metric(setup: Mapping[str, Any]) -> str:
-    """The name of a metric's own scale: ``wiscore`` of ``metric/wiscore:openai/o3``."""
+    """Return the name of a metric's own scale: ``wiscore`` of ``metric/wiscore:openai/o3``."""
     return str(setup["judge"]).removeprefix("metric/").partition(":")[0]
 
 
@@ -221,7 +221,7 @@ def _judged(
 
 
 def _main(numbers: Iterable[Mapping[str, float]], protocol: Protocol[Any]) -> str:
-    """The first leading score that most points have, else the share of criteria met."""
+    """Return the first leading score that most points have, else the share of criteria met."""
     listed = list(numbers)
     main = [score.name for score in protocol.scored if score.main]
     return next((name for name in main if 2 * sum(name in each for each in listed) > len(listed)), MET.name)
@@ -248,7 +248,7 @@ def _metrics(
 
 
 def metrics_scale(evaluator: Evaluator) -> str:
-    """What a metric's numbers are called."""
+    """Return what a metric's numbers are called."""
     return _metric(evaluator.setup)
 
 

@@ -86,11 +86,11 @@ class Comparable:
         return any({e.question.id for e in group.scored} != self.questions for group in (*self.groups, *self.beside))
 
     def common(self, group: Group) -> tuple[Entry, ...]:
-        """A painter's scored drawings of the common questions."""
+        """Return a painter's scored drawings of the common questions."""
         return tuple(entry for entry in group.scored if entry.question.id in self.questions)
 
     def basis(self, group: Group) -> tuple[Entry, ...]:
-        """The scored drawings a painter's numbers rest on; without a common question each stands for itself."""
+        """Return the scored drawings a painter's numbers rest on; without a common question each stands for itself."""
         return self.common(group) if self.on == "common" and self.questions else group.scored
 
     @property
@@ -120,7 +120,7 @@ class Comparable:
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """What was compared, as plain JSON."""
+        """Return what was compared, as plain JSON."""
         return {
             "questions": len(self.questions),
             "painters": self.names,
@@ -158,7 +158,7 @@ class Comparable:
         return [spreads([parts], deriving(self.protocol))[0] for parts in self.parts]
 
     def interval(self, at: int, name: str) -> Interval:
-        """A painter's number with its interval, by its place in `groups`."""
+        """Return a painter's number with its interval, by its place in `groups`."""
         value = self.values[at].get(name)
         if value is None:
             return Interval()
@@ -167,7 +167,7 @@ class Comparable:
         return score_interval(value, self.drawn[at][name], tops(self.protocol).get(name), part, n)
 
     def score(self, wanted: str | None) -> Score:
-        """The score to compare by: the wanted one, or the first that is known for all; else `MET`, where it is.
+        """Return the score to compare by: the wanted one, or the first that is known for all; else `MET`, where it is.
 
         Raises:
             UsageError: The exam has no such score.
@@ -191,7 +191,7 @@ def _why(group: Group) -> str:
 
 
 def comparable(groups: Sequence[Group], protocol: Protocol[Any], on: On = "common") -> Comparable:
-    """The painters of one evaluator, side by side.
+    """Return the painters of one evaluator, side by side.
 
     Painters without a score never empty the common set, and controls never cut it where there is anybody else. With
     `on` ``all``, every painter's numbers rest on all its own questions.
@@ -225,7 +225,7 @@ def comparables(groups: Sequence[Group], protocol: Protocol[Any], on: On = "comm
 
 
 def within(found: Comparable, inside: Sequence[Sequence[Entry]]) -> Comparable:
-    """The same painters on some of their drawings only."""
+    """Return the same painters on some of their drawings only."""
     kept = tuple(tuple(entries) for entries in inside)
     return replace(found, inside=kept, questions=frozenset(e.question.id for entries in kept for e in entries))
 

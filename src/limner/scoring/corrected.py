@@ -54,7 +54,7 @@ class Corrected(Plain):
 
 
 def with_corrections(rows: Sequence[Standing], people: Sequence[Group], frame: Frame) -> list[Standing]:
-    """The same rows with their corrected scores, on the questions that painters are compared on."""
+    """Return the same rows with their corrected scores, on the questions that painters are compared on."""
     marked = marked_by_people(people, frame)
     found: dict[tuple[str, str], Corrected] = {}
     for side in (members[0].compared for members in by_evaluator(rows)):
@@ -142,7 +142,7 @@ def marked_by_people(people: Sequence[Group], frame: Frame) -> dict[str, list[En
 def seen_twice(
     entries: Iterable[Entry], marked: Mapping[str, Sequence[Entry]], frame: Frame, protocol: Protocol[Any]
 ) -> list[SeenTwice]:
-    """The drawings that the judge marked, in the order of their ids."""
+    """Return the drawings that the judge marked, in the order of their ids."""
     given: dict[str, list[Entry]] = {}
     for entry in entries:
         given.setdefault(entry.drawing.id, []).append(entry)
@@ -163,7 +163,7 @@ def seen_twice(
 
 
 def _mean_parts(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, tuple[float, float]]:
-    """What a drawing adds to each number, averaged over markings; what one of them leaves open is left out."""
+    """Return what a drawing adds to each number, averaged over markings; what one of them leaves open is left out."""
     each = [protocol.parts(entry.row) for entry in entries]
     names = set.intersection(*(set(parts) for parts in each)) if each else set()
     return {name: _average([parts[name] for parts in each]) for name in sorted(names)}
@@ -197,7 +197,7 @@ def judged(drawn: Sequence[SeenTwice], places: Mapping[str, int], frame: Frame) 
 
 
 def _question_shares(drawn: Sequence[SeenTwice]) -> Floats:
-    """What each drawing counts: every question the same, however many drawings of it there are."""
+    """Return what each drawing counts: every question the same, however many drawings of it there are."""
     counts: dict[str, int] = {}
     for one in drawn:
         counts[one.entry.question.id] = counts.get(one.entry.question.id, 0) + 1
@@ -262,7 +262,7 @@ class HumanEstimate:
         return float((self.influence**2).sum()) * m / (m - 2) + self.noise if m > 2 else float("nan")
 
     def minus(self, other: HumanEstimate) -> HumanEstimate:
-        """The difference of two numbers over the same questions, paired by these."""
+        """Return the difference of two numbers over the same questions, paired by these."""
         influence = self.influence - other.influence
         power, fewer = (self.power + other.power) / 2, min(self.questions, other.questions)
         n, human, noise = self.n + other.n, self.human + other.human, self.noise + other.noise
@@ -270,14 +270,14 @@ class HumanEstimate:
 
 
 def summed(clusters: Places, values: Floats, size: int) -> Floats:
-    """The sum of the values of each cluster."""
+    """Return the sum of the values of each cluster."""
     found: Floats = np.zeros(size)
     np.add.at(found, clusters, values)
     return found
 
 
 def estimate(found: Judged, power: float | None = None) -> HumanEstimate | None:
-    """The prediction-powered mean; None where people marked nothing.
+    """Return the prediction-powered mean; None where people marked nothing.
 
     Args:
         found: The drawings.
@@ -389,7 +389,7 @@ def derived(estimates: Mapping[str, HumanEstimate], derive: Derive) -> dict[str,
 
 
 def derived_known(estimates: Mapping[str, HumanEstimate | None], derive: Derive) -> dict[str, HumanEstimate]:
-    """The same where some ratios have no estimate: then only what needs no deriving is known."""
+    """Return the same where some ratios have no estimate: then only what needs no deriving is known."""
     known = {name: each for name, each in estimates.items() if each is not None}
     return derived(known, derive) if len(known) == len(estimates) else known
 

@@ -123,7 +123,7 @@ def _drawn(preset: Preset, group: Group) -> list[str]:
 
 
 def _sizes(wanted: Any, group: Group) -> list[str]:
-    """The size most drawings have, where the paper has another for their aspect."""
+    """Return the size most drawings have, where the paper has another for their aspect."""
     odd: Counter[tuple[str, str]] = Counter()
     for entry in group.entries:
         drawing, aspect = entry.drawing, entry.question.tags.get("aspect", "square")

@@ -145,13 +145,13 @@ class Group(Evaluated):
         return dict(Counter(entry.status for entry in tried if not entry.scored))
 
     def select(self, ids: Container[str]) -> Group:
-        """The same with some of the questions alone."""
+        """Return the same with some of the questions alone."""
         entries = tuple(entry for entry in self.entries if entry.question.id in ids)
         return replace(self, entries=entries, absent=tuple(q for q in self.absent if q.id in ids))
 
 
 def without_unmarked(failures: Mapping[str, int]) -> dict[str, int]:
-    """What really failed: drawings that are only not marked yet are no failures."""
+    """Return what really failed: drawings that are only not marked yet are no failures."""
     return {what: count for what, count in failures.items() if what != UNMARKED}
 
 
@@ -325,7 +325,7 @@ class _Entries:
                     entries.sort(key=lambda entry: entry.marking.repeat if entry.marking else 0)
 
     def unmarked(self, drawing: Drawing, marking: Marking | None = None) -> Entry:
-        """The entry of a drawing that has no marks."""
+        """Return the entry of a drawing that has no marks."""
         status = drawing.fault or (marking.fault if marking else None) or UNMARKED
         if drawing.status == NOT_APPLICABLE:
             status = drawing.status
@@ -361,13 +361,13 @@ class _Entries:
 
 
 def _to_keep(marking: Marking, entry: Entry) -> list[ReadMarks]:
-    """What need not be read of this marking again."""
+    """Return what need not be read of this marking again."""
     text = brief_text(entry.marks) if entry.scored else None
     return [] if text is None else [ReadMarks(marking.id, marking.created, text)]
 
 
 def without_flagged(group: Group) -> Group:
-    """The group with drawings that speak to the examiner left out: they have no score, and coverage falls."""
+    """Return the group with drawings that speak to the examiner left out: they have no score, and coverage falls."""
     kept = [
         replace(entry, status=FLAGGED, detail="; ".join(flag.text for flag in entry.flags), marks=(), scores={})
         if entry.flags and entry.status != NOT_APPLICABLE
@@ -423,7 +423,7 @@ class MarkReader:
         self._brief: dict[str, tuple[Mark, ...]] = {}
 
     def read(self, given: Sequence[Mapping[str, Any]] | Sequence[Mark], reasons: bool = False) -> tuple[Mark, ...]:
-        """The marks behind their JSON, or behind marks; with `reasons` whatever the reader is for."""
+        """Return the marks behind their JSON, or behind marks; with `reasons` whatever the reader is for."""
         if self.reasons or reasons or not given:
             return tuple(mark if isinstance(mark, Mark) else Mark.from_json(mark) for mark in given)
         shared: Any = self._shared.__getitem__
@@ -434,7 +434,7 @@ class MarkReader:
             return tuple(shared(_read(Mark.from_json(mark))) for mark in given if not isinstance(mark, Mark))
 
     def brief(self, text: str) -> tuple[Mark, ...]:
-        """The marks behind `brief_text`; of one text they are one object."""
+        """Return the marks behind `brief_text`; of one text they are one object."""
         if (known := self._brief.get(text)) is None:
             if len(self._brief) >= MOST:
                 self._brief.clear()

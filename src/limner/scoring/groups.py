@@ -25,7 +25,7 @@ from .stats.types import NEAR
 
 
 def stored_exam(exam: str, store: Store) -> ExamSource:
-    """The exam in the store that the word EXAM stands for.
+    """Return the exam in the store that the word EXAM stands for.
 
     Raises:
         StoreError: The store has no such exam.
@@ -127,7 +127,7 @@ def _called(group: Group) -> set[str]:
 
 
 def which_questions(word: str) -> On:
-    """The word of ``--on``, checked."""
+    """Return the word of ``--on``, checked."""
     if word in ON:
         return ON[ON.index(word)]
     raise UsageError(f"--on {word}: there is: {', '.join(ON)}")
@@ -140,7 +140,7 @@ SHARE = 0.8
 
 
 def called_out(groups: Sequence[Group], protocol: Protocol[Any]) -> list[Group]:
-    """The same groups; the evaluators of those judges that pass wrong drawings say so.
+    """Return the same groups; the evaluators of those judges that pass wrong drawings say so.
 
     Args:
         groups: All painters, so that the controls are among them, whichever of them will be shown.
@@ -191,7 +191,7 @@ def wrong_drawings(groups: Sequence[Group], protocol: Protocol[Any]) -> WrongDra
 
 
 def _control(groups: Sequence[Group], spec: str, score: Score) -> Group | None:
-    """The plainest painter of this spec, with those of its drawings that have the score."""
+    """Return the plainest painter of this spec, with those of its drawings that have the score."""
     named = sorted((group for group in groups if group.spec == spec), key=lambda group: (len(group.name), group.name))
     if not named:
         return None

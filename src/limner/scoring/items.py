@@ -194,7 +194,7 @@ def disagreements(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[tupl
 
 
 def entry_of(group: Group, question: str) -> Entry | None:
-    """A painter's first scored drawing of a question."""
+    """Return a painter's first scored drawing of a question."""
     return next((entry for entry in group.scored if entry.question.id == question), None)
 
 
@@ -236,7 +236,7 @@ class ItemTable:
 
 
 def item_total(item: Values, rest: Values) -> Measure:
-    """The correlation of an item with the rest of the exam: the point-biserial one where the item is yes or no.
+    """Return the correlation of an item with the rest of the exam: the point-biserial one where the item is yes or no.
 
     >>> found = item_total({"a": 1, "b": 1, "c": 0, "d": 0}, {"a": 0.9, "b": 0.7, "c": 0.5, "d": 0.1})
     >>> round(found.value, 4), found.n
@@ -252,7 +252,7 @@ def item_total(item: Values, rest: Values) -> Measure:
 
 
 def discrimination(item: Values, rest: Values) -> Measure:
-    """The mean of the upper group less that of the lower, grouped by the rest of the exam; see `GROUP`.
+    """Return the mean of the upper group less that of the lower, grouped by the rest of the exam; see `GROUP`.
 
     Painters that are tied where a group ends share its last places.
 
@@ -277,7 +277,7 @@ def group_size(painters: int) -> int:
 
 
 def _group(both: list[tuple[float, float]], size: int, sign: float) -> float:
-    """The mean of the item in the group with the highest rest, or with a sign of -1 the lowest."""
+    """Return the mean of the item in the group with the highest rest, or with a sign of -1 the lowest."""
     ends = sorted((sign * rest for _, rest in both), reverse=True)
     edge = ends[size - 1]
     inside = [value for value, rest in both if sign * rest > edge + NEAR]

@@ -40,7 +40,7 @@ def summary(name: str) -> Callable[[Summary], Summary]:
 
 @summary(MEAN)
 def mean(parts: Parts, protocol: Protocol[Any]) -> dict[str, Interval]:
-    """The ratio of the sums, with its interval over questions."""
+    """Return the ratio of the sums, with its interval over questions."""
     return bootstrap(parts, protocol.derive, tops(protocol))
 
 
@@ -51,7 +51,7 @@ def by_question(parts: Parts, statistic: Callable[[Floats], float]) -> dict[str,
 
 
 def columns(protocol: Protocol[Any]) -> list[Score]:
-    """The exam's scores once for each summary they have: what tables have columns for.
+    """Return the exam's scores once for each summary they have: what tables have columns for.
 
     Raises:
         UsageError: A score names a summary that nobody has registered.
@@ -86,7 +86,7 @@ class Numbers:
     decided: Mapping[str, float] = field(default_factory=dict)
 
     def value(self, name: str) -> float | None:
-        """A score's value, where it has one."""
+        """Return a score's value, where it has one."""
         found = self.scores.get(name)
         return None if found is None else found.value
 
@@ -123,12 +123,12 @@ class Later(Mapping[str, V]):
         return len(self._whole)
 
     def __repr__(self) -> str:
-        """What it holds."""
+        """Return what it holds."""
         return repr(dict(self._whole))
 
 
 def numbers(entries: Sequence[Entry], protocol: Protocol[Any], decided: bool = False) -> Numbers:
-    """The numbers of some scored drawings; repeats and seeds of a question are averaged within it first.
+    """Return the numbers of some scored drawings; repeats and seeds of a question are averaged within it first.
 
     With `decided` it is known that every criterion of them has a value.
     """
@@ -154,7 +154,7 @@ def _scores(entries: Sequence[Entry], protocol: Protocol[Any], decided: bool) ->
 
 
 def _decided(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, float]:
-    """The share of criteria decided, and of those the share met."""
+    """Return the share of criteria decided, and of those the share met."""
     total, met = 0, list[float]()
     for entry in entries:
         total += len(criteria_tops(entry.question, protocol))
@@ -196,7 +196,7 @@ MET = Score("met", 100, "percent of criteria met, of those that are decided for 
 
 
 def score_parts(entries: Sequence[Entry], protocol: Protocol[Any], decided: bool = False) -> Parts:
-    """What the summary numbers are made of, in the order of the clusters' names.
+    """Return what the summary numbers are made of, in the order of the clusters' names.
 
     With `decided` it is known that every criterion has a value.
     """
@@ -213,7 +213,7 @@ def is_undecided(entry: Entry) -> bool:
 
 
 def filled(entry: Entry, protocol: Protocol[Any], best: bool) -> Row:
-    """The row with everything undecided filled in the best or the worst way."""
+    """Return the row with everything undecided filled in the best or the worst way."""
     question, evidence = entry.question, entry.evidence
     decided = not protocol.reasons and entry.scored and not is_undecided(entry)
     if decided and [*map(_criterion, entry.marks)] == [*criteria_tops(question, protocol)]:
@@ -265,7 +265,7 @@ def _row_by_row(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Co
 
 
 def gathered(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
-    """The same from what each row adds."""
+    """Return the same from what each row adds."""
     listed = list(rows)
     home = {row.question: row.cluster for row in listed}
     clusters = {name: place for place, name in enumerate(sorted(set(home.values())))}
@@ -302,7 +302,7 @@ def _one_each(ordered: Sequence[RowParts], listed: Sequence[RowParts]) -> tuple[
 
 
 def tops(protocol: Protocol[Any]) -> dict[str, float]:
-    """The best value of every score."""
+    """Return the best value of every score."""
     return {score.name: score.top for score in (*protocol.scored, MET)}
 
 
@@ -317,7 +317,7 @@ def deriving(protocol: Protocol[Any]) -> Derive:
 
 
 def values_of(parts: Parts, protocol: Protocol[Any]) -> dict[str, float]:
-    """The summary numbers that there are."""
+    """Return the summary numbers that there are."""
     found = deriving(protocol)(ratios(parts))
     return {name: float(value) for name, value in found.items() if not np.isnan(value)}
 
@@ -362,7 +362,7 @@ def _met(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[tuple[str, s
 
 
 def shares(entry: Entry, protocol: Protocol[Any]) -> dict[str, float]:
-    """The decided criteria of one marking, each as a share of its best value.
+    """Return the decided criteria of one marking, each as a share of its best value.
 
     Marks beyond the criteria are findings, such as what a drawing has too much; judges name them each in their own way.
     """
@@ -376,19 +376,19 @@ _remembered: dict[tuple[int, str], tuple[Protocol[Any], Sequence[Criterion], Map
 
 
 def criteria_tops(question: Question[Any], protocol: Protocol[Any]) -> Mapping[str, int]:
-    """The best value of each criterion of a question."""
+    """Return the best value of each criterion of a question."""
     return _criteria(question, protocol)[2]
 
 
 def criteria_of(question: Question[Any], protocol: Protocol[Any]) -> Sequence[Criterion]:
-    """What is decided about a drawing of a question."""
+    """Return what is decided about a drawing of a question."""
     return _criteria(question, protocol)[1]
 
 
 def _criteria(
     question: Question[Any], protocol: Protocol[Any]
 ) -> tuple[Protocol[Any], Sequence[Criterion], Mapping[str, int]]:
-    """The same for every painter, so they are made once."""
+    """Return the same for every painter, so they are made once."""
     # The protocol is kept with them, so that no other one gets its number.
     key = (id(protocol), question.hash)
     if (known := _remembered.get(key)) is None:

@@ -39,7 +39,7 @@ class NumbersOf:
 
 
 def printed(row: Contender, score: Score) -> float | None:
-    """A row's number as it is printed: who is equal there is equal."""
+    """Return a row's number as it is printed: who is equal there is equal."""
     value = row.numbers.value(score.name)
     return None if value is None else round(value, score.digits)
 
@@ -55,12 +55,12 @@ def settled(rows: Sequence[Contender], score: Score) -> bool:
 
 
 def lead(rows: Sequence[Contender], scores: Sequence[Score]) -> Score | None:
-    """The score that decides who stands where: the first main one that most painters have; see `settled`."""
+    """Return the score that decides who stands where: the first main one that most painters have; see `settled`."""
     return next((score for score in scores if score.main and settled(rows, score)), None)
 
 
 def ordered(rows: Sequence[Contender], scores: Sequence[Score], by: Score | None = None) -> list[int]:
-    """The rows' numbers, the best first: by one score, within equals by the next main one, and so on.
+    """Return the rows' numbers, the best first: by one score, within equals by the next main one, and so on.
 
     A later score orders equals only where all of them have it; where none does, the share of criteria met decides,
     then the name. Rows without any score come last, and controls behind everybody.

@@ -453,7 +453,7 @@ def _bend(table: Floats, weights: Floats, theta: Floats, tied: bool) -> Floats:
 
 
 def _sandwich(table: Floats, chosen: Places, weights: Floats, at: Places, theta: Floats, tied: bool) -> Floats:
-    """The covariance of the parameters where all choices of a question may hang together."""
+    """Return the covariance of the parameters where all choices of a question may hang together."""
     inverse = np.linalg.inv(_bend(table, weights, theta, tied))
     n = int(at.max()) + 1
     sums = np.zeros((n, len(theta)))

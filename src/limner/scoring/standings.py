@@ -196,7 +196,7 @@ def standings(
 def standings_of(
     side: Comparable, exam: str, reading: Reading, by: Sequence[str] = (), sort: str | None = None
 ) -> list[Standing]:
-    """The numbers of painters who stand side by side; see `standings`."""
+    """Return the numbers of painters who stand side by side; see `standings`."""
     rows = [_standing(exam, group, side, reading, by) for group in side.everyone]
     return _sorted(rows, columns(side.protocol), sort)
 
@@ -220,7 +220,7 @@ def fewer_standings(rows: Sequence[Standing], side: Comparable) -> list[Standing
 
 
 def _sorted(rows: Sequence[Standing], scores: Sequence[Score], sort: str | None) -> list[Standing]:
-    """The rows in their order, with their places; see `limner.scoring.places`."""
+    """Return the rows in their order, with their places; see `limner.scoring.places`."""
     if sort is not None and sort not in (*SORTS, *(score.name for score in scores)):
         raise UsageError(f"--sort {sort}: there is: {', '.join([*(score.name for score in scores), *SORTS])}")
     chosen = next((score for score in scores if score.name == sort), None)
@@ -278,13 +278,13 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
 
 
 def _remarks(scored: Sequence[Entry], protocol: Protocol[Any]) -> list[str]:
-    """What the exam has to say; rows are made only where it has something to say at all."""
+    """Return what the exam has to say; rows are made only where it has something to say at all."""
     own = type(protocol).remarks is not Protocol.remarks
     return protocol.remarks([entry.row for entry in scored]) if own else []
 
 
 def _divided(group: Group) -> list[str]:
-    """What is told of a panel whose members differ."""
+    """Return what is told of a panel whose members differ."""
     if group.evaluator.kind != "panel":
         return []
     counts = [divided(entry.marks) for entry in group.scored]
@@ -294,7 +294,7 @@ def _divided(group: Group) -> list[str]:
 
 
 def _cut(entries: Sequence[Entry]) -> list[str]:
-    """What is told where services have read a part of the prompts alone."""
+    """Return what is told where services have read a part of the prompts alone."""
     noted = {entry.drawing.id: entry.drawing.notes for entry in entries if entry.drawing.notes}
     found = [cut for notes in noted.values() if (cut := notes.get(PROMPT_CUT))]
     if not found:
@@ -311,14 +311,14 @@ def _cut(entries: Sequence[Entry]) -> list[str]:
 
 
 def _rewritten(entries: Sequence[Entry]) -> list[str]:
-    """What is told where services have rewritten prompts unasked."""
+    """Return what is told where services have rewritten prompts unasked."""
     drawings = {entry.drawing.id: entry.drawing.notes or {} for entry in entries}
     count = sum(PROMPT_REWRITTEN in notes for notes in drawings.values())
     return [f"{count} of {len(drawings)} drawings were made from a prompt that the service rewrote"] if count else []
 
 
 def _trained_on(entries: Sequence[Entry]) -> list[str]:
-    """What is told where a painter's weights were trained on concepts that an exam asks for."""
+    """Return what is told where a painter's weights were trained on concepts that an exam asks for."""
     notes = [entry.drawing.notes for entry in entries if entry.drawing.notes]
     found = {(each["exam"], len(each["concepts"]), each["questions"]) for one in notes for each in one.get(OVERLAP, ())}
     return [
@@ -328,7 +328,7 @@ def _trained_on(entries: Sequence[Entry]) -> list[str]:
 
 
 def _measured(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
-    """What measured the drawings: name of the evidence -> backend -> drawings."""
+    """Return what measured the drawings: name of the evidence -> backend -> drawings."""
     found = [entry.evidence for entry in entries if entry.evidence]
     counted = {name: backends(found, name) for name in evidence_names()} if found else {}
     return {name: dict(counts) for name, counts in counted.items() if counts}
@@ -344,7 +344,7 @@ def _screening(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def _cost(group: Group) -> float | None:
-    """What the drawings and all their markings cost, failed ones too; None where a price is not known."""
+    """Return what the drawings and all their markings cost, failed ones too; None where a price is not known."""
     costs = [drawing.cost for drawing in group.drawings.values()]
     costs += [entry.marking.cost for entry in group.entries if entry.marking]
     return None if None in costs else sum(cost for cost in costs if cost is not None)

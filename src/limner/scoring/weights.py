@@ -257,7 +257,7 @@ STEP = 10
 
 
 def fit_weights(table: Sequence[Sequence[float]], rating: Sequence[float], each: Sequence[float] = ()) -> FittedWeights:
-    """The weights under which the sum of the columns goes best with the rating.
+    """Return the weights under which the sum of the columns goes best with the rating.
 
     Among non-negative weights the highest correlation is that of the non-negative least squares fit of what is left
     when the means are taken away, whatever the scale of the rating.

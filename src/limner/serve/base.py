@@ -40,7 +40,7 @@ class Pages:
         self._found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
 
     def response(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        """The page of a template."""
+        """Return the page of a template."""
         return HTMLResponse(self._found.get_template(template).render(**values), status)
 
 
@@ -52,7 +52,7 @@ def make_app(
     limits: WebLimits | None = None,
     state: Mapping[str, Any] | None = None,
 ) -> Starlette:
-    """An application of ours.
+    """Return an application of ours.
 
     Args:
         routes: What it answers.
@@ -99,7 +99,7 @@ def _phrase(status: int) -> str:
 
 
 def _usual(status: int) -> str:
-    """What is said of a status where nobody said more."""
+    """Return what is said of a status where nobody said more."""
     return {
         404: "There is no such page. Check that you have the whole link.",
         405: "This cannot be done with this page.",
@@ -245,7 +245,7 @@ class Secured:
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a plain form; the last of a name counts."""
+    """Return the fields of a plain form; the last of a name counts."""
     return dict(parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True))
 
 
@@ -269,7 +269,7 @@ async def check_change(request: Request, token: str) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """An open socket; port 0 takes a free one.
+    """Return an open socket; port 0 takes a free one.
 
     Raises:
         UsageError: The address cannot be had; says why.

@@ -50,7 +50,7 @@ class Blobs:
         return sha256, info
 
     def get(self, sha256: str) -> bytes:
-        """The bytes behind a hash, and no others.
+        """Return the bytes behind a hash, and no others.
 
         Raises:
             LostImage: There is no such blob, or it cannot be read.
@@ -123,7 +123,7 @@ class BlobFiles(Protocol):
         """Write a file, or leave it where it has these bytes."""
 
     def read(self, name: str) -> bytes:
-        """A file's bytes.
+        """Return a file's bytes.
 
         Raises:
             FileNotFoundError: There is none.
@@ -143,7 +143,7 @@ class BlobFiles(Protocol):
 
 
 def open_files(root: str) -> BlobFiles:
-    """The files under an address."""
+    """Return the files under an address."""
     if root.startswith(S3):
         from .s3 import BucketFiles
 

@@ -135,7 +135,7 @@ def load_markings_by_id(store: Store, ids: Iterable[str]) -> dict[str, Marking]:
 
 
 def marking_setups(store: Store, exam: str) -> set[str]:
-    """The ids of the setups under which drawings of the exam are marked."""
+    """Return the ids of the setups under which drawings of the exam are marked."""
     # One marking of each is enough; to look at all of them takes as long as to read them.
     marked = _of_markings(exam, sa.literal(1)).where(markings.c.setup == setups.c.id).correlate(setups).exists()
     with store.reading() as connection:

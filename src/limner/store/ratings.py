@@ -131,7 +131,7 @@ def _save(store: Store, table: sa.Table, rows: Sequence[Rating | PairChoice | Pa
 
 
 def load_ratings(store: Store, exam: str, study: str | None = None) -> Iterator[Rating]:
-    """The ratings of the exam's drawings, oldest first; all, or those of one study."""
+    """Yield the ratings of the exam's drawings, oldest first; all, or those of one study."""
     query = sa.select(ratings).join(drawings, drawings.c.id == ratings.c.drawing).where(drawings.c.exam == exam)
     yield from (Rating(**row) for row in _rows(store, ratings, query, study))
 
@@ -158,13 +158,13 @@ def load_inclusion(store: Store, study: str) -> dict[str, float]:
 
 
 def load_comparisons(store: Store, exam: str, study: str | None = None) -> Iterator[PairChoice]:
-    """The choices between drawings of the exam, oldest first; all, or those of one study."""
+    """Yield the choices between drawings of the exam, oldest first; all, or those of one study."""
     query = sa.select(comparisons).where(comparisons.c.exam == exam)
     yield from (PairChoice(**row) for row in _rows(store, comparisons, query, study))
 
 
 def load_painter_metrics(store: Store, exam: str) -> Iterator[PainterMetric]:
-    """The numbers of painters in the exam, oldest first."""
+    """Yield the numbers of painters in the exam, oldest first."""
     query = sa.select(metrics).where(metrics.c.exam == exam)
     yield from (PainterMetric(**row) for row in _rows(store, metrics, query, None))
 
@@ -178,7 +178,7 @@ def _rows(store: Store, table: sa.Table, query: sa.Select[Any], study: str | Non
 
 
 def inclusion_weights(store: Store, study: str) -> dict[frozenset[str], float]:
-    """The drawings shown together as one item of a study -> one over the probability that they were chosen."""
+    """Return the drawings shown together as one item of a study -> one over the probability that they were chosen."""
     return {frozenset(together): 1 / probability for together, probability in _chances(store, study) if probability}
 
 

@@ -31,7 +31,7 @@ OVERLAP = "overlap"
 
 
 def cut_words(cut: Mapping[str, Any]) -> str:
-    """What is told of one prompt that was read in part.
+    """Return what is told of one prompt that was read in part.
 
     >>> cut_words({"sent": 2500, "read": 2100})
     'the painter read 2,100 of 2,500 characters of the prompt'
@@ -113,7 +113,7 @@ def add_exam(store: Store, exam: Exam[Any]) -> None:
 
 
 def kind_of(store: Store, exam: str) -> str:
-    """The kind of a stored exam.
+    """Return the kind of a stored exam.
 
     Raises:
         StoreError: The store has no such exam; says which it has.
@@ -144,7 +144,7 @@ def load_questions(store: Store, exam: str, rubric: type[Any]) -> dict[str, Ques
 
 
 def load_exam(store: Store, name: str, rubric: type[Any]) -> Exam[Any]:
-    """The stored exam with the newest version of each question."""
+    """Return the stored exam with the newest version of each question."""
     kind, subsets = kind_of(store, name), dict[str, set[str]]()
     newest = {row.id: row for row in _question_rows(store, name)}
     rows = sorted(newest.values(), key=lambda row: (row.position, row.id))
@@ -158,7 +158,7 @@ def load_exam(store: Store, name: str, rubric: type[Any]) -> Exam[Any]:
 def load_drawings(
     store: Store, exam: str, painter: str | None = None, *, ordered: bool = True, brief: bool = False
 ) -> Iterator[Drawing]:
-    """The exam's drawings; the oldest first, unless the order does not matter: to sort takes as long as to read.
+    """Yield the exam's drawings; the oldest first, unless the order does not matter: to sort takes as long as to read.
 
     With `brief`, prompts and calls are left out, for who keeps many of them.
     """
@@ -193,18 +193,18 @@ def load_setups(store: Store) -> dict[str, dict[str, Any]]:
 
 
 def models_used(store: Store) -> set[str]:
-    """The names of all models that were ever called."""
+    """Return the names of all models that were ever called."""
     with store.reading() as connection:
         return set(connection.scalars(sa.select(calls.c.target).distinct()))
 
 
 def load_replies(store: Store, keys: Iterable[str]) -> dict[str, str]:
-    """The accepted reply texts of the given calls."""
+    """Return the accepted reply texts of the given calls."""
     return {key: result.get("text", "") for key, result in load_results(store, keys).items()}
 
 
 def load_results(store: Store, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """The accepted results of the given calls."""
+    """Return the accepted results of the given calls."""
     accepted = calls.join(attempts, (attempts.c.call == calls.c.key) & (attempts.c.n == calls.c.accepted))
     query = sa.select(calls.c.key, attempts.c.result).select_from(accepted)
     return {row.key: dict(row.result) for row in store.rows(query, calls.c.key, keys)}
@@ -229,14 +229,14 @@ def save_setup(store: Store, id: str, body: dict[str, Any], kind: str = "judge")
 
 
 def painters_by_spec(store: Store, exam: str, specs: Sequence[str]) -> frozenset[str]:
-    """The names of painters of these specs that have drawings of the exam."""
+    """Return the names of painters of these specs that have drawings of the exam."""
     query = sa.select(drawings.c.painter).distinct().where(drawings.c.exam == exam, drawings.c.spec.in_(specs))
     with store.reading() as connection:
         return frozenset(connection.scalars(query))
 
 
 def known_painters(store: Store, exam: str, names: Sequence[str]) -> frozenset[str]:
-    """The same names, each checked to be a painter's with drawings of the exam.
+    """Return the same names, each checked to be a painter's with drawings of the exam.
 
     Raises:
         UsageError: One has none; says who has.
@@ -286,7 +286,7 @@ SHARED = ("exam", "question_id", "question_hash", "painter", "spec", "strategy",
 
 
 def columns(table: sa.Table, *names: str) -> list[sa.ColumnElement[Any]]:
-    """Some columns of a table, with JSON as the text it is: whoever needs what it says reads it (`parsed`)."""
+    """Return some columns of a table, with JSON as the text it is: whoever needs what it says reads it (`parsed`)."""
     chosen = [table.c[name] for name in names] if names else table.c
     return [sa.cast(one, sa.Text).label(one.name) if isinstance(one.type, sa.JSON) else one for one in chosen]
 
@@ -294,7 +294,7 @@ def columns(table: sa.Table, *names: str) -> list[sa.ColumnElement[Any]]:
 def made(
     record: type[T], connection: sa.Connection, query: sa.Select[Any], rest: Mapping[str, Any] | None = None
 ) -> Iterator[T]:
-    """The records behind a query that selects `columns`; `rest` is what it leaves out."""
+    """Yield the records behind a query that selects `columns`; `rest` is what it leaves out."""
     rows = connection.execution_options(yield_per=AT_ONCE).execute(query)
     names, always = tuple(rows.keys()), (rest or {}).items()
     turns = [parsed if name in TEXTS else intern if name in SHARED else None for name in names]
@@ -320,20 +320,20 @@ class MarkingTexts(NamedTuple):
 
 
 def marking_texts(store: Store, ids: Iterable[str]) -> Iterator[MarkingTexts]:
-    """The words of these markings, in no order; one that is no longer there is left out."""
+    """Yield the words of these markings, in no order; one that is no longer there is left out."""
     columns = (markings.c[name] for name in MarkingTexts._fields)
     for row in store.rows(sa.select(*columns), markings.c.id, ids):
         yield MarkingTexts(*row)
 
 
 def whole_drawings(store: Store, ids: Iterable[str]) -> list[Drawing]:
-    """These drawings, the oldest first; one that is no longer there is left out."""
+    """Return these drawings, the oldest first; one that is no longer there is left out."""
     found = [Drawing(**row._mapping) for row in store.rows(sa.select(drawings), drawings.c.id, ids)]
     return sorted(found, key=lambda drawing: (drawing.created, drawing.id))
 
 
 def evidence_row(subject: str, name: str, backend: str, value: Any) -> dict[str, Any]:
-    """A row of the evidence table; `subject` is an image's hash or a drawing's id."""
+    """Return a row of the evidence table; `subject` is an image's hash or a drawing's id."""
     return {"subject": subject, "name": name, "backend": backend, "value": value, "created": now()}
 
 

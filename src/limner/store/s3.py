@@ -115,7 +115,7 @@ class BucketFiles:
         )
 
     def _asked(self, ask: Callable[[], T], *absent: T) -> T:
-        """What the service says; `absent` where there is no such object.
+        """Return what the service says; `absent` where there is no such object.
 
         Raises:
             FileNotFoundError: There is no such object, and nothing is given for that.
@@ -155,5 +155,5 @@ def _is_absent(error: Exception) -> bool:
 
 
 def _said(error: Exception) -> str:
-    """The first of what a service or the library says, without what could be a key."""
+    """Return the first of what a service or the library says, without what could be a key."""
     return " ".join(redacted(str(error).partition("Debug source")[0]).split())[:400]

@@ -111,7 +111,7 @@ class Store:
             yield connection
 
     def rows(self, query: sa.Select[Any], column: sa.ColumnElement[Any], values: Iterable[str]) -> list[Any]:
-        """The rows of a query whose column has one of these values, however many they are."""
+        """Return the rows of a query whose column has one of these values, however many they are."""
         wanted, found = sorted(set(values)), list[Any]()
         with self.reading() as connection:
             for start in range(0, len(wanted), MANY):
@@ -211,7 +211,7 @@ def _opening(url: str, file: Path | None) -> Iterator[None]:
 
 
 def _identity(file: Path | None) -> tuple[int, int] | None:
-    """What tells a file from another one of its name; None where there is none."""
+    """Return what tells a file from another one of its name; None where there is none."""
     try:
         seen = os.stat(file) if file is not None else None
     except OSError:
@@ -220,17 +220,17 @@ def _identity(file: Path | None) -> tuple[int, int] | None:
 
 
 def now() -> float:
-    """The time that goes into rows."""
+    """Return the time that goes into rows."""
     return time.time()
 
 
 def shown(url: str) -> str:
-    """The URL as it may be shown: without a password."""
+    """Return the URL as it may be shown: without a password."""
     return re.sub(r"(://[^:/@]*:)[^@]*@|([?&]password=)[^&]*", lambda m: f"{m[1]}***@" if m[1] else f"{m[2]}***", url)
 
 
 def _places(url: str) -> tuple[sa.URL, str]:
-    """The database's URL and the place of the images."""
+    """Return the database's URL and the place of the images."""
     if "://" not in url:
         folder = Path(url)
         if folder.is_file():
@@ -278,7 +278,7 @@ _NOTHING: dict[str, Callable[[], Any]] = {"{}": dict, "[]": list, "null": lambda
 
 
 def parsed(text: str) -> Any:
-    """What the text of a JSON column says: mostly nothing."""
+    """Return what the text of a JSON column says: mostly nothing."""
     made = _NOTHING.get(text)
     if made is not None:
         return made()
@@ -371,7 +371,7 @@ class ReadOnlyFile:
                 self._file = Path(self._folder.name) / file.name
 
     def engine(self, busy_s: float) -> sa.Engine:
-        """An engine that only reads."""
+        """Return an engine that only reads."""
         uri = f"file:{quote(str(self._file))}?{self._how}"
 
         def connect() -> sqlite3.Connection:

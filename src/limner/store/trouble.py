@@ -24,7 +24,7 @@ LOST = ("connection", "server closed", "terminating", "shutting down", "starting
 
 
 def advice(said: str, url: str, file: Path | None = None) -> str:
-    """What to do about a database's complaint; nothing where only the complaint itself can help."""
+    """Return what to do about a database's complaint; nothing where only the complaint itself can help."""
     words = said.lower()
     if IO_ERROR in words and file is not None and _is_full(file):
         words = FULL[0]
@@ -52,21 +52,21 @@ def _is_full(file: Path) -> bool:
 
 
 def told(error: DBAPIError, url: str, done: str, file: Path | None = None) -> str:
-    """The message for a store that cannot be read or written (`done`)."""
+    """Return the message for a store that cannot be read or written (`done`)."""
     said = " ".join(str(_cause(error)).split())
     what = advice(said, url, file)
     return f"the store {url} cannot be {done}: {said}" + (f"; {what}" if what else "")
 
 
 def unwritable(place: str, error: OSError) -> str:
-    """The message for an image that cannot be written."""
+    """Return the message for an image that cannot be written."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     what = f"; there is no room left on its disk: make room and {AGAIN}" if full else f"; correct that and {AGAIN}"
     return f"an image cannot be written to {place}: {error}{what}"
 
 
 def changed(url: str, how: str) -> str:
-    """The message for a store that is no longer the one that was opened."""
+    """Return the message for a store that is no longer the one that was opened."""
     return (
         f"the store {url} was {how} while it was in use; the run stops here. What had been stored was in the old one: "
         "put it back and run the same command again, or begin anew"

@@ -193,7 +193,7 @@ _NAMES: dict[Callable[[Store], PartReport], PartName] = {
 
 
 def without(report: PartReport, mended: Iterable[Defect]) -> PartReport:
-    """The report once these defects are repaired."""
+    """Return the report once these defects are repaired."""
     done = set(mended)
     left = tuple(defect for defect in report.defects if defect not in done)
     return replace(report, defects=left, mended=len(report.defects) - len(left))

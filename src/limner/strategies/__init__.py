@@ -143,7 +143,7 @@ class Strategy:
         return canvas or await drawer(request, studio)
 
     def guesses(self, tokens: int) -> list[Guess]:
-        """What one drawing takes, for a prompt of so many tokens."""
+        """Return what one drawing takes, for a prompt of so many tokens."""
         found: list[Guess] = []
         for stage in self.stages:
             made = stage.guess(tokens, self.options, self.n)
@@ -160,7 +160,7 @@ DIRECT_STRATEGY = Strategy("direct", (DIRECT,))
 
 
 def parse(word: str) -> tuple[tuple[Stage, ...], int]:
-    """The stages behind a word such as ``rewrite+best-of-4``, with the drawing one put in, and best-of's n.
+    """Return the stages behind a word such as ``rewrite+best-of-4``, with the drawing one put in, and best-of's n.
 
     Raises:
         UsageError: No such stage, or an order that makes no sense.
@@ -196,7 +196,7 @@ def _order() -> str:
 
 
 def open_strategy(word: str, given: Mapping[str, str], open_model: Any, open_editor: Any) -> Strategy:
-    """The strategy behind a word.
+    """Return the strategy behind a word.
 
     Args:
         word: Such as ``rewrite+best-of-4``.

@@ -85,7 +85,7 @@ class Studio:
         contract: Contract[T],
         repeat: int = 0,
     ) -> tuple[T, str]:
-        """What a model of this role replies, read by its contract, and the call's key.
+        """Return what a model of this role replies, read by its contract, and the call's key.
 
         Raises:
             Fault: The call failed, or no reply kept the contract.
@@ -119,7 +119,7 @@ class Studio:
         return Canvas(sha256, painting.prompt_sent, painting.notes)
 
     def number(self, name: str, usual: int, low: int = 1, high: int = 100_000) -> int:
-        """An option that is a whole number.
+        """Return an option that is a whole number.
 
         Raises:
             UsageError: It is none, or out of bounds.
@@ -185,12 +185,12 @@ class Stage:
     edits: bool = False
 
     def asks(self, given: Mapping[str, str]) -> tuple[str, ...]:
-        """The roles it needs models for, with these options."""
+        """Return the roles it needs models for, with these options."""
         spared = self._spared(given)
         return tuple(role for role in self.roles if role not in spared)
 
     def reads(self, given: Mapping[str, str]) -> set[str]:
-        """The names of the options it reads, with these."""
+        """Return the names of the options it reads, with these."""
         return self.options.keys() - self._spared(given)
 
     def _spared(self, given: Mapping[str, str]) -> set[str]:
@@ -202,12 +202,12 @@ STRATEGIES: Registry[Stage] = Registry("limner.strategies", "strategy", Stage)
 
 
 def facts_of(painter: Painter) -> Any:
-    """What is known of a painter behind a service; None of others."""
+    """Return what is known of a painter behind a service; None of others."""
     return getattr(painter, "facts", None)
 
 
 def joined(fault: Fault, studio: Studio) -> Fault:
-    """The fault, with all that was done and paid before it."""
+    """Return the fault, with all that was done and paid before it."""
     cost = None if studio.cost is None or fault.cost is None else studio.cost + fault.cost
     calls = tuple(dict.fromkeys((*studio.calls_made, *fault.calls)))
     return Fault(fault.kind, fault.detail, calls=calls, cost=cost)

@@ -49,7 +49,7 @@ async def best_of(request: PaintRequest, studio: Studio, drawer: Drawer, n: int)
 
 
 async def choose(request: PaintRequest, studio: Studio, images: Sequence[str]) -> int:
-    """The index of the best picture; the earlier of equals."""
+    """Return the index of the best picture; the earlier of equals."""
     different = list(dict.fromkeys(images))
     if len(different) == 1:
         return 0
@@ -108,7 +108,7 @@ async def _rank(request: PaintRequest, studio: Studio, images: Sequence[str]) ->
 
 
 def choices(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
-    """What choosing among n pictures takes."""
+    """Return what choosing among n pictures takes."""
     if n < 2:
         return []
     if options.get("choose") == "pairwise":
@@ -147,7 +147,7 @@ async def edit(canvas: Canvas, request: PaintRequest, studio: Studio) -> Canvas:
 async def _mended(
     order: str, canvas: Canvas, request: PaintRequest, studio: Studio, n: int | None = None
 ) -> Canvas | None:
-    """What the editor makes of the picture; None where it will not edit it, and what there is stays."""
+    """Return what the editor makes of the picture; None where it will not edit it, and what there is stays."""
     try:
         mended = await studio.paint(
             replace(request, prompt=order, images=(canvas.image,)), studio.editor or studio.painter

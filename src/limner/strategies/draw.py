@@ -15,7 +15,7 @@ SIZES = {"square": (1024, 1024), "landscape": (1280, 896), "portrait": (896, 128
 
 
 async def direct(request: PaintRequest, studio: Studio) -> Canvas:
-    """The prompt, sent as it is."""
+    """Return the prompt, sent as it is."""
     return await studio.paint(request)
 
 
@@ -43,13 +43,13 @@ async def code(request: PaintRequest, studio: Studio) -> tuple[str, str]:
 
 
 async def svg_(request: PaintRequest, studio: Studio) -> Canvas:
-    """A coder writes the drawing as SVG."""
+    """Return a coder writes the drawing as SVG."""
     _, image = await code(request, studio)
     return Canvas(image, request.prompt)
 
 
 async def svg_prior(request: PaintRequest, studio: Studio) -> Canvas:
-    """A coder's SVG goes to the painter: as a picture where it takes one, else as text."""
+    """Return a coder's SVG goes to the painter: as a picture where it takes one, else as text."""
     source, image = await code(request, studio)
     how = studio.options.get("prior", "auto")
     if how == "image" and not studio.painter.edits:

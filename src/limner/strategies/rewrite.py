@@ -45,7 +45,7 @@ async def rewrite(request: PaintRequest, studio: Studio) -> PaintRequest:
 
 
 def structured(found: Mapping[str, Any], source: str, limit: int) -> str:
-    """The drawing prompt behind a planner's object.
+    """Return the drawing prompt behind a planner's object.
 
     Raises:
         Unreadable: A part is missing, a label does not stand in the source, or it is too long.
@@ -176,7 +176,7 @@ async def _result(studio: Studio, key: str) -> Mapping[str, Any]:
 
 
 def thinking(result: Mapping[str, Any]) -> str:
-    """The thinking a service sends apart from its answer, where it does."""
+    """Return the thinking a service sends apart from its answer, where it does."""
     choices = (result.get("raw") or {}).get("choices") or [{}]
     message = choices[0].get("message") or {}
     said = message.get("reasoning_content") or message.get("reasoning")
@@ -211,7 +211,7 @@ def parted(reply: str) -> tuple[str, str]:
 
 
 def planned(written: int) -> Any:
-    """A guess at one call of a planner's that writes so many tokens."""
+    """Return a guess at one call of a planner's that writes so many tokens."""
 
     def guess(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
         return [Guess("planner", 1, tokens + 350, written)]
@@ -310,7 +310,7 @@ _NEGATIVE = frozenset({"not", "no", "without", "never"})
 
 
 async def structure(request: PaintRequest, studio: Studio) -> PaintRequest:
-    """A planner puts the prompt in order; see the module."""
+    """Return a planner puts the prompt in order; see the module."""
 
     def read(reply: str) -> str:
         text = without_thought(reply)[1].strip().strip("`").strip()
@@ -359,12 +359,12 @@ def _words(text: str) -> list[str]:
 
 
 def _content(text: str) -> dict[str, str]:
-    """The words that say something, by their stems; numbers as they are."""
+    """Return the words that say something, by their stems; numbers as they are."""
     return {_stem(word): word for word in _words(text) if word not in _PLAIN and word not in _NEGATIVE}
 
 
 def _stem(word: str) -> str:
-    """A word without the endings that move when a sentence is turned into a point."""
+    """Return a word without the endings that move when a sentence is turned into a point."""
     if any(ch.isdigit() for ch in word) or not word.isascii():
         return word
     for ending in ("ings", "ing", "edly", "ies", "ied", "ed", "es", "ly", "s", "e", "y"):

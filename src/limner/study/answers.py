@@ -52,7 +52,7 @@ class Results:
 
 
 def stored_click(place: StudyPlace, form: Sequence[AnswerField], click: Click) -> Click:
-    """The click as it is stored: checked, and named by the item's own order of drawings, not by the page's.
+    """Return the click as it is stored: checked, and named by the item's own order of drawings, not by the page's.
 
     Raises:
         ValueError: There is no such field, or it cannot be answered so.
@@ -75,7 +75,7 @@ def stored_click(place: StudyPlace, form: Sequence[AnswerField], click: Click) -
 
 
 def shown_value(place: StudyPlace, name: str, value: Any) -> tuple[str, Any]:
-    """A stored answer by the positions on the page: its field and its value."""
+    """Return a stored answer by the positions on the page: its field and its value."""
     if name.startswith("rank/"):
         return f"rank/{place.order.index(int(name.partition('/')[2]) - 1) + 1}", value
     return name, _turned(value, place) if name == CHOICE and value in (FIRST, SECOND) else value
@@ -98,7 +98,7 @@ def is_done(form: Sequence[AnswerField], answers: Mapping[str, StudyAnswer]) -> 
 
 
 def results_of(study: OpenStudy, setup: str, place: StudyPlace, answers: Mapping[str, StudyAnswer]) -> Results:
-    """What the answers of one place come to: criteria count once all are answered, ranks once all are given."""
+    """Return what the answers of one place come to: criteria count once all are answered, ranks once all are given."""
     if place.check is not None:
         return Results()
     form, item = study.form(place), study.items[place.item]
@@ -184,7 +184,7 @@ def _marking(
 
 
 def listed_marks(listing: AnswerField, things: Sequence[Mapping[str, str]]) -> list[Mark]:
-    """The marks of a listing: for each sort whether there is nothing of it, then every thing once."""
+    """Return the marks of a listing: for each sort whether there is nothing of it, then every thing once."""
     found: dict[str, dict[tuple[str, str], str]] = {sort: {} for sort in listing.sorts}
     for thing in things:
         same = tuple(" ".join(thing[name].casefold().split()) for name in ("item", "place"))

@@ -235,7 +235,7 @@ def _without_looks(value: Any) -> Any:
 
 
 def _raters(study: OpenStudy, gathered: Gathered) -> dict[str, StudyRater]:
-    """The raters of the answers, each with a place for every one of them; who is not known yet is added."""
+    """Return the raters of the answers, each with a place for every one of them; who is not known yet is added."""
     known = {one.rater: one for one in load_raters(study.store, study.name)}
     found: dict[str, StudyRater] = {}
     for name in sorted({rater for rater, _, _ in gathered.clicks}):
@@ -267,7 +267,7 @@ class RatedExam:
         self._finder = DrawingFinder(there, file.parent, BY_SLOT)
 
     def drawing(self, row: Row, line: int, name: Any, strategy: Any = None, seed: Any = None) -> Drawing:
-        """The one drawing of the row's question by this painter.
+        """Return the one drawing of the row's question by this painter.
 
         Raises:
             DataError: There is none, or several; says what to do.
@@ -285,7 +285,7 @@ class RatedExam:
 
 
 def study_for(store: Store, name: str, rows: Sequence[tuple[int, Row]], rated: RatedExam) -> OpenStudy:
-    """The study of this name; for people who rated elsewhere one is made, or gets what it does not show yet."""
+    """Return the study of this name; for people who rated elsewhere one is made, or gets what it does not show yet."""
     if has_study(store, name):
         found = load_study(store, name)
         if found.exam != rated.exam:
@@ -310,7 +310,7 @@ def study_for(store: Store, name: str, rows: Sequence[tuple[int, Row]], rated: R
 
 
 def _shown(rows: Sequence[tuple[int, Row]], rated: RatedExam, unit: str) -> dict[tuple[str, str], list[str]]:
-    """What was shown together: a drawing, a pair, or all drawings of a question that were ranked."""
+    """Return what was shown together: a drawing, a pair, or all drawings of a question that were ranked."""
     found: dict[tuple[str, str], list[str]] = {}
     for line, row in rows:
         id = str(row["id"])
@@ -326,7 +326,7 @@ def _shown(rows: Sequence[tuple[int, Row]], rated: RatedExam, unit: str) -> dict
 
 
 def _design(rows: Sequence[tuple[int, Row]], rated: RatedExam) -> StudyDesign:
-    """A design with what the file answers."""
+    """Return a design with what the file answers."""
     head = {"title": "Answers that came from elsewhere", "raters": 1, "sample": {"of": "references", "size": 1}}
     if "choice" in rows[0][1]:
         return StudyDesign.model_validate(
@@ -360,7 +360,7 @@ def _design(rows: Sequence[tuple[int, Row]], rated: RatedExam) -> StudyDesign:
 
 
 def _merged(old: Mapping[str, Any] | None, new: StudyDesign) -> dict[str, Any]:
-    """The design of both: parts of before that the new file does not have stay."""
+    """Return the design of both: parts of before that the new file does not have stay."""
     body = new.model_dump(mode="json")
     if old is not None:
         names = {part.get("name", part["kind"]) for part in body["form"]}

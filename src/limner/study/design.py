@@ -194,7 +194,7 @@ class StudyDesign(StrictModel):
 
 
 def designs(kind: Kind[Any]) -> dict[str, Path]:
-    """The designs that an exam ships, by name."""
+    """Return the designs that an exam ships, by name."""
     return (
         {file.stem: file for file in sorted(kind.studies.glob("*.toml"), key=lambda one: one.stem)}
         if kind.studies
@@ -203,7 +203,7 @@ def designs(kind: Kind[Any]) -> dict[str, Path]:
 
 
 def find_design(word: str, kind: Kind[Any]) -> StudyDesign:
-    """The design of this name that the exam ships, or the one in the file that ends in .toml.
+    """Return the design of this name that the exam ships, or the one in the file that ends in .toml.
 
     Raises:
         UsageError: There is none; says which there are.

@@ -83,7 +83,7 @@ def drawing_name(study: OpenStudy, drawing: str) -> str:
 
 
 def write_answers(rows: Sequence[Row], pairs: bool, form: str) -> str:
-    """The rows as ``csv`` or ``jsonl``."""
+    """Return the rows as ``csv`` or ``jsonl``."""
     if form == "jsonl":
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     columns = [*PAIRS, *(name for name in MORE if any(row[name] is not None for row in rows))] if pairs else [*COLUMNS]
@@ -97,7 +97,7 @@ def write_answers(rows: Sequence[Row], pairs: bool, form: str) -> str:
 
 
 def read_rows(file: Path) -> list[tuple[int, Row]]:
-    """The rows of a CSV or a file of JSON lines, with their lines; columns that are absent or empty are None.
+    """Return the rows of a CSV or a file of JSON lines, with their lines; columns that are absent or empty are None.
 
     Raises:
         DataError: It is neither, or a column that every row needs is not there.
@@ -129,7 +129,7 @@ def _plain(value: Any) -> Any:
 
 
 def read_thing(words: str) -> tuple[str, str]:
-    """A listed thing and its place, as its reason tells them.
+    """Return a listed thing and its place, as its reason tells them.
 
     >>> read_thing("a second sun (upper left)")
     ('a second sun', 'upper left')

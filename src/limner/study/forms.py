@@ -47,7 +47,7 @@ class AnswerField:
     ends: tuple[str, str] | None = None
 
     def checked(self, value: Any) -> Any:
-        """The value, in the form that is stored.
+        """Return the value, in the form that is stored.
 
         Raises:
             ValueError: It is none of those that may be answered; says which are.
@@ -67,7 +67,7 @@ class AnswerField:
 
 
 def make_form(design: StudyDesign, criteria: Sequence[Criterion], drawings: int) -> list[AnswerField]:
-    """The fields about one item, in the design's order.
+    """Return the fields about one item, in the design's order.
 
     Raises:
         UsageError: The design asks for a criterion that the question does not have anywhere.
@@ -94,7 +94,7 @@ def make_form(design: StudyDesign, criteria: Sequence[Criterion], drawings: int)
 
 
 def check_form(expected: int) -> list[AnswerField]:
-    """The form of an attention check."""
+    """Return the form of an attention check."""
     values = tuple((n, str(n)) for n in range(1, CHECK_VALUES + 1))
     text = f"This one checks that answers are given with care. Please choose {expected}."
     return [AnswerField(CHECK, "check", text, values)]

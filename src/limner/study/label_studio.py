@@ -31,7 +31,7 @@ Told = tuple[str, int, tuple[int, ...], list[Click]]
 
 
 def task_order(study: OpenStudy, item: int) -> tuple[int, ...]:
-    """The order in which an item's pictures stand in its task: shuffled, the same every time."""
+    """Return the order in which an item's pictures stand in its task: shuffled, the same every time."""
     size = len(study.items[item].drawings)
     return tuple(random.Random(f"{study.name}\n{item}").sample(range(size), size))
 
@@ -53,7 +53,7 @@ def make_task(study: OpenStudy, item: int, folder: str, order: Sequence[int]) ->
 
 
 def picture_name(item: int, position: int) -> str:
-    """What a task's picture is called."""
+    """Return what a task's picture is called."""
     return f"{item:05}-{position + 1}.jpg"
 
 
@@ -78,7 +78,7 @@ def _write_images(study: OpenStudy, folder: Path) -> None:
 
 
 def make_config(study: OpenStudy) -> str:
-    """The labelling configuration of a study's tasks."""
+    """Return the labelling configuration of a study's tasks."""
     form = study.item_form(next(iter(study.items)))
     size = len(study.items[next(iter(study.items))].drawings)
     lines = ["<View>"]
@@ -191,7 +191,7 @@ def _result(name: str, type: str, value: dict[str, Any], of: str = "image1") -> 
 
 
 def read_annotations(study: OpenStudy, file: Path) -> Iterator[Told]:
-    """The answers in a file that Label Studio exported as JSON.
+    """Yield the answers in a file that Label Studio exported as JSON.
 
     Raises:
         DataError: It is none, or is of another study.

@@ -145,7 +145,7 @@ def new_link(store: Store, study: str, rater: str) -> str:
 
 
 def _changed(design: StudyDesign, changes: Mapping[str, Any]) -> StudyDesign:
-    """The design with some of its settings changed; it must still hold together."""
+    """Return the design with some of its settings changed; it must still hold together."""
     body = design.model_dump(mode="json")
     for key, value in changes.items():
         if value is None:
@@ -275,7 +275,7 @@ class Population:
     notes: tuple[str, ...] = ()
 
     def common(self) -> list[str]:
-        """The questions that every row has, in their order."""
+        """Return the questions that every row has, in their order."""
         return [id for id in self.questions if all(id in found for found in self.rows.values())]
 
 
@@ -286,7 +286,7 @@ def find_population(
     design: SampleDesign,
     painters: Sequence[str] = (),
 ) -> Population:
-    """What there is for a design, by the painters named, or by all that are no controls.
+    """Return what there is for a design, by the painters named, or by all that are no controls.
 
     Raises:
         UsageError: A painter has no drawing, there are more than the design has, or the original is not drawn.

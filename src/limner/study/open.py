@@ -42,20 +42,20 @@ class OpenStudy:
         return StudyDesign.model_validate(self.study.body["design"])
 
     def question(self, item: StudyItem) -> Question[Any]:
-        """The question an item is about, in the version that was drawn."""
+        """Return the question an item is about, in the version that was drawn."""
         return self.questions[self.drawings[item.drawings[0]].question_hash]
 
     def image(self, drawing: str) -> str | None:
-        """The picture of a drawing as it was when the study was made: all raters see the same."""
+        """Return the picture of a drawing as it was when the study was made: all raters see the same."""
         found = self.study.body.get("images", {}).get(drawing)
         return str(found) if found else self.drawings[drawing].image
 
     def form(self, place: StudyPlace) -> list[AnswerField]:
-        """The fields of a place."""
+        """Return the fields of a place."""
         return check_form(place.check) if place.check is not None else self.item_form(place.item)
 
     def item_form(self, n: int) -> list[AnswerField]:
-        """The fields about an item."""
+        """Return the fields about an item."""
         return _form(self, n)
 
     def __hash__(self) -> int:
@@ -67,7 +67,7 @@ class OpenStudy:
         return next((part.name for part in self.design.form if isinstance(part, ChoicePart)), "")
 
     def row(self, drawing: str) -> str:
-        """A drawing's painter as it stands in tables."""
+        """Return a drawing's painter as it stands in tables."""
         found = self.drawings[drawing]
         return row_name(found.label, found.strategy)
 
@@ -80,7 +80,7 @@ def _form(study: OpenStudy, n: int) -> list[AnswerField]:
 
 
 def open_study(store: Store, name: str) -> OpenStudy:
-    """The study of this name.
+    """Return the study of this name.
 
     Raises:
         StoreError: There is none, or a drawing it shows is gone.
@@ -96,7 +96,7 @@ def open_study(store: Store, name: str) -> OpenStudy:
 
 
 def places_of(rater: StudyRater) -> list[StudyPlace]:
-    """A rater's places in their order."""
+    """Return a rater's places in their order."""
     return [StudyPlace.from_json(place) for place in rater.body.get("places", [])]
 
 
@@ -108,7 +108,7 @@ COMMENT = 65_537
 
 
 def normal_picture(data: bytes, side: int) -> bytes:
-    """An image on a white square of `side` pixels, as large as it fits, as a JPEG without anything else in it.
+    """Return an image on a white square of `side` pixels, as large as it fits, as a JPEG without anything else in it.
 
     Raises:
         limner.core.images.BadImage: It cannot be decoded within the limits.
@@ -128,7 +128,7 @@ def normal_picture(data: bytes, side: int) -> bytes:
 
 
 def filled(jpeg: bytes) -> bytes:
-    """The JPEG with empty comments after its first marker, up to the next whole step of bytes."""
+    """Return the JPEG with empty comments after its first marker, up to the next whole step of bytes."""
     missing = -len(jpeg) % STEP
     if 0 < missing < 4:
         missing += STEP  # A comment takes four bytes at least.

@@ -123,7 +123,7 @@ class StudyPages:
         )  # fmt: skip
 
     async def image(self, request: Request) -> Response:
-        """A picture by the name that this rater alone has for it."""
+        """Return a picture by the name that this rater alone has for it."""
         _, rater = await asyncio.to_thread(self._rater, request)
         name = request.path_params["name"]
         for place in places_of(rater):
@@ -133,7 +133,7 @@ class StudyPages:
         raise HTTPException(404)
 
     async def reference(self, request: Request) -> Response:
-        """The reference of a place's question, where the design shows it."""
+        """Return the reference of a place's question, where the design shows it."""
         _, rater = await asyncio.to_thread(self._rater, request)
         places, n = places_of(rater), request.path_params["n"]
         if not 1 <= n <= len(places) or places[n - 1].check is not None:
@@ -188,7 +188,7 @@ class StudyPages:
         return saved, refused
 
     async def joined(self, request: Request) -> Response:
-        """The panel's link: leads to a place of one's own."""
+        """Return the panel's link: leads to a place of one's own."""
         if not same(token_hash(request.path_params["token"]), self._study.study.body.get("join", "")):
             raise HTTPException(404)
         token = await asyncio.to_thread(join, self._store, self._study.name, dict(request.query_params))
@@ -219,7 +219,7 @@ class StudyPages:
 
 
 def _click(given: Any) -> tuple[int, Click]:
-    """An answer as a page sends it: the place's number and the click.
+    """Return an answer as a page sends it: the place's number and the click.
 
     Raises:
         ValueError: It is none.
@@ -237,7 +237,7 @@ def _click(given: Any) -> tuple[int, Click]:
 
 
 def study_app(store: Store, name: str, limits: WebLimits | None = None) -> Starlette:
-    """The application of a study.
+    """Return the application of a study.
 
     Raises:
         StoreError: There is no such study.
@@ -283,7 +283,7 @@ class Seat:
 
 
 def take_seat(study: OpenStudy, rater: StudyRater) -> Seat:
-    """A rater's places with everything answered so far, from the store."""
+    """Return a rater's places with everything answered so far, from the store."""
     answers: dict[tuple[int, int], dict[str, StudyAnswer]] = {}
     for answer in load_answers(study.store, study.name, rater.rater):
         answers.setdefault((answer.item, answer.repeat), {})[answer.field] = answer
@@ -319,7 +319,7 @@ def place_view(study: OpenStudy, seat: Seat, n: int) -> dict[str, Any]:
 
 
 def reference_of(study: OpenStudy, question: Question[Any]) -> str | None:
-    """The hash of the reference that may be looked at."""
+    """Return the hash of the reference that may be looked at."""
     if not study.design.show.reference or question.reference is None:
         return None
     return question.reference.sha256
@@ -345,7 +345,7 @@ def _word(field: AnswerField, value: int | str, word: str) -> str:
 
 
 def key_of(field: AnswerField, value: int | str) -> str:
-    """The key that gives this answer.
+    """Return the key that gives this answer.
 
     >>> scale = AnswerField("overall", "scale", "", tuple((n, str(n)) for n in range(1, 11)))
     >>> key_of(scale, 1), key_of(scale, 10), key_of(AnswerField("point/1", "criterion", "", ((1, "yes"),)), 1)
@@ -385,7 +385,7 @@ class ShownPictures:
         self._bytes = 0
 
     async def get(self, sha256: str) -> bytes:
-        """The picture of an image in the store."""
+        """Return the picture of an image in the store."""
         if sha256 in self._kept:
             self._kept.move_to_end(sha256)
             return self._kept[sha256]
@@ -412,7 +412,7 @@ LINKS = 8
 
 
 def find_rater(store: Store, study: str, token: str) -> StudyRater:
-    """The rater a token belongs to.
+    """Return the rater a token belongs to.
 
     Raises:
         HTTPException: 404; there is none.
@@ -430,7 +430,7 @@ def find_rater(store: Store, study: str, token: str) -> StudyRater:
 
 
 def join(store: Store, study: str, given: Mapping[str, str]) -> str:
-    """A panel's visitor takes the first free place, or finds the one taken before; returns a new token for it.
+    """Return a panel's visitor takes the first free place, or finds the one taken before; returns a new token for it.
 
     Raises:
         HTTPException: The visitor has no id (400), or no place is free (409).

@@ -39,12 +39,12 @@ class StudyPlace:
     check: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """A plain mapping that `from_json` reads back."""
+        """Return a plain mapping that `from_json` reads back."""
         return {**self.__dict__, "order": list(self.order), "names": list(self.names)}
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> StudyPlace:
-        """The place behind a mapping made by `to_json`."""
+        """Return the place behind a mapping made by `to_json`."""
         return cls(**{**body, "order": tuple(body["order"]), "names": tuple(body["names"])})
 
 

@@ -100,7 +100,7 @@ class StudyAnswer:
 
 
 def person(rater: str, study: str) -> tuple[str, dict[str, Any]]:
-    """The setup of a person in a study: its id and its body."""
+    """Return the setup of a person in a study: its id and its body."""
     body = {"judge": f"{PERSON}/{rater}", "study": study}
     return setup_id(body), body
 
@@ -137,7 +137,7 @@ def save_rater(store: Store, rater: StudyRater) -> StudyRater:
 
 
 def study_names(store: Store, exam: str | None = None) -> list[str]:
-    """The names of all studies, or of one exam's, oldest first."""
+    """Return the names of all studies, or of one exam's, oldest first."""
     query = sa.select(studies.c.name).order_by(studies.c.created, studies.c.name)
     with store.reading() as connection:
         return list(connection.scalars(query if exam is None else query.where(studies.c.exam == exam)))
@@ -149,7 +149,7 @@ def has_study(store: Store, name: str) -> bool:
 
 
 def load_study(store: Store, name: str) -> Study:
-    """The study of this name.
+    """Return the study of this name.
 
     Raises:
         StoreError: There is none; says which there are.
@@ -163,14 +163,14 @@ def load_study(store: Store, name: str) -> Study:
 
 
 def status_of(store: Store, name: str) -> str | None:
-    """A study's status alone; None where there is no such study."""
+    """Return a study's status alone; None where there is no such study."""
     with store.reading() as connection:
         found: str | None = connection.scalar(sa.select(studies.c.status).where(studies.c.name == name))
     return found
 
 
 def load_items(store: Store, study: str) -> list[StudyItem]:
-    """What the study shows, in the order of its numbers."""
+    """Return what the study shows, in the order of its numbers."""
     query = sa.select(study_items).where(study_items.c.study == study).order_by(study_items.c.n)
     with store.reading() as connection:
         return [StudyItem(**row._mapping) for row in connection.execute(query)]
@@ -196,7 +196,7 @@ def load_rater(store: Store, study: str, rater: str) -> StudyRater:
 
 
 def rows_of_answers(connection: sa.Connection, *conditions: Any) -> list[StudyAnswer]:
-    """The answers for which the conditions hold, in the order of their clicks; for use inside a write."""
+    """Return the answers for which the conditions hold, in the order of their clicks; for use inside a write."""
     query = sa.select(study_answers).where(*conditions).order_by(study_answers.c.at, study_answers.c.field)
     return [StudyAnswer(**row._mapping) for row in connection.execute(query)]
 

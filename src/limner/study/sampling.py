@@ -32,7 +32,7 @@ def sample(
     tags: Callable[[T], Mapping[str, str]],
     sizes: Mapping[str, float] | None = None,
 ) -> list[Sampled[T]]:
-    """A sample of the items, in their order.
+    """Return a sample of the items, in their order.
 
     Args:
         items: What can be taken.
@@ -59,7 +59,7 @@ def sample(
 
 
 def cell_name(tags: Mapping[str, str], cross: Sequence[str]) -> str:
-    """The name of the cell that an item with these tags is in.
+    """Return the name of the cell that an item with these tags is in.
 
     >>> cell_name({"level": "PhD", "discipline": "Music"}, ["level", "discipline"])
     'PhD / Music'
@@ -97,7 +97,7 @@ def _counts(items: Sequence[T], group: Callable[[T], str]) -> dict[str, int]:
 
 
 def probabilities(sizes: Mapping[str, float], n: int) -> dict[str, float]:
-    """The probability of each one for a sample of n, in proportion to its size; none is over 1.
+    """Return the probability of each one for a sample of n, in proportion to its size; none is over 1.
 
     >>> probabilities({"a": 1.0, "b": 1.0, "c": 6.0}, 2)
     {'a': 0.5, 'b': 0.5, 'c': 1.0}

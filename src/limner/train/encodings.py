@@ -51,14 +51,14 @@ class Encoder:
             return bucket(*picture.size, self._settings.size, self._step)
 
     def text(self, sample: Question[TrainSample]) -> Tensors:
-        """What T5 makes of trace, separator and final prompt, and CLIP of the question."""
+        """Return what T5 makes of trace, separator and final prompt, and CLIP of the question."""
         row = sample.rubric
         words = reason_text(row.trace, row.final_prompt, self._settings.tokens, self._count)
         made = {"text": words, "short": sample.prompt, "tokens": self._settings.tokens}
         return self._kept("text", made, lambda: self._encode_text(words, sample.prompt))
 
     def picture(self, sample: Question[TrainSample]) -> Tensors:
-        """The mean and the spread of the picture's latents; each step draws from them."""
+        """Return the mean and the spread of the picture's latents; each step draws from them."""
         assert sample.reference is not None
         data, size = sample.reference.read() or b"", self.bucket(sample)
         made = {"image": hashlib.sha256(data).hexdigest(), "size": size}

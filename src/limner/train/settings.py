@@ -121,7 +121,7 @@ def buckets(size: int, step: int) -> tuple[tuple[int, int], ...]:
 
 
 def bucket(width: int, height: int, size: int, step: int) -> tuple[int, int]:
-    """The bucket whose shape is nearest to the picture's; the larger of two alike.
+    """Return the bucket whose shape is nearest to the picture's; the larger of two alike.
 
     >>> bucket(1600, 900, 1024, 64)
     (1344, 768)

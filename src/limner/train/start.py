@@ -101,7 +101,7 @@ def _exam(watched: Watched | None) -> Exam[Any] | None:
 
 
 def _refuse_overlap(samples: Sequence[Question[TrainSample]], exam: Exam[Any], allowed: bool) -> dict[str, Any]:
-    """What the weights' file says where training and exam share concepts.
+    """Return what the weights' file says where training and exam share concepts.
 
     Raises:
         UsageError: They do, and nobody has allowed it.

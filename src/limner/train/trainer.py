@@ -188,12 +188,12 @@ class Trainer:
             torch.cuda.empty_cache()
 
     def _place(self, step: int, turn: int) -> int:
-        """The number of a pass: two processes of one pass each do what one process does in two."""
+        """Return the number of a pass: two processes of one pass each do what one process does in two."""
         passes = step * self.settings.accumulate + turn
         return int(passes * self.accelerator.num_processes + self.accelerator.process_index)
 
     def _batch(self, place: int) -> list[Question[TrainSample]]:
-        """The samples of one pass: a pure function of its number, so that a kill changes nothing."""
+        """Return the samples of one pass: a pure function of its number, so that a kill changes nothing."""
         batches = len(self._order(0))
         return [self.samples[index] for index in self._order(place // batches)[place % batches]]
 
@@ -321,7 +321,7 @@ class Trainer:
 
 
 def generator(seed: int, step: int, id: str) -> torch.Generator:
-    """The chance of one sample at one step: the same on every machine, in every batch and after a kill."""
+    """Return the chance of one sample at one step: the same on every machine, in every batch and after a kill."""
     said = hashlib.sha256(f"{seed}/{step}/{id}".encode()).digest()
     return torch.Generator("cpu").manual_seed(int.from_bytes(said[:7]))
 
@@ -341,7 +341,7 @@ def loss(
     transformer: Any, texts: Sequence[Tensors], pictures: Sequence[Tensors], dice: Sequence[torch.Generator],
     guidance: float, device: torch.device, dtype: torch.dtype,
 ) -> torch.Tensor:  # fmt: skip
-    """The mean squared error of one batch; all pictures have one size."""
+    """Return the mean squared error of one batch; all pictures have one size."""
     from diffusers import FluxPipeline
 
     parts = [drawn(picture, one) for picture, one in zip(pictures, dice, strict=True)]
@@ -372,7 +372,7 @@ def loss(
 
 
 def transformer_config(transformer: Any) -> Any:
-    """The configuration behind whatever accelerate or compiling has wrapped around a transformer."""
+    """Return the configuration behind whatever accelerate or compiling has wrapped around a transformer."""
     for name in ("module", "_orig_mod"):
         transformer = getattr(transformer, name, transformer)
     return transformer.config

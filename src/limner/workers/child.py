@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 
 def load(factory: str) -> Callable[..., Any]:
-    """What stands behind ``module:name`` or ``/path/of/file.py:name``."""
+    """Return what stands behind ``module:name`` or ``/path/of/file.py:name``."""
     place, _, name = factory.rpartition(":")
     module = from_file(place) if place.endswith(".py") else importlib.import_module(place)
     found: Callable[..., Any] = getattr(module, name)
@@ -26,7 +26,7 @@ def load(factory: str) -> Callable[..., Any]:
 
 
 def from_file(path: str) -> Any:
-    """A module that is on no path."""
+    """Return a module that is on no path."""
     spec = importlib.util.spec_from_file_location("limner_" + os.path.basename(path)[:-3], path)
     assert spec is not None
     assert spec.loader is not None
@@ -39,7 +39,7 @@ frames = from_file(os.path.join(os.path.dirname(os.path.abspath(__file__)), "fra
 
 
 def error_answer(error: BaseException) -> dict[str, Any]:
-    """An exception as an answer, by the name of its class: the image may be to blame, or what all jobs share."""
+    """Return an exception as an answer, by the name of its class: the image may be to blame, or what all jobs share."""
     names = {kind.__name__ for kind in type(error).__mro__}
     if "WorkerUnfit" in names:
         return {"unfit": str(error)[:2000]}
@@ -51,7 +51,7 @@ def error_answer(error: BaseException) -> dict[str, Any]:
 def results(
     work: Callable[..., Any], header: dict[str, Any], bodies: list[bytes]
 ) -> Iterator[tuple[dict[str, Any], Sequence[bytes]]]:
-    """What becomes of one job; of several items in one go, one answer each."""
+    """Yield what becomes of one job; of several items in one go, one answer each."""
     given = header["given"]
     if "items" not in header:
         found = work(*bodies, **given)
@@ -63,7 +63,7 @@ def results(
 
 
 def answers(work: Callable[..., Any], header: dict[str, Any], bodies: list[bytes], most: int) -> Iterator[list[bytes]]:
-    """The same as frames, and whatever goes wrong as an answer too."""
+    """Yield the same as frames, and whatever goes wrong as an answer too."""
     last: dict[str, Any] = {}
     try:
         for found, beside in results(work, header, bodies):
@@ -114,7 +114,7 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
 
 
 def start_guard() -> int:
-    """A second process, which ends the whole group once nobody can ask any more, even while this one hangs."""
+    """Return a second process, which ends the whole group once nobody can ask any more, even while this one hangs."""
     guard = os.fork()
     if guard:
         return guard

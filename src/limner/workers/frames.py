@@ -24,7 +24,7 @@ class BadFrame(ValueError):
 
 
 def packed(header: dict[str, Any], bodies: Sequence[bytes] = (), most: int = BODIES) -> list[bytes]:
-    """A frame, in pieces to be written one after another.
+    """Return a frame, in pieces to be written one after another.
 
     Raises:
         BadFrame: It is too long.
@@ -38,7 +38,7 @@ def packed(header: dict[str, Any], bodies: Sequence[bytes] = (), most: int = BOD
 
 
 def read(take: Callable[[int], bytes], most: int = BODIES) -> tuple[dict[str, Any], list[bytes]] | None:
-    """The next frame; None where the stream has ended.
+    """Return the next frame; None where the stream has ended.
 
     Args:
         take: Gives so many bytes, fewer only at the end of the stream.

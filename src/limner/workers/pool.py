@@ -166,7 +166,7 @@ class Pool:
         return mine
 
     def _gather(self, place: Mapping[str, Any]) -> list[_Job] | None:
-        """What to do next in one go; None where this thread is not needed any longer."""
+        """Return what to do next in one go; None where this thread is not needed any longer."""
         most = self._batch_size or 1
         with self._change:
             self._idle += 1
@@ -203,7 +203,7 @@ class Pool:
         return True
 
     def _alike(self) -> list[_Job]:
-        """What waits and agrees with the first in all that a batch shares."""
+        """Return what waits and agrees with the first in all that a batch shares."""
         if not self._waiting or self._batch_size is None:
             return [self._waiting[0]] if self._waiting else []
         return [job for job in self._waiting if job.given == self._waiting[0].given]
@@ -300,7 +300,7 @@ _lock = threading.Lock()
 
 
 def pool_of(recipe: Recipe) -> Pool:
-    """The one pool of this process for a recipe, where workers now stand."""
+    """Return the one pool of this process for a recipe, where workers now stand."""
     place = hosts()
     with _lock:
         if (recipe, place) not in _pools:

@@ -300,7 +300,7 @@ class Room(Protocol):
         ...
 
     def start(self) -> Worker:
-        """A fresh worker, which is not loaded yet."""
+        """Return a fresh worker, which is not loaded yet."""
         ...
 
     def leave(self) -> None:

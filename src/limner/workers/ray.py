@@ -203,7 +203,7 @@ class RayCluster:
         return self._waiting[self._need(recipe)[0]] > 0
 
     def room(self, recipe: Recipe, args: Mapping[str, Any], wanted: Callable[[], bool]) -> Room | None:
-        """An actor on a node that has room; None once it is not wanted any more.
+        """Return an actor on a node that has room; None once it is not wanted any more.
 
         Raises:
             WorkerUnfit: No node has what it needs, or not the same Limner as here.
@@ -266,7 +266,7 @@ class RayCluster:
             self._rooms.discard(room)
 
     def _need(self, recipe: Recipe) -> tuple[str, float]:
-        """What a worker takes of its node, and how much of it."""
+        """Return what a worker takes of its node, and how much of it."""
         if recipe.gpu:
             share = self._gpus.get(recipe.label, self._gpus.get("", self._usual))
             if share:
@@ -286,7 +286,7 @@ class RayCluster:
         return f"{recipe.label}: no node of the Ray cluster has {amount:g} {name}{hint}"
 
     def _await(self, ref: Any, recipe: Recipe, wanted: Callable[[], bool]) -> bytes | None:
-        """What an actor says once it stands."""
+        """Return what an actor says once it stands."""
         (name, amount), since, told = self._need(recipe), time.monotonic(), False
         try:
             while not self.ray.wait([ref], timeout=LOOK_S)[0]:
@@ -325,7 +325,7 @@ RECIPE = Recipe("images", f"{__name__}:preparer", most=2 * MAX_BYTES)
 
 
 def preparer() -> Callable[..., bytes]:
-    """What a worker prepares with: a line with media type and size, and the image's bytes."""
+    """Return what a worker prepares with: a line with media type and size, and the image's bytes."""
 
     def make(data: bytes, max_side: int | None, form: ImageForm) -> bytes:
         found = prepare(data, max_side, form)
@@ -336,7 +336,7 @@ def preparer() -> Callable[..., bytes]:
 
 
 async def prepare_by_worker(data: bytes, max_side: int | None, form: ImageForm) -> PreparedImage:
-    """The same as `limner.core.images.prepare`, by a worker; here, where workers are of no use.
+    """Return the same as `limner.core.images.prepare`, by a worker; here, where workers are of no use.
 
     Raises:
         BadImage: It cannot be decoded within the limits.

@@ -39,12 +39,12 @@ Answer = tuple[int | None, JobResult | JobFailure]
 
 
 def joined(header: Mapping[str, Any], bodies: Sequence[bytes] = (), most: int = frames.BODIES) -> bytes:
-    """A frame in one piece."""
+    """Return a frame in one piece."""
     return b"".join(frames.packed(dict(header), bodies, most))
 
 
 def parted(data: bytes, most: int = frames.BODIES) -> tuple[dict[str, Any], list[bytes]]:
-    """A frame's header and bodies.
+    """Return a frame's header and bodies.
 
     Raises:
         BadFrame: It is none.
@@ -61,7 +61,7 @@ def packed_recipe(recipe: Recipe, args: Mapping[str, Any]) -> bytes:
 
 
 def packed_answer(found: Answer, most: int) -> bytes:
-    """What became of one item."""
+    """Return what became of one item."""
     place, what = found
     if isinstance(what, JobFailure):
         return joined({"place": place, "fault": what.kind, "detail": what.detail})
@@ -77,7 +77,7 @@ def packed_error(error: Exception) -> bytes:
 
 
 def read_answer(data: bytes, most: int) -> tuple[Answer | None, bool]:
-    """What `packed_answer` said, or None at the end of a job; and whether the worker can be asked again.
+    """Return what `packed_answer` said, or None at the end of a job; and whether the worker can be asked again.
 
     Raises:
         WorkerDeath: As on one machine.
@@ -118,7 +118,7 @@ def this_limner() -> str:
 
 
 def differences(here: str, there: str) -> list[str]:
-    """What a node has in another version; what it lacks is told by whatever needs it."""
+    """Return what a node has in another version; what it lacks is told by whatever needs it."""
     ours, theirs = json.loads(here), json.loads(there)
     return [f"{name} {theirs[name]}, here {ours[name]}" for name in ours if theirs.get(name, ours[name]) != ours[name]]
 
@@ -201,7 +201,7 @@ class ActorRoom:
         self.alive = True
 
     def start(self) -> Worker:
-        """A fresh child in it."""
+        """Return a fresh child in it."""
         return ActorWorker(self)
 
     def leave(self) -> None:
@@ -266,7 +266,7 @@ class ActorWorker:
             return method.remote(*given)
 
     def _get(self, source: Any, seconds: float) -> bytes:
-        """The next answer; nodes keep time themselves, so that one who is far too late is lost."""
+        """Return the next answer; nodes keep time themselves, so that one who is far too late is lost."""
         end = time.monotonic() + seconds + SLACK_S
         with self._gone():
             while not self._ray.wait([source], timeout=LOOK_S)[0]:
@@ -307,6 +307,6 @@ def lost_as_such(ray: Any) -> Iterator[None]:
 
 
 def last_words(error: Exception) -> str:
-    """What an error of Ray's says at its end, without keys: much stands before."""
+    """Return what an error of Ray's says at its end, without keys: much stands before."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return redacted(lines[-1])[:300] if lines else type(error).__name__

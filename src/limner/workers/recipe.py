@@ -39,7 +39,7 @@ def cores() -> int:
 
 
 def environment(more: Sequence[str] = (), *, single: bool = False) -> dict[str, str]:
-    """The environment of a worker.
+    """Return the environment of a worker.
 
     Args:
         more: Further variables to hand on, where they are set; keys are not, whoever names them.

@@ -87,7 +87,7 @@ def _score(name: str, caption: str, in_method: bool, pictures: int, own: FigureR
 
 
 def _caption(body: str) -> str:
-    """The words of a figure's captions; the caption of the whole, which stands outermost, comes first."""
+    """Return the words of a figure's captions; the caption of the whole, which stands outermost, comes first."""
     found = []
     for start in _CAPTION.finditer(body):
         end = closing(body, start.end())
@@ -155,7 +155,7 @@ class LatexSection:
 
 
 def sections(document: str) -> list[LatexSection]:
-    """The sections of a document, up to its appendix and its references."""
+    """Return the sections of a document, up to its appendix and its references."""
     stop = _STOP.search(document)
     body = document[: stop.start()] if stop else document
     heads = list(_HEAD.finditer(body))
@@ -170,7 +170,7 @@ def sections(document: str) -> list[LatexSection]:
 
 
 def method_section(found: Sequence[LatexSection], own: MethodRules) -> tuple[LatexSection, str] | None:
-    """The method section and by which rule it was found; None where a model must say."""
+    """Return the method section and by which rule it was found; None where a model must say."""
     scored = [(_section_score(section.title, own), -n) for n, section in enumerate(found)]
     if scored and (best := max(scored))[0] > 0:
         section = found[-best[1]]
@@ -216,7 +216,7 @@ def check_pdf() -> None:
 
 
 def first_page(pdf: bytes) -> bytes:
-    """The first page as PNG bytes.
+    """Return the first page as PNG bytes.
 
     Raises:
         BadImage: It is no PDF file that can be drawn.

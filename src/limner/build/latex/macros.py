@@ -46,7 +46,7 @@ class LatexMacro:
 
 
 def expanded(paper: FlatPaper) -> tuple[str, tuple[str, ...]]:
-    """The document with its own macros put into words, and what could not be."""
+    """Return the document with its own macros put into words, and what could not be."""
     expander = _Expander()
     expander.run(paper.preamble)
     text = expander.run(paper.body)
@@ -78,7 +78,7 @@ class _Expander:
             out.append(self._command())
 
     def _command(self) -> str:
-        """What stands for the command here, where that is final; what is to be looked at again goes in front."""
+        """Return what stands for the command here, where that is final; what is to be looked at again goes in front."""
         found = _NAME.match(self.text, self.at)
         if found is None:
             self.at += 1
@@ -192,7 +192,7 @@ class _Expander:
         return None
 
     def _argument(self) -> str | None:
-        """A group without its braces, a command, or one letter."""
+        """Return a group without its braces, a command, or one letter."""
         self._ahead()
         first = self.text[self.at : self.at + 1]
         if first != "{":
@@ -248,7 +248,7 @@ _GREEK = dict(zip("αβγδεζηθικλμνξπρστυφχψω", _GREEK_NAMES
 
 @lru_cache(maxsize=64)
 def plain(latex: str) -> str:
-    """The text as a reader sees it, without figures and citations."""
+    """Return the text as a reader sees it, without figures and citations."""
     from pylatexenc.latex2text import LatexNodes2Text
 
     text = stripped(latex)
@@ -309,7 +309,7 @@ def _stands(term: str, latex: str) -> bool:
 
 
 def spoken(text: str) -> str:
-    """The words of a heading, a caption or a file name, in small letters with one blank between them.
+    """Return the words of a heading, a caption or a file name, in small letters with one blank between them.
 
     >>> spoken("figs/OurMethod_v2-Overview.pdf")
     'figs our method v 2 overview pdf'
@@ -324,5 +324,5 @@ def has(words: str, text: str) -> bool:
 
 
 def weigh(text: str, weights: Mapping[str, float]) -> float:
-    """The sum of the weights of the words that stand in a text as `spoken` gives it."""
+    """Return the sum of the weights of the words that stand in a text as `spoken` gives it."""
     return sum(weight for words, weight in weights.items() if has(words, text))

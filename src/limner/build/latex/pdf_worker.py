@@ -11,7 +11,7 @@ from typing import Any
 
 
 def renderer(library: str, memory: int, seconds: int, side: int) -> Callable[..., Any]:
-    """What a worker draws with: width, height, bytes a row and RGB values, or words where the file is refused.
+    """Return what a worker draws with: width, height, bytes a row and RGB values, or words where the file is refused.
 
     Args:
         library: The folder that holds the packages.

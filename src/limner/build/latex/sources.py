@@ -43,7 +43,7 @@ class LatexSource:
     left_out: tuple[str, ...] = ()
 
     def take(self, *names: str) -> dict[str, bytes]:
-        """The bytes of these files, read anew; those too large for an image are left out."""
+        """Return the bytes of these files, read anew; those too large for an image are left out."""
         wanted, found = set(names), dict[str, bytes]()
         for name, size, data in _entries(self.path, []):
             if name in wanted and size <= MAX_BYTES:
@@ -74,7 +74,7 @@ def find_papers(folder: Path) -> list[tuple[str, Path]]:
 
 
 def read_source(path: Path, id: str) -> LatexSource:
-    """A paper's LaTeX files, and the names of the others.
+    """Return a paper's LaTeX files, and the names of the others.
 
     Raises:
         DataError: It is no archive, holds no LaTeX, or is too large.
@@ -97,7 +97,7 @@ def read_source(path: Path, id: str) -> LatexSource:
 
 
 def decoded(data: bytes) -> str:
-    """The text of a LaTeX file: UTF-8, or else Latin-1, with plain line ends."""
+    """Return the text of a LaTeX file: UTF-8, or else Latin-1, with plain line ends."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -158,7 +158,7 @@ def _in_archive(path: Path, left_out: list[str]) -> Iterator[Entry]:
 
 
 def _single(path: Path, fault: tarfile.ReadError) -> Entry:
-    """A paper of one file is gzipped without an archive around it."""
+    """Return a paper of one file is gzipped without an archive around it."""
     try:
         with gzip.open(path) as stream:
             data = stream.read(MAX_TEXT + 1)
@@ -175,7 +175,7 @@ def _bytes(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def _inside(name: str) -> str | None:
-    """The path inside the source; None where it would lead out of it."""
+    """Return the path inside the source; None where it would lead out of it."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name or not path.parts:
         return None
@@ -223,7 +223,7 @@ class FlatPaper:
 
 
 def flatten(source: LatexSource) -> FlatPaper:
-    """The paper's main file with all that it takes in.
+    """Return the paper's main file with all that it takes in.
 
     Raises:
         DataError: No file is a document of its own.
@@ -243,7 +243,7 @@ def flatten(source: LatexSource) -> FlatPaper:
 
 
 def without_comments(text: str) -> str:
-    r"""The text without comments and what ``\iffalse`` hides; verbatim text stays as it is.
+    r"""Return the text without comments and what ``\iffalse`` hides; verbatim text stays as it is.
 
     >>> without_comments("a 5\\% b % c\nd")
     'a 5\\% b d'
@@ -260,7 +260,7 @@ def _dropped(found: re.Match[str]) -> str:
 
 
 def _conditions(text: str) -> str:
-    r"""What ``\iffalse … \else`` hides goes, what it shows stays; one without its end stays as it is."""
+    r"""Return what ``\iffalse … \else`` hides goes, what it shows stays; one without its end stays as it is."""
     start = 0
     while opening := _CONSTANT.search(text, start):
         middle, end, depth = None, None, 0
@@ -286,7 +286,7 @@ def _rank(name: str, text: str) -> tuple[bool, bool, int, int]:
 
 
 def _packages(preamble: str, files: Mapping[str, str]) -> str:
-    """The texts of local packages and of the class, in the order they are loaded."""
+    """Return the texts of local packages and of the class, in the order they are loaded."""
     found = []
     for kind, names in re.findall(
         r"\\(usepackage|RequirePackage|documentclass)\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}", preamble

@@ -84,15 +84,15 @@ class LogicGraph(FrozenModel):
         return frozenset((edge.source, edge.target) for edge in self.edges)
 
     def phase_number(self, node: str) -> int:
-        """The place of a node's phase, from 0."""
+        """Return the place of a node's phase, from 0."""
         return [phase.id for phase in self.phases].index(self.by_id[node].phase_id)
 
     def receivers(self, node: str) -> set[str]:
-        """The nodes that an edge leads to from this one."""
+        """Return the nodes that an edge leads to from this one."""
         return {target for source, target in self.pairs if source == node}
 
     def givers(self, node: str) -> set[str]:
-        """The nodes that an edge leads from to this one."""
+        """Return the nodes that an edge leads from to this one."""
         return {source for source, target in self.pairs if target == node}
 
     def near(self, node: str) -> set[str]:
@@ -104,7 +104,7 @@ class LogicGraph(FrozenModel):
 
 
 def parse_graph(text: str, method: str) -> LogicGraph:
-    """The logic graph in a model's reply, whose terms all occur in the method text.
+    """Return the logic graph in a model's reply, whose terms all occur in the method text.
 
     Raises:
         Unreadable: It is none, does not hang together, or names what the text does not.
@@ -176,7 +176,7 @@ class ExecutionLog(FrozenModel):
     steps: tuple[LogStep, ...] = Field(min_length=2, max_length=60)
 
     def text(self) -> str:
-        """The log as it is handed on."""
+        """Return the log as it is handed on."""
         lines = []
         for n, step in enumerate(self.steps, 1):
             lines += [
@@ -190,7 +190,7 @@ class ExecutionLog(FrozenModel):
 
 
 def parse_log(text: str, method: str, rules: LogRules) -> ExecutionLog:
-    """The execution log in a model's reply, in the method text's own terms.
+    """Return the execution log in a model's reply, in the method text's own terms.
 
     Raises:
         Unreadable: It is none, names what the text does not, or compares, praises or tells of libraries.

@@ -33,7 +33,7 @@ class _PhaseBox:
 
 
 def to_svg(graph: LogicGraph) -> str:
-    """The graph as an SVG file, by itself and with no script, link or font of its own."""
+    """Return the graph as an SVG file, by itself and with no script, link or font of its own."""
     across = graph.layout_direction == "Left-to-Right"
     spots = {node.id: _spot(node) for node in graph.nodes}
     frames = _place(graph, spots, across)
@@ -142,7 +142,7 @@ def _node(node: LogicNode, spot: Box) -> str:
 
 
 def _edge(start: Box, end: Box, label: str, across: bool, floor: float) -> str:
-    """An arrow along the flow, or beyond all nodes, at `floor`, where it leads back."""
+    """Return an arrow along the flow, or beyond all nodes, at `floor`, where it leads back."""
     # As if the flow went from left to right; turned afterwards where it goes down.
     one, other = (start, end) if across else (start.turned(), end.turned())
     if start is end:

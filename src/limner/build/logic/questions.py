@@ -60,7 +60,7 @@ class DraftQuestion(FrozenModel):
 def parse_set(
     text: str, level: Level, graph: LogicGraph, method: str, absent: int, rules: QuestionRules
 ) -> list[DraftQuestion]:
-    """The questions of one level in a generator's reply, which keep all of the level's rules.
+    """Return the questions of one level in a generator's reply, which keep all of the level's rules.
 
     Raises:
         Unreadable: They do not; says which question breaks which rule.
@@ -76,7 +76,7 @@ def parse_set(
 
 
 def checklist(sets: Mapping[Level, Sequence[Mapping[str, Any]]], rules: QuestionRules) -> list[dict[str, Any]]:
-    """The questions of all levels as rows of one checklist, numbered throughout."""
+    """Return the questions of all levels as rows of one checklist, numbered throughout."""
     rows: list[dict[str, Any]] = []
     for level, own in rules.levels.items():
         rows += [{"id": len(rows) + n, "level": own.name, **draft} for n, draft in enumerate(sets.get(level, ()), 1)]
@@ -107,7 +107,7 @@ Drafts = Sequence[DraftQuestion]
 def check_set(
     drafts: Drafts, level: Level, graph: LogicGraph, method: str, absent: int, rules: QuestionRules
 ) -> list[str]:
-    """What is wrong with a level's questions, in words that can be told to the model that wrote them."""
+    """Return what is wrong with a level's questions, in words that can be told to the model that wrote them."""
     size, found = rules.levels[level], list[str]()
     if not size.least <= len(drafts) <= size.most:
         found.append(f"{len(drafts)} questions; {size.least} to {size.most} are wanted")
@@ -121,7 +121,7 @@ def check_set(
 
 
 def banned(draft: DraftQuestion, level: Level, graph: LogicGraph, rules: QuestionRules) -> Iterator[str]:
-    """What a question of this level may not say; names of the graph's parts may."""
+    """Yield what a question of this level may not say; names of the graph's parts may."""
     text = " | ".join((draft.question, *draft.options.values()))
     for label in sorted({node.label for node in graph.nodes}, key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", "□", text, flags=re.IGNORECASE)

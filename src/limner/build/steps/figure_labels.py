@@ -32,7 +32,7 @@ class FigureLabelsSettings(StrictModel):
 
 
 def aspect(width: int, height: int, square: float = 1.15) -> str:
-    """The aspect of a picture of this size.
+    """Return the aspect of a picture of this size.
 
     >>> aspect(1000, 1000), aspect(1600, 900), aspect(900, 1600)
     ('square', 'landscape', 'portrait')

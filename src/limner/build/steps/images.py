@@ -79,7 +79,7 @@ def all_found(how: ImagesSettings) -> Iterator[Found]:
 
 
 def body_of(found: Found, sha256: str, how: ImagesSettings) -> dict[str, Any]:
-    """What an item has of a picture: its hash, the text beside it, its licence, and in ``source`` all else."""
+    """Return what an item has of a picture: its hash, the text beside it, its licence, and in ``source`` all else."""
     about = dict(found.about)
     text = about.pop("text", "")[: how.text_limit]
     licence = about.pop("licence", how.licence)

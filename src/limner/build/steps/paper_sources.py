@@ -52,7 +52,7 @@ async def papers(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[Buil
 
 
 def _changed(path: Path) -> list[float]:
-    """What changes with the files: their number, sizes and times."""
+    """Return what changes with the files: their number, sizes and times."""
     files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
     stats = [one.stat() for one in files]
     return [len(stats), sum(one.st_size for one in stats), max((one.st_mtime for one in stats), default=0)]

@@ -44,7 +44,7 @@ async def picture_filter(item: BuildItem, bench: Bench) -> BuildItem:
 
 
 def read_verdict(found: Any, how: PictureFilterSettings) -> dict[str, Any]:
-    """A verdict that says yes or no to every criterion and agrees with itself.
+    """Return a verdict that says yes or no to every criterion and agrees with itself.
 
     Raises:
         Unreadable: It does not.

@@ -48,7 +48,7 @@ async def regime_split(item: BuildItem, bench: Bench) -> BuildItem:
 
 
 async def _asked(item: BuildItem, bench: Bench, regime: str, atoms: list[dict[str, Any]]) -> dict[str, str]:
-    """The atoms that a prompt asks for, each with the words that do."""
+    """Return the atoms that a prompt asks for, each with the words that do."""
     prompt = item.body[f"{regime}_prompt"]
     ids = {atom["id"] for atom in atoms}
 

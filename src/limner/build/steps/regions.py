@@ -48,7 +48,7 @@ class RegionsSettings(StrictModel):
 
 
 def read_regions(file: Path) -> list[Region]:
-    """The rows of a table of regions.
+    """Return the rows of a table of regions.
 
     Raises:
         DataError: It cannot be read, lacks a column or a cell, or names a code twice.

@@ -24,7 +24,7 @@ class ReviewSettings(StrictModel):
     fields: tuple[str, ...] = ()
 
     def shown(self, item: BuildItem) -> dict[str, object]:
-        """The state of an item that reviewers stand for."""
+        """Return the state of an item that reviewers stand for."""
         return {name: value for name, value in item.body.items() if not self.fields or name in self.fields}
 
 

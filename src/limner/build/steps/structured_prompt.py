@@ -53,7 +53,7 @@ async def structured_prompt(item: BuildItem, bench: Bench) -> BuildItem:
 
 
 async def _differences(item: BuildItem, bench: Bench, structured: str, seen: list[str], attempt: int) -> list[str]:
-    """What the checker finds to differ; what rules have seen is told, for it to decide."""
+    """Return what the checker finds to differ; what rules have seen is told, for it to decide."""
 
     def read(reply: str) -> list[str]:
         found = loads(reply).get("differences")

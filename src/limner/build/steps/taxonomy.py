@@ -63,7 +63,7 @@ def _topic(levels: Sequence[str], isced: str) -> BuildItem:
 
 
 def read_taxonomy(file: Path) -> Iterator[tuple[list[str], str]]:
-    """The levels and the ISCED-F field of each leaf; a field that stands at a level holds below it.
+    """Yield the levels and the ISCED-F field of each leaf; a field that stands at a level holds below it.
 
     Raises:
         DataError: It cannot be read, or a row is not in its place.

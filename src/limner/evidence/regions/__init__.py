@@ -23,7 +23,7 @@ WORDS = {
 
 
 def open_counter(word: str, **options: Any) -> RegionCounter:
-    """The counter that a word names; nothing is loaded yet.
+    """Return the counter that a word names; nothing is loaded yet.
 
     Args:
         word: One of `WORDS`.

@@ -59,18 +59,18 @@ class Regions:
 
     @classmethod
     def of(cls, masks: Iterable[Box], lines: Iterable[Box]) -> Regions:
-        """The regions with these boxes."""
+        """Return the regions with these boxes."""
         first, second = tuple(masks), tuple(lines)
         return cls(len(first) + len(second), len(first), len(second), first + second)
 
     def to_json(self) -> dict[str, Any]:
-        """A plain mapping that `from_json` reads back."""
+        """Return a plain mapping that `from_json` reads back."""
         boxes = [list(box) for box in self.boxes]
         return {"count": self.count, "masks": self.masks, "lines": self.lines, "boxes": boxes}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Regions:
-        """The regions behind a mapping made by `to_json`."""
+        """Return the regions behind a mapping made by `to_json`."""
         boxes = tuple((float(a), float(b), float(c), float(d)) for a, b, c, d in data["boxes"])
         return cls(int(data["count"]), int(data["masks"]), int(data["lines"]), boxes)
 
@@ -97,7 +97,7 @@ class RegionCounter(Protocol):
         """
 
     def count(self, image: Image, lines: Sequence[TextLine]) -> Regions:
-        """The regions of an image whose text has been read already."""
+        """Return the regions of an image whose text has been read already."""
         ...
 
 
@@ -119,7 +119,7 @@ def text_lines(lines: Iterable[TextLine]) -> list[Box]:
 
 
 def overlap(one: Box, other: Box) -> float:
-    """The shared area as part of the smaller box's area; 0 for boxes that share none."""
+    """Return the shared area as part of the smaller box's area; 0 for boxes that share none."""
     width = min(one[2], other[2]) - max(one[0], other[0])
     height = min(one[3], other[3]) - max(one[1], other[1])
     if width <= 0 or height <= 0:
@@ -128,7 +128,7 @@ def overlap(one: Box, other: Box) -> float:
 
 
 def merge_regions(masks: Iterable[Box], lines: Sequence[TextLine]) -> Regions:
-    """The regions of an image: masks that no line covers, and the lines."""
+    """Return the regions of an image: masks that no line covers, and the lines."""
     rows = text_lines(lines)
     kept = [mask for mask in masks if not any(overlap(mask, row) > MAX_OVERLAP for row in rows)]
     large = [row for row in rows if row[2] - row[0] >= MIN_LINE_SIDE and row[3] - row[1] >= MIN_LINE_SIDE]
@@ -149,7 +149,7 @@ def _centre(line: TextLine) -> float:
 
 
 def _around(row: Sequence[TextLine]) -> Box:
-    """The upright box around all corners, cut to whole pixels towards zero."""
+    """Return the upright box around all corners, cut to whole pixels towards zero."""
     bounds = [line.bounds for line in row]
     lefts, tops, rights, bottoms = zip(*bounds, strict=True)
     return float(int(min(lefts))), float(int(min(tops))), float(int(max(rights))), float(int(max(bottoms)))
@@ -163,13 +163,13 @@ CACHE = "LIMNER_CACHE"
 
 
 def cache() -> Path:
-    """The folder for weights that users put there: ``LIMNER_CACHE``, or ``~/.cache/limner``."""
+    """Return the folder for weights that users put there: ``LIMNER_CACHE``, or ``~/.cache/limner``."""
     given = os.environ.get(CACHE, "").strip()
     return Path(given).expanduser() if given else Path.home() / ".cache" / "limner"
 
 
 def sha256(file: Path) -> str:
-    """The file's hash; the file is read once, until it changes."""
+    """Return the file's hash; the file is read once, until it changes."""
     state = file.stat()
     return _hashed(file.resolve(), state.st_size, state.st_mtime_ns)
 
@@ -181,7 +181,7 @@ def _hashed(file: Path, _size: int, _changed: int) -> str:
 
 
 def pinned_files(folder: Path, files: dict[str, str], how: str) -> dict[str, Path]:
-    """The files of a folder by name, each with exactly the hash that is asked for.
+    """Return the files of a folder by name, each with exactly the hash that is asked for.
 
     Args:
         folder: Where they should lie.
@@ -199,7 +199,7 @@ def pinned_files(folder: Path, files: dict[str, str], how: str) -> dict[str, Pat
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """A model folder's ``config.json``; empty when there is none to read."""
+    """Return a model folder's ``config.json``; empty when there is none to read."""
     try:
         found = json.loads((folder / "config.json").read_text("utf-8"))
     except (OSError, ValueError):
@@ -208,7 +208,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def tensor_names(file: Path) -> set[str]:
-    """The names in a safetensors file's header, without reading any weights."""
+    """Return the names in a safetensors file's header, without reading any weights."""
     try:
         with file.open("rb") as stream:
             length = int.from_bytes(stream.read(8), "little")
@@ -256,12 +256,12 @@ class ClassicalCounter:
             raise UsageError(f"{what} ({error})") from error
 
     def count(self, image: Image, lines: Sequence[TextLine]) -> Regions:
-        """The regions of an image whose text has been read already."""
+        """Return the regions of an image whose text has been read already."""
         return merge_regions(areas(image), lines)
 
 
 def areas(image: Image) -> list[Box]:
-    """The boxes of all areas within edges but the ground, in the image's own pixels, from top to bottom."""
+    """Return the boxes of all areas within edges but the ground, in the image's own pixels, from top to bottom."""
     import cv2
 
     flat = flatten(image)
@@ -294,5 +294,5 @@ def _rim(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _colour(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The usual colour of some pixels."""
+    """Return the usual colour of some pixels."""
     return np.asarray(np.median(pixels.astype(np.int16), axis=0))

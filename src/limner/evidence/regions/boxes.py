@@ -65,7 +65,7 @@ class MaskSettings:
         return max(1, int(self.points / self.downscale**layer))
 
     def __str__(self) -> str:
-        """What differs from the release's settings."""
+        """Return what differs from the release's settings."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         changed = [f"{name}={value:g}" for name, value in values.items() if value != getattr(RELEASE, name)]
         return " ".join(changed) or "release"
@@ -107,7 +107,7 @@ class Masks:
 
 
 def crops(width: int, height: int, layers: int) -> list[Crop]:
-    """The whole image, then for each layer twice as many crops a side as in the one before, column by column."""
+    """Return the whole image, then for each layer twice as many crops a side as in the one before, column by column."""
     found = [Crop((0, 0, width, height), 0)]
     for layer in range(1, layers + 1):
         many = 2**layer
@@ -128,7 +128,7 @@ def grid(side: int) -> Floats:
 
 
 def remaining_boxes(found: Iterable[tuple[Crop, Masks]], size: tuple[int, int], settings: MaskSettings) -> list[Box]:
-    """The boxes that remain of all crops' masks: none cut by a crop's edge, no two that are one thing.
+    """Return the boxes that remain of all crops' masks: none cut by a crop's edge, no two that are one thing.
 
     Args:
         found: Every crop with its masks.
@@ -162,7 +162,7 @@ def cut_by_crop(boxes: Floats, crop: Sequence[int], size: tuple[int, int]) -> ND
 
 
 def suppress_overlaps(boxes: Floats, worth: Floats, threshold: float) -> NDArray[np.intp]:
-    """The places of the boxes that stay, best first: none overlaps a better one by more than `threshold`.
+    """Return the places of the boxes that stay, best first: none overlaps a better one by more than `threshold`.
 
     Equals keep their order. A box without area overlaps nothing.
     """
@@ -192,7 +192,7 @@ def measure_masks(masks: Any, offset: float) -> tuple[Any, Any, Any, Any]:
 def stable_masks(
     areas: tuple[Floats, Floats], places: tuple[NDArray[np.bool_], NDArray[np.bool_]], quality: Floats, stability: float
 ) -> Masks:
-    """The masks that are stable; areas and places (columns, rows) as `measured` gives them."""
+    """Return the masks that are stable; areas and places (columns, rows) as `measured` gives them."""
     raised, lowered = areas
     columns, rows = places
     # Without any area there is nothing to divide by; such a mask is dropped.

@@ -66,7 +66,7 @@ class MaskGenerator:
 
     @torch.inference_mode()
     def boxes(self, image: Image) -> list[Box]:
-        """The boxes of the masks that remain."""
+        """Return the boxes of the masks that remain."""
         # A copy, because torch wants to be able to write.
         pixels = torch.from_numpy(np.array(flatten(image))).to(self._device)
         parts = crops(image.width, image.height, self._settings.layers)
@@ -113,7 +113,7 @@ class MaskGenerator:
         return found
 
     def _measured(self, crop: Crop, found: list[tuple[Any, Any]]) -> tuple[Crop, Masks]:
-        """The masks of a crop that pass the thresholds; areas and edges are those at the crop's size."""
+        """Return the masks of a crop that pass the thresholds; areas and edges are those at the crop's size."""
         (width, height), settings = crop.size, self._settings
         measures, qualities = [], []
         for masks, quality in found:
@@ -129,7 +129,7 @@ class MaskGenerator:
         return crop, stable_masks((raised, lowered), (columns, lines), worth, settings.stability)
 
     def _prompts(self, side: int) -> Any:
-        """A grid of points as the decoder takes them: the point, and the mark that no box follows."""
+        """Return a grid of points as the decoder takes them: the point, and the mark that no box follows."""
         if side not in self._sparse:
             points = torch.from_numpy(grid(side) * self._side).float().to(self._device)[None, :, None]
             labels = torch.ones(points.shape[:3], dtype=torch.int, device=self._device)
@@ -139,7 +139,7 @@ class MaskGenerator:
 
 
 def measure_at_size(masks: Any, height: int, width: int, offset: float) -> tuple[Any, Any, Any, Any]:
-    """What `measure_masks` says of masks that are scaled to a size first."""
+    """Return what `measure_masks` says of masks that are scaled to a size first."""
     large = F.interpolate(masks[:, None].float(), (height, width), mode="bilinear", align_corners=False)
     return measure_masks(large[:, 0], offset)
 
@@ -258,7 +258,7 @@ class PromptDecoder:
 
 
 def _normed(norm: Any, values: Any) -> Any:
-    """A norm over the last dimension, whichever one the module would take."""
+    """Return a norm over the last dimension, whichever one the module would take."""
     return F.layer_norm(values, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
 
 
@@ -284,12 +284,12 @@ def _heads(attention: Any, projection: Any, tokens: Any) -> Any:
 
 
 def _head_weights(attention: Any, weight: Any) -> Any:
-    """The weights of a projection to heads as heads x channels of a head x channels."""
+    """Return the weights of a projection to heads as heads x channels of a head x channels."""
     return weight.unflatten(0, (attention.num_attention_heads, -1))
 
 
 def _from_image(attention: Any, tokens: Any, placed: Any, image: Any) -> Any:
-    """What tokens take from the image; the bias of keys is the same for all cells, so it changes no share."""
+    """Return what tokens take from the image; the bias of keys is the same for all cells, so it changes no share."""
     asked = _heads(attention, attention.q_proj, tokens) * attention.scaling
     folded = (asked @ _head_weights(attention, attention.k_proj.weight)).flatten(1, 2)
     shares = (folded @ placed.transpose(1, 2)).softmax(-1)
@@ -299,7 +299,7 @@ def _from_image(attention: Any, tokens: Any, placed: Any, image: Any) -> Any:
 
 
 def _to_image(attention: Any, placed: Any, keys: Any, tokens: Any) -> Any:
-    """What the image takes from tokens."""
+    """Return what the image takes from tokens."""
     asked = _heads(attention, attention.k_proj, keys) * attention.scaling
     folded = (asked @ _head_weights(attention, attention.q_proj.weight)).flatten(1, 2)
     bias = (asked @ attention.q_proj.bias.unflatten(0, (attention.num_attention_heads, -1))[:, :, None]).flatten(1)

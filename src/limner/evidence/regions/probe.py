@@ -56,7 +56,7 @@ class RegionsProbe(LocalProbe):
         return self._ocr.unpriced()
 
     def price(self) -> tuple[float | None, str]:
-        """What reading the lines costs; see `limner.core.catalogue.Priced`."""
+        """Return what reading the lines costs; see `limner.core.catalogue.Priced`."""
         return price_of(self._ocr)
 
     async def measure(self, image: bytes, calls: Calls) -> Finding:
@@ -67,7 +67,7 @@ class RegionsProbe(LocalProbe):
 
 
 def counter(word: str, options: dict[str, Any]) -> Callable[..., dict[str, Any]]:
-    """What a worker counts with."""
+    """Return what a worker counts with."""
     made = open_counter(word, **options)
 
     def count(data: bytes, lines: list[dict[str, Any]], named: str) -> dict[str, Any]:

@@ -87,7 +87,7 @@ class SamCounter:
         _ = self._folder, self._device
 
     def count(self, image: Image, lines: Sequence[TextLine]) -> Regions:
-        """The regions of an image whose text has been read already."""
+        """Return the regions of an image whose text has been read already."""
         with self._lock:
             if self._made is None:
                 self._made = self._load()
@@ -141,7 +141,7 @@ class SamCounter:
 
 
 def weights_folder(weights: str) -> Path:
-    """The folder with a model's files.
+    """Return the folder with a model's files.
 
     Raises:
         UsageError: They are neither there nor in the hub's cache.

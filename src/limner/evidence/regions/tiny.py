@@ -71,11 +71,11 @@ class TinyCounter:
         self._files()
 
     def count(self, image: Image, lines: Sequence[TextLine]) -> Regions:
-        """The regions of an image whose text has been read already."""
+        """Return the regions of an image whose text has been read already."""
         return merge_regions(self.boxes(image), lines)
 
     def boxes(self, image: Image) -> list[Box]:
-        """The boxes of the masks that remain."""
+        """Return the boxes of the masks that remain."""
         flat = flatten(image)
         with self._lock:
             parts = crops(flat.width, flat.height, self._settings.layers)

@@ -33,7 +33,7 @@ def wrong(marks: Sequence[Mark]) -> list[Mark]:
 
 
 def ask(question: Question[QuestionsRubric], marks: Sequence[Mark], image: str, prompts: Prompts) -> Ask:
-    """The drawing and its wrongly answered questions, each with the right answer and the one that was given."""
+    """Return the drawing and its wrongly answered questions, each with the right answer and the one that was given."""
     items = {item.key: item for item in question.rubric.checklist}
     told = []
     for number, mark in enumerate(marks, 1):
@@ -82,12 +82,12 @@ MODES = FailureModes(
 
 
 def levels(source: Source) -> Grid:
-    """The four levels, which are scores of their own."""
+    """Return the four levels, which are scores of their own."""
     return source.shares(LEVEL_NAMES)
 
 
 def logic_aesthetics(source: Source) -> Points:
-    """The rating of looks against the mean of the four levels.
+    """Return the rating of looks against the mean of the four levels.
 
     Raises:
         UsageError: Nobody has rated the looks, or the judge does not settle the levels.

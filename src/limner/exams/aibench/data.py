@@ -73,7 +73,7 @@ class ChoiceQuestion(FrozenModel):
     @field_validator("options", mode="before")
     @classmethod
     def _unwrapped(cls, options: Any) -> Any:
-        """The paper's appendix writes the options as a list that holds one mapping."""
+        """Return the paper's appendix writes the options as a list that holds one mapping."""
         return options[0] if isinstance(options, list) and len(options) == 1 else options
 
     @model_validator(mode="after")
@@ -119,7 +119,7 @@ def read(path: Path, name: str = "aibench") -> Exam[QuestionsRubric]:
 
 
 def count_questions(question: Question[QuestionsRubric], *levels: str) -> int:
-    """The questions of a checklist, or those of the levels that `levels` names."""
+    """Return the questions of a checklist, or those of the levels that `levels` names."""
     return sum(not levels or item.dimension in levels for item in question.rubric.checklist)
 
 
@@ -248,7 +248,7 @@ class Record(BaseModel):
 
 
 def read_results(path: Path) -> Iterator[ImportedReply]:
-    """The last record of every drawing in the file, or in each of the ``*.jsonl`` files in the folder, `path`.
+    """Yield the last record of every drawing in the file, or in each of the ``*.jsonl`` files in the folder, `path`.
 
     As the release does, lines that are no JSON (what a run that was ended left half written) are passed over; they are
     told in the notes of a result of their file.

@@ -50,16 +50,16 @@ class AIBench(Protocol[QuestionsRubric]):
         return [criterion(item) for item in question.rubric.checklist]
 
     def templates(self, variant: Variant) -> tuple[str, ...]:
-        """What the solver is told of itself, and the question or questions; or the release's."""
+        """Return what the solver is told of itself, and the question or questions; or the release's."""
         return variant.released or ("system", "solve-all" if variant.name == "batched" else "solve")
 
     def drawing_prompt(self, question: Question[QuestionsRubric], group: str | None, options: Mapping[str, str]) -> str:
-        """The method text with a short instruction, or with a longer one for open models."""
+        """Return the method text with a short instruction, or with a longer one for open models."""
         method = stripped(question.prompt) if options.get("latex") == "strip" else question.prompt
         return PROMPTS.fill("draw-open" if group == "open" else "draw-closed", method=method)
 
     def asks(self, question: Question[QuestionsRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
-        """The drawing as it is, then one question with its options; or all questions at once when batched."""
+        """Return the drawing as it is, then one question with its options; or all questions at once when batched."""
         items, prompts, released = question.rubric.checklist, variant.prompts, variant.released
         system = prompts.fill("released-system") if released else prompts.text("system").strip()
         if variant.name == "batched":
@@ -105,7 +105,7 @@ class AIBench(Protocol[QuestionsRubric]):
         return found if rating is None else {**found, "aesthetics": (rating, 1.0)}
 
     def derive(self, means: Mapping[str, Any]) -> dict[str, Any]:
-        """The overall score: a plain mean of the levels, and of aesthetics where it was measured."""
+        """Return the overall score: a plain mean of the levels, and of aesthetics where it was measured."""
         if not means.keys() >= set(LEVEL_NAMES):
             return dict(means)
         counted = [means[name] for name in self.dimensions if name in means]
@@ -177,7 +177,7 @@ _MORE = re.compile(r"\s*(?:,|/|&|and\b|or\b|[，、和或])?\s*\(?[A-D](?:\)|[.,
 
 
 def release(text: str) -> str | None:
-    """The first letter of the reply, else its last, where that is A to D: so the B of "Based on" is an answer.
+    """Return the first letter of the reply, else its last, where that is A to D: so the B of "Based on" is an answer.
 
     All dots at both ends are dropped first, and what is left is not stripped again.
 
@@ -189,7 +189,7 @@ def release(text: str) -> str | None:
 
 
 def careful(text: str, options: Mapping[Any, str]) -> str:
-    """The one option a reply states, by its letter or in the option's own words.
+    """Return the one option a reply states, by its letter or in the option's own words.
 
     >>> careful("Based on the figure, the answer is **C**.", {"A": "Yes", "C": "No"})
     'C'
@@ -250,7 +250,7 @@ def check_all(text: str, items: Sequence[ChoiceQuestion]) -> None:
 
 
 def shape(items: Sequence[ChoiceQuestion]) -> dict[str, Any]:
-    """The shape of a reply to all questions, as a JSON schema."""
+    """Return the shape of a reply to all questions, as a JSON schema."""
     return object_schema({str(n): {"type": "string", "enum": sorted(one.options)} for n, one in enumerate(items, 1)})
 
 
@@ -264,7 +264,7 @@ def batched(text: str) -> dict[str, str]:
 
 
 def _spoken(text: str) -> str:
-    """The text without what stands between the marks of thinking."""
+    """Return the text without what stands between the marks of thinking."""
     kept, at = [], 0
     while (start := text.find("<think>", at)) >= 0 and (end := text.find("</think>", start)) >= 0:
         kept.append(text[at:start])
@@ -281,7 +281,7 @@ def _plain(words: str) -> str:
 
 
 def _yes_or_no(body: str) -> str | None:
-    """The "no" of "No, it is not shown"."""
+    """Return the "no" of "No, it is not shown"."""
     found = re.match(r"(yes|no)[,.;:!]", body, re.IGNORECASE)
     return found[1].casefold() if found else None
 
@@ -308,7 +308,7 @@ class ComponentName(NamedTuple):
 
 
 def criterion(item: ChoiceQuestion) -> Criterion:
-    """A checklist question as a criterion, with the name whose presence answers it where there is one."""
+    """Return a checklist question as a criterion, with the name whose presence answers it where there is one."""
     if item.dimension != "component":
         return Criterion(item.key, item.question, item.dimension)
     yes = yes_letter(item)
@@ -321,7 +321,7 @@ def criterion(item: ChoiceQuestion) -> Criterion:
 
 
 def yes_letter(item: ChoiceQuestion) -> str | None:
-    """The letter that says yes, where the options are a yes and a no."""
+    """Return the letter that says yes, where the options are a yes and a no."""
     words = {letter: text.casefold().split()[0].strip(".,:;!") for letter, text in item.options.items() if text.strip()}
     if len(item.options) != 2 or set(words.values()) != {"yes", "no"}:
         return None
@@ -329,7 +329,7 @@ def yes_letter(item: ChoiceQuestion) -> str | None:
 
 
 def asked(question: str) -> ComponentName | None:
-    """The one component whose presence is asked for; None where something else or more is asked.
+    """Return the one component whose presence is asked for; None where something else or more is asked.
 
     >>> asked("Is the 'Tide Encoder' component present (or an abbreviation such as TE)?")
     ComponentName(name='Tide Encoder', also=('TE',))

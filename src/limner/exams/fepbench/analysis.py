@@ -90,7 +90,7 @@ def gaps(rows: Sequence[Row], protocol: Protocol[Any]) -> dict[str, dict[str, fl
 
 
 def count_atoms(question: Question[Atoms], *kinds: str) -> int:
-    """The atoms, or those of the roles and modalities that `kinds` names."""
+    """Return the atoms, or those of the roles and modalities that `kinds` names."""
     roles = [role for role in ROLES if role in kinds] or ROLES
     modalities = [modality for modality in MODALITIES if modality in kinds] or MODALITIES
     return sum(atom.role in roles for modality in modalities for atom in question.rubric.of(modality))
@@ -142,7 +142,7 @@ HUNDRED = 100.0
 
 
 def atoms(source: Source) -> Bands:
-    """The three scores by the number of semantic atoms, as the exam's analysis bins them.
+    """Return the three scores by the number of semantic atoms, as the exam's analysis bins them.
 
     Raises:
         UsageError: The judge settles none of the scores.
@@ -197,7 +197,7 @@ def panels(source: Source) -> Grid:
 
 
 def regimes(source: Source) -> Grid:
-    """The same between structured and free prompts."""
+    """Return the same between structured and free prompts."""
     return _gaps(source, "structured - free", "structured prompts less free ones")
 
 
@@ -262,7 +262,7 @@ def dispersion(source: Source) -> Dispersion:
 
 
 def _published() -> tuple[tuple[float | None, float | None], ...]:
-    """The same two numbers from the paper's Table 2."""
+    """Return the same two numbers from the paper's Table 2."""
     found = []
     for name in SUBMETRICS:
         cells = [
@@ -339,7 +339,7 @@ def two_regimes(source: Source) -> Gallery:
 
 
 def _told(row: Row | None) -> tuple[str, ...]:
-    """The three scores of a drawing, and how many things in it are unexpected."""
+    """Return the three scores of a drawing, and how many things in it are unexpected."""
     if row is None:
         return ("not drawn or not marked",)
     known = [(name, row.scores.get(name)) for name in SCORES]

@@ -88,7 +88,7 @@ class Atoms(StrictModel):
     layout: FigureLayout
 
     def of(self, modality: Modality) -> tuple[Atom, ...]:
-        """The atoms of one modality."""
+        """Return the atoms of one modality."""
         return {"visual": self.visual, "text": self.text, "relation": self.relation}[modality]
 
     @property
@@ -160,7 +160,7 @@ def _notes(questions: Sequence[Question[Atoms]]) -> list[str]:
 
 
 def schema() -> str:
-    """The JSON schema of one line of the samples file."""
+    """Return the JSON schema of one line of the samples file."""
     body = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Sample.model_json_schema()}
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 

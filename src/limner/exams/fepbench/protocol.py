@@ -64,11 +64,11 @@ class FEPBench(Protocol[Atoms]):
     reply_tokens: Mapping[str, int] = {"verify": 4000, "unexpected": 1500}
 
     def takes(self, question: Question[Atoms], options: Mapping[str, str]) -> bool:
-        """The questions of the wanted regime, or all."""
+        """Return the questions of the wanted regime, or all."""
         return options.get("regime", "both") in ("both", question.tags.get("regime"))
 
     def cluster(self, question: Question[Atoms]) -> str:
-        """The sample: its two drawings are no two independent cases."""
+        """Return the sample: its two drawings are no two independent cases."""
         return question.tags.get("sample", question.id)
 
     def criteria(self, question: Question[Atoms]) -> list[Criterion]:
@@ -89,15 +89,15 @@ class FEPBench(Protocol[Atoms]):
         return found + [Criterion(f"unexpected/{m}", f"No {m} content is unexpected", "unexpected") for m in MODALITIES]
 
     def templates(self, variant: Variant) -> tuple[str, ...]:
-        """The two verifiers', and the piece on what is given of the drawing."""
+        """Return the two verifiers', and the piece on what is given of the drawing."""
         return ("verify", "unexpected", f"drawing-{variant.name}")
 
     def needed(self, variant: Variant) -> frozenset[str]:
-        """The lines of text in the drawing, where the judge is told them."""
+        """Return the lines of text in the drawing, where the judge is told them."""
         return frozenset({"ocr"}) if variant.name == "ocr" else self.needs
 
     def asks(self, question: Question[Atoms], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
-        """The atom verifier sees the drawing and the atoms; the precision verifier sees the prompt too."""
+        """Return the atom verifier sees the drawing and the atoms; the precision verifier sees the prompt too."""
         atoms, fill, fields = question.rubric, variant.prompts.fill, {}
         if variant.name == "ocr":
             lines = [" ".join(line["text"].split()) for line in evidence["ocr"]["value"]]
@@ -128,7 +128,7 @@ class FEPBench(Protocol[Atoms]):
         return [*gold, *extra]
 
     def scores(self, question: Question[Atoms], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
-        """The paper's equations; None where marks are missing, and for a precision of nothing."""
+        """Return the paper's equations; None where marks are missing, and for a precision of nothing."""
         return {**dict.fromkeys(self.dimensions), **score_atoms(question.rubric, marks)}
 
     def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:

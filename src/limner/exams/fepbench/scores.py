@@ -43,7 +43,7 @@ def match(gate: int | None, first: int | None, second: int | None) -> float | No
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """The mean, or None where a value is not known.
+    """Return the mean, or None where a value is not known.
 
     >>> mean([1.0, 0.5]), mean([1.0, None])
     (0.75, None)
@@ -54,7 +54,7 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 
 def precision(supported: int, unexpected: int) -> float | None:
-    """The share of what is drawn that prompt or reference support; None where nothing is drawn at all.
+    """Return the share of what is drawn that prompt or reference support; None where nothing is drawn at all.
 
     >>> precision(3, 1), precision(0, 2), precision(0, 0)
     (0.75, 0.0, None)
@@ -64,7 +64,7 @@ def precision(supported: int, unexpected: int) -> float | None:
 
 
 def overall_precision(parts: Sequence[float | None]) -> float | None:
-    """The mean of the defined parts; None where none is.
+    """Return the mean of the defined parts; None where none is.
 
     >>> overall_precision([1.0, 0.5, None]), overall_precision([None, None, None])
     (0.75, None)
@@ -73,7 +73,7 @@ def overall_precision(parts: Sequence[float | None]) -> float | None:
 
 
 def score_atoms(atoms: Atoms, marks: Sequence[Mark]) -> dict[str, float | None]:
-    """The scores of one drawing; ``sp`` only where the marks settle all its parts."""
+    """Return the scores of one drawing; ``sp`` only where the marks settle all its parts."""
     known = values(marks)
     found: dict[str, float | None] = {}
     for role, name in zip(ROLES, ("if", "re"), strict=True):
@@ -127,7 +127,7 @@ def normal(text: str) -> str:
 
 
 def verified(atoms: Atoms, text: str) -> list[Mark]:
-    """A verification as marks: every gold atom answered once, by its id.
+    """Return a verification as marks: every gold atom answered once, by its id.
 
     Raises:
         Unreadable: An atom is missing, unknown or answered twice, or a flag is neither 0 nor 1.
@@ -163,7 +163,7 @@ def _atoms(atoms: Atoms, modality: Modality, answers: object) -> list[Mark]:
 
 
 def listed(text: str) -> list[Mark]:
-    """A list of unexpected content as marks: for each modality whether there is none, then every item once.
+    """Return a list of unexpected content as marks: for each modality whether there is none, then every item once.
 
     Items are told apart by modality, text and place; the same item named again is counted once.
 
@@ -190,7 +190,7 @@ def listed(text: str) -> list[Mark]:
 
 
 def read_marks(ask: str, replies: Sequence[Reply], parse: Callable[[str], list[Mark]]) -> list[Mark] | str:
-    """The marks in the one reply to an ask, or why there are none."""
+    """Return the marks in the one reply to an ask, or why there are none."""
     texts = [reply.text for reply in replies if reply.ask == ask]
     if len(texts) != 1:
         return f'{len(texts)} replies to "{ask}" where one is wanted'

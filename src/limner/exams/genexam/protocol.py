@@ -50,7 +50,7 @@ class GenExam(Protocol[ScoringPointsRubric]):
     }
 
     def criteria(self, question: Question[ScoringPointsRubric]) -> list[Criterion]:
-        """The scoring points and the three ratings."""
+        """Return the scoring points and the three ratings."""
         points = question.rubric.scoring_points
         found = [Criterion(f"point/{n}", p.question, "point", 1, p.score) for n, p in enumerate(points, 1)]
         return found + [Criterion(name, RATINGS[name][-1], "rating", 2) for name in RATINGS]
@@ -64,7 +64,7 @@ class GenExam(Protocol[ScoringPointsRubric]):
         return (*names, "caption") if how in ("caption", "both") else names
 
     def before(self, question: Question[ScoringPointsRubric], variant: Variant) -> list[Ask]:
-        """A caption of the reference, where the variant shows one to the judge."""
+        """Return a caption of the reference, where the variant shows one to the judge."""
         if variant.options.get("reference") not in ("caption", "both"):
             return []
         text = variant.prompts.fill("caption", prompt=question.prompt)
@@ -84,7 +84,7 @@ class GenExam(Protocol[ScoringPointsRubric]):
         return [Ask("mark", tuple(shown), tuple(self.criteria(question)), contract)]
 
     def marks(self, question: Question[ScoringPointsRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
-        """The reply's answers and ratings, read as `reading` says."""
+        """Return the reply's answers and ratings, read as `reading` says."""
         parse = loads if reading == "careful" else release_loads
         try:
             text = only_reply(replies, {"mark"}).text
@@ -126,7 +126,7 @@ class GenExam(Protocol[ScoringPointsRubric]):
 
 
 def _worded(question: Question[ScoringPointsRubric], evidence: Evidence, variant: Variant, how: str) -> str:
-    """What the judge is told in our wording."""
+    """Return what the judge is told in our wording."""
     paper, fill = variant.name == "paper", variant.prompts.fill
     points = [
         f"{n}. {p.question}" + (f" (weight {p.score:g})" if paper else "")
@@ -145,7 +145,7 @@ def _worded(question: Question[ScoringPointsRubric], evidence: Evidence, variant
 
 
 def _released(question: Question[ScoringPointsRubric], variant: Variant) -> str:
-    """What the release's script tells the judge: the points as Python writes a list."""
+    """Return what the release's script tells the judge: the points as Python writes a list."""
     points = [point.question for point in question.rubric.scoring_points]
     return variant.prompts.fill("released", prompt=question.prompt, scoring_points=str(points))
 
@@ -164,7 +164,7 @@ def _some_words(reply: str) -> str:
 
 
 def release_loads(text: str) -> object:
-    """A reply as the release takes it: JSON or a Python literal, bare or in the last ``json`` fence."""
+    """Return a reply as the release takes it: JSON or a Python literal, bare or in the last ``json`` fence."""
     body = text.split("```json")[-1].split("```")[0].strip()
     check_length(body)
     try:
@@ -182,7 +182,7 @@ def release_loads(text: str) -> object:
 
 
 def read_marks(count: int, text: str, parse: Callable[[str], object], both_names: bool) -> list[Mark]:
-    """The marks in a reply on `count` scoring points.
+    """Return the marks in a reply on `count` scoring points.
 
     Raises:
         Unreadable: The reply does not keep the contract; says how.

@@ -68,7 +68,7 @@ def counted(rows: Sequence[Row]) -> list[str]:
 
 
 def remarks(rows: Sequence[Row]) -> list[str]:
-    """What a reader must know to take the scores of these drawings right."""
+    """Return what a reader must know to take the scores of these drawings right."""
     found = []
     stopped = {row.question.id: why for row in rows if (why := graph.stops(row.question.rubric.dependencies))}
     for question, why in list(stopped.items())[:3]:

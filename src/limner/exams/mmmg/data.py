@@ -170,7 +170,7 @@ class EmbeddedImage:
 
 
 def rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The number, from 1 up, and the columns of each row; images are `EmbeddedImage` or None.
+    """Yield the number, from 1 up, and the columns of each row; images are `EmbeddedImage` or None.
 
     Raises:
         DataError: The file is no Parquet file, or a broken one.
@@ -196,7 +196,7 @@ def rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 @lru_cache(maxsize=1)
 def _images(file: Path, column: str) -> list[bytes | None]:
-    """The images of one column; only one file's are held at a time."""
+    """Return the images of one column; only one file's are held at a time."""
     import polars
 
     return polars.read_parquet(file, columns=[column])[column].struct.field("bytes").to_list()
@@ -242,7 +242,7 @@ def write(
 
 
 def graph_record(item: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The graph as the release has it."""
+    """Return the graph as the release has it."""
     return {
         "elements": [one["name"] for one in item["elements"]],
         "dependencies": [one["says"] for one in item["dependencies"]],
@@ -250,7 +250,7 @@ def graph_record(item: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def annotation(item: Mapping[str, Any]) -> dict[str, Any]:
-    """What a judge is told beside the graph."""
+    """Return what a judge is told beside the graph."""
     return {
         "Definitions": item["definitions"],
         "Element Explanation": [one["why"] for one in item["elements"]],

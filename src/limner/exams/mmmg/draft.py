@@ -72,7 +72,7 @@ Told = list[tuple[str, str]]
 def check_graph(
     elements: Sequence[tuple[str, str]], dependencies: Sequence[tuple[str, str]], definitions: str
 ) -> tuple[list[tuple[Link, str]], list[DraftFault]]:
-    """The dependencies that can be read, those of many entities split, and everything that is wrong."""
+    """Return the dependencies that can be read, those of many entities split, and everything that is wrong."""
     names = [name for name, _ in elements]
     faults = list(_elements(names))
     if not definitions:
@@ -104,7 +104,7 @@ class UnreadDependency(ValueError):
 
 
 def read_dependency(text: str, names: Sequence[str]) -> list[Link]:
-    """The links a dependency stands for; n entities make n - 1.
+    """Return the links a dependency stands for; n entities make n - 1.
 
     >>> [str(link) for link in read_dependency("contains(Cell, nucleus, Wall)", ["cell", "nucleus", "wall"])]
     ['Contains(cell, nucleus)', 'Contains(cell, wall)']
@@ -138,7 +138,7 @@ def read_dependency(text: str, names: Sequence[str]) -> list[Link]:
 
 
 def _ends(parts: Sequence[str], declared: Mapping[str, str]) -> list[tuple[str, bool]] | None:
-    """The entities behind comma-separated parts; a name may have commas of its own."""
+    """Return the entities behind comma-separated parts; a name may have commas of its own."""
     if not parts:
         return []
     for n in range(1, len(parts) + 1):

@@ -32,7 +32,7 @@ class ReferenceGraph:
 
 @lru_cache(maxsize=8192)
 def resolve(elements: tuple[str, ...], dependencies: tuple[str, ...]) -> ReferenceGraph:
-    """The reference graph of these items.
+    """Return the reference graph of these items.
 
     Unlike the released scorer this reads commas without a blank and names with a comma in them, where only one way to
     read them leads to entities.

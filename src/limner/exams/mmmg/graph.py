@@ -31,7 +31,7 @@ class ReleaseGraph:
 
 
 def build(elements: Mapping[str, object], dependencies: Mapping[str, object]) -> ReleaseGraph:
-    """The graph of the items that are true.
+    """Return the graph of the items that are true.
 
     Names are lower-cased, so that names differing in case alone are one node. An endpoint is looked up among the nodes
     of this very graph: with fewer nodes an ambiguous endpoint can become clear, and the generated graph then has an
@@ -51,7 +51,7 @@ def build(elements: Mapping[str, object], dependencies: Mapping[str, object]) ->
 
 
 def ends(dependency: str) -> list[EdgeEnds]:
-    """The endpoints of the edges a dependency stands for, as its text words them.
+    """Return the endpoints of the edges a dependency stands for, as its text words them.
 
     >>> ends("Requires(boiler, Water)"), ends("Defines(a, b)"), ends("boiler needs water")
     ([('water', 'boiler')], [('a', 'b'), ('b', 'a')], [])
@@ -76,7 +76,7 @@ def directed(relation: str, first: str, second: str) -> list[EdgeEnds]:
 
 
 def unwrapped(endpoint: str) -> str:
-    """What stands inside ``change(…)``; other wrappers stay.
+    """Return what stands inside ``change(…)``; other wrappers stay.
 
     >>> unwrapped("change(price)"), unwrapped("increase(price)")
     ('price', 'increase(price)')
@@ -95,7 +95,7 @@ def place(endpoint: str, nodes: Sequence[str]) -> str | None:
 
 
 def distance(reference: ReleaseGraph, generated: ReleaseGraph) -> int:
-    """The first value of networkx's ``optimize_graph_edit_distance(reference, generated)``.
+    """Return the first value of networkx's ``optimize_graph_edit_distance(reference, generated)``.
 
     Putting one node in another's place costs nothing, so nodes are paired by their position alone: with as many nodes
     on both sides each with its like; otherwise the first reference node goes, the others up to the number of generated
@@ -123,7 +123,7 @@ def _asked(reference: ReleaseGraph, generated: ReleaseGraph) -> int:
 
 
 def drawn(graph: ReleaseGraph) -> Any:
-    """The graph as networkx has it, nodes in their order."""
+    """Return the graph as networkx has it, nodes in their order."""
     import networkx
 
     made = networkx.DiGraph()

@@ -26,12 +26,12 @@ NodePair = tuple[int, int]
 
 
 def view(question: Question[GraphRubric]) -> dict[str, Any]:
-    """What the site shows of a question beyond the usual: its reference graph."""
+    """Return what the site shows of a question beyond the usual: its reference graph."""
     return {"graph": graph(question)}
 
 
 def graph(question: Question[GraphRubric]) -> dict[str, Any]:
-    """The layout of a question's reference graph.
+    """Return the layout of a question's reference graph.
 
     Returns:
         ``width``, ``height``; ``nodes`` with the numbers of the ``entities`` that are this node; ``edges`` with the
@@ -121,7 +121,7 @@ def _broken(layers: Sequence[Sequence[int]], boxes: Sequence[Box]) -> list[list[
 
 
 def _path(through: Sequence[Box], boxes: Sequence[Box]) -> str:
-    """A curve from one box to the other: straight down, over the top within a row, around a side when up."""
+    """Return a curve from one box to the other: straight down, over the top within a row, around a side when up."""
     start, end = through[0], through[-1]
     if start is end:
         x, y = start.x + start.width / 2, start.y

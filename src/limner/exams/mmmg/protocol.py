@@ -45,12 +45,12 @@ class Mmmg(Protocol[GraphRubric]):
     reply_tokens: Mapping[str, int] = {STRUCTURED: 3000, FREE: 2500}
 
     def criteria(self, question: Question[GraphRubric]) -> list[Criterion]:
-        """The entities, each met where its name stands in the drawing, then the dependencies."""
+        """Return the entities, each met where its name stands in the drawing, then the dependencies."""
         kinds = [(id, text, id.partition("/")[0]) for id, text in _items(question).items()]
         return [Criterion(*each, labels=(each[1],) if each[2] == "entity" else ()) for each in kinds]
 
     def templates(self, variant: Variant) -> tuple[str, ...]:
-        """The main template, what the relations mean, and the form of the reply; or the release's."""
+        """Return the main template, what the relations mean, and the form of the reply; or the release's."""
         return variant.released or ("mark", f"relations-{variant.options['template']}", f"reply-{variant.name}")
 
     def asks(self, question: Question[GraphRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
@@ -63,7 +63,7 @@ class Mmmg(Protocol[GraphRubric]):
         return [Ask(name, (Text(text), Picture(image)), tuple(self.criteria(question)), contract)]
 
     def _worded(self, question: Question[GraphRubric], variant: Variant) -> str:
-        """What the judge is told in our wording."""
+        """Return what the judge is told in our wording."""
         (main, relations, form), rubric = self.templates(variant), question.rubric
         free, prompts = variant.name == "free-text", variant.prompts
         return prompts.fill(
@@ -77,7 +77,7 @@ class Mmmg(Protocol[GraphRubric]):
         )
 
     def marks(self, question: Question[GraphRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
-        """The reply's answers, read as `reading` says."""
+        """Return the reply's answers, read as `reading` says."""
         items = _items(question)
         try:
             reply = only_reply(replies, (STRUCTURED, FREE))
@@ -101,7 +101,7 @@ class Mmmg(Protocol[GraphRubric]):
         return {} if found is None else {"readability": found}
 
     def nothing(self, question: Question[GraphRubric]) -> dict[str, float | None]:
-        """A drawing that was never made is not readable either."""
+        """Return a drawing that was never made is not readable either."""
         return super().nothing(question) | {"readability": 0.0, "mmmg_release": 0.0, "mmmg_exact": 0.0}
 
     def parts(self, row: Row) -> dict[str, tuple[float, float]]:
@@ -111,7 +111,7 @@ class Mmmg(Protocol[GraphRubric]):
         return found | {f"{name}{LEVEL}{level}": found[name] for name in AVERAGED if name in found}
 
     def derive(self, means: Mapping[str, Any]) -> dict[str, Any]:
-        """The means, and for some the mean of the levels' means."""
+        """Return the means, and for some the mean of the levels' means."""
         return averaged(means)
 
     def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class Mmmg(Protocol[GraphRubric]):
 
 
 def _released(question: Question[GraphRubric], variant: Variant) -> str:
-    """What the release's script tells the judge: the graph as JSON, its explanation in the next line."""
+    """Return what the release's script tells the judge: the graph as JSON, its explanation in the next line."""
     rubric = question.rubric
     graph = {"elements": rubric.elements, "dependencies": rubric.dependencies}
     told = f"{json.dumps(graph, ensure_ascii=False)}\n{rubric.annotation}"
@@ -197,7 +197,7 @@ def _share(answers: Answers) -> float | None:
 
 @lru_cache(maxsize=8192)
 def released(elements: tuple[str, ...], dependencies: tuple[str, ...]) -> graph.ReleaseGraph | None:
-    """The reference graph as the released scorer builds it; None where it stops with an error."""
+    """Return the reference graph as the released scorer builds it; None where it stops with an error."""
     try:
         return graph.build(dict.fromkeys(elements, True), dict.fromkeys(dependencies, True))
     except graph.ScorerError:

@@ -50,7 +50,7 @@ def read(items: Items, ask: str, text: str, reading: Reading) -> list[Mark]:
 
 
 def complete(items: Items, text: str) -> ItemAnswers:
-    """The answers of a structured reply that has one for every item.
+    """Return the answers of a structured reply that has one for every item.
 
     Raises:
         Unreadable: Says which items have none, or two that contradict each other.
@@ -64,7 +64,7 @@ def complete(items: Items, text: str) -> ItemAnswers:
 
 
 def some(items: Items, text: str) -> ItemAnswers:
-    """The answers of a reply in free text that has any.
+    """Return the answers of a reply in free text that has any.
 
     Raises:
         Unreadable: It has none.
@@ -91,7 +91,7 @@ def _unclear(answers: list[tuple[int, str]]) -> str | None:
 
 
 def structured(items: Items, text: str) -> ItemAnswers:
-    """The answers in a reply of the shape `SCHEMA`, with whatever stands around it."""
+    """Return the answers in a reply of the shape `SCHEMA`, with whatever stands around it."""
     body = loads(text)
     found: ItemAnswers = {}
     for part, kind in PARTS.items():
@@ -114,7 +114,7 @@ _VERDICT = r"(?P<answer>yes|no|true|false)\b(?!\s*/)"
 
 
 def told(items: Items, text: str) -> ItemAnswers:
-    """The answers in free text, line by line, tolerant of their form.
+    """Return the answers in free text, line by line, tolerant of their form.
 
     Bullets and numbers of any kind, quotes, brackets and asterisks around item or answer, other blanks inside an item,
     a dash, an arrow or a column of a table in place of the colon, true and false: all of these are form.
@@ -146,7 +146,7 @@ def _plain(text: str) -> str:
 
 
 def released(items: Items, text: str) -> ItemAnswers:
-    """The answers in free text as the released parser finds them.
+    """Return the answers in free text as the released parser finds them.
 
     Only at the start of a line: a bullet (star, hyphen, dot, or digits with a full stop) or none, backticks or none,
     the item's exact text in any case, a colon, yes or no. A lone letter of those words is an answer too, and means no.

@@ -50,7 +50,7 @@ def _reply(body: Any, judge: str) -> str:
 
 
 def read_regions(file: Path) -> dict[str, int]:
-    """The region counts in a file ``{key: {"region_count": n}}``; a negative count stands for none.
+    """Return the region counts in a file ``{key: {"region_count": n}}``; a negative count stands for none.
 
     Raises:
         DataError: The file cannot be read, or a count is no whole number.

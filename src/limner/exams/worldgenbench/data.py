@@ -125,7 +125,7 @@ def read(path: Path, name: str = "worldgenbench") -> Exam[ChecklistRubric]:
 
 
 def _filled(row: dict[str, Any], within: Path, number: int) -> dict[str, Any]:
-    """The row with what it leaves to its file: an id, and what names such as ``nature/Physics.json`` say."""
+    """Return the row with what it leaves to its file: an id, and what names such as ``nature/Physics.json`` say."""
     found: dict[str, Any] = {"id": f"{within.as_posix()}_{number}"}
     for part in within.parts:
         found |= {field: known[_plain(part)] for field, known in _SHORT.items() if _plain(part) in known}

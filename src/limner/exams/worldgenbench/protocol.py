@@ -34,14 +34,14 @@ class WorldGenBench(Protocol[ChecklistRubric]):
     breakdowns = ("domain", "continent", "discipline")
 
     def criteria(self, question: Question[ChecklistRubric]) -> list[Criterion]:
-        """The items; where one asks for nothing but words in the picture, with those words."""
+        """Return the items; where one asks for nothing but words in the picture, with those words."""
         return [
             Criterion(f"item/{n}", entry.item, "item", labels=words_alone(entry.item, entry.explanation))
             for n, entry in enumerate(question.rubric.checklist, 1)
         ]
 
     def templates(self, variant: Variant) -> tuple[str, ...]:
-        """The rules, the checklist, and how to reply."""
+        """Return the rules, the checklist, and how to reply."""
         return ("mark", "checklist", _reply_template(variant))
 
     def asks(self, question: Question[ChecklistRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
@@ -57,7 +57,7 @@ class WorldGenBench(Protocol[ChecklistRubric]):
         return [Ask(name, shown, tuple(self.criteria(question)), contract)]
 
     def marks(self, question: Question[ChecklistRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
-        """The same in every reading: the paper knows only whole lists of zeros and ones."""
+        """Return the same in every reading: the paper knows only whole lists of zeros and ones."""
         try:
             if len(replies) != 1:
                 raise Unreadable(f"{len(replies)} replies where one is wanted")
@@ -73,7 +73,7 @@ class WorldGenBench(Protocol[ChecklistRubric]):
         return {"checklist": 100 * sum(known.values()) / count if len(known) == count else None}
 
     def parts(self, row: Row) -> dict[str, tuple[float, float]]:
-        """The prompt's own score, its items, and its score once more for its continent or discipline."""
+        """Return the prompt's own score, its items, and its score once more for its continent or discipline."""
         score = row.scores.get("checklist")
         if score is None:
             return {}
@@ -83,7 +83,7 @@ class WorldGenBench(Protocol[ChecklistRubric]):
         return found | {WITHIN + category: (score, 1.0)} if category else found
 
     def derive(self, means: Mapping[str, Any]) -> dict[str, Any]:
-        """The mean over those categories that have one; a resample may miss some."""
+        """Return the mean over those categories that have one; a resample may miss some."""
         found = {name: mean for name, mean in means.items() if not name.startswith(WITHIN)}
         within = [mean for name, mean in means.items() if name.startswith(WITHIN)]
         if within:
@@ -118,7 +118,7 @@ _BRACKET = re.compile(r"[\[\]]")
 
 
 def read_list(text: str, count: int) -> list[int]:
-    """The one list of zeros and ones in a reply.
+    """Return the one list of zeros and ones in a reply.
 
     Prose, fences, thinking or an object may stand around it. Lists in fences go before lists in prose. Several
     lists must agree, since nothing says which of them is meant.
@@ -213,7 +213,7 @@ SHORTEST = 3
 
 
 def words_alone(item: str, explanation: str) -> tuple[str, ...]:
-    """The words whose presence anywhere meets an item, or nothing where more than that is asked.
+    """Return the words whose presence anywhere meets an item, or nothing where more than that is asked.
 
     A title, a banner that reads something, a thing labelled so: there a place or a structure is asked for as well,
     which the words by themselves do not prove.

@@ -95,7 +95,7 @@ def _word(text: str) -> RuleWord:
 
 
 def parse_pattern(text: str) -> Pattern:
-    """A pattern as it is written in the file.
+    """Return a pattern as it is written in the file.
 
     Words of a slot are parted by ``|``, and ``_`` joins several words into one. ``~8`` between two slots lets
     eight other letters stand there, a bare ``~`` more. ``?`` before a slot makes it optional. ``^`` before the first
@@ -189,7 +189,7 @@ def _vocabulary() -> tuple[Mapping[str, tuple[RuleWord, ...]], Mapping[tuple[boo
 
 @lru_cache(maxsize=1 << 17)
 def _nearby(text: str) -> tuple[tuple[RuleWord, int], ...]:
-    """The words that `text` may be meant for, with how many letters are wrong."""
+    """Return the words that `text` may be meant for, with how many letters are wrong."""
     from rapidfuzz import process  # Not before it is needed: most tables have no text to screen.
     from rapidfuzz.distance import Levenshtein
 
@@ -207,7 +207,7 @@ def _nearby(text: str) -> tuple[tuple[RuleWord, int], ...]:
 
 @lru_cache(maxsize=1 << 15)
 def _inside(text: str) -> tuple[tuple[RuleWord, int], ...]:
-    """The words that stand inside a longer one, and where."""
+    """Return the words that stand inside a longer one, and where."""
     forms, _, _ = _vocabulary()
     found = []
     for form, words in forms.items():
@@ -266,7 +266,7 @@ def is_wide(letter: str) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def _bare(character: str) -> str:
-    """The letters a character stands for; nothing for blanks, punctuation, accents and what cannot be seen."""
+    """Return the letters a character stands for; nothing for blanks, punctuation, accents and what cannot be seen."""
     plain = unicodedata.normalize("NFKC", character).translate(LATIN_LOOKS).casefold().translate(_LOOK_ALIKES)
     # Kana keep their marks: with and without them they are different letters.
     parts = plain if is_wide(plain[:1] or " ") else unicodedata.normalize("NFD", plain).translate(_LOOK_ALIKES)
@@ -305,7 +305,7 @@ class Letters:
 
 
 def letters(lines: Sequence[TextLine], order: Sequence[int]) -> Letters:
-    """The letters of the lines at these places, one line after another; a line break ends a word.
+    """Return the letters of the lines at these places, one line after another; a line break ends a word.
 
     >>> from limner.core.evidence import LATIN_LOOKS, TextLine
     >>> box = ((0, 0), (1, 0), (1, 1), (0, 1))
@@ -337,7 +337,7 @@ def letters(lines: Sequence[TextLine], order: Sequence[int]) -> Letters:
 
 
 def bare_letters(text: str) -> Letters:
-    """The letters of a text that stands in no drawing.
+    """Return the letters of a text that stands in no drawing.
 
     >>> bare_letters("Höchst-Punktzahl").text, bare_letters("10/10").text, bare_letters("满分").text
     ('hochstpunktzahi', 'ioio', '满分')

@@ -46,12 +46,12 @@ class Flag:
     boxes: tuple[tuple[float, float, float, float], ...]
 
     def to_json(self) -> dict[str, Any]:
-        """A plain mapping."""
+        """Return a plain mapping."""
         return asdict(self)
 
 
 def screen(lines: Sequence[TextLine]) -> list[Flag]:
-    """What in these lines speaks to the examiner; at most one flag of a kind for the same lines.
+    """Return what in these lines speaks to the examiner; at most one flag of a kind for the same lines.
 
     The lines are read in the order given, column by column, and where they stand upright from side to side. Case,
     accents, blanks and punctuation do not count, letters that look alike are the same, and a letter or two may be
@@ -96,14 +96,14 @@ def _anchors() -> Mapping[str, frozenset[int]]:
 
 
 def _candidate_rules(places: Places) -> list[ScreenRule]:
-    """The rules that these words may raise, in the order of the file."""
+    """Return the rules that these words may raise, in the order of the file."""
     anchors = _anchors()
     numbers = {number for key in places if key in anchors for number in anchors[key]}
     return [rules()[number] for number in sorted(numbers)]
 
 
 def _best_match(rule: ScreenRule, lines: Sequence[TextLine], text: Letters, places: Places) -> tuple[int, Flag] | None:
-    """What fits one of the rule's patterns with the fewest wrong letters: how many, and the flag."""
+    """Return what fits one of the rule's patterns with the fewest wrong letters: how many, and the flag."""
     found = min(_matches(rule, text, places), default=None)
     if found is None:
         return None
@@ -136,7 +136,7 @@ def _matches(rule: ScreenRule, text: Letters, places: Places) -> Iterator[tuple[
 
 
 def _clamped_to_line(text: Letters, place: int, line: int) -> int:
-    """The place, or the nearest to it that still stands on the line."""
+    """Return the place, or the nearest to it that still stands on the line."""
     on_line = [number for number, letter in enumerate(text.all) if letter.line == line]
     return min(max(place, on_line[0]), on_line[-1])
 
@@ -254,7 +254,7 @@ def screen_drawings(
 
 
 def _rules_in_question(question: Question[Any], protocol: Protocol[Any]) -> frozenset[str]:
-    """The kinds of words that the question itself would raise."""
+    """Return the kinds of words that the question itself would raise."""
     texts = [question.prompt, *(criterion.text for criterion in protocol.criteria(question))]
     here = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
     return frozenset(flag.rule for text in texts for flag in screen([TextLine(text, here, 1.0)]))

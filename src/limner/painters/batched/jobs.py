@@ -76,7 +76,7 @@ def open_workers(
     env: tuple[str, ...] = (),
     pool: Callable[..., Pool] = Pool,
 ) -> Pool:
-    """The workers of a painter, one on each device; they stay until the painter goes."""
+    """Return the workers of a painter, one on each device; they stay until the painter goes."""
     recipe = Recipe(
         label, factory, json.dumps(load, sort_keys=True), start_s=LOAD_S, single=False, variables=env,
         most=3 * MAX_PIXELS, careful=True, gpu="cpu" not in devices,
@@ -93,7 +93,7 @@ def submit(pool: Pool, how: DataclassInstance, item: DrawItem, seconds: float) -
 def serve_jobs(
     draw: Callable[[dict[str, Any], Sequence[DrawItem]], Iterator[Found]],
 ) -> Callable[..., Iterator[Sent]]:
-    """What answers jobs in a worker, by what draws them."""
+    """Return what answers jobs in a worker, by what draws them."""
 
     def serve(items: Sequence[tuple[dict[str, Any], Sequence[bytes]]], how: dict[str, Any]) -> Iterator[Sent]:
         for found in draw(how, [DrawItem(**words, images=tuple(images)) for words, images in items]):
@@ -106,7 +106,7 @@ def serve_jobs(
 
 
 def read_drawing(answer: JobResult) -> RawDrawing:
-    """What a worker has drawn.
+    """Return what a worker has drawn.
 
     Raises:
         Fault: It is no picture.
@@ -121,7 +121,7 @@ def read_drawing(answer: JobResult) -> RawDrawing:
 
 
 def fault_of(error: WorkerDeath | JobFailure | WorkerUnfit) -> Exception:
-    """What the worker says of itself, or what became of it: a fault of the drawing, or the end of the run."""
+    """Return what the worker says of itself, or what became of it: a fault of the drawing, or the end of the run."""
     if isinstance(error, WorkerUnfit):
         return UsageError(f"it cannot be loaded: {error}" if error.loading else str(error))
     if isinstance(error, JobFailure):
@@ -154,7 +154,7 @@ class BatchDrawer:
         *,
         alone: bool = False,
     ) -> Iterator[Found]:
-        """What became of each item.
+        """Yield what became of each item.
 
         Args:
             shape: What decides how many fit.
@@ -177,7 +177,7 @@ class BatchDrawer:
                 yield from found
 
     def _try_batch(self, taken: Placed, batch: Callable[[Placed], Iterable[Found]], advice: str) -> list[Found] | None:
-        """What became of a batch; None when it was too large for the memory."""
+        """Return what became of a batch; None when it was too large for the memory."""
         try:
             return list(batch(taken))
         except WorkerUnfit:
@@ -214,7 +214,7 @@ def is_shortage(error: Exception) -> bool:
 
 
 def best_device() -> str:
-    """The device that is taken where none is named."""
+    """Return the device that is taken where none is named."""
     if find_spec("torch") is None:
         return "cpu"
     import torch

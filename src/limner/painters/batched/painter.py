@@ -76,11 +76,11 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
 
     @abstractmethod
     def _find(self) -> W:
-        """The weights; takes a while the first time."""
+        """Return the weights; takes a while the first time."""
 
     @abstractmethod
     def _model(self, found: W) -> str:
-        """What the call is journalled under: the same wherever the weights lie."""
+        """Return what the call is journalled under: the same wherever the weights lie."""
 
     @abstractmethod
     def _draw_settings(self, request: PaintRequest) -> DataclassInstance:
@@ -92,10 +92,10 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
 
     @abstractmethod
     def _open_pool(self, found: W) -> Pool:
-        """The workers."""
+        """Return the workers."""
 
     def _told(self, found: W) -> dict[str, Any]:
-        """What else is to be known of drawings by these weights."""
+        """Return what else is to be known of drawings by these weights."""
         return {}
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:

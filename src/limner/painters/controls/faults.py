@@ -78,7 +78,7 @@ def misspell(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int
 
 
 def change_number(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) -> Faulted | None:
-    """The last digit of a number changed, the first one, every digit of every number."""
+    """Return the last digit of a number changed, the first one, every digit of every number."""
     able = [line for line in _plain(lines, image.size) if any(char.isdigit() for char in line.text)]
     if not able:
         return None
@@ -130,7 +130,7 @@ def write(image: Image.Image, text: str, box: Rect, colour: Colour) -> None:
 
 
 def _ink(image: Image.Image, line: TextLine) -> Colour:
-    """The colour that a label is written in: the most common one that is far from its ground."""
+    """Return the colour that a label is written in: the most common one that is far from its ground."""
     pixels = np.asarray(image.crop(rect(line))).reshape(-1, 3).astype(np.int64)
     far = np.abs(pixels - ground_colour(image, line)).max(axis=1)
     inked = pixels[far >= 0.7 * far.max()]
@@ -244,7 +244,7 @@ def shrink(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) 
 
 
 def cut_off(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) -> Faulted | None:
-    """A side cut off: a little, a third, more than half."""
+    """Return a side cut off: a little, a third, more than half."""
     flat, share = flatten(image), CUTS[dose - 1]
     side = random.Random(seed).choice(("left", "top", "right", "bottom"))
     width, height = flat.size
@@ -260,7 +260,7 @@ def cut_off(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int)
 
 
 def delete_region(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) -> Faulted | None:
-    """A region around a label filled with the ground: a tenth of the picture, a quarter, half.
+    """Return a region around a label filled with the ground: a tenth of the picture, a quarter, half.
 
     Where there is no label, the region is the middle.
     """
@@ -285,7 +285,7 @@ def _gone(image: Image.Image, lines: Sequence[TextLine], gone: Rect, said: str) 
 
 
 def _inside(box: Rect, gone: Rect) -> float:
-    """The share of a box that lies in what is gone."""
+    """Return the share of a box that lies in what is gone."""
     width = min(box[2], gone[2]) - max(box[0], gone[0])
     height = min(box[3], gone[3]) - max(box[1], gone[1])
     return max(0, width) * max(0, height) / max(1, (box[2] - box[0]) * (box[3] - box[1]))
@@ -360,7 +360,7 @@ def add_labels(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: i
 
 
 def _empty_place(busy: NDArray[np.bool_], size: tuple[int, int], rng: random.Random) -> Rect | None:
-    """A place where nothing is drawn."""
+    """Return a place where nothing is drawn."""
     width, height = size
     for _ in range(400):
         if width + 4 > busy.shape[1] or height + 4 > busy.shape[0]:

@@ -27,7 +27,7 @@ MOST_ENLARGED = 1.3
 
 
 def blank(size: tuple[int, int]) -> Image.Image:
-    """A white picture."""
+    """Return a white picture."""
     return Image.new("RGB", size, "white")
 
 
@@ -56,7 +56,7 @@ def typeset(text: str, size: tuple[int, int]) -> Image.Image:
 
 
 def _plain(line: str) -> str:
-    """The line without what no typeface shows; halves of surrogate pairs would stop the setting."""
+    """Return the line without what no typeface shows; halves of surrogate pairs would stop the setting."""
     kinds = ((char, unicodedata.category(char)) for char in line.replace("\t", " "))
     return "".join("\ufffd" if kind == "Cs" else char for char, kind in kinds if kind not in ("Cc", "Cf"))
 
@@ -97,7 +97,7 @@ def erase(image: Image.Image, lines: Sequence[TextLine]) -> Image.Image:
 def swap(
     image: Image.Image, lines: Sequence[TextLine], seed: int
 ) -> tuple[Image.Image, tuple[TextLine, TextLine]] | None:
-    """The image with two of its labels exchanged, each fitted into the other's box.
+    """Return the image with two of its labels exchanged, each fitted into the other's box.
 
     Args:
         image: The image, of any mode.
@@ -122,7 +122,7 @@ def swap(
 
 
 def _trimmed(pixels: NDArray[np.uint8], box: Rect, ground: Colour) -> Rect:
-    """The box without the rows at its top and bottom that hold the edge of a neighbouring line."""
+    """Return the box without the rows at its top and bottom that hold the edge of a neighbouring line."""
     left, top, right, bottom = box
     inked = (np.abs(pixels[top:bottom, left:right].astype(int) - ground).max(axis=2) > 60).any(axis=1)
     reach = max(1, len(inked) // 4)
@@ -131,7 +131,7 @@ def _trimmed(pixels: NDArray[np.uint8], box: Rect, ground: Colour) -> Rect:
 
 
 def _on_ground(label: Image.Image, old: Colour, new: Colour) -> Image.Image:
-    """The label as it would look on another ground; unchanged where it would hardly show there."""
+    """Return the label as it would look on another ground; unchanged where it would hardly show there."""
     values = np.asarray(label).astype(float)
     depth = np.abs(values - old).max(axis=2, keepdims=True)
     ink = values.reshape(-1, 3)[depth.argmax()]
@@ -153,7 +153,7 @@ def _paste(image: Image.Image, label: Image.Image, target: Rect) -> None:
 
 
 def _ground(pixels: NDArray[np.uint8], line: TextLine, taken: NDArray[np.bool_] | None = None) -> Ground:
-    """What a label stands on: the colour most common both in a thin ring along its padded box and within it.
+    """Return what a label stands on: the colour most common both in a thin ring along its padded box and within it.
 
     Within alone, heavy type could outweigh the ground; around alone, what lies beyond a tight frame could.
 
@@ -185,12 +185,12 @@ def _ground(pixels: NDArray[np.uint8], line: TextLine, taken: NDArray[np.bool_] 
 
 
 def ground_colour(image: Image.Image, line: TextLine) -> Colour:
-    """The colour of what a label stands on."""
+    """Return the colour of what a label stands on."""
     return _ground(np.asarray(flatten(image)), line).colour
 
 
 def common_colour(image: Image.Image) -> Colour:
-    """The colour most of a picture has, near ones counted together: as a rule that of the paper."""
+    """Return the colour most of a picture has, near ones counted together: as a rule that of the paper."""
     pixels = np.asarray(flatten(image)).reshape(-1, 3)
     families = (pixels >> 4).astype(np.int64) @ (256, 16, 1)
     inside = pixels[families == np.bincount(families).argmax()].astype(np.int64) @ (1 << 16, 1 << 8, 1)
@@ -228,7 +228,7 @@ def padding(line: TextLine) -> float:
 
 
 def outset(line: TextLine, by: float) -> list[Position]:
-    """The corners of the box moved outwards by so many pixels, along the box's own axes."""
+    """Return the corners of the box moved outwards by so many pixels, along the box's own axes."""
     a, b, c, d = line.box
     along = _unit(b[0] - a[0] + c[0] - d[0], b[1] - a[1] + c[1] - d[1])
     across = _unit(d[0] - a[0] + c[0] - b[0], d[1] - a[1] + c[1] - b[1])
@@ -303,7 +303,7 @@ def _exchangeable(line: TextLine, box: Rect, size: tuple[int, int]) -> bool:
 
 
 def _compared(text: str) -> str:
-    """What counts when texts are compared: no case, no marks, no letters that OCR takes for one another."""
+    """Return what counts when texts are compared: no case, no marks, no letters that OCR takes for one another."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return "".join(char for char in folded if char.isalnum()).translate(LOOKALIKES)
 

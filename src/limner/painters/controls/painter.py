@@ -44,7 +44,7 @@ class ControlPainter(FreePainter):
         self._partners = partners(exam) if control == "shuffled" else {}
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
-        """The control's image; see `limner.painters.base.Painter`."""
+        """Return the control's image; see `limner.painters.base.Painter`."""
         refuse_pictures(self, request)
         painting: Painting = await self._draw(request, calls)
         return painting

@@ -81,12 +81,12 @@ class DrawSettings:
 
 
 def open_pool(load: PipelineSetup, options: Options, pool: Callable[..., Pool] = Pool) -> Pool:
-    """The workers of a painter, one on each device; they stay until the painter goes."""
+    """Return the workers of a painter, one on each device; they stay until the painter goes."""
     return open_workers("diffusers", FACTORY, asdict(load), options.devices, options.batch_size, options.env, pool)
 
 
 def opened(**load: Any) -> Callable[..., Iterator[Sent]]:
-    """What a worker draws with; see `limner.workers`."""
+    """Return what a worker draws with; see `limner.workers`."""
     from .pipeline import Pipeline
 
     try:
@@ -96,12 +96,12 @@ def opened(**load: Any) -> Callable[..., Iterator[Sent]]:
 
 
 def job_server(draw: Callable[[DrawSettings, Sequence[DrawItem]], Iterator[Found]]) -> Callable[..., Iterator[Sent]]:
-    """What answers jobs, by what draws them."""
+    """Return what answers jobs, by what draws them."""
     return serve_jobs(lambda how, items: draw(DrawSettings(**how), items))
 
 
 def takes(pipe: Any) -> Mapping[str, inspect.Parameter]:
-    """The parameters of a pipeline's call."""
+    """Return the parameters of a pipeline's call."""
     return inspect.signature(pipe.__call__).parameters
 
 
@@ -112,7 +112,7 @@ def sides(how: DrawSettings, step: int) -> tuple[int, int]:
 
 
 def arguments(pipe: Any, how: DrawSettings, prompts: Sequence[str], step: int) -> dict[str, Any]:
-    """What to call a pipeline with; noise and pictures come on top.
+    """Return what to call a pipeline with; noise and pictures come on top.
 
     Raises:
         WorkerUnfit: It does not take an option that was given.

@@ -69,7 +69,7 @@ class Options:
 
 
 def parse(given: Mapping[str, Any], spec: str, known: Mapping[str, Reader] | None = None) -> Options:
-    """The options out of ``--painter-arg`` values.
+    """Return the options out of ``--painter-arg`` values.
 
     Args:
         known: The options there are, where they are not those of a pipeline.

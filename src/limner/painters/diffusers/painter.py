@@ -69,7 +69,7 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
         return body | settings | ({"images": list(request.images)} if request.images else {})
 
     def _find(self) -> weights.Weights:
-        """The pipeline's weights with those of its LoRAs and its custom code."""
+        """Return the pipeline's weights with those of its LoRAs and its custom code."""
         found = weights.find(self._place, self.options.get("revision"))
         loras = [(*weights.find_lora(place), scale) for place, scale in self._chosen.loras]
         custom = self.options.get("custom_pipeline")

@@ -47,7 +47,7 @@ class Pipeline:
         return pipeline
 
     def form(self, *, editing: bool) -> Any:
-        """The pipeline as it draws from words, or as it starts from a picture; both share their weights.
+        """Return the pipeline as it draws from words, or as it starts from a picture; both share their weights.
 
         Raises:
             MissingForm: There is no such form.
@@ -141,7 +141,7 @@ class Pipeline:
         return "Img2Img" not in type(self.form(editing=True)).__name__
 
     def _step(self) -> int:
-        """What sides must be multiples of."""
+        """Return what sides must be multiples of."""
         return int(getattr(self.pipe, "vae_scale_factor", 8)) * 2
 
     def _about(self, pipe: Any, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,7 +160,7 @@ DENOISERS = ("transformer", "unet")
 
 
 def load_pipeline(load: PipelineSetup) -> Any:
-    """The pipeline, not yet on its device unless it is split.
+    """Return the pipeline, not yet on its device unless it is split.
 
     Raises:
         WorkerUnfit: It has no such scheduler, or what quantises is not installed.
@@ -188,7 +188,7 @@ def load_pipeline(load: PipelineSetup) -> Any:
 
 
 def quantization(name: str, dtype: str) -> Any:
-    """The configuration that quantises a pipeline's denoiser."""
+    """Return the configuration that quantises a pipeline's denoiser."""
     library, _, bits = name.partition("-")
     try:
         import_module(library)

@@ -21,7 +21,7 @@ SEPARATOR = "=== DRAWING ==="
 
 
 def reason_text(trace: str, description: str, most: int, count: Callable[[str], int]) -> str:
-    """What FLUX-Reason's T5 reads, in training and in drawing: trace, separator, description.
+    """Return what FLUX-Reason's T5 reads, in training and in drawing: trace, separator, description.
 
     What does not fit is cut from the trace's end; a description that leaves no room for a trace stands alone.
 
@@ -43,7 +43,7 @@ def is_flux(pipe: Any) -> bool:
 
 
 def encode(pipe: Any, prompts: Sequence[str], most: int, shorts: Sequence[str] | None = None) -> dict[str, Any]:
-    """What a FLUX transformer is given for these prompts, under the names of the pipeline's arguments.
+    """Return what a FLUX transformer is given for these prompts, under the names of the pipeline's arguments.
 
     T5's positions are relative, so that it reads on beyond what it was trained for. CLIP reads 77 tokens as ever; of it
     only one vector is used.
@@ -65,7 +65,7 @@ def encode(pipe: Any, prompts: Sequence[str], most: int, shorts: Sequence[str] |
 
 
 def encoded(pipe: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments of a call, with prompts encoded here where the pipeline itself would refuse their length."""
+    """Return the arguments of a call, with prompts encoded here where the pipeline itself would refuse their length."""
     most = given.get("max_sequence_length")
     if most is None or most <= USUAL or not is_flux(pipe):
         return given
@@ -98,7 +98,7 @@ def unread(pipe: Any, prompt: str, most: int | None) -> dict[str, Any] | None:
 
 
 def _furthest(pipe: Any, most: int | None) -> tuple[Any, int | None]:
-    """The tokenizer of the encoder that reads the longest, and how many tokens that are."""
+    """Return the tokenizer of the encoder that reads the longest, and how many tokens that are."""
     for n in ("_3", "_2", ""):
         if _is(pipe, f"text_encoder{n}", "T5"):
             usual = inspect.signature(pipe.__call__).parameters.get("max_sequence_length")

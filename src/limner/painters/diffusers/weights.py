@@ -52,7 +52,7 @@ class Weights:
 
 
 def folder_of(place: str) -> Path | None:
-    """The folder a pipeline lies in; None when it is a repository of the hub.
+    """Return the folder a pipeline lies in; None when it is a repository of the hub.
 
     Raises:
         UsageError: It is neither.
@@ -68,7 +68,7 @@ def folder_of(place: str) -> Path | None:
 
 
 def find(place: str, revision: str | None) -> Weights:
-    """The weights behind a folder or repository; takes a while the first time."""
+    """Return the weights behind a folder or repository; takes a while the first time."""
     folder = folder_of(place)
     if folder is not None:
         folder = folder.resolve()
@@ -78,7 +78,7 @@ def find(place: str, revision: str | None) -> Weights:
 
 
 def trained_on(file: Path) -> dict[str, Any]:
-    """What a .safetensors file says of its training by Limner; nothing where it says nothing."""
+    """Return what a .safetensors file says of its training by Limner; nothing where it says nothing."""
     try:
         with file.open("rb") as opened:
             size = int.from_bytes(opened.read(8), "little")
@@ -90,7 +90,7 @@ def trained_on(file: Path) -> dict[str, Any]:
 
 
 def find_lora(place: str) -> tuple[Path, str]:
-    """The file of a LoRA's weights and its hash: a file, a folder with one, or one of the hub, which is fetched.
+    """Return the file of a LoRA's weights and its hash: a file, a folder with one, or one of the hub, which is fetched.
 
     Raises:
         UsageError: There is none, or more than one.
@@ -126,7 +126,7 @@ def code_identity(place: str) -> str:
 
 
 def in_cache(found: Weights, variant: str | None) -> Weights:
-    """The same weights, in the hub's cache where a token may be needed to get them there: workers get none."""
+    """Return the same weights, in the hub's cache where a token may be needed to get them there: workers get none."""
     if found.revision is None or not any(os.environ.get(name) for name in TOKENS):
         return found
     diffusers: Any = import_module("diffusers")
@@ -138,7 +138,7 @@ def in_cache(found: Weights, variant: str | None) -> Weights:
 
 
 def file_hash(file: Path) -> str:
-    """A file's sha256, remembered like those of `fingerprint`."""
+    """Return a file's sha256, remembered like those of `fingerprint`."""
     stamp, known = _stamp(file), _remembered()
     if stamp not in known:
         known[stamp] = _hash(file)
@@ -206,7 +206,7 @@ def _remember(found: dict[str, str]) -> None:
 
 
 def _commit(repository: str, revision: str) -> str:
-    """The commit a revision stands for: the one in the cache, so that a run is not split by a moved branch."""
+    """Return the commit a revision stands for: the one in the cache, so that a run is not split by a moved branch."""
     if re.fullmatch(r"[0-9a-f]{40}", revision):
         return revision
     from huggingface_hub import hf_hub_download, try_to_load_from_cache
@@ -224,5 +224,5 @@ def _unreachable(repository: str, revision: str, error: Exception) -> UsageError
 
 
 def what_hub_said(error: Exception) -> str:
-    """An exception of the hub's client in a line, without keys."""
+    """Return an exception of the hub's client in a line, without keys."""
     return f"{type(error).__name__}: {redacted(' '.join(str(error).split()))[:300]}"

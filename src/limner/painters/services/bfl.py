@@ -38,7 +38,7 @@ class BflPainter(JobPainter):
         return next((most for start, most in EDITING.items() if model.startswith(start)), 0)
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
-        """The request body; images come without loss unless asked for otherwise."""
+        """Return the request body; images come without loss unless asked for otherwise."""
         body: dict[str, Any] = {"prompt": request.prompt, "output_format": self.given.get("output_format", "png")}
         body |= self.options_of(PASSED_ON) | self.seed(request) | _measures(self.size(request), self.target)
         return body | {
@@ -50,11 +50,11 @@ class BflPainter(JobPainter):
         return {"body": await self.with_pictures(body, lambda image: image.packed[1])}
 
     def headers(self, *, submit: bool) -> dict[str, str]:
-        """The key."""
+        """Return the key."""
         return self.provider.key_headers("x-key: {key}")
 
     def submit_url(self, body: dict[str, Any]) -> str:
-        """The URL that takes jobs for this model."""
+        """Return the URL that takes jobs for this model."""
         return self.address(f"/v1/{quote(self.model, safe='')}")
 
     def poll_url(self, reply: dict[str, Any]) -> str | None:
@@ -63,7 +63,7 @@ class BflPainter(JobPainter):
         return str(url or f"/v1/get_result?id={quote(job, safe='')}")
 
     def read(self, reply: dict[str, Any]) -> FinishedJob | None:
-        """The outcome; whether a job that ended without an image is charged is not documented."""
+        """Return the outcome; whether a job that ended without an image is charged is not documented."""
         status, result = reply["status"], reply.get("result")
         if status in ENDS:
             why = reply.get("details") or reply.get("error") or result

@@ -93,7 +93,7 @@ class ChatImages(OneReplyPainter):
 
 
 def why_no_image(choice: Mapping[str, Any], message: Mapping[str, Any]) -> tuple[Kind, str]:
-    """The kind of fault behind a reply without an image, and what was said."""
+    """Return the kind of fault behind a reply without an image, and what was said."""
     text = " ".join(str(message.get("refusal") or message.get("content") or "").split())[:300]
     reasons = [str(choice[name]) for name in ("finish_reason", "native_finish_reason") if choice.get(name)]
     detail = ": ".join(filter(None, [" / ".join(dict.fromkeys(reasons)), text]))

@@ -30,7 +30,7 @@ KINDS: dict[Kind, tuple[str, ...]] = {
 
 
 def endpoint_of(model: str) -> str:
-    """The endpoint documented for a model.
+    """Return the endpoint documented for a model.
 
     >>> endpoint_of("wan2.5-t2i-preview"), endpoint_of("wan2.6-t2i"), endpoint_of("qwen-image-max")
     ('text2image/image-synthesis', 'image-generation/generation', 'multimodal-generation/generation')
@@ -66,12 +66,12 @@ class DashScopePainter(JobPainter):
         return {"body": await self.with_pictures(body, lambda image: image.url)}
 
     def headers(self, *, submit: bool) -> dict[str, str]:
-        """The key, and the wish for a job."""
+        """Return the key, and the wish for a job."""
         wish = {"X-DashScope-Async": "enable"} if submit and self._endpoint != AT_ONCE else {}
         return self.provider.key_headers(otherwise="none") | wish
 
     def submit_url(self, body: dict[str, Any]) -> str:
-        """The URL that takes jobs."""
+        """Return the URL that takes jobs."""
         return self.address(f"/api/v1/services/aigc/{self._endpoint}")
 
     def poll_url(self, reply: dict[str, Any]) -> str | None:
@@ -79,7 +79,7 @@ class DashScopePainter(JobPainter):
         return f"/api/v1/tasks/{quote(reply['output']['task_id'], safe='')}"
 
     def read(self, reply: dict[str, Any]) -> FinishedJob | None:
-        """The outcome; only images are charged, never a job that failed."""
+        """Return the outcome; only images are charged, never a job that failed."""
         output = reply["output"]
         state, choices = output.get("task_status"), output.get("choices", [])
         if state in ("FAILED", "CANCELED", "UNKNOWN"):

@@ -16,7 +16,7 @@ class DeclaredReplies(DeclaredPainter, OneReplyPainter):
     """A painter whose service draws in one exchange, told by its description."""
 
     def headers(self) -> dict[str, str]:
-        """The fixed ones, and the key."""
+        """Return the fixed ones, and the key."""
         return {**self.format.headers, **self.provider.key_headers()}
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -18,11 +18,11 @@ class DeclaredJobs(DeclaredPainter, JobPainter):
     reply_bytes = IMAGE_REPLY_BYTES
 
     def headers(self, *, submit: bool) -> dict[str, str]:
-        """The fixed ones, and the key."""
+        """Return the fixed ones, and the key."""
         return {**self.format.headers, **self.provider.key_headers()}
 
     def submit_url(self, body: dict[str, Any]) -> str:
-        """The URL that takes jobs."""
+        """Return the URL that takes jobs."""
         return self.address(self.place(body))
 
     async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +39,7 @@ class DeclaredJobs(DeclaredPainter, JobPainter):
         return self._there(self.format.fetch, reply) if done else None
 
     def read(self, reply: dict[str, Any]) -> FinishedJob | None:
-        """The outcome; whether a job that ended without an image is charged, nobody knows."""
+        """Return the outcome; whether a job that ended without an image is charged, nobody knows."""
         told = self.format
         if failure := self.failure(reply):
             raise FailedJob(*failure, cost=None)
@@ -53,7 +53,7 @@ class DeclaredJobs(DeclaredPainter, JobPainter):
         return FinishedJob(where, prompt, find(reply, told.cost) if told.cost else None)
 
     def _there(self, template: str | None, reply: dict[str, Any]) -> str | None:
-        """A whole address as the reply gives it, or a path with what the reply says in it."""
+        """Return a whole address as the reply gives it, or a path with what the reply says in it."""
         if template is None:
             return None
         whole = not template.startswith("/")

@@ -61,7 +61,7 @@ class Gemini(OneReplyPainter):
         return {"contents": [{"role": "user", "parts": parts}], "generationConfig": config}
 
     def headers(self) -> dict[str, str]:
-        """The key."""
+        """Return the key."""
         return self.provider.key_headers("x-goog-api-key: {key}")
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -96,7 +96,7 @@ class Gemini(OneReplyPainter):
             raise fault_of(fault) from fault
 
     def error(self, reply: dict[str, Any]) -> Fault:
-        """The fault as `fault_of` knows it."""
+        """Return the fault as `fault_of` knows it."""
         return Fault("server", error_message(reply), cost=None, result=reply)
 
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
@@ -119,7 +119,7 @@ class Gemini(OneReplyPainter):
 
 
 def fault_of(fault: Fault) -> Fault:
-    """The fault of an exchange told by Google's error object, where the reply has one.
+    """Return the fault of an exchange told by Google's error object, where the reply has one.
 
     The same 429 stands for a limit per minute, which passes, and for a day's quota or a balance used up, which do not.
     """
@@ -139,7 +139,7 @@ def fault_of(fault: Fault) -> Fault:
 
 
 def why_no_image(reply: Mapping[str, Any], candidate: Mapping[str, Any], text: str) -> tuple[Kind, str]:
-    """The kind of fault behind a reply without an image, and what was said."""
+    """Return the kind of fault behind a reply without an image, and what was said."""
     feedback, reason = reply.get("promptFeedback") or {}, candidate.get("finishReason")
     if blocked := feedback.get("blockReason"):
         return "refusal", f"the prompt is blocked ({blocked}): {feedback.get('blockReasonMessage') or ''}".rstrip(": ")

@@ -81,7 +81,7 @@ class OpenAIImages(OneReplyPainter):
 
 
 def _word(value: Any) -> str:
-    """A value as a form has it."""
+    """Return a value as a form has it."""
     return value if isinstance(value, str) else json.dumps(value)
 
 

@@ -149,7 +149,7 @@ def is_here(place: str) -> bool:
 
 
 def find(place: str) -> ModelWeights:
-    """The weights behind a folder, a file, or ``OWNER/NAME`` or ``OWNER/NAME@REVISION`` of the hub."""
+    """Return the weights behind a folder, a file, or ``OWNER/NAME`` or ``OWNER/NAME@REVISION`` of the hub."""
     if is_here(place):
         path = Path(place).expanduser().resolve()
         identity = {"files": fingerprint(path)} if path.is_dir() else {"file": file_hash(path)}
@@ -165,7 +165,7 @@ def fetched(found: ModelWeights) -> str:
 
 
 def _commit(repository: str, revision: str) -> str:
-    """The commit a revision stands for: the one in the cache, so that a run is not split by a moved branch."""
+    """Return the commit a revision stands for: the one in the cache, so that a run is not split by a moved branch."""
     if re.fullmatch(r"[0-9a-f]{40}", revision):
         return revision
     from huggingface_hub import snapshot_download

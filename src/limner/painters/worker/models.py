@@ -31,7 +31,7 @@ def open_janus(
     temperature: float = 1.0,
     top_k: int | None = None,
 ) -> Callable[[list[BatchItem]], list[Any]]:
-    """What draws a batch; see `limner.painters.worker.server`."""
+    """Return what draws a batch; see `limner.painters.worker.server`."""
     transformers: Any = import_module("transformers")
     processor, model = loaded("JanusForConditionalGeneration", weights, dtype, device)
     if not hasattr(model.generation_config, "generation_kwargs"):
@@ -98,7 +98,7 @@ def open_emu3(
     top_k: int = 2048,
     negative_prompt: str = "",
 ) -> Callable[[list[BatchItem]], list[Any]]:
-    """What draws a batch; see `limner.painters.worker.server`."""
+    """Return what draws a batch; see `limner.painters.worker.server`."""
     transformers: Any = import_module("transformers")
     processor, model = loaded("Emu3ForConditionalGeneration", weights, dtype, device)
     words, mapping = processor.tokenizer, model.model.vocabulary_mapping
@@ -138,7 +138,7 @@ def open_emu3(
 
 
 def loaded(sort: str, weights: Sequence[str], dtype: str, device: str) -> tuple[Any, Any]:
-    """The processor and the model, of this class of transformers, whose weights lie in a folder."""
+    """Return the processor and the model, of this class of transformers, whose weights lie in a folder."""
     transformers: Any = import_module("transformers")
     (folder,) = weights
     model = getattr(transformers, sort).from_pretrained(folder, dtype=getattr(torch, dtype))
@@ -159,7 +159,7 @@ class SeededNoise:
         self._temperature, self._top_k = temperature, top_k
 
     def __call__(self, scores: Any) -> Any:
-        """The scores with noise."""
+        """Return the scores with noise."""
         scores = scores.float() / self._temperature
         count = scores.shape[-1]
         if self._top_k is not None and self._top_k < count:

@@ -34,7 +34,7 @@ DrawBatch = Callable[[list[BatchItem]], Sequence[Any]]
 
 
 def opened(**load: Any) -> Callable[..., Iterator[Sent]]:
-    """What a worker draws with; see `limner.workers`."""
+    """Return what a worker draws with; see `limner.workers`."""
     setup = ModelSetup(**load)
     if setup.folder is not None:
         sys.path.insert(0, setup.folder)
@@ -53,7 +53,7 @@ def opened(**load: Any) -> Callable[..., Iterator[Sent]]:
 
 
 def batch_server(draw: DrawBatch, device: str) -> Callable[..., Iterator[Sent]]:
-    """What answers jobs, by a function that draws a batch."""
+    """Return what answers jobs, by a function that draws a batch."""
     drawer = BatchDrawer(device)
 
     def serve(how: dict[str, Any], items: Sequence[DrawItem]) -> Iterator[Found]:
@@ -80,7 +80,7 @@ def _drawn(draw: DrawBatch, batch: Placed, width: int | None, height: int | None
 
 
 def _picture(found: Any) -> Any:
-    """An RGB image out of a PIL image, the bytes of a file, or an array of bytes by height, width and colour."""
+    """Return an RGB image out of a PIL image, the bytes of a file, or an array of bytes by height, width and colour."""
     import numpy as np
     from PIL import Image
 

@@ -74,7 +74,7 @@ class Agreements:
 def agreements(
     store: Store, exam: str, reading: str, study: str | None, which: Mapping[str, Any], rows: str
 ) -> Agreements:
-    """What a table needs of how evaluators agree.
+    """Return what a table needs of how evaluators agree.
 
     Args:
         store: The store.
@@ -109,7 +109,7 @@ def _drawings(one: Opinion) -> int:
 
 
 def agreement_rows(layout: Layout, held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
-    """The rows of a table about evaluators, pairs of them, or painters as they were rated."""
+    """Yield the rows of a table about evaluators, pairs of them, or painters as they were rated."""
     if layout.rows == "rated":
         yield from _rated(held, specs)
     elif layout.rows == "pairs":

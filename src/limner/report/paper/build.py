@@ -46,7 +46,7 @@ class TableChoice:
 def build(
     layout: Layout, store: Store | None = None, choice: TableChoice | None = None, exam: Exam[Any] | None = None
 ) -> Table:
-    """The table with everything in it; where there is no store, statistics of `exam` as it was read.
+    """Return the table with everything in it; where there is no store, statistics of `exam` as it was read.
 
     Raises:
         UsageError: The choice names what is not there.
@@ -145,7 +145,7 @@ CONTROLS, OTHERS = "Controls", "Others"
 def grouped(
     layout: Layout, published: Sequence[tuple[RowGroup | None, TableRow]], own: Sequence[StoreRow]
 ) -> list[RowBlock]:
-    """The groups in the layout's order, in each the published rows first; what fits nowhere comes last."""
+    """Return the groups in the layout's order, in each the published rows first; what fits nowhere comes last."""
     homes = [(_home(layout, one), one, line) for one, line in own]
     found = [RowBlock("", tuple(line for group, line in published if group is None))]
     for row_group in layout.groups:
@@ -162,7 +162,7 @@ def grouped(
 
 
 def _home(layout: Layout, own: Own | None) -> RowGroup | None:
-    """The layout's group a painter belongs to, by what is known of it."""
+    """Return the layout's group a painter belongs to, by what is known of it."""
     if own is None:
         return None
     for group in layout.groups:
@@ -175,7 +175,7 @@ def _home(layout: Layout, own: Own | None) -> RowGroup | None:
 
 
 def _title(layout: Layout, own: Own | None) -> str:
-    """The title over a row that belongs to none of the layout's groups."""
+    """Return the title over a row that belongs to none of the layout's groups."""
     if own is None:
         return STORE if layout.groups else ""
     if own.group.control and layout.only is None:
@@ -188,7 +188,7 @@ def _title(layout: Layout, own: Own | None) -> str:
 def ranked(
     blocks: Sequence[RowBlock], columns: Sequence[Column], *, within: bool, second: bool
 ) -> tuple[RowBlock, ...]:
-    """The blocks with their cells ranked: together, or each by itself.
+    """Return the blocks with their cells ranked: together, or each by itself.
 
     Equal numbers share a rank. Where all numbers of a column are the same, or there is only one, none is marked.
     """
@@ -219,7 +219,7 @@ def _cells(cells: Sequence[Cell], marks: Sequence[dict[float, int]]) -> tuple[Ce
 
 
 def turned(sheet: Sheet, how: str) -> Sheet:
-    """The sheet in its paper's form; see `limner.report.paper.schema.Layout`."""
+    """Return the sheet in its paper's form; see `limner.report.paper.schema.Layout`."""
     if how == "columns":
         return _columns(sheet)
     if how in ("scores", "values"):
@@ -296,7 +296,7 @@ def caption(
     intervals: bool,
     sections: Sequence[Section | None] = (None,),
 ) -> list[str]:
-    """The title, where the figures come from, how a store's were marked and on which questions."""
+    """Return the title, where the figures come from, how a store's were marked and on which questions."""
     tables = layout.tables(None)
     place = tables[0] if len(tables) == 1 else "Tables " + " and ".join(one.removeprefix("Table ") for one in tables)
     name = layout.paper.cite.partition(" ")[0]
@@ -327,7 +327,7 @@ def caption(
 
 
 def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock]) -> list[str]:
-    """What a reader must know; only what applies."""
+    """Return what a reader must know; only what applies."""
     of_paper = layout.rows == "painters" and (layout.tables(None) or layout.sections)
     found = [note for note in (layout.note, layout.paper.note if of_paper else "") if note]
     lines = [line for group in groups for line in group.rows if not line.published]
@@ -346,7 +346,7 @@ def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock]) -> 
 
 
 def _warnings(held: Holdings) -> list[str]:
-    """What must be known of the judges, by name where there are several."""
+    """Return what must be known of the judges, by name where there are several."""
     judges = {own.evaluator.id: own.evaluator for own in held.rows}
     several = len(judges) > 1
     return [f"{one.name}: {said}" if several else said for one in judges.values() for said in one.warnings]
@@ -377,7 +377,7 @@ def _scored(layout: Layout, held: Holdings, sections: Sequence[Section | None]) 
 
 
 def _about(layout: Layout, exam: Exam[Any], sections: Sequence[Section | None]) -> set[str]:
-    """The questions that any column with a score can show."""
+    """Return the questions that any column with a score can show."""
     found: set[str] = set()
     for slot in (slot for section in sections for slot in specs(layout, section, ["any"])):
         part = slot.part

@@ -89,7 +89,7 @@ class Holdings:
 
 
 def exam_in(store: Store, kind: str, name: str | None) -> str | None:
-    """The stored exam of this kind: the one named, the one called like its kind, or the only one.
+    """Return the stored exam of this kind: the one named, the one called like its kind, or the only one.
 
     Raises:
         UsageError: There are several, or none is called so.
@@ -204,7 +204,7 @@ NOT_MODELS = ("folder", "control", "python")
 
 
 def facts_of(painter: str, spec: str, settings: Settings) -> PainterFacts:
-    """The settings' facts, filled up with the papers' where they know a model of that name."""
+    """Return the settings' facts, filled up with the papers' where they know a model of that name."""
     own = settings.painters.get(spec) or settings.painters.get(painter) or settings.painter(spec)
     names = [without_options(painter)]
     if spec.partition("/")[0] not in NOT_MODELS:
@@ -218,7 +218,7 @@ def facts_of(painter: str, spec: str, settings: Settings) -> PainterFacts:
 
 
 def plain_name(name: str) -> str:
-    """A model's name as far as it counts: papers and users spell it with other dashes, blanks and letter cases.
+    """Return a model's name as far as it counts: papers and users spell it with other dashes, blanks and letter cases.
 
     >>> plain_name("Nano Banana Pro") == plain_name("nano-banana-pro")
     True
@@ -273,7 +273,7 @@ def published_score(kind: str, score: str, painter: str, spec: str) -> tuple[flo
 
 
 def shown(facts: PainterFacts, name: str) -> str | None:
-    """A fact as tables show it: sizes in billions, square resolutions by their side.
+    """Return a fact as tables show it: sizes in billions, square resolutions by their side.
 
     >>> shown(PainterFacts(parameters="27B", resolution="1024x1024"), "parameters")
     '27'

@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 
 
 def published(layout: Layout, section: Section | None) -> list[Row]:
-    """The rows of the published file that the table, or this section of it, shows."""
+    """Return the rows of the published file that the table, or this section of it, shows."""
     tables = layout.tables(section)
     return [row for row in rows(layout.exam) if row["table"] in tables]
 
@@ -38,12 +38,12 @@ def judges(found: Iterable[Row]) -> list[str]:
 def published_rows(
     layout: Layout, section: Section | None, specs: Sequence[ColumnSpec]
 ) -> list[tuple[RowGroup | None, TableRow]]:
-    """The published rows in the paper's order, each with the group it belongs to."""
+    """Return the published rows in the paper's order, each with the group it belongs to."""
     return _rows(layout, specs, published(layout, section))
 
 
 def board_blocks(layout: Layout, board: Board, specs: Sequence[ColumnSpec]) -> list[RowBlock]:
-    """The leaderboard's rows in its order, under the layout's groups; they are not ranked with the paper's."""
+    """Return the leaderboard's rows in its order, under the layout's groups; they are not ranked with the paper's."""
     ours = {theirs: ours for ours, theirs in board.names.items()}
     figures = [
         {**row, "category": ours.get(row["category"], row["category"])}
@@ -60,7 +60,7 @@ def board_blocks(layout: Layout, board: Board, specs: Sequence[ColumnSpec]) -> l
 
 
 def release_board(layout: Layout, board: Board) -> ReleaseBoard:
-    """What the exam's rules say of a board: its day, and what a reader must know.
+    """Return what the exam's rules say of a board: its day, and what a reader must know.
 
     Raises:
         DataError: They say nothing of it.
@@ -89,7 +89,7 @@ def _rows(
 
 
 def _label(layout: Layout, row: Row) -> str:
-    """What the layout calls the row; nothing where it does not say."""
+    """Return what the layout calls the row; nothing where it does not say."""
     words = layout.labels.get(row["metric"], layout.labels.get("*", ""))
     if not row["judge"] and "{judge}" in words:
         return str(row["category"])

@@ -91,7 +91,7 @@ class StoreRows:
         return TableRow(evaluator.name, cells, notes=self._notes(rows, len(scored)), about=about)
 
     def _notes(self, rows: Sequence[Own], scored: int) -> tuple[int, ...]:
-        """The footnote on how a row's numbers were come by, where the paper came by its own otherwise.
+        """Return the footnote on how a row's numbers were come by, where the paper came by its own otherwise.
 
         Where columns are judges, what is the judge's stands at its column.
         """
@@ -110,7 +110,7 @@ class StoreRows:
         return (self.footnotes.setdefault("; ".join(said), len(self.footnotes) + 1),) if said else ()
 
     def heads(self, specs: Sequence[ColumnSpec]) -> list[Column]:
-        """The columns' heads; a judge's own has the footnote on how it was asked."""
+        """Return the columns' heads; a judge's own has the footnote on how it was asked."""
         known = {own.evaluator.name: own.evaluator for own in self.held.rows} if self.held else {}
         asked = [known.get(spec.value.judge or "") for spec in specs]
         notes = [self._footnote(self._marked(one)) if one else () for one in asked]
@@ -136,7 +136,7 @@ def _by_painter(pair: StoreRow) -> tuple[str, bool, str, str]:
 
 
 def painter_cell(own: Own, spec: ColumnSpec, others: Sequence[Own], agreement: Agreements | None = None) -> Cell:
-    """A painter's cell; `others` are the same painter's rows under other judges."""
+    """Return a painter's cell; `others` are the same painter's rows under other judges."""
     figure = spec.figure
     if figure.agreement is not None:
         return agreement.cell(own.evaluator.name, spec, own.name) if agreement else Cell()
@@ -167,7 +167,7 @@ def judge_cell(
 
 
 def exam_cell(held: Holdings, spec: ColumnSpec) -> Cell:
-    """A statistic of the stored exam."""
+    """Return a statistic of the stored exam."""
     if held.exam is None or spec.figure.measure is None:
         return Cell()
     where = {**spec.value.where, **spec.figure.where}
@@ -201,7 +201,7 @@ def _mean(rows: Sequence[Own], what: str, took: Mapping[str, float] | None = Non
 
 
 def _seconds(marking: Marking, took: Mapping[str, float]) -> float | None:
-    """What the marking's calls took; a judge that makes none has the time of its own work.
+    """Return what the marking's calls took; a judge that makes none has the time of its own work.
 
     The marking's own time is no measure of calls: it counts waiting for a turn, and nothing for replies kept earlier.
     """
@@ -218,7 +218,7 @@ _HOW: dict[str, Callable[[Sequence[float]], float]] = {
 
 
 def measure(words: str, questions: Sequence[Question[Any]], where: Mapping[str, str], kind: Kind[Any]) -> float | None:
-    """A statistic over the questions that have all the tags; None where there is none of them.
+    """Return a statistic over the questions that have all the tags; None where there is none of them.
 
     ``count``, ``share`` (percent of all questions), ``distinct TAG…`` (how many values the tags have together), and
     ``mean``, ``min`` or ``max`` of ``words`` (of the prompt) or of what the exam's own statistics name.

@@ -132,7 +132,7 @@ class Section(StrictModel):
     value: str | None = None
 
     def fill(self, text: str | None) -> str | None:
-        """A value's text with the section's own words put in."""
+        """Return a value's text with the section's own words put in."""
         if text is None:
             return None
         return text.replace("{section}", self.published or self.title).replace("{value}", self.value or self.title)
@@ -219,7 +219,7 @@ class Layout(StrictModel):
         return f"{self.exam}:{self.name}"
 
     def tables(self, section: Section | None) -> tuple[str, ...]:
-        """The published file's names of the table."""
+        """Return the published file's names of the table."""
         named = section.table if section is not None and section.table else self.table
         return (named,) if isinstance(named, str) else named
 
@@ -264,7 +264,7 @@ def _known() -> tuple[dict[str, Layout], dict[str, DataError]]:
 
 
 def read(path: Path, exam: str) -> list[Layout]:
-    """The layouts in one file, which belong to this kind of exam.
+    """Return the layouts in one file, which belong to this kind of exam.
 
     Raises:
         DataError: The file is wrong; says where.
@@ -291,7 +291,7 @@ def _table(body: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
 
 
 def _named(part: Any, lists: dict[str, Any], path: Path) -> Any:
-    """The part with the list of values it names in their place."""
+    """Return the part with the list of values it names in their place."""
     name = part.get("values") if isinstance(part, dict) else None
     if not isinstance(name, str) or name == JUDGES:
         return part
@@ -301,7 +301,7 @@ def _named(part: Any, lists: dict[str, Any], path: Path) -> Any:
 
 
 def find(key: str) -> Layout:
-    """The layout called ``EXAM:TABLE``; the word ``table`` may be left out.
+    """Return the layout called ``EXAM:TABLE``; the word ``table`` may be left out.
 
     Raises:
         UsageError: There is none; says which there are.
@@ -347,7 +347,7 @@ class ColumnSpec:
 
 
 def specs(layout: Layout, section: Section | None, judges: Sequence[str]) -> list[ColumnSpec]:
-    """The columns in order; `judges` stand where the layout wants one for each judge."""
+    """Return the columns in order; `judges` stand where the layout wants one for each judge."""
     found = []
     block = 0
     for part in layout.columns:

@@ -132,7 +132,7 @@ def known() -> dict[str, PlotKind]:
 
 
 def find(name: str) -> PlotKind:
-    """The plot of this name.
+    """Return the plot of this name.
 
     Raises:
         UsageError: There is none.
@@ -164,7 +164,7 @@ def plot(
 
 
 def make_figure(name: str, exams: Sequence[str], choice: PlotChoice | None = None, width: str = "double") -> PlotFigure:
-    """The same as a figure that is not written yet; see `plot`."""
+    """Return the same as a figure that is not written yet; see `plot`."""
     found = find(name)
     if width not in WIDTHS:
         raise UsageError(f"no width {width!r}; there is: {', '.join(WIDTHS)}")
@@ -199,7 +199,7 @@ class PlotFigure:
         write_figure(self.figure, path, form)
 
     def to_bytes(self, form: str = "svg") -> bytes:
-        """What `save` would write as ``svg``, ``pdf`` or ``png``."""
+        """Return what `save` would write as ``svg``, ``pdf`` or ``png``."""
         buffer = io.BytesIO()
         write_figure(self.figure, buffer, checked_format(Path(f"plot.{form}")))
         return buffer.getvalue()

@@ -67,7 +67,7 @@ def _lines(panels: Sequence[Panel], width: str) -> list[list[Panel]]:
 
 
 def _columns(panel: BarPanel, width: str) -> list[list[int]]:
-    """The places of the rows, column by column; a group is never torn apart."""
+    """Return the places of the rows, column by column; a group is never torn apart."""
     count = len(panel.rows)
     across = 1 if not panel.wide or count <= LONGEST or width == "single" else min(3, -(-count // LONGEST))
     most = -(-(count + len(set(panel.groups))) // across)

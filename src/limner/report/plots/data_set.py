@@ -32,7 +32,7 @@ COMMON = Path(__file__).parent / "common_words.txt"
 
 
 def data_sheet(exam: str, choice: PlotChoice) -> DataSheet:
-    """What the exam's paper shows of its data set, counted on the data at hand.
+    """Return what the exam's paper shows of its data set, counted on the data at hand.
 
     Raises:
         UsageError: The exam's kind says nothing of its data set, or there is neither a store nor a data folder.
@@ -54,7 +54,7 @@ def data_sheet(exam: str, choice: PlotChoice) -> DataSheet:
 
 
 def _panel(panel: DataPanel, exam: Exam[Any], kind: Kind[Any]) -> Panel | None:
-    """The panel filled; None where no question has what it shows."""
+    """Return the panel filled; None where no question has what it shows."""
     inside = [one for one in exam.questions if panel.subset is None or one.id in exam.subsets.get(panel.subset, ())]
     inside = [one for one in inside if panel.tag is None or panel.tag in one.tags]
     return FILLED[panel.show](panel, inside, kind) if inside else None
@@ -73,7 +73,7 @@ def _with(questions: Questions, tag: str, value: str) -> list[Question[Any]]:
 
 
 def _values(questions: Questions, tag: str, kind: Kind[Any]) -> list[str]:
-    """The tag's values in the exam's order, or where it has none the most frequent first."""
+    """Return the tag's values in the exam's order, or where it has none the most frequent first."""
     there = {one.tags[tag] for one in questions if tag in one.tags}
     if tag in kind.protocol.orders:
         return kind.protocol.in_order(tag, there)

@@ -102,7 +102,7 @@ class _Place:
 
 
 def _small(tile: Tile, room: float) -> Any:
-    """The picture, no larger than it is printed; None where there is none or it cannot be read."""
+    """Return the picture, no larger than it is printed; None where there is none or it cannot be read."""
     if tile.image is None:
         return None
     try:

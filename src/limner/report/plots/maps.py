@@ -70,7 +70,7 @@ def differences(grid: Grid, width: str) -> Sketch:
 
 
 def _signed(value: float) -> str:
-    """A whole number with its sign; nothing has none.
+    """Return a whole number with its sign; nothing has none.
 
     >>> _signed(2.6), _signed(-2.6), _signed(-0.4)
     ('+3', '−3', '0')
@@ -209,7 +209,7 @@ def _ends(counts: Iterable[int]) -> str:
 
 
 def _matrix(names: tuple[str, ...], found: dict[tuple[str, str], Quantity], label: str, caption: str) -> Grid:
-    """The lower triangle: each pair stands once."""
+    """Return the lower triangle: each pair stands once."""
     rows, columns = names[1:], names[:-1]
     cells = tuple(tuple(found.get((row, column), Quantity()) for column in columns) for row in rows)
     return Grid(rows, columns, cells, label, 1.0, caption)

@@ -150,7 +150,7 @@ def _multiples(
 
 
 def _with_count(title: str, count: int, room: float) -> str:
-    """A title with how many drawings it rests on, behind the name where there is room, else below it."""
+    """Return a title with how many drawings it rests on, behind the name where there is room, else below it."""
     last = f"{title.split(chr(10))[-1]}, n = {count}"
     return f"{title}, n = {count}" if wide(last, SMALL) <= room else f"{title}\nn = {count}"
 

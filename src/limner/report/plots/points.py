@@ -62,7 +62,7 @@ BESIDE = 0.6
 
 
 def cost(source: StoreSource) -> Points:
-    """The score against dollars for one drawing, tries that failed included."""
+    """Return the score against dollars for one drawing, tries that failed included."""
     prices = [costs(group.entries).drawing for group in source.field.groups]
     scored = quantities(source.field, source.score)
     found = [
@@ -260,7 +260,7 @@ class NamePlace:
 
 
 def _chosen(panel: Any, points: Sequence[tuple[float, float]], names: Sequence[str]) -> list[NamePlace]:
-    """A place for each name in a panel whose size is settled."""
+    """Return a place for each name in a panel whose size is settled."""
     scale = 72 / panel.figure.dpi
     where = [(float(x) * scale, float(y) * scale) for x, y in panel.transData.transform(list(points))]
     edge = panel.get_window_extent()
@@ -316,7 +316,7 @@ DRAWING = PALETTE[0]
 
 
 def dispersion(frame: Dispersion, width: str) -> Sketch:
-    """A bar for each score's deviation, a line for closed less open; the paper's own in grey beside them."""
+    """Return a bar for each score's deviation, a line for closed less open; the paper's own in grey beside them."""
     turn = 0 if width == "double" else 90
     below = 0.0 if turn == 0 else max(wide(column, SMALL) for column in frame.columns)
     places = range(len(frame.columns))

@@ -84,7 +84,7 @@ class StoreSource(Source):
         return quantities(self.field, self.field.score(score))
 
     def mean(self, scores: Sequence[str]) -> list[Quantity]:
-        """The mean of several scores, where a painter has all of them."""
+        """Return the mean of several scores, where a painter has all of them."""
         found, field = [], self.field
         for entries, values, drawn in zip(field.inside, field.values, field.drawn, strict=True):
             if not values.keys() >= set(scores):
@@ -97,7 +97,7 @@ class StoreSource(Source):
         return found
 
     def shares(self, scores: Sequence[str]) -> Grid:
-        """A column for each of the scores, as a share of its best value."""
+        """Return a column for each of the scores, as a share of its best value."""
         known = {score.name: score for score in self.protocol.scored}
         columns = {}
         for name in scores:
@@ -202,7 +202,7 @@ def load(exam: str, choice: PlotChoice) -> StoreSource:
 
 
 def with_controls(field: Comparable) -> Comparable:
-    """The field with the controls that lack some of its questions in it, on what they have."""
+    """Return the field with the controls that lack some of its questions in it, on what they have."""
     some = tuple(group for group in field.beside if field.common(group))
     inside = (*field.inside, *(field.common(group) for group in some))
     return replace(field, groups=(*field.groups, *some), inside=inside, beside=some)
@@ -229,7 +229,7 @@ def _ordered(field: Comparable, score: Score) -> Comparable:
 
 
 def _caption(exam: str, field: Comparable, reading: str) -> str:
-    """What stands below every plot: whose marks these are, and on how much they rest."""
+    """Return what stands below every plot: whose marks these are, and on how much they rest."""
     said = [_cut(field.cut, exam)] if field.cut is not None and field.on == "common" else []
     said += [warning.removesuffix(".") for warning in field.evaluator.warnings]
     said += [exam, f"judge {field.evaluator.name}", f"reading {reading}"]
@@ -262,7 +262,7 @@ LEVELS = "levels"
 
 
 def by_tag(source: StoreSource, tag: str, whole: bool = False) -> Grid:
-    """The score by the values of a tag in the exam's order; with `whole`, that over all questions first.
+    """Return the score by the values of a tag in the exam's order; with `whole`, that over all questions first.
 
     Raises:
         UsageError: No question has the tag.
@@ -284,12 +284,12 @@ def _tags(source: StoreSource) -> list[Mapping[str, str]]:
 
 
 def categories(source: StoreSource) -> Grid:
-    """The score by category."""
+    """Return the score by category."""
     return by_tag(source, _category(source))
 
 
 def heatmap(source: StoreSource) -> Grid:
-    """The same, with all categories together in the first column."""
+    """Return the same, with all categories together in the first column."""
     return by_tag(source, _category(source), whole=True)
 
 
@@ -314,7 +314,7 @@ def profile(source: StoreSource) -> Grid:
 
 
 def levels(source: StoreSource) -> Grid:
-    """The score by the values of the first tag that the exam has in an order: its levels, the easiest first.
+    """Return the score by the values of the first tag that the exam has in an order: its levels, the easiest first.
 
     Raises:
         UsageError: The exam has no levels.

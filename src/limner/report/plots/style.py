@@ -141,7 +141,7 @@ def inches_high(figure: Any) -> float:
 
 
 def fit(name: str, inches: float, size: float) -> str:
-    """A name that takes no more than so many inches: its middle gives way, for its end often tells more."""
+    """Return a name that takes no more than so many inches: its middle gives way, for its end often tells more."""
     if wide(name, size) <= inches:
         return name
     for kept in range(len(name) - 1, 3, -1):
@@ -160,7 +160,7 @@ LINE = SMALL * SPACING / 72
 
 
 def broken(name: str, inches: float, size: float = SMALL) -> str:
-    """The whole name in lines of so many inches, ended behind a sign where that can be."""
+    """Return the whole name in lines of so many inches, ended behind a sign where that can be."""
     lines = [""]
     for piece in BREAKS.findall(name):
         if lines[-1] and wide((lines[-1] + piece).rstrip(), size) > inches:
@@ -185,7 +185,7 @@ def lines_of(names: Sequence[str]) -> int:
 
 
 def wrapped(text: str, inches: float, size: float = SMALL) -> str:
-    """The text broken between words into lines of so many inches; a word longer than a line is broken too."""
+    """Return the text broken between words into lines of so many inches; a word longer than a line is broken too."""
     lines = [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}".strip()
@@ -207,7 +207,7 @@ def _label(sketch: Sketch, width: str) -> str:
 
 
 def checked_format(path: Path) -> str:
-    """The format that a file's name asks for.
+    """Return the format that a file's name asks for.
 
     Raises:
         UsageError: It is none of those there are.
@@ -238,7 +238,7 @@ def write_figure(figure: Any, place: Path | IO[bytes], form: str) -> None:
 
 
 def compose(sketches: Sequence[Sketch], width: str) -> Any:
-    """A matplotlib figure with the sketches below each other, each with its caption."""
+    """Return a matplotlib figure with the sketches below each other, each with its caption."""
     inches = WIDTHS[width]
     with look():
         from matplotlib.figure import Figure

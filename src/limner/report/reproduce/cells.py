@@ -48,7 +48,7 @@ class CellCount:
 
 
 def one_cell(state: str) -> CellCount:
-    """A single cell that is so."""
+    """Return a single cell that is so."""
     return CellCount(**{state: 1})
 
 
@@ -145,7 +145,7 @@ class TableCounter:
         return CellCount(filled=there, by_hand=len(sides[0]) - there)
 
     def _by_judge(self, table: Table) -> CellCount:
-        """A column for each judge: the store's stand in a table of their own."""
+        """Return a column for each judge: the store's stand in a table of their own."""
         found = CellCount()
         for sheet in table.flat:
             for row in (row for row in sheet.rows() if row.published):
@@ -175,7 +175,7 @@ def _rows(table: Table, published: bool) -> Iterator[TableRow]:
 
 
 def count_rows(steps: Sequence[StepState | None], covered: Callable[[StepState], float | None]) -> CellCount:
-    """The rows of a figure; `covered` says how much of a step's row the store has."""
+    """Return the rows of a figure; `covered` says how much of a step's row the store has."""
     found = CellCount()
     for step in steps:
         share = None if step is None or step.step.cannot is not None else covered(step)
@@ -211,7 +211,7 @@ class ItemWants:
 
 
 def wants_of(item: PaperItem, kind: str) -> ItemWants:
-    """What an item needs, by its own word and by what its layout publishes."""
+    """Return what an item needs, by its own word and by what its layout publishes."""
     layout = find(f"{kind}:{item.layout}") if item.layout else None
     sections = _sections(layout, item.section)
     title = item.title or (layout.title if layout else "")
@@ -251,7 +251,7 @@ def _models(layout: Layout, sections: Iterable[Section | None]) -> Iterable[str]
 
 
 def _judges(layout: Layout) -> list[str]:
-    """The rows of a table of judges, each with what the judge was shown."""
+    """Return the rows of a table of judges, each with what the judge was shown."""
     columns = specs(layout, None, [])
     found = []
     for _, row in published_rows(layout, None, columns):

@@ -141,7 +141,7 @@ class Checklist:
         }  # fmt: skip
 
     def groups_of(self, step: StepState) -> list[Group]:
-        """What the store has of the row that a step makes, or of one of its name that was brought in."""
+        """Return what the store has of the row that a step makes, or of one of its name that was brought in."""
         exact = [
             group
             for group in self.groups
@@ -155,7 +155,7 @@ class Checklist:
         ]
 
     def covered(self, step: StepState) -> float:
-        """The share of questions that the row of a step has a score for."""
+        """Return the share of questions that the row of a step has a score for."""
         return max((group.coverage for group in self.groups_of(step)), default=0.0)
 
     def choice(self, wants: ItemWants, steps: Mapping[Want, StepState], **how: Any) -> TableChoice:
@@ -260,7 +260,7 @@ def _states(wants: list[ItemWants], steps: list[dict[Want, RunStep]], planner: P
 
 
 def _unfit(states: Iterable[StepState]) -> list[str]:
-    """What this machine lacks for steps whose questions are known."""
+    """Return what this machine lacks for steps whose questions are known."""
     return list(dict.fromkeys(one.why for one in states if one.step.cannot is None and one.why))
 
 
@@ -324,7 +324,7 @@ class CarriedOut:
         return Progress(failures=sum((one.failures for one in self.progress), Counter()), details=details[:SHOWN])
 
     def total(self, name: str) -> Any:
-        """A number over all steps."""
+        """Return a number over all steps."""
         return sum(getattr(one, name) for one in self.progress)
 
 

@@ -140,7 +140,7 @@ def _table(found: Checklist, item: ItemState, store: Store) -> Table:
 
 
 def _published(found: Checklist, name: str) -> Table | None:
-    """What the paper prints in a table that no layout shows."""
+    """Return what the paper prints in a table that no layout shows."""
     rows = [row for row in paper.rows(found.asked.kind) if row["table"] == name]
     if not rows:
         return None
@@ -184,7 +184,7 @@ def _upright(drawing: bytes) -> str:
 
 
 def _choice(found: Checklist, item: ItemState, one: PaperPlot) -> PlotChoice:
-    """The rows of a figure under the judge of the paper, where the store has them."""
+    """Return the rows of a figure under the judge of the paper, where the store has them."""
     groups = [group for step in item.steps.values() for group in found.groups_of(step)]
     judges: tuple[str, ...] = ()
     if not find(one.plot).compared and groups:
@@ -232,7 +232,7 @@ def _commands(lines: Iterable[str]) -> str:
 
 
 def _plain(html: str, name: str) -> str:
-    """A table's fragment without its style, which stands in the head, and with an id of its own."""
+    """Return a table's fragment without its style, which stands in the head, and with an id of its own."""
     html = html.replace(f"<style>\n{STYLE}\n</style>\n", "")
     return re.sub(r'id="[^"]*"', f'id="of-{_anchor(name)}"', html, count=1)
 
@@ -256,12 +256,12 @@ def money(dollars: float | None, unknown: Sequence[str] = ()) -> str:
 
 
 def count(number: int | None) -> str:
-    """A number, or that it is not known."""
+    """Return a number, or that it is not known."""
     return UNKNOWN if number is None else f"{number:,}"
 
 
 def checklist_tables(found: Checklist) -> list[Table]:
-    """What there is of each table and figure, then what is to be run, then what cannot be."""
+    """Return what there is of each table and figure, then what is to be run, then what cannot be."""
     tables = [items_table(found)]
     if found.runnable:
         tables.append(steps_table(found))
@@ -272,7 +272,7 @@ def checklist_tables(found: Checklist) -> list[Table]:
 
 
 def items_table(found: Checklist) -> Table:
-    """A row for every table and figure."""
+    """Return a row for every table and figure."""
     rows = [_checklist_row(item) for item in found.items]
     all_cells, (dollars, unknown) = found.cells, found.dollars
     rows.append(["in all", *_cells(all_cells), count(found.calls), money(dollars) + (" +" if unknown else "")])
@@ -304,7 +304,7 @@ def _cells(cells: CellCount) -> list[str]:
 
 
 def steps_table(found: Checklist) -> Table:
-    """A row for every step that is to be run."""
+    """Return a row for every step that is to be run."""
     rows = [
         [_row(step), ", ".join(step.judges) or MISSING, count(step.to_do), count(step.calls), money(step.dollars)]
         for step in found.runnable
@@ -316,7 +316,7 @@ def steps_table(found: Checklist) -> Table:
 
 
 def commands(found: Checklist) -> list[str]:
-    """The commands that do the rest, ready to be pasted, and those that no run makes."""
+    """Return the commands that do the rest, ready to be pasted, and those that no run makes."""
     run = [step.command for step in found.runnable]
     by_hand = list(dict.fromkeys(word for item in found.items for word in item.by_hand))
     return [*run, *(["# no run makes these:", *by_hand] if by_hand else [])]
@@ -344,7 +344,7 @@ def differences(found: Checklist) -> dict[str, list[str]]:
 
 
 def _stands_in(found: Checklist, step: StepState) -> list[str]:
-    """What draws, thinks or measures in place of what the paper has."""
+    """Return what draws, thinks or measures in place of what the paper has."""
     row, listing = step.step.row, found.listing
     written = listing.rows.get(row.name, PaperRow())
     usual = found.finder.usual(row.name)
@@ -376,7 +376,7 @@ class NoPdf(LimnerError):
 
 
 def find_browser() -> str | None:
-    """A browser that prints: the one that is named, one on the path, or playwright's own."""
+    """Return a browser that prints: the one that is named, one on the path, or playwright's own."""
     if named := os.environ.get(BROWSER):
         return shutil.which(named)
     on_path = next((path for path in map(shutil.which, NAMES) if path), None)

@@ -74,7 +74,7 @@ class Reproduction:
 
 
 def paper_list(kind: str) -> PaperList:
-    """What the paper of this kind of exam has.
+    """Return what the paper of this kind of exam has.
 
     Raises:
         UsageError: The exam has no such list; says which have.
@@ -89,7 +89,7 @@ def paper_list(kind: str) -> PaperList:
 
 
 def chosen_items(listing: PaperList, wanted: tuple[str, ...]) -> list[PaperItem]:
-    """The items that are asked for, in the paper's order; all where none is named.
+    """Return the items that are asked for, in the paper's order; all where none is named.
 
     Raises:
         UsageError: One is not in the paper.

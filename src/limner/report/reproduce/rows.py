@@ -76,7 +76,7 @@ class RowFinder:
         return self.only is None or bool({plain_name(name), plain_name(model)} & self.only)
 
     def find(self, name: str) -> WantedRow:
-        """The row of this name."""
+        """Return the row of this name."""
         row = self.listing.rows.get(name, PaperRow())
         model = row.model or name
         given = self.given.get(plain_name(name)) or self.given.get(plain_name(model))
@@ -110,11 +110,11 @@ class RowFinder:
         return WantedRow(name, word, spec, cannot=self._lacking(name, spec) or helper, **how)
 
     def usual(self, name: str) -> str | None:
-        """What the catalogue says draws a row, whatever the user puts in its place."""
+        """Return what the catalogue says draws a row, whatever the user puts in its place."""
         return self._spec(self.listing.rows.get(name, PaperRow()).model or name)
 
     def mine(self) -> list[WantedRow]:
-        """The rows of painters of the user's own."""
+        """Return the rows of painters of the user's own."""
         preset = self.listing.preset
         return [
             WantedRow(name, spec if name == spec else f"{name}={spec}", spec, preset=preset, own=True)
@@ -212,7 +212,7 @@ def _stand_in(name: str, spec: str = "SPEC") -> str:
 
 
 def _slug(name: str) -> str:
-    """A name that commands take, which is still the paper's: `plain_name` finds no difference.
+    """Return a name that commands take, which is still the paper's: `plain_name` finds no difference.
 
     >>> _slug("BAGEL (thinking)")
     'BAGEL-thinking'

@@ -57,7 +57,7 @@ class RunStep:
 
 
 def make_step(row: WantedRow, judge: PaperJudge | None = None, sample: int | None = None) -> RunStep:
-    """A step; what the preset's judge marks is marked whole, whichever tables need it."""
+    """Return a step; what the preset's judge marks is marked whole, whichever tables need it."""
     if row.cannot is not None or judge is None or judge == PaperJudge():
         return RunStep(row)
     return RunStep(row, judge, sample)
@@ -163,7 +163,7 @@ class Planner:
         return replace(self, _measures=False).plan(step), self._unfit
 
     def plan(self, step: RunStep, **how: Any) -> Plan:
-        """The plan of a step; `how` goes to `limner.running.plan.Plan`."""
+        """Return the plan of a step; `how` goes to `limner.running.plan.Plan`."""
         row = step.row
         plan = self._made(step, Asking(**self._asking(step), preset=row.preset), **how)
         if not step.marks:
@@ -206,7 +206,7 @@ class Planner:
         return {"judges": () if spec is None else (spec,), "args": args, "options": judge.options}
 
     def command(self, step: RunStep) -> str:
-        """The command line that does the same."""
+        """Return the command line that does the same."""
         row, asked, asking = step.row, self.asked, self._asking(step)
         words = ["limner", "mark" if step.marks else "run", asked.exam]
         if step.marks:
@@ -235,7 +235,7 @@ class Planner:
 
 
 def _lack(plan: Plan) -> str:
-    """What probes lack on this machine: they find their weights when they are asked for their names."""
+    """Return what probes lack on this machine: they find their weights when they are asked for their names."""
     try:
         assert all(probe.name for probe in plan.probes)
     except UsageError as error:

@@ -29,7 +29,7 @@ Words = list[str | int]
 
 
 def answer(judges: JudgeData, pictures: Pictures) -> dict[str, Any]:
-    """What the first page says of an exam: of the first judge whose scores tell something."""
+    """Return what the first page says of an exam: of the first judge whose scores tell something."""
     inventory = judges.inventory
     if not judges.tables:
         return {"way": None, "said": ["Nothing is marked yet."], "sure": [], "rows": []}
@@ -66,7 +66,7 @@ def _answer(table: JudgeTable, inventory: Inventory) -> tuple[dict[str, Any], bo
 
 
 def headline(rows: Sequence[Standing], inventory: Inventory) -> Score | None:
-    """The first main score that tells something: not one that every control reaches, a blank sheet among them.
+    """Return the first main score that tells something: not one that every control reaches, a blank sheet among them.
 
     The reference ought to get everything, so alone it proves nothing against a score.
     """

@@ -66,7 +66,7 @@ def boards(inventory: Inventory, groups: Sequence[Group]) -> list[BoardRows]:
 
 
 def settled(board: BoardRows) -> BoardRows:
-    """The same with every number worked out, so that nothing of it holds on to the drawings it was made from."""
+    """Return the same with every number worked out, so that nothing of it holds on to the drawings it was made from."""
     told = board.comparison
     rows = [_settled(row) for row in board.rows]
     return replace(board, rows=rows, comparison=told and replace(told, compared=_alone(told.compared)))
@@ -89,7 +89,7 @@ def _worked_out(body: Numbers) -> Numbers:
 
 
 def _alone(side: Comparable) -> Comparable:
-    """What painters are compared on, without the painters."""
+    """Return what painters are compared on, without the painters."""
     return replace(side, groups=(), inside=(), beside=(), left_out=())
 
 

@@ -234,7 +234,7 @@ def _write_certificates(home: Path, exam: ExamData, store: Store) -> None:
 
 
 def _summary(exam: ExamData, slug: str) -> dict[str, Any]:
-    """What the first page says of an exam."""
+    """Return what the first page says of an exam."""
     body = exam.body
     names = ("name", "kind", "title", "reading", "on", "counts", "scores")
     found: dict[str, Any] = {name: body[name] for name in names} | {"slug": slug}
@@ -302,7 +302,7 @@ def _found(store: Store) -> Iterator[tuple[str, str, str, list[Any]]]:
 
 
 def boxes_in(value: Any) -> list[Any]:
-    """The boxes in what a probe found: ``[corners]``, with words and confidence where there are some.
+    """Return the boxes in what a probe found: ``[corners]``, with words and confidence where there are some.
 
     Corners are eight numbers, clockwise from top left; a box of left, top, right and bottom is turned into them.
 

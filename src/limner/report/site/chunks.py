@@ -96,7 +96,7 @@ _WINDOWS = re.compile(r"(?<![A-Za-z])[A-Za-z]:[\\/](?:[^\\/:*?\"<>|\r\n]+[\\/])+
 
 
 def no_folders(words: str) -> str:
-    """A text without the folders of absolute paths: of each, its last name is left.
+    """Return a text without the folders of absolute paths: of each, its last name is left.
 
     Addresses of the web stay, and so do names like ``openai/gpt-image-2``.
 

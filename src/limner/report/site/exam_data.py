@@ -145,7 +145,7 @@ class ExamData:
 
 
 def _step(step: Mapping[str, Any], pictures: Pictures) -> dict[str, Any]:
-    """A step with its pictures; everything else about it as words."""
+    """Return a step with its pictures; everything else about it as words."""
     body = {name: str(value)[:TEXT] for name, value in step.items() if name not in ("image", "pictures")}
     return body | {"images": [pictures.large(image) for image in step_images(step)]}
 

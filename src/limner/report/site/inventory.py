@@ -175,7 +175,7 @@ class Inventory:
             self.painters[painter].count(seed, status, fault, cost)
 
     def row_of(self, row: Standing) -> PainterRow:
-        """The painter that a standing is of."""
+        """Return the painter that a standing is of."""
         return self.painters[self.places[row.painter, row.strategy]]
 
     def whole(self) -> Iterator[tuple[str, Question[Any], list[tuple[DrawingSlot, Drawing]]]]:
@@ -224,18 +224,18 @@ class Inventory:
         return lambda value: (order.get(value, len(order)), value.casefold())
 
     def criteria(self, question: Question[Any]) -> Sequence[Criterion]:
-        """What is decided about a drawing of this question."""
+        """Return what is decided about a drawing of this question."""
         return criteria_of(question, self.protocol)
 
 
 def steps_of(notes: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """The steps of a strategy, where a drawing's notes have some."""
+    """Return the steps of a strategy, where a drawing's notes have some."""
     steps = (notes or {}).get("steps")
     return [dict(step) for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
 
 
 def step_images(step: Mapping[str, Any]) -> list[str]:
-    """The images that a step names, by their hashes."""
+    """Return the images that a step names, by their hashes."""
     several = step.get("pictures")
     found = [step.get("image"), *(several if isinstance(several, list) else [])]
     return [image for image in found if isinstance(image, str) and len(image) == 64 and image.isalnum()]

@@ -137,7 +137,7 @@ class JudgeData:
         return [group for group in found if (group.painter, group.strategy) in inventory.places]
 
     def _by_question(self, groups: Sequence[Group]) -> Iterator[tuple[DrawingSlot, Entry]]:
-        """The entries with the reasons of their marks, question by question in the order of their ids."""
+        """Yield the entries with the reasons of their marks, question by question in the order of their ids."""
         inventory = self.inventory
         questions: dict[int, list[tuple[DrawingSlot, Entry]]] = {}
         for group in groups:
@@ -179,7 +179,7 @@ class JudgeData:
         self.chunks.add(f"q/{self.inventory.keys[slot.question]}", {"marking": body})
 
     def _version(self, slot: DrawingSlot, entry: Entry, criteria: Sequence[Criterion]) -> str:
-        """The drawing was made for an earlier version of its question, which has criteria of its own."""
+        """Return the drawing was made for an earlier version of its question, which has criteria of its own."""
         hash = entry.question.hash
         if hash not in self._versions:
             self._versions.add(hash)
@@ -241,7 +241,7 @@ REASON = 400
 
 
 def sort_of(criterion: Criterion) -> str:
-    """The sort of a criterion: its name without the numbers that tell it from others of its sort.
+    """Return the sort of a criterion: its name without the numbers that tell it from others of its sort.
 
     >>> some = ("point/3", "", "point"), ("spelling", "", "rating"), ("text/t1/exact", "", "exact")
     >>> [sort_of(Criterion(*one)) for one in some]
@@ -323,6 +323,6 @@ class Faults:
         return self._names[key]
 
     def of(self, painter: int, way: int) -> list[dict[str, Any]]:
-        """A painter's faults under one judge, the sort with the smallest share met first."""
+        """Return a painter's faults under one judge, the sort with the smallest share met first."""
         found = [{"sort": name, **sort.to_json()} for name, sort in self._sorts.get((painter, way), {}).items()]
         return sorted(found, key=lambda sort: (sort["met"] / sort["decided"], -sort["decided"], sort["sort"]))

@@ -19,7 +19,7 @@ from .judge_data import JudgeTable
 
 
 def table_json(table: JudgeTable, inventory: Inventory) -> dict[str, Any]:
-    """A judge's table; under ``without`` the same without whoever cuts the common questions."""
+    """Return a judge's table; under ``without`` the same without whoever cuts the common questions."""
     evaluator = table.evaluator
     board, *fewer = (board_json(board, table, inventory) for board in table.boards)
     return {
@@ -71,7 +71,7 @@ VIEWS = ("all", "common", "pessimistic")
 
 
 def numbers_of(rows: Sequence[Standing], view: str) -> list[NumbersOf]:
-    """The rows on some of their questions; a row without common ones stands on its own."""
+    """Return the rows on some of their questions; a row without common ones stands on its own."""
     return [NumbersOf(row.name, getattr(row, view) or row.all, row.control) for row in rows]
 
 
@@ -119,7 +119,7 @@ def _cut(number: float | None) -> float | None:
 
 
 def lead(rows: Sequence[Standing], scores: Sequence[Score]) -> str | None:
-    """The score a table is ordered by; where no value is known, the first whose bounds tell much."""
+    """Return the score a table is ordered by; where no value is known, the first whose bounds tell much."""
     if (found := leading(rows, scores)) is not None:
         return found.name
     for score in (score for score in scores if score.main):
@@ -148,7 +148,7 @@ def by_json(tables: Sequence[JudgeTable], inventory: Inventory) -> dict[str, dic
 
 
 def published(kind: str, values: dict[str, list[str]]) -> list[dict[str, Any]]:
-    """The paper's rows for an exam of this kind; none where no paper is known.
+    """Return the paper's rows for an exam of this kind; none where no paper is known.
 
     Args:
         kind: The exam's kind; its ``rules.toml`` says which figures are our scores.
@@ -178,7 +178,7 @@ def published(kind: str, values: dict[str, list[str]]) -> list[dict[str, Any]]:
 
 
 def board_notes(kind: str) -> dict[str, str]:
-    """What a reader must know of each of the release's leaderboards, by its day."""
+    """Return what a reader must know of each of the release's leaderboards, by its day."""
     return {str(board.day): board.about for board in rules(kind).boards}
 
 

@@ -70,7 +70,7 @@ class Provenance:
 
 
 def provenance(inventory: Inventory, tables: Sequence[JudgeTable], failures: Counter[str]) -> Provenance:
-    """The provenance of one exam's pages."""
+    """Return the provenance of one exam's pages."""
     covered = [row.coverage for table in tables for row in table.rows]
     return Provenance(
         inventory.name,
@@ -87,7 +87,7 @@ def provenance(inventory: Inventory, tables: Sequence[JudgeTable], failures: Cou
 
 
 def day(time: float | None) -> str:
-    """A time as a reader takes it, in UTC.
+    """Return a time as a reader takes it, in UTC.
 
     >>> day(0), day(None)
     ('1970-01-01 00:00 UTC', '–')
@@ -96,7 +96,7 @@ def day(time: float | None) -> str:
 
 
 def store_name(store: Store) -> str:
-    """The store as a public page may name it: without the folders it lies in, user, password or host."""
+    """Return the store as a public page may name it: without the folders it lies in, user, password or host."""
     if "://" not in store.url:
         return store.url.replace("\\", "/").rstrip("/").rpartition("/")[2] or store.url
     scheme, _, rest = store.url.partition("://")
@@ -110,7 +110,7 @@ def text(words: object) -> str:
 
 
 def exam_page(page: str, foot: Provenance, others: Sequence[tuple[str, str]], built: float, store: str) -> str:
-    """A page of an exam; `others` are all exams of the site, as name and folder."""
+    """Return a page of an exam; `others` are all exams of the site, as name and folder."""
     _, title = PAGES[page]
     links = []
     for name, (file, shown) in PAGES.items():
@@ -133,7 +133,7 @@ def exam_page(page: str, foot: Provenance, others: Sequence[tuple[str, str]], bu
 
 
 def index_page(feet: Sequence[Provenance], built: float, store: str) -> str:
-    """The first page: all exams of the site."""
+    """Return the first page: all exams of the site."""
     head = '<div class="crumbs"><a class="home" href="index.html" aria-current="page">Limner</a></div>'
     return _page("Limner: exams", "index", "", built, head, _foot(feet, built, store))
 

@@ -63,7 +63,7 @@ class PairData:
         self._tested: dict[int, tuple[Pair, ...]] = {}
 
     def of(self, way: int) -> tuple[Pair, ...]:
-        """The pairs that were tested under a judge; none where they would be too many."""
+        """Return the pairs that were tested under a judge; none where they would be too many."""
         return self._tested.get(way, ())
 
     def add(self, way: int, side: Comparable, groups: Sequence[Group], told: Comparison | None = None) -> None:
@@ -242,7 +242,7 @@ def _scores(side: Comparable) -> list[Score]:
 
 
 def _side(kept: _Kept, numbers: Set[int]) -> MarkedSide:
-    """What was kept of these drawings."""
+    """Return what was kept of these drawings."""
     rows = [each for number in sorted(numbers) for each in kept.rows.get(number, ())]
     met: dict[tuple[str, str, str], list[float]] = {}
     for row, given in rows:

@@ -123,11 +123,11 @@ class Pictures:
         return image in self.suffixes and image not in self.bad
 
     def small(self, image: str | None) -> str | int:
-        """A small picture for a list: its hash, or 0 where there is none to show."""
+        """Return a small picture for a list: its hash, or 0 where there is none to show."""
         return image if image and self.has(image) else 0
 
     def large(self, image: str | None) -> dict[str, Any] | None:
-        """A picture: its hash and its large file's ending, or what is wrong with it."""
+        """Return a picture: its hash and its large file's ending, or what is wrong with it."""
         if image is None:
             return None
         if not self.has(image):
@@ -136,7 +136,7 @@ class Pictures:
 
 
 def _there(folder: Path | None) -> dict[str, str]:
-    """The pictures in a folder, with their endings."""
+    """Return the pictures in a folder, with their endings."""
     found = {}
     for path in folder.glob("*/*.*") if folder is not None and folder.is_dir() else ():
         if len(path.stem) == 64:

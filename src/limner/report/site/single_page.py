@@ -45,7 +45,7 @@ _REPLAYED = re.compile(r"replay/\S*/(?=[^/\s]+)")
 
 
 def public_judge(name: str) -> str:
-    """A judge's name as a page may show it: of a file of replies without the folders it lies in.
+    """Return a judge's name as a page may show it: of a file of replies without the folders it lies in.
 
     >>> public_judge("replay//home/ann/replies.jsonl"), public_judge("openai/gpt-6-sol")
     ('replay/replies.jsonl', 'openai/gpt-6-sol')
@@ -91,7 +91,7 @@ class PageSection:
 
 def single_page(title: str, tables: Iterable[Table], head: str, about: str, sections: Sequence[PageSection],
                 blobs: Blobs) -> str:  # fmt: skip
-    """The whole page; `head` and `about` stand above the sections."""
+    """Return the whole page; `head` and `about` stand above the sections."""
     shown = "".join(fragment(table) for table in tables)
     pictures = "".join(_section(section, blobs) for section in sections)
     return f"""<!doctype html>
@@ -142,7 +142,7 @@ def _row(row: FigureRow) -> str:
 
 
 def certificate_page(row: CertificateRow, blobs: Blobs) -> str:
-    """The whole page."""
+    """Return the whole page."""
     body = row.body
     sections = [
         PageSection(kind, tuple(_picture(one) for one in some))
@@ -177,7 +177,7 @@ MOST_DRAWINGS = 100
 
 
 def item_page(exam: str, found: Sequence[ItemStatistics], protocol: Protocol[Any], blobs: Blobs) -> str:
-    """The whole page."""
+    """Return the whole page."""
     found = [replace(one, evaluator=_public(one.evaluator)) for one in found]
     everyone = [group for one in found for group in one.groups]
     flagged = [(one, row) for one in found for row in one.flagged if row.criterion is not None]
@@ -232,7 +232,7 @@ def _given(group: Group, row: ItemRow, protocol: Protocol[Any]) -> float | None:
 
 
 def _rows(row: ItemRow, drawing: str, groups: Sequence[Group], protocol: Protocol[Any]) -> Iterator[FigureRow]:
-    """What each judge gave this drawing for the criterion."""
+    """Yield what each judge gave this drawing for the criterion."""
     for group in groups:
         entry = entry_of(group, row.question)
         if entry is None or entry.drawing.id != drawing:
@@ -249,7 +249,7 @@ MOST_PICTURES = 100
 
 
 def proof_page(body: Mapping[str, Any], proof: RubricProof, protocol: Protocol[Any], blobs: Blobs) -> str:
-    """The whole page."""
+    """Return the whole page."""
     body = {**body, "judge": public_judge(body["judge"])}
     by: dict[str, list[MarkedTrial]] = {}
     for one in proof.marked:

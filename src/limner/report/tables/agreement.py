@@ -18,7 +18,7 @@ ICC = ("ICC(2,1)", "ICC(3,1)")
 
 
 def agreement_tables(found: Agreement) -> list[Table]:
-    """The judges one by one, then every two of them: marks, scores and orders; then all together."""
+    """Return the judges one by one, then every two of them: marks, scores and orders; then all together."""
     tables = [_judges(found)]
     if found.pairs:
         tables += [_marks(found), _scores(found)]
@@ -208,7 +208,7 @@ def _cell(one: PairNumber | None) -> str | Cell:
 
 
 def p_words(p: float | None) -> str:
-    """A p as tables show it.
+    """Return a p as tables show it.
 
     >>> p_words(24 / 720), p_words(0.00001), p_words(None)
     ('0.033', '<0.001', '–')

@@ -61,7 +61,7 @@ def _lines(body: Any) -> list[Numbers]:
 def _notes(
     lines: Sequence[tuple[str, str | None, Mapping[str, Any]]], columns: Sequence[str], called: Callable[[str], str]
 ) -> list[str]:
-    """What stands in cells of several numbers, in their order."""
+    """Return what stands in cells of several numbers, in their order."""
     inner: dict[str, list[str]] = {}
     for column in columns:
         found = [item[column] for _, _, item in lines if isinstance(item.get(column), Mapping)]
@@ -71,7 +71,7 @@ def _notes(
 
 
 def _cell(value: Any) -> str:
-    """A number, a range, or several numbers in short.
+    """Return a number, a range, or several numbers in short.
 
     >>> _cell(0.12345), _cell([3, 8]), _cell({"mean": 0.5, "median": 0.25}), _cell(None)
     ('0.123', '3 to 8', '0.500 / 0.250', '–')
@@ -202,7 +202,7 @@ def count_modes(
 
 
 def modes_table(title: str, modes: FailureModes[Any], counts: Sequence[ModeCounts], more: Sequence[str] = ()) -> Table:
-    """A row for each painter."""
+    """Return a row for each painter."""
     heads = ["painter", "asked", "wrong", *modes.names.values(), UNREAD, FAILED]
     rows = [[one.row, str(one.asked), str(one.wrong), *map(str, one.modes.values())] for one in counts]
     notes = [*more, modes.about]

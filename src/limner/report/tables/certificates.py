@@ -13,7 +13,7 @@ from .model import MISSING, Table, simple_table
 
 
 def certificate_tables(row: CertificateRow) -> list[Table]:
-    """What it was tested for, what it sees from which dose on, and what else is known of it."""
+    """Return what it was tested for, what it sees from which dose on, and what else is known of it."""
     body = row.body
     head = f"{body['exam']} · certificate of {body['judge']} · {row.day} · seed {body['seed']}"
     return [_tests(head, body), _doses(body), _facts(body)]
@@ -117,7 +117,7 @@ def _share(value: float | None) -> str:
 
 
 def share_words(found: Mapping[str, Any], signed: bool = False) -> str:
-    """A share with its interval, in percent."""
+    """Return a share with its interval, in percent."""
     value, low, high = (found[name] for name in ("value", "low", "high"))
     if value is None:
         return MISSING

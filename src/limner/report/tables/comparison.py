@@ -36,7 +36,7 @@ def comparison_tables(found: Sequence[Comparison]) -> list[Table]:
 
 
 def _legend(found: Sequence[Comparison]) -> list[str]:
-    """What the columns mean, once for all tables."""
+    """Return what the columns mean, once for all tables."""
     places = [place for one in found for place in one.places]
     notes = []
     if any(one.score.name == MET.name for one in found):

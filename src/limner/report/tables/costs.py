@@ -18,7 +18,7 @@ from .model import MISSING, Table, simple_table
 
 
 def estimate_table(exam: str, questions: int, found: Sequence[Estimate], shard: Shard | None = None) -> Table:
-    """A row for every painter, judge and helper of a run, or of one part of it."""
+    """Return a row for every painter, judge and helper of a run, or of one part of it."""
     rows = []
     for one in found:
         cost = "unknown" if one.dollars is None else f"{one.dollars:.2f}"
@@ -35,7 +35,7 @@ def estimate_table(exam: str, questions: int, found: Sequence[Estimate], shard: 
 
 
 def spend_table(store: str, by: Sequence[str], found: Sequence[Spent]) -> Table:
-    """A row for every group of calls."""
+    """Return a row for every group of calls."""
     rows = []
     for one in found:
         numbers = [one.calls, one.attempts, one.failed, one.unpriced, one.tokens_in, one.tokens_out]
@@ -53,7 +53,7 @@ def spend_table(store: str, by: Sequence[str], found: Sequence[Spent]) -> Table:
 
 
 def purse_table(one: PurseState) -> Table:
-    """A row for every process that spent from a purse."""
+    """Return a row for every process that spent from a purse."""
     states = {True: "running", False: "ended", None: "unknown"}
     rows = []
     for by in one.by:
@@ -72,7 +72,7 @@ def purse_table(one: PurseState) -> Table:
 
 
 def batches_table(store: str, found: Sequence[BatchState]) -> Table:
-    """A row for every batch."""
+    """Return a row for every batch."""
     rows, at = [], now()
     for one in found:
         price = "unknown" if one.bound is None else _dollars(one.bound)
@@ -93,7 +93,7 @@ HEADS = ["model", "released", "gone on", "successor", "in", "out", "an image", "
 
 
 def chosen_models(known: Settings, word: str | None, gone: bool, day: date) -> dict[str, ModelFacts]:
-    """The models whose name or maker has the word in it; with `gone`, only those that are gone or going."""
+    """Return the models whose name or maker has the word in it; with `gone`, only those that are gone or going."""
     wanted = (word or "").casefold()
     return {
         name: facts
@@ -103,7 +103,7 @@ def chosen_models(known: Settings, word: str | None, gone: bool, day: date) -> d
 
 
 def models_table(rows: Mapping[str, ModelFacts], known: Settings, day: date) -> Table:
-    """A row for every model: how long it lives, who comes after it, what it costs."""
+    """Return a row for every model: how long it lives, who comes after it, what it costs."""
     cells, unsure = [], False
     for name, facts in rows.items():
         painter = known.painter(name)
@@ -127,7 +127,7 @@ def models_table(rows: Mapping[str, ModelFacts], known: Settings, day: date) -> 
 
 
 def models_body(rows: Mapping[str, ModelFacts], known: Settings, day: date) -> list[dict[str, Any]]:
-    """The same as plain JSON, with all that is known."""
+    """Return the same as plain JSON, with all that is known."""
     return [
         {"model": name, "state": state_of(facts, day)}
         | facts.model_dump(mode="json")

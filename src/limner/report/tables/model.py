@@ -102,7 +102,7 @@ class TableRow:
 
 
 def covered(coverage: float | None) -> str:
-    """A coverage in words; nothing where it is whole or not known.
+    """Return a coverage in words; nothing where it is whole or not known.
 
     >>> covered(0.996), covered(1.0)
     ('99% covered', '')
@@ -148,14 +148,14 @@ class Framed(ABC):
 
     @abstractmethod
     def tables(self) -> list[Table]:
-        """What the terminal shows."""
+        """Return what the terminal shows."""
 
     @abstractmethod
     def frame_rows(self) -> FrameRows:
-        """What ``--format csv`` writes, before it is text."""
+        """Return what ``--format csv`` writes, before it is text."""
 
     def to_polars(self) -> polars.DataFrame:
-        """The rows of ``--format csv`` as a polars frame: one number a row.
+        """Return the rows of ``--format csv`` as a polars frame: one number a row.
 
         Raises:
             UsageError: There is no polars.
@@ -168,7 +168,7 @@ class Framed(ABC):
         return polars.DataFrame({name: [row.get(name) for row in clean] for name in names}, strict=False)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The same as a pandas frame.
+        """Return the same as a pandas frame.
 
         Raises:
             UsageError: There is no pandas.
@@ -180,13 +180,13 @@ class Framed(ABC):
         return pandas.DataFrame(without_secrets([dict(row) for row in rows]), columns=list(names))
 
     def to_csv(self) -> str:
-        """What ``--format csv`` prints."""
+        """Return what ``--format csv`` prints."""
         from .render.csv import records
 
         return records(*self.frame_rows())
 
     def __str__(self) -> str:
-        """What the terminal shows, without colours."""
+        """Return what the terminal shows, without colours."""
         from .render import rendered
 
         return "\n".join(rendered(table, "text").rstrip("\n") for table in self.tables())
@@ -225,7 +225,7 @@ class Table(Framed):
         return [self]
 
     def frame_rows(self) -> FrameRows:
-        """A row for every painter, judge or exam, with its numbers as printed."""
+        """Return a row for every painter, judge or exam, with its numbers as printed."""
         from .render.csv import HEADS, table_records
 
         return numbers_of(*table_records(self), HEADS)
@@ -246,7 +246,7 @@ def simple_table(
     prose: Collection[str] = (),
     rules: Collection[int] = (),
 ) -> Table:
-    """A framed table of finished cells.
+    """Return a framed table of finished cells.
 
     Args:
         title: What stands above it.
@@ -275,7 +275,7 @@ def simple_table(
 
 
 def number(value: float | None, digits: int) -> str:
-    """A number with so many decimals, or a dash.
+    """Return a number with so many decimals, or a dash.
 
     >>> number(2.345, 1), number(None, 1), number(-0.0001, 2)
     ('2.3', '–', '0.00')
@@ -289,7 +289,7 @@ def number(value: float | None, digits: int) -> str:
 def interval_cell(
     value: float | None, low: float | None, high: float | None, digits: int, few: int | None = None
 ) -> Cell:
-    """A number with its interval, or what there is of it."""
+    """Return a number with its interval, or what there is of it."""
     if value is None:
         return Cell()
     text = number(value, digits)
@@ -300,7 +300,7 @@ def interval_cell(
 
 
 def score_cell(found: Interval | None, bounds: tuple[float, float] | None, digits: int, scale: float = 1.0) -> Cell:
-    """A score; where it is not known, what it could be; where it rests on few questions, how many."""
+    """Return a score; where it is not known, what it could be; where it rests on few questions, how many."""
     if found is not None and found.value is not None:
         value, low, high = (None if end is None else end * scale for end in (found.value, found.low, found.high))
         return interval_cell(value, low, high, digits, found.n if found.n < LEAST else None)
@@ -311,7 +311,7 @@ def score_cell(found: Interval | None, bounds: tuple[float, float] | None, digit
 
 
 def nothing_marked() -> Table:
-    """What is shown of a store without marks."""
+    """Return what is shown of a store without marks."""
     return simple_table("nothing is marked yet; `limner run` draws and marks", [], [])
 
 
@@ -324,7 +324,7 @@ def clean(text: str) -> str:
 
 
 def spans(columns: Sequence[Column]) -> list[tuple[str, int]]:
-    """The heads above and how many neighbouring columns each spans; nothing where there is none.
+    """Return the heads above and how many neighbouring columns each spans; nothing where there is none.
 
     >>> spans([Column("a"), Column("b", "over"), Column("c", "over")])
     [('', 1), ('over', 2)]
@@ -346,7 +346,7 @@ def interval(cell: Cell) -> str:
 
 
 def aside(row: TableRow | Column) -> str:
-    """What stands behind a label in brackets: how much of the exam it covers."""
+    """Return what stands behind a label in brackets: how much of the exam it covers."""
     return covered(row.coverage)
 
 

@@ -31,7 +31,7 @@ def corrected_tables(rows: Sequence[Standing], exam_kind: str) -> list[Table]:
 
 
 def corrections(rows: Sequence[Standing]) -> list[tuple[Standing, Corrected]]:
-    """The rows that have corrected scores, with these."""
+    """Return the rows that have corrected scores, with these."""
     return [(row, row.corrected) for row in rows if isinstance(row.corrected, Corrected)]
 
 
@@ -213,7 +213,7 @@ NAMES = (ROUNDED, FITTED, OWN, EQUAL, ALONE)
 
 
 def weight_tables(found: WeightsFit) -> list[Table]:
-    """The weights of every fold beside the exam's own, then how they do on the raters held out."""
+    """Return the weights of every fold beside the exam's own, then how they do on the raters held out."""
     return [_weights(found), _shown(found)]
 
 

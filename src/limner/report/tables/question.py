@@ -79,7 +79,7 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
 
 
 def small_pictures(body: Mapping[str, Any], store: Store) -> dict[str, str]:
-    """The question's reference and drawings as small data URLs, by hash; what cannot be shown is left out."""
+    """Return the question's reference and drawings as small data URLs, by hash; what cannot be shown is left out."""
     found: dict[str, str] = {}
     for sha256 in filter(None, [body["reference"], *(drawing["image"] for drawing in body["drawings"])]):
         with suppress(StoreError, BadImage, LostImage):
@@ -211,7 +211,7 @@ class Card:
 
 
 def cards(prompt: str, steps: Sequence[Mapping[str, Any]], final: str | None, blobs: Blobs) -> list[Card]:
-    """The steps of a drawing, its prompt first and its finished image last."""
+    """Return the steps of a drawing, its prompt first and its finished image last."""
     found = [Card("what was asked", prompt)]
     for step in steps:
         words = [str(step["step"])]
@@ -227,7 +227,7 @@ def cards(prompt: str, steps: Sequence[Mapping[str, Any]], final: str | None, bl
 
 
 def sheet(found: Sequence[Card]) -> Image.Image:
-    """The cards beside and below each other."""
+    """Return the cards beside and below each other."""
     rows = [found[start : start + PER_ROW] for start in range(0, len(found), PER_ROW)]
     heights = [max(_height(card) for card in row) for row in rows]
     width = GAP + min(PER_ROW, len(found)) * (CARD + GAP)

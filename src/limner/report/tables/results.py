@@ -37,7 +37,7 @@ class Standings(Framed, list[Standing]):
         return [*standing_tables(self, self.kind), *(corrected_tables(self, self.kind) if self.corrected else [])]
 
     def analyses(self) -> list[Table]:
-        """What the exam's paper reports besides its scores."""
+        """Return what the exam's paper reports besides its scores."""
         return analysis_tables(self)
 
     def frame_rows(self) -> FrameRows:
@@ -47,7 +47,7 @@ class Standings(Framed, list[Standing]):
         return STANDING_COLUMNS, list(standing_records(self))
 
     def to_json(self) -> list[dict[str, Any]]:
-        """What ``--format json`` prints."""
+        """Return what ``--format json`` prints."""
         # Those over equally many questions after each other: they have their resamples in common.
         for row in sorted(self, key=lambda row: row.all.n):
             len(row.all.scores)
@@ -66,11 +66,11 @@ class Comparisons(Framed, list[Comparison]):
         return comparison_tables(self)
 
     def frame_rows(self) -> FrameRows:
-        """A row for each painter and each pair; the column ``row`` says which."""
+        """Return a row for each painter and each pair; the column ``row`` says which."""
         return COMPARISON_COLUMNS, list(comparison_records(self))
 
     def to_json(self) -> list[dict[str, Any]]:
-        """What ``--format json`` prints."""
+        """Return what ``--format json`` prints."""
         return [one.to_json() for one in self]
 
     def __repr__(self) -> str:
@@ -88,7 +88,7 @@ class ExamComparison(Framed, Across):
         return across_tables(self)
 
     def frame_rows(self) -> FrameRows:
-        """A row for each painter and exam, then for each pair of exams."""
+        """Return a row for each painter and exam, then for each pair of exams."""
         return ACROSS_COLUMNS, list(across_records(self))
 
     def __repr__(self) -> str:
@@ -101,7 +101,7 @@ class JudgeAgreement(Framed, Agreement):
     """How far judges, people and metrics agree, as `limner agree` shows it."""
 
     def tables(self) -> list[Table]:
-        """The judges one by one, every two of them, all together."""
+        """Return the judges one by one, every two of them, all together."""
         return agreement_tables(self)
 
     def frame_rows(self) -> FrameRows:
@@ -134,7 +134,7 @@ class QuestionView(Framed, dict[str, Any]):
         return mark_rows(self)
 
     def to_json(self) -> dict[str, Any]:
-        """What ``limner show --json`` prints."""
+        """Return what ``limner show --json`` prints."""
         return dict(self)
 
     def __repr__(self) -> str:
@@ -149,12 +149,12 @@ class QuestionView(Framed, dict[str, Any]):
 
 
 def judge_agreement(found: Agreement) -> JudgeAgreement:
-    """The same with frames and HTML."""
+    """Return the same with frames and HTML."""
     return JudgeAgreement(**{field.name: getattr(found, field.name) for field in fields(found)})
 
 
 def exam_comparison(found: Across) -> ExamComparison:
-    """The same with frames and HTML."""
+    """Return the same with frames and HTML."""
     return ExamComparison(**{field.name: getattr(found, field.name) for field in fields(found)})
 
 

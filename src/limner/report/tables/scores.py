@@ -39,7 +39,7 @@ def _under_one(rows: Sequence[Standing], protocol: Protocol[Any]) -> Iterator[Ta
 
 
 def _known(rows: Sequence[Standing], protocol: Protocol[Any]) -> tuple[list[Score], list[Score]]:
-    """The scores of which something is known for some row, and the others."""
+    """Return the scores of which something is known for some row, and the others."""
     known, main = [], [score for score in columns(protocol) if score.main]
     for score in main:
         valued = any(row.numbers.value(score.name) is not None for row in rows)
@@ -88,7 +88,7 @@ def _decided(view: Numbers) -> list[str]:
 
 
 def notes(rows: Sequence[Standing]) -> list[str]:
-    """What a reader must know to take the table right."""
+    """Return what a reader must know to take the table right."""
     compared = rows[0].compared
     found = [note for note in compared.notes if note not in compared.first]
     known = [interval for row in rows for interval in row.scores.values() if interval.value is not None]
@@ -124,7 +124,7 @@ def _coverage(rows: Sequence[Standing]) -> str:
 
 
 def _screening(rows: Sequence[Standing]) -> list[str]:
-    """What is known of words addressed to the examiner; nothing where no drawing's text was read."""
+    """Return what is known of words addressed to the examiner; nothing where no drawing's text was read."""
     flagged, left_out = sum(row.flagged for row in rows), sum(row.failures.get(FLAGGED, 0) for row in rows)
     unknown = sum(row.unscreened for row in rows)
     found = []

@@ -27,7 +27,7 @@ def funnel_rows(recipe: BuildRecipe, counts: Sequence[StepCount]) -> list[dict[s
 
 
 def funnel_table(build: str, recipe: BuildRecipe, counts: Sequence[StepCount]) -> Table:
-    """A row for every step."""
+    """Return a row for every step."""
     rows = []
     for row in funnel_rows(recipe, counts):
         why = [f"{n:,} {reason}" for reason, n in sorted(row["dropped"].items(), key=lambda one: (-one[1], one[0]))]
@@ -59,7 +59,7 @@ def studies_table(studies: Sequence[Study]) -> Table:
 
 
 def progress_table(study: OpenStudy, progress: StudyProgress) -> Table:
-    """A row for each rater."""
+    """Return a row for each rater."""
     heads = ["rater", "done", "places", "skipped", "checks passed", "checks", "same when asked again", "minutes"]
     rows = [
         [one.rater, str(one.done), str(one.places), str(one.skipped), str(one.passed), str(one.checks),
@@ -72,7 +72,7 @@ def progress_table(study: OpenStudy, progress: StudyProgress) -> Table:
 
 
 def agreement_table(progress: StudyProgress) -> Table:
-    """A row for each sort of field."""
+    """Return a row for each sort of field."""
     heads = ["field", "answered by two or more", "equal pairs", "Krippendorff's alpha"]
     rows = [
         [one.name, str(one.n), MISSING if one.same is None else f"{100 * one.same:.0f}%",
@@ -92,7 +92,7 @@ TOLD = {
 
 
 def demo_table(found: Mapping[str, Sequence[Standing]]) -> Table:
-    """A row for every exam: how much was decided, and how much of that each control met."""
+    """Return a row for every exam: how much was decided, and how much of that each control met."""
     body: list[Cells] = []
     for name, standings in found.items():
         rows = _by_control(standings)
@@ -110,7 +110,7 @@ def demo_table(found: Mapping[str, Sequence[Standing]]) -> Table:
 
 
 def demo_sentence(name: str, title: str, standings: Sequence[Standing]) -> str:
-    """What an exam asks, and how its controls did."""
+    """Return what an exam asks, and how its controls did."""
     rows = _by_control(standings)
     met = [f"{told} {_met(rows, control)}" for control, told in TOLD.items() if control in rows]
     told = f"met of what could be decided: {', '.join(met)}" if met else "nothing was marked"

@@ -58,7 +58,7 @@ class Everyone:
 
 
 def evaluator_words(judges: Sequence[str], there: Sequence[Evaluator], marked: Set[str]) -> Words:
-    """The words of ``--judge``: whom they name.
+    """Return the words of ``--judge``: whom they name.
 
     Raises:
         UsageError: A word names nobody.
@@ -87,7 +87,7 @@ def load_opinions(
     study: str | None,
     which: Mapping[str, Any],
 ) -> Everyone:
-    """What everyone says of the exam's drawings, or of those of one study.
+    """Return what everyone says of the exam's drawings, or of those of one study.
 
     Raises:
         UsageError: There is no such study.

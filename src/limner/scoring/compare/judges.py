@@ -184,7 +184,7 @@ Table = dict[str, dict[str, list[Entry]]]
 
 
 def order(one: Rater, other: Rater, score: Score) -> Order:
-    """The painters both have marked, on the questions that all of these have under both."""
+    """Return the painters both have marked, on the questions that all of these have under both."""
     tables = [_by_painter(rater) for rater in (one, other)]
     both = {painter for painter, questions in tables[0].items() if questions.keys() & tables[1].get(painter, {}).keys()}
     sides = [group for rater in (one, other) for group in rater.groups if group.name in both]
@@ -225,7 +225,7 @@ def _by_painter(rater: Rater) -> Table:
 def _parts(
     tables: Sequence[Table], painter: str, questions: Sequence[str], protocol: Protocol[Any]
 ) -> tuple[Parts, Parts]:
-    """What one painter's scores are made of, under the first judge and under the second."""
+    """Return what one painter's scores are made of, under the first judge and under the second."""
     sides = [[entry for question in questions for entry in table[painter][question]] for table in tables]
     first, second = met_parts(sides, protocol)
     return {**score_parts(sides[0], protocol), **first}, {**score_parts(sides[1], protocol), **second}

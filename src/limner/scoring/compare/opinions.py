@@ -79,7 +79,7 @@ def drawings_seen(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[str,
 
 
 def rated_scale(scale: str, protocol: Protocol[Any]) -> str:
-    """A scale's name among scores: its own, unless the exam has a score called so."""
+    """Return a scale's name among scores: its own, unless the exam has a score called so."""
     return f"{scale} (rated)" if scale in {score.name for score in protocol.scored} else scale
 
 
@@ -160,7 +160,7 @@ def together(study: str, people: Sequence[Opinion]) -> Opinion:
 
 
 def most_said(values: Sequence[float]) -> float | None:
-    """What most say; None where two answers are said equally often.
+    """Return what most say; None where two answers are said equally often.
 
     >>> most_said([1.0, 0.0, 1.0]), most_said([1.0, 0.0])
     (1.0, None)
@@ -260,7 +260,7 @@ class Field:
     kept: dict[Any, Any] = field(default_factory=dict, compare=False)
 
     def weight(self, drawing: str) -> float:
-        """What a drawing counts."""
+        """Return what a drawing counts."""
         return self.weights.get(drawing, 1.0)
 
     def values(self, tags: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -270,7 +270,7 @@ class Field:
             yield from ((tag, category) for category in self.protocol.in_order(tag, there))
 
     def only(self, tag: str, category: str) -> Field:
-        """The same with the drawings of one value of a tag alone."""
+        """Return the same with the drawings of one value of a tag alone."""
         return replace(self, kept={}, seen={id: seen for id, seen in self.seen.items() if seen.value(tag) == category})
 
 
@@ -284,7 +284,7 @@ def said(pair: Names) -> str:
 
 
 def put(head: PairNumber, measure: str, found: Interval | Correlation, n: int | None = None) -> PairNumber:
-    """A number under its heading."""
+    """Return a number under its heading."""
     p = found.p if isinstance(found, Correlation) else None
     return replace(
         head, measure=measure, value=found.value, low=found.low, high=found.high, p=p, n=found.n if n is None else n

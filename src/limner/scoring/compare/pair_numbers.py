@@ -136,7 +136,7 @@ def _drawings(one: Opinion, other: Opinion, pair: Names, field: Field, head: Pai
 
 
 def mean_number(values: Sequence[float], clusters: Sequence[str], weights: Sequence[float]) -> Interval:
-    """A weighted mean with its interval from resampling clusters."""
+    """Return a weighted mean with its interval from resampling clusters."""
     _, homes = np.unique(clusters, return_inverse=True)
     counts = np.asarray(weights, dtype=np.float64)
     tops = np.bincount(homes, counts * np.asarray(values, dtype=np.float64)).astype(np.float64)
@@ -147,7 +147,7 @@ def mean_number(values: Sequence[float], clusters: Sequence[str], weights: Seque
 def painter_numbers(
     one: Opinion, other: Opinion, names: Sequence[Names], field: Field, head: PairNumber
 ) -> Iterator[PairNumber]:
-    """The order of painters; of painters on each value of the tag, where the unit is ``painter_tag``."""
+    """Yield the order of painters; of painters on each value of the tag, where the unit is ``painter_tag``."""
     tag = head.tag if head.unit == "painter_tag" else None
     for pair in names:
         drawings = points(one, other, pair, field)
@@ -247,7 +247,7 @@ def _spots(
 def _numbers(
     side: Opinion, name: str, pair: Names, both: Sequence[Opinion], spots: Mapping[Spot, list[str]], field: Field
 ) -> tuple[Floats, Floats]:
-    """The number of each point, and the same in every resample of the questions."""
+    """Return the number of each point, and the same in every resample of the questions."""
     if name in side.painters:
         values = np.array([side.painters[name].get(painter, np.nan) for painter, _ in spots])
         return values, np.tile(values, (RESAMPLES, 1))

@@ -198,7 +198,7 @@ def _place(side: Comparable, at: int, standing: Standing, score: Score, ranks: M
 
 
 def _apart(standing: Standing, score: Score) -> Place:
-    """A painter that nobody is compared with: without a score, or a control on other questions."""
+    """Return a painter that nobody is compared with: without a score, or a control on other questions."""
     return Place(
         painter=standing.painter,
         strategy=standing.strategy,
@@ -245,7 +245,7 @@ class MarkedSide:
     abstained: bool = False
 
     def on(self, places: frozenset[tuple[str, str]]) -> MarkedSide:
-        """The same on these questions (and clusters) alone."""
+        """Return the same on these questions (and clusters) alone."""
         rows = tuple(row for row in self.rows if (row.question, row.cluster) in places)
         met = {key: shares for key, shares in self.met.items() if (key[1], key[0]) in places}
         return MarkedSide(rows, met, self.abstained)
@@ -274,7 +274,7 @@ class Gap:
 
 
 def differences(one: MarkedSide, other: MarkedSide, protocol: Protocol[Any], names: Iterable[str]) -> dict[str, Gap]:
-    """The numbers that both know, and how far apart the two are in them, on the questions both have.
+    """Return the numbers that both know, and how far apart the two are in them, on the questions both have.
 
     The interval is that of painters who are compared; see `limner.scoring.stats.paired`. `MET` is over the criteria
     that both decided.

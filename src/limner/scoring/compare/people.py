@@ -105,7 +105,7 @@ def _ceiling(
 
 
 def _averaged(measure: str, tables: Sequence[Mapping[str, tuple[float, float]]], weights: Floats) -> Floats:
-    """The mean over people of a correlation, in every row of weights; people without one are left out."""
+    """Return the mean over people of a correlation, in every row of weights; people without one are left out."""
     start, found, counts = 0, [], []
     for table in tables:
         mine, theirs = (np.array([values[side] for values in table.values()]) for side in (0, 1))
@@ -135,7 +135,7 @@ def _rated(people: Sequence[Opinion], name: str, field: Field) -> list[RatedUnit
 def _painter_ceiling(
     people: Sequence[Opinion], rest: Sequence[Opinion], name: str, field: Field, head: PairNumber
 ) -> Iterator[PairNumber]:
-    """The same over painters: the mean over people, without an interval."""
+    """Yield the same over painters: the mean over people, without an interval."""
     found: dict[str, list[PairNumber]] = {}
     for one, others in zip(people, rest, strict=True):
         for each in painter_numbers(one, others, [(name, name)], field, head):

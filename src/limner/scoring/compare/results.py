@@ -110,7 +110,7 @@ class Comparison(Plain):
     reason: str | None = None
 
     def pair(self, one: str, other: str) -> Pair | None:
-        """The pair of these two, whichever of them is first; None where they are not compared."""
+        """Return the pair of these two, whichever of them is first; None where they are not compared."""
         return next((pair for pair in self.pairs if {pair.first, pair.second} == {one, other}), None)
 
     def untold(self, names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -238,7 +238,7 @@ class Rater:
         return _mean([sum(self.took.get(key, 0.0) for _, key in marking.replies) for marking in own if marking.replies])
 
     def to_json(self) -> dict[str, Any]:
-        """What is known of this rater alone."""
+        """Return what is known of this rater alone."""
         body: dict[str, Any] = {
             "name": self.name,
             "judge": self.evaluator.judge,
@@ -289,7 +289,7 @@ class Agreement(Plain):
 
 
 def runs(names: Sequence[str], apart: Callable[[str, str], bool]) -> list[tuple[str, ...]]:
-    """The longest stretches of a list in which no two are told apart, where they have two members or more.
+    """Return the longest stretches of a list in which no two are told apart, where they have two members or more.
 
     >>> runs("abcd", lambda one, other: {one, other} in ({"a", "c"}, {"a", "d"}, {"b", "d"}))
     [('a', 'b'), ('b', 'c'), ('c', 'd')]
@@ -309,7 +309,7 @@ def runs(names: Sequence[str], apart: Callable[[str, str], bool]) -> list[tuple[
 def pair_of(
     one: str, other: str, both: Paired, asked: float | None, per_cluster: float, *, corrected: bool = True
 ) -> Pair:
-    """A pair before the correction, the one with the larger number first.
+    """Return a pair before the correction, the one with the larger number first.
 
     Args:
         one: A painter.
@@ -342,14 +342,14 @@ def pair_of(
 
 
 def corrected(found: Sequence[Comparison]) -> list[Comparison]:
-    """The same with p corrected over all pairs of all comparisons that are shown together, and the verdicts."""
+    """Return the same with p corrected over all pairs of all comparisons that are shown together, and the verdicts."""
     flat = judged([pair for comparison in found for pair in comparison.pairs])
     tests, rest = _tests(flat), iter(flat)
     return [replace(comparison, tests=tests, pairs=tuple(next(rest) for _ in comparison.pairs)) for comparison in found]
 
 
 def judged(pairs: Sequence[Pair]) -> list[Pair]:
-    """The same pairs with p corrected over those of two painters, and the verdicts."""
+    """Return the same pairs with p corrected over those of two painters, and the verdicts."""
     flat = holm([pair.p.value if pair.corrected else None for pair in pairs])
     whole = [replace(pair, p_holm=p) for pair, p in zip(pairs, flat, strict=True)]
     tests = _tests(whole)
@@ -397,7 +397,7 @@ def _mean(numbers: Sequence[float]) -> Measure:
 
 
 def unit(entry: Entry) -> Unit:
-    """The drawing and the repeat that an entry is about."""
+    """Return the drawing and the repeat that an entry is about."""
     return entry.drawing.id, entry.marking.repeat if entry.marking else 0
 
 

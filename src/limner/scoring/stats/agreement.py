@@ -286,7 +286,7 @@ def _with_width(found: Mapping[str, Interval]) -> dict[str, Interval]:
 
 
 def icc_intervals(units: Sequence[RatedUnit]) -> dict[str, Interval]:
-    """The forms of Shrout and Fleiss by their names, over what all evaluators have rated, with intervals.
+    """Return the forms of Shrout and Fleiss by their names, over what all evaluators have rated, with intervals.
 
     Where fewer than two things have been rated by all, only ``ICC(1,1)`` is left: raters differ from thing to thing,
     and as many as there are count (the one-way form with unequal numbers).
@@ -384,7 +384,7 @@ class Flips(Plain):
 
 
 def flips(marks: Iterable[tuple[str, Sequence[float | None]]]) -> Flips:
-    """The flip rate of one judge.
+    """Return the flip rate of one judge.
 
     Args:
         marks: For every mark its question (cluster) and what each repeat gave; undecided ones are left out.

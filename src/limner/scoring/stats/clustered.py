@@ -31,14 +31,14 @@ class ClusteredShare(Plain):
     clusters: int
 
     def interval(self, low: float = 0.0, high: float = 1.0) -> Interval:
-        """The 95% interval, cut at what is possible; fewer than `LEAST` clusters have none."""
+        """Return the 95% interval, cut at what is possible; fewer than `LEAST` clusters have none."""
         if self.value is None or self.error is None or self.clusters < LEAST:
             return Interval(self.value, n=self.clusters)
         half = student(self.clusters) * self.error
         return Interval(self.value, max(low, self.value - half), min(high, self.value + half), self.clusters)
 
     def share(self) -> Interval:
-        """The 95% interval of a plain share, by Wilson, for as many answers as its clusters are worth."""
+        """Return the 95% interval of a plain share, by Wilson, for as many answers as its clusters are worth."""
         if self.value is None or self.error is None or self.clusters < LEAST:
             return Interval(self.value, n=self.clusters)
         worth = self.value * (1 - self.value) / self.error**2
@@ -47,7 +47,7 @@ class ClusteredShare(Plain):
         return Interval(self.value, *ends, self.clusters)
 
     def p(self, null: float = 0.0, side: Literal["above", "both"] = "both") -> float | None:
-        """The p of the t-test over clusters against a value; None where there is nothing to test."""
+        """Return the p of the t-test over clusters against a value; None where there is nothing to test."""
         from scipy.special import stdtr
 
         if self.value is None or self.error is None:
@@ -56,7 +56,7 @@ class ClusteredShare(Plain):
         return float(stdtr(self.clusters - 1, -t) if side == "above" else 2 * stdtr(self.clusters - 1, -abs(t)))
 
     def detectable(self, alpha: float, power: float = 0.8) -> float | None:
-        """The least difference from the null that such a test finds with this power, about."""
+        """Return the least difference from the null that such a test finds with this power, about."""
         if self.error is None:
             return None
         found = (student(self.clusters, 1 - alpha) + student(self.clusters, power)) * self.error
@@ -64,7 +64,7 @@ class ClusteredShare(Plain):
 
 
 def clustered_share(hits: Iterable[tuple[Hashable, float]]) -> ClusteredShare:
-    """The mean of answers, each with its cluster.
+    """Return the mean of answers, each with its cluster.
 
     >>> found = clustered_share([("a", 1), ("a", 0), ("b", 1), ("b", 1)])
     >>> found.value, found.clusters

@@ -205,7 +205,7 @@ def left_out(names: Sequence[str]) -> Floats:
 
 
 def z_error(value: float, without: Floats) -> float | None:
-    """The standard error of Fisher's z by the jackknife; None where it has none.
+    """Return the standard error of Fisher's z by the jackknife; None where it has none.
 
     Args:
         value: The correlation.
@@ -220,7 +220,7 @@ def z_error(value: float, without: Floats) -> float | None:
 
 
 def z_interval(value: float, error: float | None, n: int) -> tuple[float | None, float | None]:
-    """The 95% interval of a correlation: Fisher's z with Student's t; fewer than `LEAST` clusters have none."""
+    """Return the 95% interval of a correlation: Fisher's z with Student's t; fewer than `LEAST` clusters have none."""
     if error is None or n < LEAST:
         return None, None
     half, middle = student(n) * error, float(np.arctanh(value))
@@ -262,7 +262,7 @@ class Shape:
         return factorial(rows) * (factorial(columns) if self.turning else 1)
 
     def ways(self) -> Iterator[NDArray[np.intp]]:
-        """The table in every order."""
+        """Yield the table in every order."""
         rows, columns = self.table.shape
         for down in permutations(range(rows)):
             for across in permutations(range(columns)) if self.turning else [tuple(range(columns))]:
@@ -378,7 +378,7 @@ class RankInterval:
 
 
 def ordinal(place: int) -> str:
-    """A place in short words.
+    """Return a place in short words.
 
     >>> [ordinal(place) for place in (1, 2, 3, 4, 11, 12, 21, 113)]
     ['1st', '2nd', '3rd', '4th', '11th', '12th', '21st', '113th']

@@ -88,7 +88,7 @@ def difference_interval(
     top: float | None = None,
     n: int | None = None,
 ) -> Interval:
-    """The first one's number less the second's with its interval alone, which takes less time than `paired`.
+    """Return the first one's number less the second's with its interval alone, which takes less time than `paired`.
 
     `n` is how many clusters show a difference of their own, where that is known already.
 
@@ -117,7 +117,7 @@ def _widened(found: Interval, top: float | None) -> Interval:
 
 
 def spread_of_differences(one: Parts, other: Parts, name: str = "value", derive: Derive = dict) -> Floats:
-    """What each cluster says of the difference: for plain means simply its own difference.
+    """Return what each cluster says of the difference: for plain means simply its own difference.
 
     For ratios these are jackknife pseudo-values: how the difference changes when the cluster is left out, on the scale
     of a single cluster. Clusters without the number are left out.
@@ -201,7 +201,7 @@ NO_SCORE = "one of the two has no such score"
 
 
 def difference(one: Parts, other: Parts, name: str, derive: Derive) -> float | None:
-    """The first one's number less the second's; None where one of them has none."""
+    """Return the first one's number less the second's; None where one of them has none."""
     first, second = (derive(ratios(parts)).get(name) for parts in (one, other))
     return float(first - second) if first is not None and second is not None and known(first - second) else None
 
@@ -220,7 +220,7 @@ def sign_flip(one: Parts, other: Parts, name: str = "value", derive: Derive = di
 
 
 def exchanged(one: Parts, other: Parts, name: str, derive: Derive, tests: int) -> tuple[Measure, int]:
-    """The same, and how many clusters differ at all."""
+    """Return the same, and how many clusters differ at all."""
     gap = difference(one, other, name, derive)
     if gap is None:
         return Measure(None, 0, NO_SCORE), 0

@@ -35,7 +35,7 @@ NEAR_BY = 2**17
 
 
 def ratios(parts: Parts) -> dict[str, float]:
-    """The sum of the numerators over the sum of the denominators, where there is any.
+    """Return the sum of the numerators over the sum of the denominators, where there is any.
 
     >>> ratios({"x": (np.array([1.0, 2.0]), np.array([1.0, 1.0])), "y": (np.zeros(2), np.zeros(2))})
     {'x': 1.5}
@@ -126,7 +126,7 @@ def _drawn(size: int, resamples: int) -> Iterator[Weights]:
 
 
 def interval(value: float, spread: Floats, n: int) -> Interval:
-    """The 95% interval of a spread, around the number it is for; fewer than `LEAST` clusters have none.
+    """Return the 95% interval of a spread, around the number it is for; fewer than `LEAST` clusters have none.
 
     A percentile interval of few clusters is too narrow; the percentiles are moved outwards as far as Student's t goes
     beyond the normal (Hesterberg's expanded percentiles), which matters below about 50 clusters.
@@ -149,7 +149,7 @@ def interval(value: float, spread: Floats, n: int) -> Interval:
 def score_interval(
     value: float, spread: Floats, top: float | None, part: tuple[Floats, Floats] | None, n: int
 ) -> Interval:
-    """The interval of a score between 0 and `top`, which has width even where every cluster says the same.
+    """Return the interval of a score between 0 and `top`, which has width even where every cluster says the same.
 
     Shares of yes and no get Wilson's interval, and so does a score that is 0 (or `top`) for most clusters and something
     else for fewer than `FEW`: no resampling can tell how rare the rare is. Others get the percentiles of the resamples,
@@ -272,7 +272,7 @@ def expanded_tail(n: int) -> float:
 
 
 def wilson(hits: float, n: int, level: float = 0.95) -> Interval:
-    """A share with its Wilson interval, which has width even where all or none are hits.
+    """Return a share with its Wilson interval, which has width even where all or none are hits.
 
     >>> found = wilson(8, 10)
     >>> [round(number, 3) for number in (found.value, found.low, found.high)]

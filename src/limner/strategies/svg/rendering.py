@@ -30,7 +30,7 @@ def render(
     background: str | None = "#ffffff",
     limits: SvgLimits = LIMITS,
 ) -> bytes:
-    """The picture as PNG bytes.
+    """Return the picture as PNG bytes.
 
     The proportions stay: with both sides given it fits inside them, with none the longer side has `SIDE` pixels.
 
@@ -73,7 +73,7 @@ def _pixels(found: CleanSvg, width: int | None, height: int | None, limits: SvgL
 
 
 def _sized(svg: str, wide: int, high: int) -> str:
-    """The file with these sides: asked for another size, the renderer would round first and scale afterwards."""
+    """Return the file with these sides: asked for another size, the renderer would round first and scale afterwards."""
     sides = {"width": wide, "height": high}
     head, end, rest = svg.partition(">")
     head = re.sub(r' (width|height)="[^"]*"', lambda side: f' {side[1]}="{sides[side[1]]}"', head)
@@ -81,7 +81,7 @@ def _sized(svg: str, wide: int, high: int) -> str:
 
 
 def recipe(limits: SvgLimits) -> Recipe:
-    """The worker that renders one picture: it gets no environment, and limits its own time and memory."""
+    """Return the worker that renders one picture: it gets no environment, and limits its own time and memory."""
     library = find_spec("resvg_py")
     if library is None or library.origin is None:
         raise ModuleNotFoundError("resvg-py is not installed: pip install resvg-py")

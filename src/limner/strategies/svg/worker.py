@@ -11,7 +11,7 @@ from typing import Any
 
 
 def renderer(library: str, memory: int, seconds: int) -> Callable[..., Any]:
-    """What a worker renders with: PNG bytes, or the renderer's own words where it refuses.
+    """Return what a worker renders with: PNG bytes, or the renderer's own words where it refuses.
 
     Args:
         library: The folder that holds the renderer.

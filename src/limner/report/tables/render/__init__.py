@@ -15,7 +15,7 @@ SUFFIXES = {".txt": "text", ".md": "md", ".csv": "csv", ".tex": "latex", ".html"
 
 
 def rendered(table: Table, form: str, *, page: bool = False) -> str:
-    """The table in one of `FORMATS`; as HTML a fragment, or a whole page."""
+    """Return the table in one of `FORMATS`; as HTML a fragment, or a whole page."""
 
     from . import csv, html, latex, markdown, text
 

@@ -18,12 +18,12 @@ ENDS = {"low": "low", "high": "high", "least": "least", "most": "most", "n": "fe
 
 
 def render(table: Table) -> str:
-    """The table as CSV, never turned. `source` tells published rows from a store's."""
+    """Return the table as CSV, never turned. `source` tells published rows from a store's."""
     return records(*table_records(table))
 
 
 def table_records(table: Table) -> tuple[list[str], list[dict[str, str]]]:
-    """The same as plain rows, under their names."""
+    """Return the same as plain rows, under their names."""
     rows = []
     ends: dict[str, None] = {}
     for sheet in table.flat:

@@ -37,7 +37,7 @@ def escape(text: str) -> str:
 
 
 def page(table: Table) -> str:
-    """A whole page."""
+    """Return a whole page."""
     title = escape(table.caption[0] if table.caption else table.title)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -47,7 +47,7 @@ def page(table: Table) -> str:
 
 
 def fragment(table: Table) -> str:
-    """A ``<div>`` with its own style, which touches nothing outside it."""
+    """Return a ``<div>`` with its own style, which touches nothing outside it."""
     return "\n".join(_fragment(table)) + "\n"
 
 
@@ -147,7 +147,7 @@ QUESTION_STYLE = """
 
 
 def question_html(body: Mapping[str, Any], pictures: Mapping[str, str], tables: Sequence[Table]) -> str:
-    """A ``<div>`` with its own style, which touches nothing outside it.
+    """Return a ``<div>`` with its own style, which touches nothing outside it.
 
     Args:
         body: What is known of the question; see `limner.report.tables.question.describe_question`.

@@ -46,7 +46,7 @@ def _parts(sheet: Sheet) -> list[Sheet]:
 
 
 def _floats(table: Table, sheet: Sheet, last: bool) -> Iterator[list[str]]:
-    """The environments of one sheet: what one page cannot hold goes on in the next."""
+    """Yield the environments of one sheet: what one page cannot hold goes on in the next."""
     for size, below in ((SMALL, False), (FOOTNOTE, False), (FOOTNOTE, True)):
         columns = strips(sheet, size, below)
         if _width(columns) <= PAGE:
@@ -87,7 +87,7 @@ def filled(sizes: Sequence[float], room: float) -> list[list[int]]:
 
 
 def evenly(sizes: Sequence[float], room: float) -> list[list[int]]:
-    """The same with no more parts than needed, about as large each.
+    """Return the same with no more parts than needed, about as large each.
 
     >>> filled([1, 1, 1, 1], 3), evenly([1, 1, 1, 1], 3)
     ([[0, 1, 2], [3]], [[0, 1], [2, 3]])
@@ -141,7 +141,7 @@ def _tabulars(
 
 
 def _overs(columns: Sequence[Strip], size: TypeSize) -> list[str]:
-    """The heads above several columns, with the rules below them."""
+    """Return the heads above several columns, with the rules below them."""
     boxes, rules, place = [], "", 1
     spanned = spans([strip.column for strip in columns])
     for over, count in spanned:
@@ -212,7 +212,7 @@ class TypeSize:
         return self.points * ems(text)
 
     def lines(self, text: str, room: float, at: str = " -/_") -> list[str]:
-        """The text broken into lines of at most so many points."""
+        """Return the text broken into lines of at most so many points."""
         return wrap(text, room / self.points, at, ems)
 
 
@@ -256,7 +256,7 @@ def strips(sheet: Sheet, size: TypeSize, below: bool) -> list[Strip]:
 
 
 def bands(sheet: Sheet) -> list[Band]:
-    """The groups with the places of their rows."""
+    """Return the groups with the places of their rows."""
     found, start = [], 0
     for group in sheet.blocks:
         found.append(Band(group, range(start, start + len(group.rows))))
@@ -265,12 +265,12 @@ def bands(sheet: Sheet) -> list[Band]:
 
 
 def grey(text: str, published: bool) -> str:
-    """What a paper printed is grey."""
+    """Return what a paper printed is grey."""
     return rf"\textcolor{{gray}}{{{text}}}" if published and text else text
 
 
 def raised(notes: Sequence[int]) -> str:
-    """The numbers of footnotes."""
+    """Return the numbers of footnotes."""
     return "".join(rf"\textsuperscript{{{note}}}" for note in notes)
 
 
@@ -287,7 +287,7 @@ def _strip(column: Column, cells: Sequence[TexBox], size: TypeSize) -> Strip:
 
 
 def _widened(found: list[Strip], size: TypeSize) -> list[Strip]:
-    """A head above must have room for its longest word."""
+    """Return a head above must have room for its longest word."""
     place = 0
     for over, count in spans([strip.column for strip in found]):
         room = sum(strip.width for strip in found[place : place + count])
@@ -303,7 +303,7 @@ def _hung(lines: Sequence[str]) -> list[str]:
 
 
 def _named(lines: Sequence[str], row: TableRow | Column, size: TypeSize, room: float = 0.0) -> TexBox:
-    """A label or a head with its footnotes; its coverage stands behind it where there is room, or below."""
+    """Return a label or a head with its footnotes; its coverage stands behind it where there is room, or below."""
     tex, widths = [escape(line).replace(HANG, r"\quad ") for line in lines], [size.width(line) for line in lines]
     tex[-1] += raised(row.notes)
     widths[-1] += SCRIPT.width("0" * len(row.notes))
@@ -372,7 +372,7 @@ _WIDTHS = {letter: width for width, letters in _EMS.items() for letter in letter
 
 
 def shown(text: str) -> str:
-    """The text as it is set: one line, no control characters, accents on their letters."""
+    """Return the text as it is set: one line, no control characters, accents on their letters."""
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", visible(unicodedata.normalize("NFC", text), DIRECTION))
 
 
@@ -386,7 +386,7 @@ def escape(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    r"""The same for running text, whose lines may break inside long names.
+    r"""Return the same for running text, whose lines may break inside long names.
 
     >>> prose("openai/gpt_5")
     'openai/\\allowbreak{}gpt\\_\\allowbreak{}5'
@@ -411,7 +411,7 @@ def _em(letter: str) -> float:
 
 
 def needs(body: str) -> Iterator[str]:
-    """The comment above a table: which packages it needs, and what each engine wants for its letters."""
+    """Yield the comment above a table: which packages it needs, and what each engine wants for its letters."""
     yield r"% Needs \usepackage{booktabs,xcolor}."
     letters = sorted({letter for letter in body if letter > "\x7f"})
     beyond = [letter for letter in letters if not _ACCENTED.match(letter)]

@@ -16,7 +16,7 @@ def escape(text: str) -> str:
 
 
 def render(table: Table) -> str:
-    """The table under a heading, with its notes below.
+    """Return the table under a heading, with its notes below.
 
     >>> from ..model import simple_table
     >>> print(render(simple_table("a", ["x", "n"], [["one|two", "3"]], ["so it is"])), end="")

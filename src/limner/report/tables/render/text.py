@@ -76,12 +76,12 @@ def show(tables: Iterable[Table]) -> None:
 
 
 def plain(table: Table) -> str:
-    """The same without styles, as wide as tables are in files."""
+    """Return the same without styles, as wide as tables are in files."""
     return "".join(f"{line.plain}\n" for line in lines(table, PLAIN_WIDTH))
 
 
 def lines(table: Table, width: int) -> Iterator[Text]:
-    """The table line by line."""
+    """Yield the table line by line."""
     mixed = any(_mixed(parts) for sheet in table.sheets for parts in (list(sheet.rows()), sheet.columns, sheet.blocks))
     for number, said in enumerate(table.caption):
         own = mixed and said.startswith(STORE)
@@ -235,7 +235,7 @@ class _Grid:
             yield Text(left).append(line, style).append(pad + right)
 
     def _cell(self, row: TableRow, place: int) -> list[Text]:
-        """A cell's lines before they are broken."""
+        """Return a cell's lines before they are broken."""
         if not place:
             label = Text(self._mark(row)).append(clean(row.label) + _raised(row.notes), "dim" if row.published else "")
             return [label.append(f" ({aside(row)})", "dim") if aside(row) else label]
@@ -253,7 +253,7 @@ class _Grid:
         return OWN if self.mixed_rows and not row.published and not blocks else self.indent
 
     def _folded(self, row: TableRow, place: int, width: int) -> list[Text]:
-        """A cell's lines at the column's width."""
+        """Return a cell's lines at the column's width."""
         found, column = self._cell(row, place), self.columns[place]
         if column.prose:
             return [piece for line in found for piece in _fold(line, width, at=" ")]
@@ -271,7 +271,7 @@ class _Grid:
         return [Text(mark).append_text(pieces[0]), *further]
 
     def _heads(self, places: Sequence[int], widths: Sequence[int]) -> Iterator[Text]:
-        """The heads above, then the columns' own; all end on the same line."""
+        """Yield the heads above, then the columns' own; all end on the same line."""
         columns = [self.columns[place] for place in places]
         yield from self._overs(columns, widths)
         heads = [
