@@ -15,6 +15,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import FrameType
@@ -36,16 +37,29 @@ image_shape = "openai-images"
 [painters."service/brush"]
 image_price = 0.02
 """
+TRACED: ContextVar[bool] = ContextVar("TRACED", default=False)
+"""Whether a task of the event loop belongs to the walk; tasks that it starts inherit this."""
 
 
 @contextmanager
 def passed(files: dict[str, None]) -> Iterator[None]:
-    """Adds the package's files, in the order in which they are first passed, while it is open."""
-    inside = str(PACKAGE) + os.sep
+    """Add the package's files, in the order in which they are first passed, while the block runs.
+
+    Left out are other tasks of the event loop and the callers of the block, which resume meanwhile. Other threads
+    work for the block and count.
+    """
+    inside, here = str(PACKAGE) + os.sep, threading.get_ident()
+    callers, caller = set(), sys._getframe().f_back
+    while caller is not None:
+        callers.add(caller)
+        caller = caller.f_back
+    TRACED.set(True)
 
     def note(frame: FrameType, event: str, _: Any) -> None:
         file = frame.f_code.co_filename
-        if event == "call" and file.startswith(inside):
+        if event == "call" and file.startswith(inside) and frame not in callers:
+            if not TRACED.get() and threading.get_ident() == here:
+                return
             name = file.removeprefix(inside).replace(os.sep, "/")
             if name not in files and not _loading(frame, inside):
                 files[name] = None
