@@ -103,7 +103,7 @@ def test_a_batch_changes_only_from_what_it_was(handed: Store) -> None:
     assert not release(handed, TAG, "not found", DOUBTED)
     assert waiting_calls(handed, TAG).keys() == {request.key for request in CALLS}
     assert find_batch(handed, "aaaa") == find_batch(handed, "batch_1")
-    with pytest.raises(UsageError, match="no batch begins with 'b'"):
+    with pytest.raises(UsageError, match="no batch has an id that begins with 'b'"):
         find_batch(handed, "b")
 
 

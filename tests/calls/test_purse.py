@@ -60,7 +60,7 @@ def sums(store: Store, name: str = "week") -> tuple[float, float, float]:
 
 
 def test_a_purse_is_made_once_and_told(store: Store) -> None:
-    assert open_purse(store, "week", 25.0) == "purse 'week' is made: $25 for all who name it"
+    assert open_purse(store, "week", 25.0) == "created purse 'week': $25 for all runs that name it"
     assert open_purse(store, "week", 25.0) is None
     assert open_purse(store, "week", None) is None
     assert sums(store) == (25.0, 0.0, 0.0)
@@ -72,8 +72,8 @@ def test_another_limit_is_refused_unless_the_change_is_asked_for(store: Store) -
         open_purse(store, "week", 30.0)
     assert sums(store)[0] == 25.0
     raised = open_purse(store, "week", 30.0, change=True)
-    assert raised == "purse 'week': its limit is raised from $25 to $30"
-    assert open_purse(store, "week", 12.5, change=True) == "purse 'week': its limit is lowered from $30 to $12.5"
+    assert raised == "purse 'week': limit raised from $25 to $30"
+    assert open_purse(store, "week", 12.5, change=True) == "purse 'week': limit lowered from $30 to $12.5"
     assert open_purse(store, "week", 12.5, change=True) is None
     assert sums(store)[0] == 12.5
 

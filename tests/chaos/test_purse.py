@@ -154,7 +154,7 @@ def test_raising_it_lets_the_rest_go_on_and_everyone_sees_it(tmp_path: Path, pla
         before = billing.bill
         raised = run_limner(*command, "--budget", "0.6", "--change-purse", cwd=tmp_path, timeout=120)
         assert raised.returncode == 4
-        assert "purse 'week': its limit is raised from $0.5 to $0.6" in raised.stderr
+        assert "purse 'week': limit raised from $0.5 to $0.6" in raised.stderr
     assert before < billing.bill <= 0.6
     said = run_limner("spend", "--purse", "--store", place, "--json", cwd=tmp_path)
     (one,) = json.loads(said.stdout)

@@ -60,7 +60,7 @@ def test_nothing_is_sent_on_to_another_host(
         fault = fault_of(store, server.url, client, key_env="FAKE_KEY")
         assert (len(server.seen), len(other.seen)) == (1, 0)
         assert fault.kind == "setup"
-        assert f"{status}: the service sends requests on to {other.url}/v1, where Limner does not" in fault.detail
+        assert f"{status}: the service redirects requests to {other.url}/v1, and Limner does not" in fault.detail
         assert "signed" not in fault.detail
 
 
@@ -71,7 +71,7 @@ def test_packing_that_was_not_asked_for_is_refused(store: Store, encoding: str) 
         fault = fault_of(store, server.url, "chat")
         assert server.seen[0].headers["accept-encoding"] == "gzip, deflate"
     assert (fault.kind, fault.cost) == ("server", None)
-    assert "which was not asked for" in fault.detail
+    assert "which was not requested" in fault.detail
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
@@ -150,7 +150,7 @@ def test_a_link_is_followed_three_times_and_without_the_key(store: Store, monkey
         assert paint(store, server.url, "openai-images", key_env="FAKE_KEY") == picture(1)
         assert [seen.path for seen in server.seen[1:]] == ["/hop2", "/hop1", "/hop0", "/image.png"]
         assert [bool(seen.headers.get("authorization")) for seen in server.seen] == [True, False, False, False, False]
-        with pytest.raises(Fault, match="leads on more than 3 times"):
+        with pytest.raises(Fault, match="redirects more than 3 times"):
             asyncio.run(fetch(f"{server.url}/hop3", HOST))
 
 

@@ -345,13 +345,13 @@ def test_a_service_without_batches_is_refused(place: Place, monkeypatch: pytest.
     for who in ({"judge": "plain/judge"}, {"painter": "plain/gpt-image-1", "judge": None}):
         code, _, err = place.run(**who)
         assert code == 2
-        assert "takes no batches: leave --batch out" in err
+        assert "does not support batches: leave out --batch" in err
     # A price says that it is paid for, though it needs no key.
     monkeypatch.delenv("FAKE_API_KEY")
     settings = place.root / "limner.toml"
     settings.write_text(settings.read_text().replace('key_env = "FAKE_API_KEY"', ""))
     code, _, err = place.run(judge="plain/judge")
-    assert (code, "takes no batches" in err) == (2, True)
+    assert (code, "does not support batches" in err) == (2, True)
     code, _, err = place.run("--judge-arg", "logit_bias=1", judge=GEMINI)
     assert (code, err) == (2, f"--batch: {GEMINI} takes no logit_bias in a batch: leave it out, or leave --batch out")
     assert place.server.counts()["total"] == 0

@@ -1,4 +1,4 @@
-"""The seam behind which a service's batches stand: hand in, look up, ask after, fetch, cancel."""
+"""Batches of a service behind one interface: submit, look up, fetch results, cancel."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from .http import IMAGE_REPLY_BYTES, TEXT_REPLY_BYTES, Form, error_message, exch
 from .journal import BatchLane, BatchReply
 
 REFUSED = frozenset({"auth", "credits", "setup", "refusal", "bad_request", "rate_limit"})
-"""Kinds of fault by which a service has not taken a batch; after any other it may have."""
+"""Kinds of fault after which a service certainly did not accept a batch; after any other it may have."""
 CHAT_ENDPOINT, DRAW_ENDPOINT, EDIT_ENDPOINT = "/v1/chat/completions", "/v1/images/generations", "/v1/images/edits"
 GEMINI_ENDPOINT = "batchGenerateContent"
 
 
 def no_batches(name: str) -> str:
-    """Return what is said of a model whose service has no batches that Limner speaks to."""
-    return f"{name} takes no batches: leave --batch out, or draw and mark apart, each with or without it"
+    """Return the message about a model whose service has no batches that Limner supports."""
+    return f"{name} does not support batches: leave out --batch, or draw and mark in separate commands"
 
 
 @dataclass(frozen=True)
 class RemoteBatch:
-    """A batch as its service tells of it.
+    """A batch as its service reports it.
 
     Attributes:
-        id: What the service calls it.
+        id: Its name at the service.
         status: ``running``, or how it ended: ``completed``, ``expired``, ``cancelled``, ``failed``.
         fault: Why it failed as a whole.
-        told: The service's own object.
+        reported: The service's own object.
     """
 
     id: str
     status: str
     fault: Fault | None
-    told: dict[str, Any]
+    reported: dict[str, Any]
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more comes of it."""
+        """Whether the batch has ended."""
         return self.status != "running"
 
 
@@ -55,35 +55,35 @@ class BatchService(Protocol):
     facts: BatchFacts
 
     def line(self, key: str, lane: BatchLane, body: dict[str, Any]) -> bytes:
-        """Return a call as a line of the file that is handed in."""
+        """Return a call as a line of the file that is submitted."""
         ...
 
     async def upload(self, tag: str, lines: IO[bytes], size: int) -> str | None:
-        """Bring the lines to the service, which costs nothing; what it calls them, or None where they go along."""
+        """Upload the lines, which is free; return the service's name of the file, None where lines are sent inline."""
         ...
 
     async def create(self, tag: str, lane: BatchLane, file: str | None, lines: IO[bytes] | None) -> str:
-        """Hand the batch in; what the service calls it.
+        """Submit the batch and return the service's name for it.
 
         Raises:
-            Fault: One of `REFUSED` where it was not taken; after any other nobody knows.
+            Fault: A kind of `REFUSED` if it was not accepted; after any other kind it may have been.
         """
         ...
 
     async def find(self, tag: str, since: float) -> str | None:
-        """Return what the service calls the batch with this tag, handed in since then; None where its list has none."""
+        """Return the service's name of the batch with this tag, submitted after `since`; None if not listed."""
         ...
 
     async def forget(self, file: str) -> None:
-        """Take a file away, so that nothing can be made of it any longer."""
+        """Delete an uploaded file, so that no batch can be made from it."""
         ...
 
     async def look(self, remote: str) -> RemoteBatch:
-        """How a batch stands."""
+        """Return the state of a batch."""
         ...
 
     def replies(self, batch: RemoteBatch) -> AsyncIterator[BatchReply]:
-        """Yield what there is of results, in whatever order."""
+        """Yield the results that are available, in any order."""
         ...
 
     async def cancel(self, remote: str) -> None:
@@ -99,7 +99,7 @@ def open_batches(name: str, provider: Provider) -> BatchService:
     """
 
     if provider.batch is None:
-        raise UsageError(f"{name} has no batches that Limner knows of; leave --batch out")
+        raise UsageError(f"Limner does not support batches of {name}; leave out --batch")
     return OpenAIBatches(provider) if provider.batch.shape == "openai" else GeminiBatches(provider)
 
 
@@ -107,12 +107,12 @@ TAG = "limner"
 """The name of the tag among a batch's metadata."""
 PAGE = 100
 CLOCKS_APART_S = 3600.0
-"""So far a service's clock may be from ours."""
+"""The largest difference assumed between a service's clock and ours."""
 OPENAI_STATES = {"completed": "completed", "expired": "expired", "cancelled": "cancelled", "failed": "failed"}
 FULL = ("token_limit_exceeded", "rate_limit", "enqueued")
-"""Words of errors by which a batch finds no room now, and may later."""
+"""Words in errors of a batch that may be accepted later."""
 UNANSWERED = {"batch_expired": 408, "batch_cancelled": 499, "request_timeout": 408}
-"""Statuses of calls that the service has not answered, by its code."""
+"""HTTP statuses for unanswered calls, by the service's error code."""
 
 
 class OpenAIBatches:
@@ -125,8 +125,8 @@ class OpenAIBatches:
 
     def line(self, key: str, lane: BatchLane, body: dict[str, Any]) -> bytes:
         """See `limner.calls.batch_services.BatchService`."""
-        told = {"custom_id": key, "method": "POST", "url": lane.endpoint, "body": body}
-        return json.dumps(told, ensure_ascii=False).encode() + b"\n"
+        request = {"custom_id": key, "method": "POST", "url": lane.endpoint, "body": body}
+        return json.dumps(request, ensure_ascii=False).encode() + b"\n"
 
     async def upload(self, tag: str, lines: IO[bytes], size: int) -> str | None:
         """See `limner.calls.batch_services.BatchService`."""
@@ -160,19 +160,19 @@ class OpenAIBatches:
 
     async def look(self, remote: str) -> RemoteBatch:
         """See `limner.calls.batch_services.BatchService`."""
-        told = await self._ask("GET", f"/batches/{quote(remote, safe='')}")
+        state = await self._ask("GET", f"/batches/{quote(remote, safe='')}")
         fault = None
-        if told.get("status") == "failed":
-            errors = (told.get("errors") or {}).get("data") or [{}]
-            said = "; ".join(f"{e.get('code')}: {e.get('message')}" for e in errors[:3])
+        if state.get("status") == "failed":
+            errors = (state.get("errors") or {}).get("data") or [{}]
+            messages = "; ".join(f"{e.get('code')}: {e.get('message')}" for e in errors[:3])
             full = any(word in str(errors).casefold() for word in FULL)
-            fault = Fault("rate_limit" if full else "bad_request", f"the batch failed: {said}"[:500], result=told)
-        return RemoteBatch(remote, OPENAI_STATES.get(str(told.get("status")), "running"), fault, told)
+            fault = Fault("rate_limit" if full else "bad_request", f"the batch failed: {messages}"[:500], result=state)
+        return RemoteBatch(remote, OPENAI_STATES.get(str(state.get("status")), "running"), fault, state)
 
     async def replies(self, batch: RemoteBatch) -> AsyncIterator[BatchReply]:
         """See `limner.calls.batch_services.BatchService`: results first, errors second."""
         for name in ("output_file_id", "error_file_id"):
-            if not (file := batch.told.get(name)):
+            if not (file := batch.reported.get(name)):
                 continue
             url = self._provider.address(f"/files/{quote(str(file), safe='')}/content")
             async for line in fetched_lines(url, self._headers(), self._kind):
@@ -195,7 +195,7 @@ class OpenAIBatches:
 
 
 def _openai_reply(line: dict[str, Any]) -> BatchReply | None:
-    """Return what a line of results or errors says; None for one that is neither."""
+    """Return the reply in a line of results or errors; None if the line has no call key."""
     key, response, error = line.get("custom_id"), line.get("response"), line.get("error")
     if not isinstance(key, str):
         return None
@@ -208,7 +208,7 @@ def _openai_reply(line: dict[str, Any]) -> BatchReply | None:
 
 
 PREFIX = "limner-"
-"""How a batch's display name begins; the tag follows."""
+"""Prefix of a batch's display name, before the tag."""
 GEMINI_STATES = {
     "BATCH_STATE_SUCCEEDED": "completed", "BATCH_STATE_FAILED": "failed", "BATCH_STATE_CANCELLED": "cancelled",
     "BATCH_STATE_EXPIRED": "expired",
@@ -218,9 +218,9 @@ CODES = {
     7: (403, "PERMISSION_DENIED"), 8: (429, "RESOURCE_EXHAUSTED"), 9: (400, "FAILED_PRECONDITION"),
     13: (500, "INTERNAL"), 14: (503, "UNAVAILABLE"), 16: (401, "UNAUTHENTICATED"),
 }  # fmt: skip
-"""Status and word of the numbers by which errors are told."""
+"""HTTP status and name of each numeric error code."""
 WHOLE_REPLY = 20 * IMAGE_REPLY_BYTES
-"""The results of a batch without a file come in one reply, images and all."""
+"""Bytes of the one reply that holds all results of an inline batch, images included."""
 
 
 class GeminiBatches:
@@ -240,9 +240,9 @@ class GeminiBatches:
         """See `limner.calls.batch_services.BatchService`: few lines need no file."""
         if size <= self.facts.inline_bytes:
             return None
-        told = {"file": {"displayName": PREFIX + tag, "mimeType": "application/jsonl"}}
+        description = {"file": {"displayName": PREFIX + tag, "mimeType": "application/jsonl"}}
         place = self._beside("/upload", "/files")
-        reply = await upload_in_pieces(place, self._headers(), told, lines, size, "application/jsonl")
+        reply = await upload_in_pieces(place, self._headers(), description, lines, size, "application/jsonl")
         return str(reply["file"]["name"])
 
     async def create(self, tag: str, lane: BatchLane, file: str | None, lines: IO[bytes] | None) -> str:
@@ -274,20 +274,20 @@ class GeminiBatches:
 
     async def look(self, remote: str) -> RemoteBatch:
         """See `limner.calls.batch_services.BatchService`."""
-        told = await self._ask("GET", f"/{quote(remote)}")
-        meta = told.get("metadata") or {}
+        state = await self._ask("GET", f"/{quote(remote)}")
+        meta = state.get("metadata") or {}
         status = GEMINI_STATES.get(str(meta.get("state")), "running")
         fault = None
         if status == "failed":
-            error = told.get("error") or {}
+            error = state.get("error") or {}
             http, word = CODES.get(error.get("code", 3), (400, "FAILED"))
-            said = f"the batch failed: {word}: {error_message(error)}"[:500]
-            fault = Fault("rate_limit" if http == 429 else "bad_request", said, result={"error": error})
-        return RemoteBatch(remote, status, fault, told)
+            message = f"the batch failed: {word}: {error_message(error)}"[:500]
+            fault = Fault("rate_limit" if http == 429 else "bad_request", message, result={"error": error})
+        return RemoteBatch(remote, status, fault, state)
 
     async def replies(self, batch: RemoteBatch) -> AsyncIterator[BatchReply]:
         """See `limner.calls.batch_services.BatchService`."""
-        output = batch.told.get("response") or (batch.told.get("metadata") or {}).get("output") or {}
+        output = batch.reported.get("response") or (batch.reported.get("metadata") or {}).get("output") or {}
         for row in (output.get("inlinedResponses") or {}).get("inlinedResponses") or []:
             if (reply := _gemini_reply((row.get("metadata") or {}).get("key"), row)) is not None:
                 yield reply
@@ -302,7 +302,7 @@ class GeminiBatches:
         await self._ask("POST", f"/{quote(remote)}:cancel", body={})
 
     def _beside(self, before: str, path: str) -> str:
-        """Return an address whose path has a word before the version, as those for files have."""
+        """Return an address with a prefix before the version in its path, as file endpoints have."""
         parts = urlsplit(join_path(self._url, path))
         return urlunsplit(parts._replace(path=before + parts.path))
 
@@ -315,7 +315,7 @@ class GeminiBatches:
 
 
 def _gemini_reply(key: Any, row: dict[str, Any]) -> BatchReply | None:
-    """Return what a row of results says; None for one that is nobody's."""
+    """Return the reply in a row of results; None if the row has no call key."""
     if not isinstance(key, str):
         return None
     if isinstance(row.get("response"), dict):

@@ -1,8 +1,8 @@
-"""Batches in the store: what was handed to a service, and what each call of it came to.
+"""Batches in the store: which calls were submitted to a service, and how each of them ended.
 
-A batch is `forming` while its calls are gathered and nothing is sent, `submitting` from just before it is handed in
-until the service has said its number, and `submitted` from then on. Its calls are `submitted` from the first: no death
-of a process makes them anybody's to take over, only what becomes of the batch does.
+A batch is `forming` while its calls are collected and nothing is sent, `submitting` from just before it is sent until
+the service has returned its id, and `submitted` from then on. Its calls are `submitted` from the start: no process
+takes them over, even if the submitting process dies; only the end of the batch settles them.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from .usage import current_account
 UNSENT, DOUBTED, RUNNING = "forming", "submitting", "submitted"
 OPEN = (UNSENT, DOUBTED, RUNNING)
 LEASE_S = 1800.0
-"""How long the process that hands a batch in may be silent before another host looks after it."""
+"""How long the process that submits a batch may be silent before another host takes over."""
 
 
 @dataclass(frozen=True)
 class BatchState:
-    """A batch as the store has it.
+    """A batch as recorded in the store.
 
     Attributes:
-        remote: What the service calls it.
-        file: What the service calls the file it was handed in with.
+        remote: Its id at the service.
+        file: The id at the service of the file it was submitted with.
         waiting: How many of its calls are not settled.
-        bound: The most these can cost; None where nobody knows.
+        bound: The most that these can cost; None if unknown.
     """
 
     id: str
@@ -61,7 +61,7 @@ class BatchState:
 
     @property
     def lane(self) -> BatchLane:
-        """What its calls have in common."""
+        """The properties that its calls share."""
         return BatchLane(self.service, self.endpoint, self.model)
 
     def to_json(self) -> dict[str, Any]:
@@ -71,11 +71,11 @@ class BatchState:
 
 @dataclass(frozen=True)
 class RowEnd:
-    """What one call of a batch came to.
+    """The end of one call of a batch.
 
     Attributes:
-        status: What the call is from now on: ``done``, ``failed``, or ``open`` for one that is asked again.
-        payload: The result, of one that is done.
+        status: The call's new status: ``done``, ``failed``, or ``open`` for one that is asked again.
+        payload: The result, if it is done.
     """
 
     key: str
@@ -87,7 +87,7 @@ class RowEnd:
 
 
 def begin(store: Store, batch: str, lane: BatchLane, owner: Owner) -> None:
-    """Write down that a batch is gathered."""
+    """Record a batch whose calls are being collected."""
     at = now()
     who = {"host": owner.host, "pid": owner.pid, "process_start": owner.start, "lease_until": at + LEASE_S}
     row = {"id": batch, **asdict(lane), "status": UNSENT, "calls": 0, "created": at, "updated": at, **who}
@@ -95,7 +95,7 @@ def begin(store: Store, batch: str, lane: BatchLane, owner: Owner) -> None:
 
 
 def change(store: Store, batch: str, was: Sequence[str], **changes: Any) -> bool:
-    """Change a batch that still is what it was; False where it no longer is."""
+    """Update a batch if it still has one of these statuses; return whether it had."""
     at = now()
     mine = batches.update().where(batches.c.id == batch, batches.c.status.in_(was))
     values = {"updated": at, "lease_until": at + LEASE_S, **changes}
@@ -103,14 +103,14 @@ def change(store: Store, batch: str, was: Sequence[str], **changes: Any) -> bool
 
 
 def release(store: Store, batch: str, why: str, was: str) -> bool:
-    """Nothing of a batch was taken by the service: its calls are free, and nothing of the money is spent.
+    """Free the calls of a batch that the service did not accept, and return the reserved money.
 
-    False where it no longer is what it `was`: then another process knows more of it.
+    Returns False if its status is no longer `was`: then another process has changed it.
     """
 
     def operation(connection: sa.Connection) -> bool:
-        found = sa.select(batches.c.status).where(batches.c.id == batch).with_for_update()
-        if connection.scalar(found) != was:
+        status = sa.select(batches.c.status).where(batches.c.id == batch).with_for_update()
+        if connection.scalar(status) != was:
             return False
         mine = reservations.c.token == batch, reservations.c.counted.is_(None)
         for row in connection.execute(sa.select(reservations).where(*mine)).all():
@@ -128,7 +128,7 @@ def release(store: Store, batch: str, why: str, was: str) -> bool:
 
 
 def waiting_calls(store: Store, batch: str) -> dict[str, Any]:
-    """The calls of a batch that are not settled, by key: how often they were tried, and what was kept beside them."""
+    """Return the unsettled calls of a batch by key, with their number of tries and saved progress."""
     columns = calls.c.key, calls.c.tries, calls.c.progress
     query = sa.select(*columns).where(calls.c.batch == batch, calls.c.status == "submitted", calls.c.token == batch)
     with store.reading() as connection:
@@ -136,21 +136,20 @@ def waiting_calls(store: Store, batch: str) -> dict[str, Any]:
 
 
 def settle(store: Store, batch: str, ended: Iterable[RowEnd], purse: str | None, owner: Owner) -> list[RowEnd]:
-    """Store what calls of a batch came to; gives those that were not settled before.
+    """Store how calls of a batch ended; return those that were not settled before.
 
-    What one has set aside in a purse is counted there, whoever had set it aside; what had nothing set aside is charged
-    to `purse`.
+    The cost of a call with a reservation is counted in the purse of the reservation, that of any other call in `purse`.
     """
     held = calls.c.token == batch, calls.c.status == "submitted"
     columns = calls.c.tries, calls.c.created, calls.c.updated
 
-    def one(connection: sa.Connection, end: RowEnd) -> bool:
+    def settle_one(connection: sa.Connection, end: RowEnd) -> bool:
         at = now()
         aside = connection.execute(
             sa.select(reservations).where(reservations.c.call == end.key, reservations.c.token == batch)
         ).first()
         if aside is not None and aside.counted is None:
-            # A purse's row is changed before a call's; see `limner.calls.budget`.
+            # A purse's row is locked before a call's; see `limner.calls.budget`.
             Reservation(aside.purse, aside.bound).settle(connection, end.key, batch, end.cost)
         row = connection.execute(sa.select(*columns).where(calls.c.key == end.key, *held).with_for_update()).first()
         if row is None:
@@ -158,17 +157,17 @@ def settle(store: Store, batch: str, ended: Iterable[RowEnd], purse: str | None,
         n = row.tries + 1
         changes: dict[str, Any] = {"status": end.status, "tries": n, "updated": at}
         changes |= {"host": owner.host, "pid": owner.pid, "process_start": owner.start, "progress": None}
-        told: dict[str, Any] = {"fault": None, "detail": None}
+        outcome: dict[str, Any] = {"fault": None, "detail": None}
         if end.fault is None:
-            changes |= {"accepted": n, **told}
-            told["result"] = end.payload
+            changes |= {"accepted": n, **outcome}
+            outcome["result"] = end.payload
         else:
-            told = {"fault": end.fault.kind, "detail": end.fault.detail[:DETAIL]}
-            changes |= told
-            told["result"] = without_secrets(end.fault.result)
+            outcome = {"fault": end.fault.kind, "detail": end.fault.detail[:DETAIL]}
+            changes |= outcome
+            outcome["result"] = without_secrets(end.fault.result)
         connection.execute(calls.update().where(calls.c.key == end.key).values(**changes))
         tried = {"call": end.key, "n": n, "started": row.updated, "seconds": max(0.0, at - row.updated)}
-        store.insert_new(connection, attempts, tried | told | {"cost": end.cost, "doubt": end.doubt})
+        store.insert_new(connection, attempts, tried | outcome | {"cost": end.cost, "doubt": end.doubt})
         if aside is None and purse is not None and end.cost:
             who = {"host": owner.host, "pid": owner.pid, "process_start": owner.start, "created": at}
             Reservation(purse, 0.0).charge(
@@ -176,12 +175,12 @@ def settle(store: Store, batch: str, ended: Iterable[RowEnd], purse: str | None,
             )
         return True
 
-    found = list(ended)
-    return store.write(lambda connection: [end for end in found if one(connection, end)])
+    ends = list(ended)
+    return store.write(lambda connection: [end for end in ends if settle_one(connection, end)])
 
 
 def finish(store: Store, batch: str, status: str, detail: str | None = None) -> bool:
-    """Write down how a batch ended, once none of its calls waits; False while one does."""
+    """Record how a batch ended once all its calls are settled; return False while some are not."""
     left = sa.select(calls.c.key).where(calls.c.batch == batch, calls.c.token == batch, calls.c.status == "submitted")
 
     def operation(connection: sa.Connection) -> bool:
@@ -206,31 +205,31 @@ def read_batches(store: Store, ids: Iterable[str] | None = None, *, only_open: b
     with store.reading() as connection:
         waiting = {row[0]: int(row[1]) for row in connection.execute(counts)}
         rows = connection.execute(query).all()
-    at, found = now(), list[BatchState]()
+    at, states = now(), list[BatchState]()
     for row in rows:
         owner = Owner(row.host, row.pid, row.process_start)
         orphaned = owner.is_dead_here() or (row.lease_until or 0.0) < at
-        told = {name: getattr(row, name) for name in BatchState.__dataclass_fields__ if name in row._fields}
-        found.append(BatchState(**told, waiting=waiting.get(row.id, 0), orphaned=orphaned))
-    return found
+        values = {name: getattr(row, name) for name in BatchState.__dataclass_fields__ if name in row._fields}
+        states.append(BatchState(**values, waiting=waiting.get(row.id, 0), orphaned=orphaned))
+    return states
 
 
 def find_batch(store: Store, word: str) -> BatchState:
-    """Return the batch whose id begins so, or which the service calls so.
+    """Return the batch whose id begins with `word`, or whose name at the service is `word`.
 
     Raises:
-        UsageError: There is none, or more than one.
+        UsageError: No batch matches, or several do.
     """
-    found = [one for one in read_batches(store) if one.id.startswith(word) or one.remote == word]
-    if len(found) != 1 or not word:
-        there = "several batches begin" if found else "no batch begins"
-        raise UsageError(f"{there} with {word!r}; `limner batches` lists them")
-    return found[0]
+    matches = [batch for batch in read_batches(store) if batch.id.startswith(word) or batch.remote == word]
+    if len(matches) != 1 or not word:
+        problem = "several batches have an id that begins" if matches else "no batch has an id that begins"
+        raise UsageError(f"{problem} with {word!r}; run `limner batches` to list them")
+    return matches[0]
 
 
 @dataclass(frozen=True)
 class QueuedCall:
-    """A call that waits to be handed in; `purpose` is the exam and the painter it is for."""
+    """A call that waits to be submitted; `purpose` is the exam and the painter it is for."""
 
     request: Request
     row: BatchRow
@@ -243,14 +242,14 @@ class QueuedCall:
 
 
 class BatchCalls(Calls):
-    """See the module. Calls that can go with no batch are made as ever.
+    """A journal that queues calls for batches; calls that cannot be batched are made at once.
 
     Attributes:
-        queued: What is to be handed in, by key.
-        waiting: How to read the replies to calls that a service has, by key.
-        batches: The ids of the batches these stand in.
-        providers: The services of all calls so far that can go with a batch.
-        busy: How many calls other processes are making.
+        queued: Calls to submit, by key.
+        waiting: How to read the replies of submitted calls, by key.
+        batches: The ids of the batches that these calls are in.
+        providers: The services of all calls so far that can be batched.
+        busy: The number of calls that other processes are making.
     """
 
     def __init__(self, *args: Any, **named: Any) -> None:
@@ -271,13 +270,13 @@ class BatchCalls(Calls):
         if row is None:
             return await super()._do(request, perform, bound, tokens, None)
         self.providers[row.lane.service] = row.provider
-        found = await asyncio.to_thread(self._look, request)
-        if isinstance(found, Settled):
-            self.released([request.key])  # Where another process has settled what this one waited for.
-            return self._known(request, found)
-        if isinstance(found, Submitted):
-            self._adopt(request.key, row, found.batch)
-        elif isinstance(found, Busy):
+        claim = await asyncio.to_thread(self._look, request)
+        if isinstance(claim, Settled):
+            self.released([request.key])  # Another process has settled the call that this one waited for.
+            return self._known(request, claim)
+        if isinstance(claim, Submitted):
+            self._adopt(request.key, row, claim.batch)
+        elif isinstance(claim, Busy):
             self.busy += 1
         else:
             self.queued[request.key] = QueuedCall(request, row, current())
@@ -292,7 +291,7 @@ class BatchCalls(Calls):
             return known_claim(connection, row, None, now(), **how)
 
     def _adopt(self, key: str, row: BatchRow, batch: str) -> None:
-        """Wait for a call that an earlier process, or this one, has handed in."""
+        """Wait for a call that was already submitted, by this process or an earlier one."""
         self.waiting[key], self._batch_of[key] = row, batch
         self.batches.add(batch)
         if key not in self._set_aside:
@@ -303,18 +302,18 @@ class BatchCalls(Calls):
         return [key for key in self.waiting if self._batch_of.get(key) == batch]
 
     def _known(self, request: Request, settled: Settled) -> Outcome:
-        # Who asked is charged when it hears of the result, for nobody was charged when that came.
+        # The caller is charged when it receives the result; nobody was charged when the result arrived.
         paid, account = self._paid_now.pop(request.key, None), current_account()
         if paid is not None and account is not None:
             account.count(paid.cost, paid.doubt is not None)
         return super()._known(request, settled)
 
     def _room_for(self, call: QueuedCall) -> bool:
-        """Whether the command's own budget has room for a call now."""
+        """Return whether the command's own budget has room for a call now."""
         return self.budget.fits(call.row.bound)
 
     async def take(self, call: QueuedCall, batch: str, kept: dict[str, Any]) -> Claim:
-        """Make a call the batch's, with what its money sets aside, where it is free and fits; `Short` where not."""
+        """Claim a call for the batch and reserve its bound; return `Short` if the budget has no room for it."""
         if not self._room_for(call):
             return Short()
         bound, purse = call.row.bound, self.budget.purse
@@ -327,23 +326,23 @@ class BatchCalls(Calls):
             )
 
         def operation(connection: sa.Connection) -> Claim:
-            found = claiming(connection)
-            if isinstance(found, Claimed):
+            claimed = claiming(connection)
+            if isinstance(claimed, Claimed):
                 mine = table.update().where(table.c.key == call.key, table.c.token == batch)
                 connection.execute(mine.values(progress=kept))
-            return found
+            return claimed
 
-        found = await self.store.awrite(operation)
-        if isinstance(found, Claimed):
+        claimed_call = await self.store.awrite(operation)
+        if isinstance(claimed_call, Claimed):
             self._set_aside[call.key] = set_aside
             self.waiting[call.key], self._batch_of[call.key] = call.row, batch
             self.batches.add(batch)
         else:
             self.budget.settle(set_aside, 0.0)
-        return found
+        return claimed_call
 
     async def fail(self, call: QueuedCall, fault: Fault) -> None:
-        """Store the fault of a call that cannot even be written down for a batch."""
+        """Store the fault of a call that cannot be written into a batch."""
 
         async def perform(_attempt: Attempt) -> Result:
             raise fault
@@ -355,7 +354,7 @@ class BatchCalls(Calls):
             pass
 
     def ended(self, ends: list[RowEnd], new: list[RowEnd]) -> None:
-        """Count what calls came to; of `ends`, those that are `new` were not settled before."""
+        """Count how calls ended; the `new` ones among `ends` were not settled before."""
         for end in ends:
             self.waiting.pop(end.key, None)
             if (set_aside := self._set_aside.pop(end.key, None)) is not None:
@@ -369,12 +368,12 @@ class BatchCalls(Calls):
             self._paid_now[end.key] = end
 
     def released(self, keys: list[str]) -> None:
-        """Calls are no longer waited for: nothing was spent on them, or nothing by this process."""
+        """Stop waiting for calls on which this process spent nothing."""
         for key in keys:
             self.waiting.pop(key, None)
             if (set_aside := self._set_aside.pop(key, None)) is not None:
                 self.budget.settle(set_aside, 0.0)
 
     def is_last_try(self, key: str) -> bool:
-        """Whether a call that fails once more in this run has failed."""
+        """Return whether the call has no try left after the current one."""
         return self._failed.get(key, 0) + 1 >= self.tries

@@ -13,23 +13,23 @@ from ..store import Store
 from ..store.schema import purses, reservations
 
 EXACT = 1e-9
-"""Sums of fractions drift: by so many dollars a limit may seem to be passed."""
+"""Tolerance in dollars for rounding errors in sums."""
 
 
 class BudgetReached(LimnerError):
-    """Nothing more fits into the budget, and nothing is in flight that could free some of it."""
+    """The error raised when nothing more fits into the budget and no call in flight can free any of it."""
 
     exit_code = 4
 
 
 class Budget:
-    """Dollars one command may spend; without a limit it only counts.
+    """The dollars that one command may spend; without a limit it only counts.
 
-    What an attempt cost is not always known (a dropped connection, a process that died): then its whole bound counts
-    as spent, so that the limit holds whatever the service charged.
+    The cost of an attempt is sometimes unknown (a dropped connection, a dead process). Its whole bound then counts as
+    spent, so that the limit holds whatever the service charged.
 
     Attributes:
-        purse: The purse in the store that has the limit in this one's place; see `limner.calls.budget`.
+        purse: The purse in the store that holds the limit instead; see `limner.calls.purse`.
     """
 
     def __init__(self, limit: float | None = None, purse: str | None = None) -> None:
@@ -44,11 +44,11 @@ class Budget:
         self._freed = asyncio.Event()
 
     async def reserve(self, bound: float | None, target: str) -> float:
-        """Wait until `bound` fits, and set it aside; whoever gets it must `settle` it.
+        """Wait until `bound` fits and reserve it; the caller must `settle` it.
 
         Raises:
-            BudgetReached: It does not fit, and nothing in flight can free enough.
-            UsageError: There is a limit, and nobody knows what this call can cost.
+            BudgetReached: It does not fit, and no call in flight can free enough.
+            UsageError: There is a limit, and the cost of this call has no known bound.
         """
         if bound is None and (self.limit is not None or self.purse is not None):
             raise UsageError(f"--budget needs to know what a call to {target} can cost; {HELP}")
@@ -67,26 +67,26 @@ class Budget:
         return bound
 
     def fits(self, bound: float | None) -> bool:
-        """Whether it could be set aside at once."""
+        """Return whether the bound could be reserved at once."""
         return self.limit is None or bound is None or self.spent + self.reserved + bound <= self.limit + EXACT
 
     def hold(self, bound: float | None) -> float:
-        """Set aside what an earlier process has handed in, whether it fits or not; whoever gets it must `settle` it."""
+        """Reserve the bound of a call that an earlier process submitted, even over the limit."""
         if self.limit is not None:
             self.reserved += bound or 0.0
             self._flying += 1
         return bound or 0.0
 
     def settle(self, bound: float, cost: float | None) -> None:
-        """Give the reservation back and count the cost; an unknown one counts as its bound.
+        """Release the reservation and count the cost; an unknown cost counts as the bound.
 
-        This never waits, so that nobody can be stopped halfway through it and leave a reservation behind.
+        This never waits, so that a cancelled task cannot leave a reservation behind.
         """
         if self.limit is None:
             self.spent += cost or 0.0
             return
         self._flying -= 1
-        # Sums of fractions drift: with nothing in flight, nothing is reserved.
+        # Sums of fractions drift: with no call in flight, nothing is reserved.
         self.reserved = self.reserved - bound if self._flying else 0.0
         self.spent += counted(bound, cost)
         freed, self._freed = self._freed, asyncio.Event()
@@ -94,7 +94,7 @@ class Budget:
 
 
 def counted(bound: float, cost: float | None) -> float:
-    """Return what an attempt counts: its cost, or its bound where nobody knows that."""
+    """Return the amount an attempt counts for: its cost, or its bound if the cost is unknown."""
     return bound if cost is None else cost
 
 
@@ -124,20 +124,20 @@ class Reservation:
     bound: float
 
     def take(self, connection: sa.Connection) -> bool:
-        """Set the bound aside if it fits; whoever gets it must `enter` it or `put_back`."""
+        """Reserve the bound if it fits; the caller must then `enter` it or `put_back` it."""
         return bool(connection.execute(TAKE, {"purse_": self.purse, "bound_": self.bound}).rowcount)
 
     def put_back(self, connection: sa.Connection) -> None:
-        """What was taken is not needed."""
+        """Return the reserved bound to the purse unused."""
         self._move(connection, 0.0, -self.bound)
 
     def enter(self, connection: sa.Connection, store: Store, attempt: dict[str, Any]) -> None:
-        """Write down who took it for which attempt: call, n, token, host, pid, process_start, created."""
+        """Record which attempt the bound is reserved for: call, n, token, host, pid, process_start, created."""
         if not store.is_new(connection, reservations, {**attempt, "purse": self.purse, "bound": self.bound}):
             self.put_back(connection)  # Entered before, by the same claim.
 
     def settle(self, connection: sa.Connection, call: str, token: str, cost: float | None) -> None:
-        """Count what the attempt cost; what nobody knows counts as its bound."""
+        """Count the cost of the attempt; an unknown cost counts as the bound."""
         amount = counted(self.bound, cost)
         self._move(connection, amount, -self.bound)
         if not connection.execute(COUNT, {"call_": call, "token_": token, "counted_": amount}).rowcount:
@@ -145,14 +145,14 @@ class Reservation:
             self._move(connection, -amount, self.bound)
 
     def charge(self, connection: sa.Connection, store: Store, attempt: dict[str, Any], cost: float) -> None:
-        """Count what a service billed for an attempt that should have been free, and had nothing set aside."""
+        """Count the cost of an attempt that was expected to be free and had nothing reserved."""
         row = {**attempt, "purse": self.purse, "bound": 0.0, "counted": cost}
         self._move(connection, cost, 0.0)
         if not store.is_new(connection, reservations, row):
             self._move(connection, -cost, 0.0)
 
     def release(self, connection: sa.Connection, call: str, token: str) -> None:
-        """Nothing was sent: nothing counts."""
+        """Return the bound of an attempt for which nothing was sent."""
         self.put_back(connection)
         if not connection.execute(REMOVE, {"call_": call, "token_": token}).rowcount:
             self._move(connection, 0.0, self.bound)
@@ -162,6 +162,6 @@ class Reservation:
 
 
 def count_lost(connection: sa.Connection, call: str) -> None:
-    """A call is taken over from a process that is gone: what that one set aside counts as spent, at its bound."""
+    """Count the bounds reserved by a dead process for this call as spent."""
     for row in connection.execute(LOST, {"call_": call}).all():
         Reservation(row.purse, row.bound).settle(connection, call, row.token, None)

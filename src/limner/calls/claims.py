@@ -1,4 +1,4 @@
-"""Claims: who is making a call right now. Committed before the call, taken over when its process is dead."""
+"""Claims: which process is making a call. Committed before the call, taken over when the process is dead."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .budget import Reservation, count_lost
 from .keys import Request, current
 
 LEASE_S = 120.0
-"""How long a claim of another host stands without a sign of life."""
+"""How long a claim of another host is valid without being renewed."""
 
 
 @dataclass(frozen=True)
 class Owner:
-    """A process, told apart from an earlier one with the same number by when it started.
+    """A process, distinguished by its start time from an earlier one with the same number.
 
     Attributes:
-        start: Seconds from the machine's start to the process's: the clock may be set meanwhile, this stays.
+        start: Seconds from the machine's start to the process's start, which setting the clock does not change.
     """
 
     host: str
@@ -36,7 +36,7 @@ class Owner:
     start: float
 
     def is_dead_here(self) -> bool:
-        """Whether this was a process of this very machine and is gone."""
+        """Return whether this was a process of this machine that has ended."""
         if self.host != this_host():
             return False
         import psutil
@@ -53,7 +53,7 @@ class Owner:
 
 @lru_cache(maxsize=1)
 def this_host() -> str:
-    """Names this machine, this boot and this process space: process numbers mean nothing outside them."""
+    """Return a name for this machine, boot and process namespace, within which process numbers are unique."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         space = os.readlink("/proc/self/ns/pid")
@@ -77,7 +77,7 @@ def _start(process: Any) -> float:
 
 @dataclass(frozen=True)
 class Claimed:
-    """The call is ours to make."""
+    """A call that this process may make."""
 
     token: str
     tries: int
@@ -86,7 +86,7 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Settled:
-    """The call was made before: its result, or its fault."""
+    """A call that was made before, with its result or its fault."""
 
     result: dict[str, Any] | None
     cost: float | None
@@ -96,19 +96,19 @@ class Settled:
 
 @dataclass(frozen=True)
 class Busy:
-    """Another live process is making the call."""
+    """A call that another live process is making."""
 
 
 @dataclass(frozen=True)
 class Submitted:
-    """A service has the call in a batch, whoever handed it in: its result is waited for, and it is not made again."""
+    """A call that a service already has in a batch; its result is awaited, and it is not made again."""
 
     batch: str
 
 
 @dataclass(frozen=True)
 class Short:
-    """The call is free to be made, but the most it can cost does not fit into the purse now."""
+    """A call whose bound does not fit into the purse now."""
 
 
 Claim = Claimed | Settled | Busy | Submitted | Short
@@ -129,19 +129,19 @@ def claim(
     reservation: Reservation | None = None,
     batch: str | None = None,
 ) -> Callable[[sa.Connection], Claim]:
-    """Return the operation that claims a call, or tells why it need not or cannot be made.
+    """Return the operation that claims a call, or says why it need not or cannot be made.
 
     Args:
         store: Where the call is journalled.
         request: The call.
-        owner: Who wants to make it.
-        token: Tells this claim from every other.
+        owner: The process that wants to make it.
+        token: Identifies this claim.
         at: The time.
-        retry_failed: Whether lasting faults are tried again.
-        since: Faults settled before this time count as an earlier run's.
-        tried: Keys of calls that this very run has tried in vain.
-        reservation: What the first attempt sets aside, in the same transaction.
-        batch: The batch it is handed in with: then the call is the batch's, and no process's to take over.
+        retry_failed: Whether permanent faults are retried.
+        since: Faults settled before this time belong to an earlier run.
+        tried: Keys of calls that failed in this run.
+        reservation: The bound reserved for the first attempt, in the same transaction.
+        batch: The batch it is submitted with; the call then belongs to the batch, and no process takes it over.
     """
 
     exam, painter = current()
@@ -165,11 +165,11 @@ def claim(
         if store.is_new(connection, calls, fresh | ours):
             return Claimed(token, 0, None), True
         row = connection.execute(SELECT, {"key_": request.key}).one()
-        if (found := known(connection, row)) is not None:
-            return found, False
+        if (existing := known(connection, row)) is not None:
+            return existing, False
         tries = row.tries
         if row.status == "claimed":
-            # The dead process may have been charged: its try is counted, at a cost nobody knows.
+            # The dead process may have been charged: its try is counted, at an unknown cost.
             lost = lost_attempt(dict(row._mapping), at)
             tries = lost["n"]
             connection.execute(attempts.insert().values(lost))
@@ -183,18 +183,18 @@ def claim(
         if not reservation.take(connection):
             row = connection.execute(LOOK, {"key_": request.key}).one_or_none()
             return (known(connection, row) if row is not None else None) or Short()
-        found, made = take(connection)
-        if made and isinstance(found, Claimed):
-            reservation.enter(connection, store, entry(request.key, found.tries + 1, token, owner, at))
+        claimed, made = take(connection)
+        if made and isinstance(claimed, Claimed):
+            reservation.enter(connection, store, entry(request.key, claimed.tries + 1, token, owner, at))
         else:
             reservation.put_back(connection)
-        return found
+        return claimed
 
     return operation
 
 
 def lost_attempt(call: Mapping[str, Any], at: float) -> dict[str, Any]:
-    """Return the attempt of a claim whose process is gone, as it stands in the journal; `at` is when that was seen."""
+    """Return the journal row for the attempt of a dead process; `at` is when its death was noticed."""
     lost = {"call": call["key"], "n": call["tries"] + 1, "started": call["updated"]}
     why = {"fault": "interrupted", "detail": f"process {call['pid']} on {call['host']} ended during the call"}
     return lost | {"seconds": max(0.0, at - call["updated"])} | why
@@ -211,7 +211,7 @@ def known_claim(
     tried: Collection[str] = (),
     owner: Owner | None = None,
 ) -> Claim | None:
-    """Return what a call that stands in the journal is, unless it is to be made; see `claim`."""
+    """Return the state of a journalled call, or None if it is to be made; see `claim`."""
     if row.status == "done":
         return settled(connection, row)
     if row.status == "failed":
@@ -220,7 +220,7 @@ def known_claim(
         if not again or row.key in tried or not (elsewhere or _is_earlier(row, since, at)):
             return settled(connection, row)
     if row.status in ("claimed", "submitted") and row.token == token:
-        # Committed before, though the connection was lost and nobody heard of it.
+        # Committed before, but the connection was lost before the confirmation.
         return Claimed(row.token, row.tries, row.progress)
     if row.status == "submitted":
         return Submitted(str(row.batch))
@@ -229,7 +229,7 @@ def known_claim(
 
 
 def _is_earlier(row: Any, since: float, at: float) -> bool:
-    """Whether a fault was settled by an earlier run, also where the clock has been set back since."""
+    """Return whether an earlier run settled a fault, even if the clock was set back since."""
     if row.updated < since or row.updated > at + LEASE_S:
         return True
     return _owner(row).is_dead_here()
@@ -240,13 +240,13 @@ def _owner(row: Any) -> Owner:
 
 
 def entry(call: str, n: int, token: str, owner: Owner, at: float) -> dict[str, Any]:
-    """Whose attempt it is, as it stands beside what is set aside for it."""
+    """Return the owner and attempt recorded beside a reservation."""
     who = {"host": owner.host, "pid": owner.pid, "process_start": owner.start}
     return {"call": call, "n": n, "token": token, "created": at, **who}
 
 
 def settled(connection: sa.Connection, row: Any) -> Settled:
-    """Return what became of a call that is done or has failed for good."""
+    """Return the outcome of a call that is done or has failed for good."""
     if row.status == "failed":
         return Settled(None, None, row.fault, row.detail)
     query = sa.select(attempts.c.result, attempts.c.cost)

@@ -1,4 +1,4 @@
-"""Files that a service keeps, brought here piece by piece: what breaks off is gone on with where it broke off."""
+"""Large files sent to and fetched from services in pieces; a broken transfer continues where it stopped."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from . import PASSING, Fault, Kind
 from .http import CONNECT_S, BadPacking, TooLarge, client, error_message, kind_of, read_bounded, retry_after
 
 TRIES = 6
-"""How often at most a file is asked for before that is given up."""
+"""Tries to fetch a file before giving up."""
 PIECE = 8 * 2**20
-"""So many bytes of a file are sent at a time."""
+"""Bytes of a file sent in one request."""
 MOST_BYTES = 64 * 2**30
 LINE_BYTES = 2**28
-"""The most that one line may have: a result with its image."""
+"""Bytes that one line may have: a result with its image."""
 
 
 async def fetched_lines(
     url: str, headers: Mapping[str, str], kinds: Callable[[int, Any], Kind] = kind_of
 ) -> AsyncIterator[dict[str, Any]]:
-    """Yield the JSON objects that stand in a file, line by line, however the file comes.
+    """Yield the JSON objects in the lines of a remote file.
 
     Raises:
-        Fault: It does not come whole, or is no such file.
+        Fault: The file does not arrive complete, or a line is not JSON.
     """
     with tempfile.TemporaryFile() as file:
         for n in range(1, TRIES + 1):
@@ -47,15 +47,15 @@ async def fetched_lines(
             if not line.strip():
                 continue
             try:
-                found = without_secrets(parse_json(line))
+                row = without_secrets(parse_json(line))
             except ValueError as error:
                 raise Fault("server", f"a line of the results is not JSON: {line[:100]!r}", cost=None) from error
-            if isinstance(found, dict):
-                yield found
+            if isinstance(row, dict):
+                yield row
 
 
 async def _fetch(url: str, headers: Mapping[str, str], file: IO[bytes], kinds: Callable[[int, Any], Kind]) -> None:
-    """Add to a file what is missing of it."""
+    """Append the missing part of the remote file."""
     have = file.seek(0, 2)
     asked = dict(headers) | {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     limit = httpx2.Timeout(600.0, connect=CONNECT_S)
@@ -63,7 +63,7 @@ async def _fetch(url: str, headers: Mapping[str, str], file: IO[bytes], kinds: C
         async with client().stream("GET", url, headers=asked, timeout=limit) as reply:
             status = reply.status_code
             if status == 416 and have:
-                return  # There is nothing beyond what is here.
+                return  # The file is already complete.
             if status not in (200, 206):
                 content = await reply.aread()
                 body = _body(content[: 2**16])
@@ -81,9 +81,9 @@ async def _fetch(url: str, headers: Mapping[str, str], file: IO[bytes], kinds: C
                     raise Fault("unreadable", f"the results are over {MOST_BYTES:,} bytes", cost=None)
                 await asyncio.to_thread(file.write, piece)
             if length is not None and length.isdecimal() and came < int(length):
-                raise Fault("network", f"the file broke off after {have + came} bytes")
+                raise Fault("network", f"the download broke off after {have + came} bytes")
     except httpx2.TimeoutException as error:
-        raise Fault("timeout", f"the file did not come ({type(error).__name__})") from error
+        raise Fault("timeout", f"the file did not arrive ({type(error).__name__})") from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise Fault("network", redacted(f"{type(error).__name__}: {error}")) from error
 
@@ -96,21 +96,21 @@ def _body(content: bytes) -> Any:
 
 
 async def upload_in_pieces(
-    url: str, headers: Mapping[str, str], told: dict[str, Any], file: IO[bytes], size: int, media: str
+    url: str, headers: Mapping[str, str], description: dict[str, Any], file: IO[bytes], size: int, media: str
 ) -> dict[str, Any]:
-    """Bring a file to a service piece by piece, as Google takes them; what it says of the whole file.
+    """Upload a file in pieces by Google's protocol; return what the service reports about the file.
 
     Raises:
-        Fault: It was not taken.
+        Fault: The service did not accept it.
     """
     start = {
         "X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start",
         "X-Goog-Upload-Header-Content-Length": str(size), "X-Goog-Upload-Header-Content-Type": media,
     }  # fmt: skip
-    reply = await _sent(url, {**headers, **start}, json=told)
+    reply = await _sent(url, {**headers, **start}, json=description)
     place = lead_on(url, reply.headers.get("x-goog-upload-url", ""))
     if urlsplit(place)[:2] != urlsplit(url)[:2]:
-        raise Fault("server", f"the service sends files on to {bare(place)}, where Limner does not follow")
+        raise Fault("server", f"the service redirects uploads to {bare(place)}, which Limner does not follow")
     file.seek(0)
     offset = 0
     while True:
@@ -120,19 +120,19 @@ async def upload_in_pieces(
         reply = await _sent(place, {**headers, **how}, content=piece)
         offset += len(piece)
         if last:
-            found = without_secrets(parse_json(reply.content))
-            if not isinstance(found, dict) or not isinstance(found.get("file"), dict):
-                raise Fault("server", "the service says nothing of the file it was given")
-            return found
+            reported = without_secrets(parse_json(reply.content))
+            if not isinstance(reported, dict) or not isinstance(reported.get("file"), dict):
+                raise Fault("server", "the service did not describe the uploaded file")
+            return reported
 
 
 async def _sent(url: str, headers: Mapping[str, str], **sent: Any) -> httpx2.Response:
-    """Return the reply to one request of an upload."""
+    """Send one request of an upload and return its reply."""
     limit = httpx2.Timeout(600.0, connect=CONNECT_S)
     try:
         reply = await client().post(url, headers=dict(headers), timeout=limit, **sent)
     except httpx2.TimeoutException as error:
-        raise Fault("timeout", f"the file was not taken in time ({type(error).__name__})") from error
+        raise Fault("timeout", f"the upload timed out ({type(error).__name__})") from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise Fault("network", redacted(f"{type(error).__name__}: {error}")) from error
     if reply.status_code != 200:
@@ -145,32 +145,32 @@ async def _sent(url: str, headers: Mapping[str, str], **sent: Any) -> httpx2.Res
 
 LINK_TIMEOUT_S = 120.0
 HOPS = 3
-"""So often a link may lead on to another."""
+"""Redirects that a link may have."""
 _IMAGE = ("image/", "application/octet-stream", "binary/octet-stream")
 
 
 async def fetch(url: str, hosts: tuple[str, ...]) -> bytes:
-    """Return the image behind a link, within limits of host, size and type.
+    """Return the image behind a link, within limits on host, size and type.
 
-    Every address on the way must be allowed, and none leads from https back to http.
+    Every address on the way must be allowed, and no redirect may lead from https to http.
 
     Raises:
-        Fault: ``image`` for a link that must not be followed or leads to no image, ``expired`` links as ``missing``.
+        Fault: ``image`` for a link that must not be followed or is not an image, ``missing`` for an expired link.
     """
     for _ in range(HOPS + 1):
         if not is_allowed(url, hosts):
             raise Fault("image", f"the link leads to {bare(url)[:80]!r}, which is not among {', '.join(hosts)}")
-        found = await _step(url)
-        if isinstance(found, bytes):
-            return found
-        if url.lower().startswith("https:") and found.lower().startswith("http:"):
-            raise Fault("image", f"the link leads from https to {bare(found)[:80]!r}, which is not encrypted")
-        url = found
-    raise Fault("image", f"the link leads on more than {HOPS} times, at last to {bare(url)[:80]!r}")
+        answer = await _step(url)
+        if isinstance(answer, bytes):
+            return answer
+        if url.lower().startswith("https:") and answer.lower().startswith("http:"):
+            raise Fault("image", f"the link leads from https to {bare(answer)[:80]!r}, which is not encrypted")
+        url = answer
+    raise Fault("image", f"the link redirects more than {HOPS} times, last to {bare(url)[:80]!r}")
 
 
 async def _step(url: str) -> bytes | str:
-    """Return what stands at an address: the image, or where it leads on to."""
+    """Return the image at an address, or the address it redirects to."""
     limit = httpx2.Timeout(LINK_TIMEOUT_S, connect=CONNECT_S)
     try:
         async with client().stream("GET", url, timeout=limit) as reply:
@@ -195,7 +195,7 @@ async def _step(url: str) -> bytes | str:
 
 
 def is_allowed(url: str, hosts: tuple[str, ...]) -> bool:
-    """Whether a link a service gave may be followed."""
+    """Return whether a link from a service may be followed."""
     try:
         parts = urlsplit(url)
         host, _ = (parts.hostname or "").lower(), parts.port

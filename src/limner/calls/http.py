@@ -1,6 +1,6 @@
 """One HTTP exchange with a service, for judges, models and painters alike: JSON out, JSON in, faults by kind.
 
-What comes is bounded in bytes and depth, nothing is redirected, no cookie is kept, and no key is in what is given out.
+Replies are limited in bytes and depth, redirects are not followed, cookies are not kept, and keys are removed.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from . import Fault, Kind
 
 CONNECT_S = 30.0
 POOLS = 8
-"""Connections are spread over so many pools: for each request a pool looks at every one that it keeps."""
+"""Number of connection pools: for each request a pool looks at every connection that it keeps."""
 LIMITS = httpx2.Limits(max_connections=64, max_keepalive_connections=16)
-"""Of one pool."""
+"""Limits of one pool."""
 IMAGE_REPLY_BYTES = MAX_BYTES * 4 // 3 + 2**22
 """Bytes of a reply that may hold an image as base64."""
 TEXT_REPLY_BYTES = 2**24
-"""Bytes of a reply that holds none."""
+"""Bytes of a reply that holds no image."""
 TROUBLE = (httpx2.HTTPError, httpx2.InvalidURL)
-"""Exceptions of the client: no reply came."""
+"""Exceptions of the client when no reply arrives."""
 NO_ADDRESS = (httpx2.InvalidURL, httpx2.UnsupportedProtocol)
 NO_TLS = frozenset({"CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER"})
-"""Reasons of TLS errors that another try does not change: an invalid certificate, or a server without TLS."""
+"""Reasons of TLS errors that a retry cannot cure: an invalid certificate, or a server without TLS."""
 _turns = count()
-# At INFO the client logs the address of every request, with its login and its query.
+# At INFO the client logs the address of every request, including login and query.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
@@ -50,7 +50,7 @@ class Form:
     """A multipart form: fields by name, and files as name, file name, bytes and media type.
 
     Attributes:
-        whole: Whether fields go as parts too, for services that take no other form even where there is no file.
+        whole: Whether fields are sent as parts too, for services that require multipart even without a file.
     """
 
     fields: Mapping[str, str]
@@ -58,7 +58,7 @@ class Form:
     whole: bool = False
 
     def sent(self) -> dict[str, Any]:
-        """As the client takes it."""
+        """Return the form as arguments of the HTTP client."""
         if not self.whole:
             return {"data": self.fields, "files": self.files}
         return {"files": [*((name, (None, value)) for name, value in self.fields.items()), *self.files]}
@@ -74,23 +74,23 @@ def _client(_loop: asyncio.AbstractEventLoop, _pool: int) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(
         limits=LIMITS,
         headers={"Accept-Encoding": ENCODINGS},
-        # A cookie would be a key that one service gave and that goes along to whatever else is on its host.
+        # A cookie would be a key of one service that is also sent to any other service on the same host.
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
     )
 
 
 def kind_of(status: int, body: object) -> Kind:
-    """Return the kind of fault behind an HTTP status and what its body says."""
-    said = _body_words(body)
-    # A mere rate limit may say where to buy a higher one.
-    if status == 402 or (any(word in said for word in CREDITS) and "rate_limit" not in said):
+    """Return the kind of fault for an HTTP status and the words of its body."""
+    words = _body_words(body)
+    # A rate-limit error may mention where to buy a higher limit.
+    if status == 402 or (any(word in words for word in CREDITS) and "rate_limit" not in words):
         return "credits"
-    if status in (400, 403, 422) and any(word in said for word in REFUSALS):
+    if status in (400, 403, 422) and any(word in words for word in REFUSALS):
         return "refusal"
     if status in (401, 403):
         return "auth"
-    if status in (404, 405) or (status == 400 and "model_not_found" in said):
+    if status in (404, 405) or (status == 400 and "model_not_found" in words):
         return "setup"
     if status == 408:
         return "timeout"
@@ -110,21 +110,21 @@ async def exchange(
     kinds: Callable[[int, Any], Kind] = kind_of,
     most: int = IMAGE_REPLY_BYTES,
 ) -> dict[str, Any]:
-    """Send a request and return the JSON object that comes back, without the key should the service repeat it.
+    """Send a request and return the JSON object of the reply, with keys removed in case the service repeats them.
 
     Args:
         method: ``GET`` or ``POST``.
-        url: Where to.
-        headers: With the key.
+        url: The address.
+        headers: The headers, including the key.
         body: JSON to send.
         form: Fields and files to send instead.
         timeout: Seconds to wait for the reply.
-        kinds: Tells the kind of fault by status and body, where a service has its own words.
-        most: Bytes the reply may have.
+        kinds: Returns the kind of fault for status and body, for services with their own error words.
+        most: The most bytes that the reply may have.
 
     Raises:
-        Fault: By what the body says first, by status second, with the body as its result; a cost of None where the
-            service may have charged.
+        Fault: Its kind follows from the body first, then from the status; its result is the body. Its cost is None if
+            the service may have charged.
     """
     limit = httpx2.Timeout(timeout, connect=CONNECT_S)
     sent = {"json": body} if form is None else form.sent()
@@ -142,22 +142,22 @@ async def exchange(
             raise Fault("setup", f"{bare(url)}: {detail}") from error
         raise Fault("network", detail, cost=None) from error
     if status >= 400:
-        found = _error_body(content)
-        result = found if isinstance(found, dict) else {"error": found}
-        raise Fault(kinds(status, found), f"{status}: {error_message(found)}", retry_after=wait, result=result)
+        answer = _error_body(content)
+        result = answer if isinstance(answer, dict) else {"error": answer}
+        raise Fault(kinds(status, answer), f"{status}: {error_message(answer)}", retry_after=wait, result=result)
     try:
-        found = without_secrets(parse_json(content))
+        answer = without_secrets(parse_json(content))
     except TooComplex as error:
         raise Fault("unreadable", f"{status}: the reply is {error}", cost=None) from error
     except ValueError as error:
         raise Fault("server", f"{status}: the reply is not JSON: {_words(content)}", cost=None) from error
-    if not isinstance(found, dict):
+    if not isinstance(answer, dict):
         raise Fault("server", "the reply is not a JSON object", cost=None)
-    return found
+    return answer
 
 
 def is_wrong_address(error: BaseException | None) -> bool:
-    """Return whether an exception of `TROUBLE` says that the address is wrong, so that no try can reach it."""
+    """Return whether an exception of `TROUBLE` means that the address is wrong, so that retrying is useless."""
     while error is not None:
         if isinstance(error, NO_ADDRESS) or (isinstance(error, ssl.SSLError) and error.reason in NO_TLS):
             return True
@@ -166,17 +166,17 @@ def is_wrong_address(error: BaseException | None) -> bool:
 
 
 def redirected(reply: httpx2.Response) -> Fault:
-    """Return the fault of a service that sends a request elsewhere: prompt, pictures and key go where the user said."""
+    """Return the fault for a service that redirects a request; prompt, pictures and key are not sent elsewhere."""
     to = bare(lead_on(str(reply.url), reply.headers.get("location", "")))
-    detail = f"{reply.status_code}: the service sends requests on to {to}, where Limner does not follow"
-    return Fault("setup", redacted(f"{detail}; should that be right, make it the base_url in limner.toml"))
+    detail = f"{reply.status_code}: the service redirects requests to {to}, and Limner does not follow redirects"
+    return Fault("setup", redacted(f"{detail}; if that address is right, set it as base_url in limner.toml"))
 
 
 async def _content(reply: httpx2.Response, most: int) -> bytes:
-    """Return the body; of an error's as much as may come.
+    """Return the body of a reply, cut off if it is an oversized error.
 
     Raises:
-        Fault: It is larger, or packed in a way that cannot be read.
+        Fault: It is too large, or cannot be decompressed.
     """
     failed = reply.status_code >= 400
     try:
@@ -192,10 +192,10 @@ async def _content(reply: httpx2.Response, most: int) -> bytes:
 
 
 async def download(url: str, most: int, timeout: float = 120.0) -> bytes:
-    """Return what stands at an address that the user gave, sent without any key.
+    """Return the content of an address given by the user, requested without any key.
 
     Raises:
-        Fault: It does not answer, answers with anything but success, or is longer than `most` bytes.
+        Fault: No answer, an answer other than success, or more than `most` bytes.
     """
     limit, place = httpx2.Timeout(timeout, connect=CONNECT_S), bare(url)
     try:
@@ -210,7 +210,7 @@ async def download(url: str, most: int, timeout: float = 120.0) -> bytes:
 
 
 def _error_body(content: bytes) -> Any:
-    """Return what an error says; complaints about a key show its ends around asterisks."""
+    """Return the content of an error reply, with keys masked."""
     try:
         return _complaint(without_secrets(parse_json(content)))
     except ValueError:
@@ -234,11 +234,11 @@ def _words(content: bytes) -> str:
 REFUSALS = ("content_policy", "content_filter", "content filter", "moderation", "safety", "sensitive")
 CREDITS = ("insufficient_quota", "billing", "credit", "exceeded your current quota")
 LONGEST_WAIT_S = 600.0
-"""A service that asks for more is asked again after this."""
+"""Longest wait before a retry, even if a service asks for more."""
 
 
 def _body_words(body: object) -> str:
-    """Return what a body says, for a look at its words; of an error about a named field, its code and type alone.
+    """Return the text of a body to search for words; for an error about a named field, only its code and type.
 
     Such an error repeats the field's name, and there are fields called ``moderation`` and ``safety_identifier``.
     """
@@ -256,9 +256,9 @@ def error_message(body: Any) -> str:
 
 
 def retry_after(text: str | None) -> float | None:
-    """Seconds a service asks to wait, given as a number or as a date; None when it does not say.
+    """Return the seconds that a service asks to wait, from a number or a date; None if it does not say.
 
-    Never more than `LONGEST_WAIT_S`, and never less than none.
+    The result is between 0 and `LONGEST_WAIT_S`.
     """
     if not text:
         return None
@@ -273,12 +273,12 @@ def retry_after(text: str | None) -> float | None:
 
 
 ENCODINGS = "gzip, deflate"
-"""What replies may be packed with: what can be unpacked a piece at a time."""
+"""Accepted compressions: those that can be decompressed in pieces."""
 PIECE = 2**18
 
 
 class TooLarge(Exception):
-    """More came than may come."""
+    """The exception for a reply that is larger than allowed."""
 
     def __init__(self, most: int, head: bytes) -> None:
         super().__init__(f"the reply is over {most:,} bytes")
@@ -286,32 +286,32 @@ class TooLarge(Exception):
 
 
 class BadPacking(Exception):
-    """What came cannot be unpacked."""
+    """The exception for a reply that cannot be decompressed."""
 
 
 class Body(Protocol):
-    """A reply whose body is still to come."""
+    """A reply whose body has not been read yet."""
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What it says of itself."""
+        """The reply's headers."""
         ...
 
     def aiter_raw(self) -> AsyncIterator[bytes]:
-        """Its pieces as they come."""
+        """Yield the pieces of the body as they arrive."""
         ...
 
 
 async def read_bounded(reply: Body, most: int) -> bytearray:
-    """Return the body of a reply that is open, unpacked.
+    """Read and decompress the body of an open reply.
 
     Args:
-        reply: Open, as a client's `stream` gives it.
-        most: Bytes the body may have, packed and unpacked.
+        reply: An open reply from a client's `stream`.
+        most: The most bytes that the body may have, compressed and decompressed.
 
     Raises:
-        TooLarge: It has more; at most one piece more was taken in.
-        BadPacking: It is packed in a way that was not asked for, or broken.
+        TooLarge: It has more; at most one more piece was read.
+        BadPacking: Its compression was not requested, or is broken.
     """
     unpacker = _unpacker(reply.headers.get("content-encoding", ""))
     body, came = bytearray(), 0
@@ -324,25 +324,25 @@ async def read_bounded(reply: Body, most: int) -> bytearray:
         if came > most:
             raise TooLarge(most, bytes(body[:PIECE]))
     if not unpacker.whole:
-        raise BadPacking("the reply ends before what is packed in it does")
+        raise BadPacking("the compressed reply is incomplete")
     return body
 
 
 class Unpacked:
-    """A body as it is."""
+    """A body that is not compressed."""
 
     whole = True
 
     def unpack(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield the same."""
+        """Yield the chunk unchanged."""
         yield chunk
 
 
 class Unpacker:
-    """Unpacks gzip or deflate piece by piece, however much is packed into how little.
+    """An incremental gzip or deflate decompressor with bounded pieces, safe against compression bombs.
 
     Attributes:
-        whole: Whether the end was reached, or nothing came at all.
+        whole: Whether the end was reached, or the body is empty.
     """
 
     def __init__(self, *windows: int) -> None:
@@ -352,21 +352,21 @@ class Unpacker:
         self.whole = True
 
     def unpack(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield what the chunk holds, in pieces of at most `PIECE` bytes."""
+        """Yield the decompressed content of a chunk, in pieces of at most `PIECE` bytes."""
         left = chunk
         while left and not self._inflate.eof:
             try:
                 piece = self._inflate.decompress(left, PIECE)
             except zlib.error as error:
                 if self._began or not self._windows:
-                    raise BadPacking(f"the reply cannot be unpacked: {error}") from error
+                    raise BadPacking(f"the reply cannot be decompressed: {error}") from error
                 # Some servers send deflate without its frame.
                 self._inflate = zlib.decompressobj(self._windows.pop(0))
                 continue
             left, self._began = self._inflate.unconsumed_tail, True
             if piece:
                 yield piece
-        # A full last piece may have left more behind, with no input for it.
+        # After a full last piece, more output may be left without further input.
         while not self._inflate.eof and (piece := self._inflate.decompress(b"", PIECE)):
             yield piece
         self.whole = self._inflate.eof
@@ -380,4 +380,4 @@ def _unpacker(encoding: str) -> Unpacked | Unpacker:
         return Unpacker(31)
     if how == "deflate":
         return Unpacker(15, -15)
-    raise BadPacking(f"the reply is packed as {encoding[:40]!r}, which was not asked for")
+    raise BadPacking(f"the reply is compressed as {encoding[:40]!r}, which was not requested")

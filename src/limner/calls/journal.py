@@ -1,4 +1,4 @@
-"""The call journal: every paid or slow thing happens here, once, and is remembered."""
+"""The call journal: every paid or slow request is made here, once, and its outcome is stored."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from .rate_limit import Limits, RateLimit
 from .usage import BUDGET, RETRY, Tally, Waits, current_account, doubt_of
 
 TRIES = 5
-"""Tries at one call within one run, passing faults only."""
+"""Tries of one call within one run, for transient faults only."""
 
 
 class Calls:
-    """Makes each call at most once per store, whoever asks for it, in however many processes.
+    """The journal that makes each call at most once per store, in however many processes.
 
-    Use as an async context manager: it shows other hosts that its claims are alive. `concurrency` is how many calls it
-    makes at a time, whoever asks for them.
+    Use it as an async context manager, which keeps its claims alive for other hosts. `concurrency` limits how many
+    calls it makes at a time.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class Calls:
         """Return the stored outcome where there is one; otherwise claim, try, store and return it.
 
         Args:
-            request: What identifies the call.
+            request: The call to make.
             perform: Makes one attempt.
-            bound: The most one attempt can cost, in dollars; None when nobody knows.
-            tokens: About how many tokens it takes, for services that limit them.
-            row: How it goes with a batch, where it can; see `limner.calls.batches`.
+            bound: The most that one attempt can cost, in dollars; None if unknown.
+            tokens: The approximate number of tokens, for services that limit them.
+            row: How to put it into a batch, if it can be batched; see `limner.calls.batches`.
 
         Raises:
             Fault: The call failed, now or (unless it is to be tried again) earlier.
@@ -108,7 +108,7 @@ class Calls:
         pause, purse = 0.05, self.budget.purse
         reservation = Reservation(purse, bound) if purse is not None and bound else None
         while True:
-            # The wait for room stands before the claim, so that nothing is claimed long before it is made.
+            # Wait for room before the claim, so that nothing is claimed long before it is made.
             async with self._room:
                 held = await self._claim(request, reservation)
                 if isinstance(held, Settled):
@@ -127,7 +127,7 @@ class Calls:
             if isinstance(held, Short) and reservation is not None:
                 with self.waits.waiting(BUDGET):
                     await asyncio.to_thread(wait_or_stop, self.store, reservation, request.target)
-            # Another process is making it, or has taken it over from us: its outcome is the one that stands.
+            # Another process is making it, or has taken it over from us: its outcome is the one that counts.
             await asyncio.sleep(pause)
             pause = min(1.0, pause * 1.5)
 
@@ -138,7 +138,7 @@ class Calls:
         try:
             return await self.store.awrite(claim(self.store, request, self.owner, token, now(), **how))
         except asyncio.CancelledError:
-            # It is written all the same: give it back, for nobody is going to make the call.
+            # The claim is committed nevertheless: give it back, because nobody will make the call.
             await asyncio.shield(self.store.awrite(self._claimed(request, token, reservation).give_back()))
             raise
 
@@ -165,13 +165,13 @@ class Calls:
                         await asyncio.sleep(self._wait(n - held.tries - 1))
                     if reservation is not None and not await self._reserve(call, n, reservation, request.target):
                         return None
-                # The rate limit comes last: whoever has been let through it sends at once.
+                # The rate limit comes last: a call that passes it is sent at once.
                 with self.waits.waiting(BUDGET):
                     reserved = await self.budget.reserve(bound, request.target)
                 with self.waits.waiting(request.target.partition("/")[0]):
                     await limit.enter(tokens)
             except BaseException:
-                # Nothing was sent: the call is free for whoever comes next.
+                # Nothing was sent: the call is free for the next process.
                 if reserved is not None:
                     self.budget.settle(reserved, 0.0)
                 await asyncio.shield(self.store.awrite(call.give_back()))
@@ -198,7 +198,7 @@ class Calls:
                 if not again:
                     raise Fault(fault.kind, fault.detail, calls=(request.key,), cost=fault.cost) from fault
             except BaseException as error:
-                # Cancelled or broken in flight: what the service charged is not known.
+                # Cancelled or broken in flight: the service's charge is unknown.
                 slip = isinstance(error, Exception) and not isinstance(error, LimnerError)
                 broken = unexpected(error, (request.key,)) if slip else Fault("interrupted", repr(error), cost=None)  # type: ignore[arg-type]
                 row = attempt_row(request.key, n, started, time.perf_counter() - clock, broken)
@@ -208,8 +208,8 @@ class Calls:
                 raise
             else:
                 payload: dict[str, Any] = without_secrets(result.payload)
-                told = {"result": payload, "cost": cost, "doubt": doubt}
-                row = attempt_row(request.key, n, started, time.perf_counter() - clock, None) | told
+                outcome_columns = {"result": payload, "cost": cost, "doubt": doubt}
+                row = attempt_row(request.key, n, started, time.perf_counter() - clock, None) | outcome_columns
                 if not await self._settle(call, row, "done", None):
                     return None
                 return Outcome(request.key, payload, cost, stored=False)
@@ -224,7 +224,7 @@ class Calls:
         return self._rate_limits[service]
 
     async def reopen(self, key: str) -> None:
-        """Let a call be made once more though it has an outcome, because that is of no use; once in a run."""
+        """Let a call be made again although it has an outcome, because the outcome is unusable; once per run."""
         if key in self._reopened:
             return
         self._reopened.add(key)
@@ -232,7 +232,7 @@ class Calls:
         await self.store.awrite(methodcaller("execute", done.values(status="open", updated=now())))
 
     async def _reserve(self, call: ClaimedCall, n: int, reservation: Reservation, target: str) -> bool:
-        """Set the bound of a further attempt aside, once it fits; False when the claim is no longer ours."""
+        """Reserve the bound of a further attempt once it fits; return False if the claim was lost."""
         while (held := await self.store.awrite(call.reserve(n, reservation))) is None:
             with self.waits.waiting(BUDGET):
                 await asyncio.to_thread(wait_or_stop, self.store, reservation, target)
@@ -240,7 +240,7 @@ class Calls:
         return held
 
     async def _settle(self, call: ClaimedCall, row: dict[str, Any], status: str, fault: Fault | None) -> bool:
-        """Count an attempt, and see `ClaimedCall.settle`."""
+        """Count an attempt and store it; see `ClaimedCall.settle`."""
         for tally in filter(None, (self.tally, current_account())):
             tally.count(row["cost"], row["doubt"] is not None)
         if status == "failed":
@@ -249,16 +249,16 @@ class Calls:
 
 
 def back_off(tries: int) -> float:
-    """Seconds to wait after so many tries in vain: longer each time, and never the same for all."""
+    """Return the seconds to wait after this many failed tries: longer each time, with random jitter."""
     return random.uniform(0.0, min(30.0, 0.5 * 2 ** (tries - 1)))
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one attempt brought: plain JSON (images by hash), and what it cost (None: unknown).
+    """The result of one attempt: plain JSON (images by hash), and its cost (None: unknown).
 
     Attributes:
-        doubt: Why the service's word on the cost is not credible: then the attempt counts at its bound.
+        doubt: Why the reported cost is not credible; the attempt then counts at its bound.
     """
 
     payload: dict[str, Any]
@@ -268,7 +268,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The accepted result of a call, whether made now or long ago."""
+    """The accepted result of a call, made now or earlier."""
 
     key: str
     payload: dict[str, Any]
@@ -277,13 +277,13 @@ class Outcome:
 
 
 class Attempt:
-    """Handed to whoever makes the call: what an earlier, interrupted try left behind."""
+    """One attempt at a call, with the progress that an earlier, interrupted attempt saved."""
 
     def __init__(self, call: ClaimedCall, progress: dict[str, Any] | None) -> None:
         self._call, self.progress = call, progress
 
     async def save(self, progress: dict[str, Any]) -> None:
-        """Remember something to go on from after a crash, such as a service's job id."""
+        """Save progress to continue from after a crash, such as a service's job id."""
         self.progress = progress = without_secrets(progress)
         await self._call.store.awrite(self._call.keep(progress))
 
@@ -292,16 +292,16 @@ Perform = Callable[[Attempt], Awaitable[Result]]
 
 
 def attempt_row(key: str, n: int, started: float, seconds: float, fault: Fault | None) -> dict[str, Any]:
-    """One attempt as the journal has it; of one without a fault, result, cost and doubt are still to come."""
+    """Return one attempt as a journal row; result, cost and doubt of a successful one are added later."""
     row = {"call": key, "n": n, "started": started, "seconds": seconds}
     if fault is None:
         return row | {"fault": None, "detail": None}
-    told = {"cost": fault.cost, "result": without_secrets(fault.result), "doubt": fault.doubt}
-    return row | {"fault": fault.kind, "detail": fault.detail[:DETAIL], **told}
+    fault_columns = {"cost": fault.cost, "result": without_secrets(fault.result), "doubt": fault.doubt}
+    return row | {"fault": fault.kind, "detail": fault.detail[:DETAIL], **fault_columns}
 
 
 def too_slow(seconds: float) -> Fault:
-    """Return the fault of an attempt that brought nothing in the time it may take."""
+    """Return the fault of an attempt that exceeded its time limit."""
     return Fault("timeout", f"no result within {seconds:g} s", cost=None)
 
 
@@ -309,16 +309,16 @@ T = TypeVar("T")
 
 
 class WaitsForBatch(LimnerError):
-    """A call waits for a batch: whoever needs its result is run again when that is answered."""
+    """The signal that a call waits for a batch; the caller runs again once the batch is answered."""
 
 
 @dataclass(frozen=True)
 class BatchLane:
-    """What all calls of one batch have in common.
+    """The properties that all calls of one batch share.
 
     Attributes:
         service: The provider's name.
-        endpoint: What the service does with them, as it writes that.
+        endpoint: The endpoint's name at the service.
         model: The model's name at the service.
     """
 
@@ -329,14 +329,14 @@ class BatchLane:
 
 @dataclass(frozen=True)
 class BatchRow:
-    """How one call goes with a batch.
+    """The way one call is written into a batch and its reply is read.
 
     Attributes:
-        provider: The service, by its settings.
-        line: Makes the request's body as a batch has it, and what is kept beside the call to read its reply by.
-        read: What a reply says, by what was kept. Raises a `Fault` where it says nothing of use.
-        fault: The fault behind an error's status and body.
-        bound: The most it can cost in a batch; None when nobody knows.
+        provider: The service's settings.
+        line: Makes the request body for a batch, and the notes kept beside the call for reading its reply.
+        read: Reads a reply with those notes. Raises a `Fault` if the reply is unusable.
+        fault: Returns the fault for an error's status and body.
+        bound: The most that it can cost in a batch; None if unknown.
     """
 
     lane: BatchLane
@@ -349,7 +349,7 @@ class BatchRow:
 
 @dataclass(frozen=True)
 class BatchReply:
-    """What became of one call of a batch: a status as HTTP has it, and the body."""
+    """The reply to one call of a batch: an HTTP-like status and the body."""
 
     key: str
     status: int
@@ -357,30 +357,30 @@ class BatchReply:
 
 
 async def in_turn(steps: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
-    """What each step gives, one after the other; one that waits for a batch does not keep the others from theirs.
+    """Run the steps one after another; a step that waits for a batch does not keep the others from running.
 
     Raises:
         WaitsForBatch: A step waits for a batch.
     """
-    found: list[T] = []
+    results: list[T] = []
     waits: WaitsForBatch | None = None
     for step in steps:
         try:
-            found.append(await step())
+            results.append(await step())
         except WaitsForBatch as queued:
             waits = queued
     if waits is not None:
         raise waits
-    return found
+    return results
 
 
 def in_batch(batch: str) -> str:
-    """Return what a run without batches says of a call that one has."""
-    return f"it stands in batch {batch[:8]}: run with --batch to fetch its result, or see `limner batches`"
+    """Return the message of a run without batches about a call that is in one."""
+    return f"it is in batch {batch[:8]}: run with --batch to fetch its result, or see `limner batches`"
 
 
 DETAIL = 2000
-"""Of a fault's words so many characters are kept."""
+"""Characters kept of a fault's detail."""
 # Made once: they are executed for every call.
 OURS = calls.update().where(calls.c.key == sa.bindparam("key_"), calls.c.token == sa.bindparam("token_"))
 THERE = sa.select(calls.c.key).where(calls.c.key == sa.bindparam("key_"))
@@ -392,9 +392,9 @@ class ClaimedCall:
     """The operations on a call that is ours to make, as `limner.calls.claims.claim` is the one that claims it.
 
     Attributes:
-        token: Tells this claim from every other.
-        reservation: What each attempt sets aside, where it can cost something.
-        purse: What is charged for an attempt that should have been free.
+        token: Identifies this claim.
+        reservation: The bound reserved for each attempt, if it can cost something.
+        purse: The purse charged for an attempt that was expected to be free.
     """
 
     store: Store
@@ -405,7 +405,7 @@ class ClaimedCall:
     purse: str | None
 
     def reserve(self, n: int, reservation: Reservation) -> Callable[[sa.Connection], bool | None]:
-        """Set the bound of a further attempt aside; None when it does not fit, False when the claim is not ours."""
+        """Reserve the bound of a further attempt; None if it does not fit, False if the claim was lost."""
 
         def operation(connection: sa.Connection) -> bool | None:
             fits = reservation.take(connection)
@@ -419,10 +419,10 @@ class ClaimedCall:
         return operation
 
     def settle(self, row: dict[str, Any], status: str, fault: Fault | None) -> Callable[[sa.Connection], bool]:
-        """Store an attempt and what it makes of the call; False when the claim is no longer ours.
+        """Store an attempt and update the call; return False if the claim was lost.
 
         Raises:
-            StoreError: The call is not in the store at all any longer.
+            StoreError: The call is no longer in the store.
         """
         at, cost = now(), row["cost"]
         changes: dict[str, Any] = {"status": status, "tries": row["n"], "updated": at, "lease_until": at + LEASE_S}
@@ -447,7 +447,7 @@ class ClaimedCall:
         return operation
 
     def give_back(self) -> Callable[[sa.Connection], None]:
-        """Nothing was sent: the call is free for whoever comes next, and so is the money."""
+        """Release a call for which nothing was sent, together with its reserved money."""
 
         def operation(connection: sa.Connection) -> None:
             if self.reservation is not None:
@@ -457,30 +457,30 @@ class ClaimedCall:
         return operation
 
     def keep(self, progress: dict[str, Any]) -> Callable[[sa.Connection], Any]:
-        """Write down how far an attempt has come."""
+        """Save the progress of an attempt."""
         changes = {"key_": self.key, "token_": self.token, "progress": progress, "updated": now()}
         return lambda connection: connection.execute(OURS, changes)
 
 
 async def renew(store: Store, held: Mapping[str, str]) -> None:
-    """Show other hosts that the claims of these tokens, by key, are alive, for as long as this runs."""
+    """Renew the leases of held claims (tokens by key) for as long as this runs."""
     while True:
         await asyncio.sleep(LEASE_S / 4)
         tokens = list(held.values())
         for start in range(0, len(tokens), 500):
             mine = calls.update().where(calls.c.token.in_(tokens[start : start + 500]))
             renewed = mine.values(lease_until=now() + LEASE_S)
-            # A lease outlasts several beats: what hinders one must not end them all.
+            # A lease outlasts several renewals: one failure must not end them all.
             with suppress(StoreError):
                 await store.awrite(methodcaller("execute", renewed))
 
 
 class NotAsked(Exception):
-    """The journal has no outcome of the call: a run would make it."""
+    """The exception for a call without a stored outcome, which a run would make."""
 
 
 class StoredCalls(Calls):
-    """For estimates: gives stored outcomes and makes no call."""
+    """A journal for estimates that returns stored outcomes and makes no calls."""
 
     async def do(
         self,
@@ -498,9 +498,9 @@ class StoredCalls(Calls):
             Fault: The call failed for good.
         """
         with self.store.reading() as connection:
-            found = connection.execute(sa.select(calls).where(calls.c.key == request.key)).one_or_none()
-            if found is None or found.status not in ("done", "failed"):
+            stored = connection.execute(sa.select(calls).where(calls.c.key == request.key)).one_or_none()
+            if stored is None or stored.status not in ("done", "failed"):
                 raise NotAsked
-            if found.status == "failed" and (self.retry_failed or found.fault in RETRIED_NEXT_RUN):
+            if stored.status == "failed" and (self.retry_failed or stored.fault in RETRIED_NEXT_RUN):
                 raise NotAsked
-            return self._known(request, settled(connection, found))
+            return self._known(request, settled(connection, stored))

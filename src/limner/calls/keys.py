@@ -13,7 +13,7 @@ from typing import Any
 
 
 def canonical(value: Any) -> str:
-    """JSON in one fixed spelling: sorted keys, no spaces, whole floats as integers.
+    """Return JSON in one fixed spelling: sorted keys, no spaces, whole floats as integers.
 
     >>> canonical({"b": 1.0, "a": "é"})
     '{"a":"é","b":1}'
@@ -41,20 +41,20 @@ def digest(*parts: Any) -> str:
 
 
 def setup_id(setup: Mapping[str, Any]) -> str:
-    """Identifies an evaluator by everything that shapes what it says."""
+    """Return the id of an evaluator: a hash of everything that shapes its marks."""
     return digest("setup-1", setup)
 
 
 @dataclass(frozen=True)
 class Request:
-    """A fully resolved request; images stand in it by content hash.
+    """A fully resolved request; images are given by content hash.
 
     Attributes:
         kind: ``chat``, ``paint`` or ``probe``.
-        target: Whom it goes to, such as ``openai/gpt-6-sol``.
+        target: The model or service it goes to, such as ``openai/gpt-6-sol``.
         body: Everything that can change the outcome.
         repeat: Counts deliberate repetitions of the same request.
-        round: Counts renewed tries after a stored failure.
+        round: Counts retries after a stored failure.
     """
 
     kind: str
@@ -75,7 +75,7 @@ _current: ContextVar[tuple[str | None, str | None]] = ContextVar("purpose", defa
 
 @contextmanager
 def purpose(exam: str | None, painter: str | None) -> Iterator[None]:
-    """Calls made inside, in this task and those it starts, are for this exam and painter."""
+    """Attribute calls made in this block, and in tasks it starts, to this exam and painter."""
     token = _current.set((exam, painter))
     try:
         yield
@@ -84,5 +84,5 @@ def purpose(exam: str | None, painter: str | None) -> Iterator[None]:
 
 
 def current() -> tuple[str | None, str | None]:
-    """Exam and painter that calls are being made for."""
+    """Return the exam and painter that calls are being made for."""
     return _current.get()

@@ -1,4 +1,4 @@
-"""Purses: a budget that stands in the store, shared by every process, machine and later run that names it."""
+"""Purses: budgets kept in the store and shared by every process, machine and later run that names them."""
 
 from __future__ import annotations
 
@@ -14,35 +14,37 @@ from ..store.schema import attempts, calls, purses, reservations
 from .budget import EXACT, Budget, BudgetReached, Reservation
 from .claims import Owner, this_host
 
-MOST = 200
-"""A purse's name may have so many characters."""
+MAX_NAME_LENGTH = 200
+"""The most characters that a purse's name may have."""
 ALIKE = 1e-12
-"""Limits closer than this are the same."""
+"""Limits that differ by less than this are equal."""
 
 
 def check_purse(store: Store, name: str, limit: float | None, *, change: bool = False) -> None:
-    """Raise early when the purse cannot be used as asked; nothing is stored.
+    """Raise an error if the purse cannot be used as requested; store nothing.
 
     Raises:
         UsageError: No name, no limit, or another limit than the purse has without `change`.
     """
     Budget(limit)
-    if not name.strip() or len(name) > MOST or not name.isprintable():
-        raise UsageError(f"--purse takes a name of 1 to {MOST} printable characters, not {name[:MOST]!r}")
+    if not name.strip() or len(name) > MAX_NAME_LENGTH or not name.isprintable():
+        raise UsageError(
+            f"--purse takes a name of 1 to {MAX_NAME_LENGTH} printable characters, not {name[:MAX_NAME_LENGTH]!r}"
+        )
     with store.reading() as connection:
-        found = connection.scalar(sa.select(purses.c.budget).where(purses.c.name == name))
-    if limit is None and (found is None or change):
+        stored_limit = connection.scalar(sa.select(purses.c.budget).where(purses.c.name == name))
+    if limit is None and (stored_limit is None or change):
         why = "--change-purse needs its new limit" if change else f"{store.url} has no purse {name!r} yet"
         raise UsageError(f"{why}; add --budget DOLLARS")
-    if found is not None and limit is not None and abs(found - limit) > ALIKE and not change:
+    if stored_limit is not None and limit is not None and abs(stored_limit - limit) > ALIKE and not change:
         raise UsageError(
-            f"the purse {name!r} has a limit of ${found:g}, not ${limit:g}; leave out --budget to use it as it is, "
+            f"the purse {name!r} has a limit of ${stored_limit:g}, not ${limit:g}; leave out --budget to keep it, "
             "or add --change-purse to change it for everyone who shares it"
         )
 
 
 def open_purse(store: Store, name: str, limit: float | None, *, change: bool = False) -> str | None:
-    """Make the purse where there is none, or change its limit; returns what a user should be told.
+    """Create the purse or change its limit; return a message for the user.
 
     Raises:
         UsageError: See `check_purse`.
@@ -57,29 +59,30 @@ def open_purse(store: Store, name: str, limit: float | None, *, change: bool = F
         if store.is_new(connection, purses, fresh):
             return None
         mine = purses.c.name == name
-        found = float(connection.execute(sa.select(purses.c.budget).where(mine).with_for_update()).scalar_one())
-        if change and abs(found - limit) > ALIKE:
+        stored_limit = float(connection.execute(sa.select(purses.c.budget).where(mine).with_for_update()).scalar_one())
+        if change and abs(stored_limit - limit) > ALIKE:
             connection.execute(purses.update().where(mine).values(budget=limit, updated=at))
-        return found
+        return stored_limit
 
-    found = store.write(operation)
-    if found is None:
-        return f"purse {name!r} is made: ${limit:g} for all who name it"
-    if abs(found - limit) <= ALIKE:
+    stored_limit = store.write(operation)
+    if stored_limit is None:
+        return f"created purse {name!r}: ${limit:g} for all runs that name it"
+    if abs(stored_limit - limit) <= ALIKE:
         return None
     if not change:  # Made by another process a moment ago.
         check_purse(store, name, limit)
-    return f"purse {name!r}: its limit is {'raised' if limit > found else 'lowered'} from ${found:g} to ${limit:g}"
+    verb = "raised" if limit > stored_limit else "lowered"
+    return f"purse {name!r}: limit {verb} from ${stored_limit:g} to ${limit:g}"
 
 
 @dataclass(frozen=True)
 class Holder:
-    """A process that spent from a purse.
+    """A process that spent money from a purse.
 
     Attributes:
-        running: Whether it still runs; None for a process elsewhere that shows no sign of life.
-        at_bound: How much of what it spent is counted at the bound, because nobody knows the cost.
-        reserved: Set aside for attempts in flight, or left behind by them.
+        running: Whether it still runs; None for a process on another host that does not renew its claims.
+        at_bound: The part of `spent` that counts at the bound because the cost is unknown.
+        reserved: Reserved for attempts in flight, or left behind by them.
     """
 
     host: str
@@ -93,11 +96,11 @@ class Holder:
 
 @dataclass(frozen=True)
 class PurseState:
-    """What a purse has, and who spent it.
+    """The state of a purse, and the processes that spent from it.
 
     Attributes:
-        lost: The part of `reserved` whose processes are gone. It counts until the call is asked for again, and is
-            spent, at its bound, from then on.
+        lost: The part of `reserved` whose processes are dead. It stays reserved until the call is made again, and
+            counts as spent, at its bound, from then on.
     """
 
     purse: str
@@ -114,26 +117,26 @@ class PurseState:
 
 
 def read_purses(store: Store, name: str | None = None) -> list[PurseState]:
-    """All purses of a store by name, or one of them.
+    """Return all purses of a store by name, or the named one.
 
     Raises:
-        UsageError: There is none of this name.
+        UsageError: No purse has this name.
     """
     with store.reading() as connection:
         query = sa.select(purses).order_by(purses.c.name)
         rows = connection.execute(query if name is None else query.where(purses.c.name == name)).all()
         if name is not None and not rows:
-            known = connection.scalars(sa.select(purses.c.name).order_by(purses.c.name)).all()
-            there = f"there is: {', '.join(known)}" if known else "there is none; `--budget 5 --purse NAME` makes one"
-            raise UsageError(f"{store.url} has no purse {name!r}; {there}")
+            names = connection.scalars(sa.select(purses.c.name).order_by(purses.c.name)).all()
+            hint = f"it has: {', '.join(names)}" if names else "add `--budget 5 --purse NAME` to a run to create one"
+            raise UsageError(f"{store.url} has no purse {name!r}; {hint}")
         return [_state(connection, row) for row in rows]
 
 
 def wait_or_stop(store: Store, reservation: Reservation, target: str) -> None:
-    """Return when something in flight may yet free enough for the reservation, or has.
+    """Return if a call in flight may still free enough for the reservation.
 
     Raises:
-        BudgetReached: Nothing will.
+        BudgetReached: No call in flight can free enough.
     """
     mine = purses.c.name == reservation.purse
     with store.reading() as connection:
@@ -154,7 +157,7 @@ def wait_or_stop(store: Store, reservation: Reservation, target: str) -> None:
 
 
 def _flying(connection: sa.Connection, purse: str) -> Iterable[tuple[Owner, float, bool, bool]]:
-    """Return what is set aside: by whom, how much, whether it may yet be settled, and whether a batch has it."""
+    """Yield each reservation: owner, amount, whether it can still be settled, and whether it is in a batch."""
     whose = (calls.c.key == reservations.c.call) & (calls.c.token == reservations.c.token)
     joined = reservations.join(calls, whose, isouter=True)
     query = sa.select(reservations, calls.c.lease_until, calls.c.status).select_from(joined)
@@ -163,7 +166,7 @@ def _flying(connection: sa.Connection, purse: str) -> Iterable[tuple[Owner, floa
         owner = Owner(row.host, row.pid, row.process_start)
         if owner not in dead:
             dead[owner] = owner.is_dead_here()
-        # What stands in a batch is settled by whoever fetches its result, whether or not this process lives.
+        # A call in a batch is settled by the process that fetches its result, even if this one is dead.
         batched = row.status == "submitted"
         yield owner, row.bound, batched or (not dead[owner] and (row.lease_until or 0.0) > at), batched
 
@@ -178,7 +181,7 @@ def _state(connection: sa.Connection, row: Any) -> PurseState:
         .where(reservations.c.purse == row.name)
         .group_by(*at)
     )
-    sums = {Owner(*found[:3]): found[3:] for found in connection.execute(query)}
+    sums = {Owner(*sums_row[:3]): sums_row[3:] for sums_row in connection.execute(query)}
     held, lost, alive = dict[Owner, float](), 0.0, set[Owner]()
     for owner, bound, living, batched in _flying(connection, row.name):
         held[owner] = held.get(owner, 0.0) + bound
@@ -191,10 +194,10 @@ def _state(connection: sa.Connection, row: Any) -> PurseState:
         )
         for owner, (count, spent, at_bound) in sums.items()
     ]  # fmt: skip
-    # Not the row's own sums of reservations: they drift by what fractions do.
+    # Not the row's own sum of reservations, which has rounding errors.
     reserved = sum(held.values())
     left = max(0.0, row.budget - row.spent - reserved)
-    by.sort(key=lambda one: (-one.spent - one.reserved, one.host, one.pid))
+    by.sort(key=lambda holder: (-holder.spent - holder.reserved, holder.host, holder.pid))
     return PurseState(row.name, row.budget, row.spent, reserved, lost, left, by)
 
 

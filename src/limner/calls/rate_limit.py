@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 MINUTE_S = 60.0
 AT_ONCE_S = 1.0
-"""A service that was idle lets through this many seconds' share at once; services may count by the second."""
+"""After a pause, this many seconds' share may go at once; services may count by the second."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Limits:
 
 
 class RateLimit:
-    """Lets calls through to one service: first come, first served."""
+    """The gate that lets calls through to one service: first come, first served."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -40,7 +40,7 @@ class RateLimit:
     async def enter(self, tokens: int = 0) -> None:
         """Wait for this attempt's turn; it counts from the moment it is let through."""
         async with self._turn:
-            # All at the same moment: what waits for a pause to end must not have used up its share before.
+            # Checked together: a call that waits for a pause to end must not use up its share before.
             while (wait := self._wait(tokens)) > 0:
                 await asyncio.sleep(wait)
             at = time.monotonic()
@@ -50,7 +50,7 @@ class RateLimit:
                 self._tokens.take(tokens, at)
 
     def hold(self, seconds: float) -> None:
-        """The service asked to wait: every call to it does."""
+        """Delay every call to the service by the seconds it asked for."""
         self._open_at = max(self._open_at, time.monotonic() + seconds)
 
     def _wait(self, tokens: int) -> float:
@@ -64,9 +64,9 @@ class RateLimit:
 
 
 class Meter:
-    """Lets through no more than `per_minute` in any minute, spread evenly over it.
+    """A limit of `per_minute` in any minute, spread evenly over it.
 
-    What is larger than a minute's share goes alone, and takes as many minutes as it fills.
+    An amount larger than a minute's share goes alone, and takes as many minutes as it fills.
     """
 
     def __init__(self, per_minute: float) -> None:
@@ -76,7 +76,7 @@ class Meter:
         self._due = float("-inf")
 
     def free_at(self, amount: float, at: float) -> float:
-        """When so much can be let through, seen from the time `at`."""
+        """Return the time at which this amount can be let through, as seen at time `at`."""
         while self._taken and self._taken[0][0] <= at:
             self._used -= self._taken.popleft()[1]
         free, over = self._due, self._used + min(amount, self._limit) - self._limit
@@ -87,7 +87,7 @@ class Meter:
         return free
 
     def take(self, amount: float, at: float) -> None:
-        """Count what is let through now."""
+        """Count an amount that is let through now."""
         share, minutes = min(amount, self._limit), amount / self._limit
         self._taken.append((at + MINUTE_S * max(1.0, minutes), share))
         self._used += share

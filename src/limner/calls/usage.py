@@ -1,4 +1,4 @@
-"""Usage as a service tells it, checked before it is money."""
+"""Usage reported by services, checked before it counts as money."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_TOKENS = 10**9
-"""No reply has more, whatever its service says."""
+"""More tokens than any reply has; a larger report is not credible."""
 FAR, SPARE = 10.0, 1.0
-"""A reply that costs so many times its bound, and so many dollars more, did not cost that."""
+"""A cost above `FAR` times the bound plus `SPARE` dollars is not credible."""
 
 
 @dataclass(frozen=True)
 class Bill:
-    """What a reply cost.
+    """The cost of a reply.
 
     Attributes:
-        cost: Dollars; None where that is not known.
-        doubt: Why the service's word on it is not credible: then the journal counts the call's bound.
+        cost: Dollars; None if unknown.
+        doubt: Why the reported cost is not credible; the journal then counts the call's bound.
     """
 
     cost: float | None
@@ -30,15 +30,15 @@ class Bill:
 
 
 class Incredible(ValueError):
-    """A count or an amount that cannot be."""
+    """The exception for a reported count or amount that cannot be true."""
 
 
 def bill(price: Callable[[], float | None], bound: float | None) -> Bill:
-    """Return what a reply cost by a price that is made with `told_tokens` and `told_dollars`.
+    """Return the cost of a reply by a price function that uses `reported_tokens` and `reported_dollars`.
 
     Args:
-        price: Reads what the service told; None where it tells too little.
-        bound: The most one attempt can cost, where that is known.
+        price: Computes the cost from the reported usage; None if too little is reported.
+        bound: The most that one attempt can cost, if known.
     """
     try:
         cost = price()
@@ -50,15 +50,15 @@ def bill(price: Callable[[], float | None], bound: float | None) -> Bill:
 
 
 def doubt_of(cost: float | None) -> str | None:
-    """Why an amount of whatever origin cannot be counted; None where it can."""
+    """Return why an amount cannot be counted; None if it can."""
     return None if cost is None or 0 <= cost < math.inf else f"usage not credible: the cost is {_short(cost)}"
 
 
 def told_usage(reply: Mapping[str, Any], name: str = "usage") -> Mapping[str, Any]:
-    """Return the part of a reply that tells usage; empty where there is none.
+    """Return the part of a reply that reports usage; empty if there is none.
 
     Raises:
-        Incredible: It is something else.
+        Incredible: It is not an object.
     """
     usage = reply.get(name) or {}
     if not isinstance(usage, Mapping):
@@ -67,42 +67,42 @@ def told_usage(reply: Mapping[str, Any], name: str = "usage") -> Mapping[str, An
 
 
 def told_tokens(usage: Mapping[str, Any], name: str) -> int | None:
-    """Return a number of tokens as a service tells it; None where it does not.
+    """Return a number of tokens as a service reports it; None if it does not.
 
     Raises:
-        Incredible: It is no whole number, below nought or beyond all measure.
+        Incredible: It is not a whole number, is negative or is impossibly large.
     """
-    found = _number(usage.get(name), name)
-    if found is None:
+    tokens = _number(usage.get(name), name)
+    if tokens is None:
         return None
-    if found != int(found):
-        raise Incredible(f"{name} is {found!r}")
-    if found > MOST_TOKENS:
-        raise Incredible(f"{name} is {found:.6g}")
-    return int(found)
+    if tokens != int(tokens):
+        raise Incredible(f"{name} is {tokens!r}")
+    if tokens > MOST_TOKENS:
+        raise Incredible(f"{name} is {tokens:.6g}")
+    return int(tokens)
 
 
 def told_dollars(usage: Mapping[str, Any], name: str) -> float | None:
-    """Return an amount as a service tells it; None where it does not.
+    """Return an amount as a service reports it; None if it does not.
 
     Raises:
-        Incredible: It is no number, or below nought.
+        Incredible: It is not a number, or is negative.
     """
-    found = _number(usage.get(name), name)
-    return None if found is None else float(found)
+    dollars = _number(usage.get(name), name)
+    return None if dollars is None else float(dollars)
 
 
 def billed_cost(usage: Mapping[str, Any]) -> float | None:
-    """Dollars where the service itself tells them, as OpenRouter does; None where it does not.
+    """Return the dollars that the service itself reports, as OpenRouter does; None if it does not.
 
     Raises:
-        Incredible: An amount is none.
+        Incredible: An amount is not a valid number.
     """
-    told = [told_dollars(usage, "cost")]
-    if told[0] is not None and usage.get("is_byok"):
-        # What the user's own key is charged elsewhere comes on top.
-        told.append(told_dollars(told_usage(usage, "cost_details"), "upstream_inference_cost"))
-    return None if None in told else sum(amount for amount in told if amount is not None)
+    amounts = [told_dollars(usage, "cost")]
+    if amounts[0] is not None and usage.get("is_byok"):
+        # The charge to the user's own key at the upstream service comes on top.
+        amounts.append(told_dollars(told_usage(usage, "cost_details"), "upstream_inference_cost"))
+    return None if None in amounts else sum(amount for amount in amounts if amount is not None)
 
 
 def _number(value: Any, name: str) -> int | float | None:
@@ -116,12 +116,12 @@ def _number(value: Any, name: str) -> int | float | None:
 
 
 def _short(value: Any) -> str:
-    said = repr(value)
-    return said if len(said) <= 40 else f"{said[:40]}…"
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"
 
 
 BUDGET, RETRY = "the budget", "another try"
-"""What calls wait for, beside services."""
+"""Reasons for waiting, apart from services."""
 
 
 @dataclass
@@ -135,7 +135,7 @@ class Tally:
     doubted: int = 0
 
     def count(self, cost: float | None, doubted: bool) -> None:
-        """Count one attempt; nobody knows what it cost where that is None."""
+        """Count one attempt; a cost of None is unknown."""
         self.made += 1
         self.doubted += doubted
         if cost is None:
@@ -149,7 +149,7 @@ _account: ContextVar[Tally | None] = ContextVar("account", default=None)
 
 @contextmanager
 def charged_to(account: Tally) -> Iterator[None]:
-    """Calls made inside, in this task and those it starts, are counted here too."""
+    """Count calls made in this block, and in tasks it starts, on this account too."""
     token = _account.set(account)
     try:
         yield
@@ -158,19 +158,19 @@ def charged_to(account: Tally) -> Iterator[None]:
 
 
 def current_account() -> Tally | None:
-    """On whose account calls are being made."""
+    """Return the account that calls are being counted on."""
     return _account.get()
 
 
 class Waits:
-    """How many calls wait, and for what: `BUDGET`, `RETRY`, or a service's turn."""
+    """The numbers of waiting calls by reason: `BUDGET`, `RETRY`, or a service's turn."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
     @contextmanager
     def waiting(self, reason: str) -> Iterator[None]:
-        """Inside, one call more waits for this."""
+        """Count one call as waiting for this reason inside the block."""
         self._counts[reason] += 1
         try:
             yield
@@ -178,10 +178,10 @@ class Waits:
             self._counts[reason] -= 1
 
     def count(self, reason: str, calls: int) -> None:
-        """So many calls wait for this now."""
+        """Set the number of calls that wait for this reason."""
         self._counts[reason] = calls
 
     @property
     def now(self) -> dict[str, int]:
-        """What calls wait for at this moment, and how many of them."""
+        """The number of waiting calls by reason, at this moment."""
         return {reason: count for reason, count in self._counts.items() if count}
