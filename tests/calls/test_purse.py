@@ -333,5 +333,5 @@ def test_reading_tells_limit_spent_set_aside_and_by_whom(store: Store) -> None:
     store.write(lambda c: c.execute(calls.update().values(lease_until=1.0)))
     (week,) = read_purses(store, "week")
     assert (week.lost, week.by[0].running) == (1.5, None)
-    with pytest.raises(UsageError, match="has no purse 'moth'; there is: idle, week"):
+    with pytest.raises(UsageError, match="has no purse 'moth'; it has: idle, week"):
         read_purses(store, "moth")

@@ -90,7 +90,7 @@ def test_ways_of_asking_never_mix_and_use_every_template(name: str) -> None:
 def test_ways_of_asking_that_do_not_exist(name: str) -> None:
     protocol = kind(name).protocol
     wrong: list[tuple[str | None, dict[str, str], str]] = [
-        ("odd", {}, f"{name} has no variant 'odd'; there is: {', '.join(protocol.variants)}"),
+        ("odd", {}, f"{name} has no variant 'odd'; it has: {', '.join(protocol.variants)}"),
         (None, {"colour": "red"}, f"{name} has no option 'colour'"),
     ]
     wrong += [

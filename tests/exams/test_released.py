@@ -121,13 +121,11 @@ def test_the_way_of_asking_is_the_releases(name: str, tmp_path: Path) -> None:
     assert {**way.options, **release.options} == dict(way.options)
     assert make_variant(exam, release.variant, release.options, f"release:{folder}").options == way.options
     other = next(variant for variant in exam.protocol.variants if variant != release.variant)
-    with pytest.raises(
-        UsageError, match=f"the release asks by --variant {release.variant}.*, not by --variant {other}"
-    ):
+    with pytest.raises(UsageError, match=f"the release uses --variant {release.variant}.*, not --variant {other}"):
         make_variant(exam, other, {}, f"release:{folder}")
     for option, values in exam.protocol.options.items():
         wrong = next(value for value in values if value != release.options[option])
-        with pytest.raises(UsageError, match=f"not by -O {option}={wrong}"):
+        with pytest.raises(UsageError, match=f"not -O {option}={wrong}"):
             make_variant(exam, None, {option: wrong}, f"release:{folder}")
 
 

@@ -66,5 +66,5 @@ def test_the_request_and_the_drawings_are_shown_and_nothing_else(name: str) -> N
 
 
 def test_an_unknown_one() -> None:
-    with pytest.raises(UsageError, match="there is: score, arena, wiscore"):
+    with pytest.raises(UsageError, match="choose one of score, arena, wiscore"):
         find_baseline("elo")

@@ -103,7 +103,7 @@ def test_nothing_is_asked_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_panel_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     said = limner("run", "sample/genexam", "--painter", "control/blank", "--judge", "panel/jury", "--dry-run", code=2)
-    assert "no panel 'jury'; there is: none: add [panels.jury] to limner.toml" in said.err
+    assert "no panel 'jury'; limner.toml has: none: add [panels.jury] to limner.toml" in said.err
     (tmp_path / "limner.toml").write_text('[panels.jury]\nmembers = ["ocr"]\n', "utf-8")
     said = limner(
         "run", "sample/genexam", "--painter", "control/blank", "--judge", "panel/jury", "--dry-run", code=None

@@ -42,12 +42,12 @@ def model(service: WireServer, store: Store, **args: Any) -> Any:
     return open_model("anthropic/claude", args, Settings.model_validate(data), Preparer(store.blobs.get, 2**20))
 
 
-def turn(chat: Any, store: Store, *shown: Any, said: tuple[tuple[str, str], ...] = (), **context: Any) -> Any:
+def turn(chat: Any, store: Store, *shown: Any, earlier: tuple[tuple[str, str], ...] = (), **context: Any) -> Any:
     async def run() -> Any:
         async with Calls(store, tries=2) as calls:
             calls._wait = lambda _tries: 0.0
             about = Context("exam", "q", "p", "ask", **context)
-            return await chat.turn(shown or (Text("Mark it."),), said, about, calls)
+            return await chat.turn(shown or (Text("Mark it."),), earlier, about, calls)
 
     return _LOOP.run(run())
 
@@ -57,7 +57,7 @@ def test_what_is_sent_and_what_it_costs(store: Store) -> None:
     with wire_server(lambda _service, _asked: (200, message())) as service:
         chat = model(service, store, temperature=0, max_completion_tokens=900)
         shown = (Text("Mark it."), Picture(sha256))
-        text, _, cost = turn(chat, store, *shown, said=(("bad", "again"),), schema=SCHEMA, system="You mark.")
+        text, _, cost = turn(chat, store, *shown, earlier=(("bad", "again"),), schema=SCHEMA, system="You mark.")
         (asked,) = service.asked
     assert (text, cost) == ('{"score": 1}', pytest.approx((1000 * 4 + 200 * 20) / 1e6))
     assert asked.path == "/v1/messages"

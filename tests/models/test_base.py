@@ -30,10 +30,10 @@ class Scripted:
         self.heard: list[Said] = []
 
     async def turn(
-        self, shown: tuple[Part, ...], said: Said, context: Context, calls: Calls
+        self, shown: tuple[Part, ...], earlier: Said, context: Context, calls: Calls
     ) -> tuple[str, str, float | None]:
         assert (shown, context) == (SHOWN, CONTEXT)
-        self.heard.append(said)
+        self.heard.append(earlier)
         line = self.lines[len(self.heard) - 1]
         if isinstance(line, Fault):
             raise line

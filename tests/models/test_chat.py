@@ -37,10 +37,10 @@ def model(store: Store, base_url: str, key: bool = False, **args: Any) -> ChatMo
     return ChatModel("fake", "judge", args, settings, Preparer(store.blobs.get))
 
 
-def ask(chat: ChatModel, store: Store, *shown: Text | Picture, said: Any = (), context: Context = CONTEXT) -> Turn:
+def ask(chat: ChatModel, store: Store, *shown: Text | Picture, earlier: Any = (), context: Context = CONTEXT) -> Turn:
     """One turn, tried once."""
     shown = shown or (Text("Mark it."),)
-    return asyncio.run(chat.turn(shown, said, context, Calls(store, tries=1)))
+    return asyncio.run(chat.turn(shown, earlier, context, Calls(store, tries=1)))
 
 
 def fails(chat: ChatModel, store: Store, *shown: Text | Picture) -> Fault:
@@ -76,7 +76,7 @@ def test_text_and_pictures_go_out_as_the_api_wants_them(chat: ChatServer, store:
 
 
 def test_what_was_said_before_goes_along(chat: ChatServer, store: Store) -> None:
-    ask(model(store, chat.base_url), store, said=(("One.", "Not so."), ("Two.", "Not so either.")))
+    ask(model(store, chat.base_url), store, earlier=(("One.", "Not so."), ("Two.", "Not so either.")))
     (body,) = chat.requests()
     talk = [(message["role"], message["content"][0]["text"]) for message in body["messages"]]
     assert talk == [
@@ -119,7 +119,9 @@ def test_the_key_of_a_call_holds_all_that_matters(chat: ChatServer, store: Store
         (base, (Text("a"), Picture(sha, 768, "high")), (), Context("genexam", "q1", "mine", "mark", round=1)),
         (model(store, chat.base_url, temperature=0), (Text("a"), Picture(sha, 768, "high")), (), CONTEXT),
     ]
-    keys = [ask(chosen, store, *shown, said=said, context=context)[1] for chosen, shown, said, context in asked]
+    keys = [
+        ask(chosen, store, *shown, earlier=earlier, context=context)[1] for chosen, shown, earlier, context in asked
+    ]
     assert len(set(keys)) == len(asked) == chat.counts()["total"]
     # Neither the question's name nor the painter's matters: the same picture and words are the same call.
     same = Context("other", "q2", "yours", "another")
@@ -260,11 +262,11 @@ PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD
 
 def body(**args: Any) -> dict[str, Any]:
     text = {"type": "text", "text": "Mark it."}
-    said = {"role": "assistant", "content": [{"type": "text", "text": "No."}]}
+    earlier = {"role": "assistant", "content": [{"type": "text", "text": "No."}]}
     system = {"role": "system", "content": [{"type": "text", "text": "You mark."}]}
     return {
         "model": "gemini-3.8-flash",
-        "messages": [system, {"role": "user", "content": [text, PICTURE]}, said],
+        "messages": [system, {"role": "user", "content": [text, PICTURE]}, earlier],
         **args,
     }
 
@@ -298,7 +300,7 @@ def test_a_request_says_the_same() -> None:
 def test_arguments_that_a_batch_cannot_have_are_named() -> None:
     assert unsayable("g/m", {"temperature": 1}) is None
     assert unsayable("g/m", {"temperature": 1, "logit_bias": 1}) == (
-        "g/m takes no logit_bias in a batch: leave it out, or leave --batch out"
+        "g/m does not accept logit_bias in a batch: leave it out, or leave out --batch"
     )
 
 
@@ -325,8 +327,8 @@ def test_a_blocked_prompt_is_a_refusal_and_nothing_is_no_answer() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.text(max_size=20)), min_size=1, max_size=6))
-def test_no_word_is_lost(said: list[tuple[str, str]]) -> None:
-    messages = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in said]
+def test_no_word_is_lost(earlier: list[tuple[str, str]]) -> None:
+    messages = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in earlier]
     told = to_gemini({"model": "m", "messages": messages})["contents"]
     back = [("assistant" if one["role"] == "model" else "user", one["parts"][0]["text"]) for one in told]
-    assert back == said
+    assert back == earlier

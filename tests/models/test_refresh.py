@@ -81,7 +81,7 @@ def test_what_is_no_catalogue_changes_nothing(body: str, told: str, tmp_path: Pa
 
 
 def test_no_such_source() -> None:
-    with pytest.raises(UsageError, match=r"no file, no address and no service; services are: .*openai"):
+    with pytest.raises(UsageError, match=r"is not a file, an address or a service; the services are: .*openai"):
         said("nowhere.toml")
 
 

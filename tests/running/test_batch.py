@@ -353,7 +353,10 @@ def test_a_service_without_batches_is_refused(place: Place, monkeypatch: pytest.
     code, _, err = place.run(judge="plain/judge")
     assert (code, "does not support batches" in err) == (2, True)
     code, _, err = place.run("--judge-arg", "logit_bias=1", judge=GEMINI)
-    assert (code, err) == (2, f"--batch: {GEMINI} takes no logit_bias in a batch: leave it out, or leave --batch out")
+    assert (code, err) == (
+        2,
+        f"--batch: {GEMINI} does not accept logit_bias in a batch: leave it out, or leave out --batch",
+    )
     assert place.server.counts()["total"] == 0
     assert not (place.root / "store").exists()
 

@@ -1,4 +1,4 @@
-"""Judges: what marks a drawing, found by ``ocr``, ``replay/FILE`` or ``provider/model``."""
+"""Judges, opened by their spec: ``ocr``, ``replay/FILE``, ``panel/NAME`` or ``provider/model``."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def make_variant(
     options: Mapping[str, str],
     prompts: Path | str | None = None,
 ) -> Variant:
-    """How to ask, checked against what the exam knows.
+    """Return how to ask, checked against the variants and options of the exam.
 
     `prompts` is a folder of the user's own wording, or ``release:FOLDER`` for that of a clone of the release.
     """
@@ -58,25 +58,25 @@ def make_variant(
     own = Path(prompts) if prompts is not None else None
     chosen = name or protocol.variants[0]
     if chosen not in protocol.variants:
-        raise UsageError(f"{exam.name} has no variant {chosen!r}; there is: {', '.join(protocol.variants)}")
+        raise UsageError(f"{exam.name} has no variant {chosen!r}; it has: {', '.join(protocol.variants)}")
     return Variant(chosen, exam.load_prompts(own), _all_options(exam, options))
 
 
 def _all_options(exam: Kind[Any], given: Mapping[str, str]) -> dict[str, str]:
-    """Return the exam's options of asking, with what is given in place of the usual values."""
-    known = exam.protocol.options
+    """Return the exam's options of asking: those given, and defaults for the others."""
+    allowed = exam.protocol.options
     for option, value in given.items():
-        if option not in known:
-            raise UsageError(f"{exam.name} has no option {option!r}; there is: {', '.join(known) or 'none'}")
-        if value not in known[option]:
-            raise UsageError(f"{option}={value}: {exam.name} takes {', '.join(known[option])}")
-    return {option: given.get(option, values[0]) for option, values in known.items()}
+        if option not in allowed:
+            raise UsageError(f"{exam.name} has no option {option!r}; it has: {', '.join(allowed) or 'none'}")
+        if value not in allowed[option]:
+            raise UsageError(f"{option}={value}: {exam.name} takes {', '.join(allowed[option])}")
+    return {option: given.get(option, values[0]) for option, values in allowed.items()}
 
 
 def _released_variant(exam: Kind[Any], name: str | None, options: Mapping[str, str], clone: Path) -> Variant:
-    """How the release asks, in the wording of the user's clone; whatever contradicts that is refused."""
+    """Return the release's way of asking in the wording of the user's clone; refuse options that contradict it."""
     release, prompts = read_release(exam, clone)
-    said = f"--prompts {PREFIX}{clone}"
+    option_text = f"--prompts {PREFIX}{clone}"
     full = _all_options(exam, {**release.options, **options})
     wrong = [f"-O {option}={full[option]}" for option, value in release.options.items() if full[option] != value]
     if name not in (None, release.variant):
@@ -84,7 +84,7 @@ def _released_variant(exam: Kind[Any], name: str | None, options: Mapping[str, s
     if wrong:
         right = [f"--variant {release.variant}", *(f"-O {key}={value}" for key, value in release.options.items())]
         raise UsageError(
-            f"{said}: the release asks by {' '.join(right)}, not by {' '.join(wrong)}; take it out or alter it"
+            f"{option_text}: the release uses {' '.join(right)}, not {' '.join(wrong)}; remove or change that option"
         )
     return Variant(release.variant, prompts, full)
 
@@ -113,14 +113,14 @@ def open_judge(
 
 
 def evaluator_kind(judge: Judge) -> str:
-    """Return what sort of evaluator a judge is."""
+    """Return the kind of evaluator that a judge is."""
     return PANEL_KIND if isinstance(judge, Panel) else "judge"
 
 
 def with_members(judges: Sequence[Judge]) -> list[Judge]:
-    """Return the same, each panel behind its members, who mark for themselves; nobody is there twice."""
-    found: dict[str, Judge] = {}
+    """Return the judges without duplicates, each panel preceded by its members."""
+    by_setup: dict[str, Judge] = {}
     for judge in judges:
-        for one in (*(judge.members if isinstance(judge, Panel) else ()), judge):
-            found.setdefault(setup_id(one.setup), one)
-    return list(found.values())
+        for marker in (*(judge.members if isinstance(judge, Panel) else ()), judge):
+            by_setup.setdefault(setup_id(marker.setup), marker)
+    return list(by_setup.values())

@@ -1,4 +1,4 @@
-"""The seam behind which everything that marks stands, and the sorts of it, registered under ``limner.judges``."""
+"""The interface of judges, and their registered kinds (``limner.judges``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Subject:
     Attributes:
         image: The drawing's content hash.
         repeat: Counts deliberate repetitions of the same marking.
-        round: Counts renewed tries after unreadable replies.
+        round: Counts retries after unreadable replies.
     """
 
     exam: str
@@ -39,11 +39,11 @@ class Subject:
 
 @dataclass(frozen=True)
 class JudgeResult:
-    """What a judge gave: replies to be read, or marks themselves.
+    """The result of a judge: replies to be read, or marks.
 
     Attributes:
-        replies: Ask name and call key of every reply.
-        marks: Set by judges that mark without prose; readings change nothing about them.
+        replies: The request's name and the call's key of every reply.
+        marks: The marks of judges that mark without replies; readings do not change them.
     """
 
     replies: tuple[tuple[str, str], ...] = ()
@@ -52,10 +52,10 @@ class JudgeResult:
 
 
 class Judge(Protocol):
-    """What marks.
+    """Anything that marks drawings.
 
     Attributes:
-        name: The name it gets in tables.
+        name: Its name in tables.
         setup: Everything that shapes its marks; scores never mix different setups.
     """
 
@@ -71,20 +71,20 @@ class Judge(Protocol):
         ...
 
     def check(self) -> None:
-        """Raise early when it cannot work at all, such as for want of a key."""
+        """Raise an error if it cannot work at all, for example without a key."""
         ...
 
     def unpriced(self) -> str | None:
-        """Why nobody knows what one of its calls can cost, or None when that is known."""
+        """Return why the cost of its calls is unknown, or None if it is known."""
         ...
 
 
 @runtime_checkable
 class Unseeing(Protocol):
-    """A judge that can also be asked without a picture, to see what it says when it cannot look."""
+    """A judge that can also be asked without a picture, to see how it marks when it cannot look."""
 
     async def mark_unseen(self, subject: Subject, calls: Calls) -> JudgeResult:
-        """Mark as usual, but with nothing to look at; `subject.image` only names the marking."""
+        """Mark as usual but without pictures; `subject.image` only identifies the marking."""
         ...
 
 
@@ -94,14 +94,14 @@ Weigh = Callable[[str, Sequence[Judge]], Sequence[float]]
 
 @dataclass(frozen=True)
 class JudgeInputs:
-    """What a judge is made from.
+    """The inputs from which a judge is made.
 
     Attributes:
-        spec: The word, and what stands behind its first slash.
-        args: The ``--judge-arg`` given.
+        spec: The whole spec; `rest` is the part after its first slash.
+        args: The values of ``--judge-arg``.
         variant: How it is asked.
         images: Prepares pictures to be sent.
-        weigh: Weighs the members of a panel by a certificate or a study; None where there is no store.
+        weigh: Weighs the members of a panel by a certificate or a study; None without a store.
     """
 
     spec: str
@@ -118,7 +118,7 @@ class JudgeInputs:
 
 @dataclass(frozen=True)
 class JudgeKind(Opener[JudgeInputs, Judge]):
-    """A sort of judge, found by the word before the first slash.
+    """A kind of judge, named by the word before the first slash.
 
     A judge that may cost money has `limner.core.catalogue.Priced.price`, for estimates.
     """

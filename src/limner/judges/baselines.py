@@ -1,6 +1,6 @@
 """Baselines: a chat model asked for one number, or for the better of two, without the exam's rubric.
 
-They are what the papers hold their protocols against. None of them sees a rubric or a reference.
+The papers compare their protocols with these. None of them sees a rubric or a reference.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ SHIPPED = Path(str(files(__package__))) / "prompts"
 WISCORE = {"consistency": 0.7, "realism": 0.2, "aesthetic_quality": 0.1}
 """Of ratings from 0 to 2: WIScore is half their weighted sum, as WISE defines it."""
 BEST = 10.0
-"""The best that a direct score can be."""
+"""The highest direct score."""
 CHOICES = ("first", "second", "tie")
 NUMBER, WORDS = {"type": "number"}, {"type": "string"}
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """One way to ask.
+    """One way of asking a model without a rubric.
 
     Attributes:
-        name: As users write it.
-        metric: What its numbers are called, and its template.
-        pictures: How many drawings it is shown at a time.
-        parse: Makes of a reply the numbers by their scales, or the choice.
-        reply_tokens: About how long a reply is, for estimates.
+        name: Its name on the command line.
+        metric: The name of its numbers and of its template.
+        pictures: The number of drawings shown at a time.
+        parse: Reads the numbers by scale, or the choice, from a reply.
+        reply_tokens: The approximate length of a reply, for estimates.
     """
 
     name: str
@@ -48,21 +48,21 @@ class Baseline:
     reply_tokens: int = 300
 
     def shown(self, prompts: Prompts, prompt: str, *images: str) -> tuple[Part, ...]:
-        """Return what is sent: the words, and the drawings in the order of showing."""
+        """Return the message to send: the text, then the drawings in order."""
         return (Text(prompts.fill(self.metric, prompt=prompt).strip()), *(Picture(image) for image in images))
 
     @property
     def contract(self) -> Contract[Any]:
-        """What the reply must be."""
+        """The required form of the reply."""
         return Contract(self.parse, self.schema)
 
     def setup(self, model: ChatModel | ReplayModel, prompts: Prompts) -> dict[str, Any]:
-        """Everything that shapes its answers, as the store keeps it."""
+        """Return everything that shapes its answers, as stored."""
         asked = {"judge": f"metric/{self.metric}:{model.name}", "templates": prompts.hash(self.metric)}
         return {**asked, **model.settings}
 
     def price(self, model: ChatModel | ReplayModel, prompts: Prompts) -> float | None:
-        """About what one ask costs, in dollars, by a rule of thumb; None where nobody knows."""
+        """Return the approximate cost of one request in dollars; None if unknown."""
         if isinstance(model, ReplayModel):
             return 0.0
         sent = len(prompts.text(self.metric).encode()) // BYTES_PER_TOKEN + self.pictures * PICTURE_TOKENS
@@ -79,7 +79,7 @@ def read_score(reply: str) -> dict[str, float]:
 
 
 def read_wiscore(reply: str) -> dict[str, float]:
-    """WIScore and its three ratings.
+    """Return WIScore and its three ratings.
 
     Raises:
         Unreadable: It is not what was asked for.
@@ -93,12 +93,12 @@ def read_wiscore(reply: str) -> dict[str, float]:
 
 
 def wiscore(ratings: Mapping[str, float]) -> float:
-    """Half the weighted sum of three ratings from 0 to 2: a number from 0 to 1."""
+    """Return half the weighted sum of three ratings from 0 to 2: a number from 0 to 1."""
     return round(sum(weight * ratings[name] for name, weight in WISCORE.items()) / 2, 12)
 
 
 def read_choice(reply: str) -> str:
-    """Which of two drawings is chosen: ``first``, ``second`` or ``tie``.
+    """Return the chosen one of two drawings: ``first``, ``second`` or ``tie``.
 
     Raises:
         Unreadable: It is not what was asked for.
@@ -141,8 +141,8 @@ def find_baseline(word: str) -> Baseline:
     """Return the baseline of this name.
 
     Raises:
-        UsageError: There is none.
+        UsageError: No baseline has this name.
     """
     if word not in BASELINES:
-        raise UsageError(f"--as {word}: there is: {', '.join(BASELINES)}")
+        raise UsageError(f"--as {word}: choose one of {', '.join(BASELINES)}")
     return BASELINES[word]

@@ -1,4 +1,4 @@
-"""A judge with a chat model for a mind: it sends the exam's asks and keeps the replies."""
+"""A judge that is a chat model: it sends the exam's requests and keeps the replies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .base import JudgeInputs, JudgeKind, JudgeResult, Subject
 
 
 class ModelJudge:
-    """See the module. What the variant needs to know of a drawing's text is read by `probe`."""
+    """A chat model with an exam's prompts; `probe` reads a drawing's text where the variant needs it."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class ModelJudge:
             self.setup["engine"] = probe.name
 
     def check(self) -> None:
-        """Fail early when the model cannot be reached for want of a key."""
+        """Raise an error if the model's key is missing."""
         self._model.check()
 
     @property
@@ -58,11 +58,11 @@ class ModelJudge:
         return isinstance(self._model, ChatModel)
 
     def unpriced(self) -> str | None:
-        """Why nobody knows what one of its calls can cost, or None."""
+        """Return why the cost of its calls is unknown, or None."""
         return self._model.unpriced()
 
     def asks_like(self, question: Question[Any]) -> tuple[list[Ask], list[Ask]]:
-        """Return the asks of one question and those of one marking, as long as the real ones, for estimates.
+        """Return the requests per question and per marking, in realistic length, for estimates.
 
         Raises:
             Lacking: The question cannot be marked this way.
@@ -73,26 +73,26 @@ class ModelJudge:
         return before, self._protocol.asks(question, "0" * 64, evidence, self._variant)
 
     def typical_reply(self, ask: Ask) -> int:
-        """About how many tokens the reply to an ask takes, thinking included."""
-        known = self._protocol.reply_tokens
-        return known.get(ask.name, known.get(ask.name.partition("/")[0], 500))
+        """Return the approximate number of tokens in the reply to a request, thinking included."""
+        usual_tokens = self._protocol.reply_tokens
+        return usual_tokens.get(ask.name, usual_tokens.get(ask.name.partition("/")[0], 500))
 
     @property
     def model(self) -> ChatModel | ReplayModel:
-        """Its mind, for asks that are not the exam's."""
+        """Its chat model, for requests that are not the exam's."""
         return self._model
 
     @property
     def reader(self) -> OcrProbe | None:
-        """What reads a drawing's text for it, where it needs that."""
+        """The OCR probe that reads a drawing's text, if the variant needs it."""
         return self._probe if self._reads_text else None
 
     async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
-        """Every ask in turn; see `limner.judges.base.Judge`."""
+        """Send every request in turn; see `limner.judges.base.Judge`."""
         return await self._mark(subject, calls)
 
     async def mark_unseen(self, subject: Subject, calls: Calls) -> JudgeResult:
-        """Return the same asks without any picture; see `limner.judges.base.Unseeing`."""
+        """Send the same requests without pictures; see `limner.judges.base.Unseeing`."""
         return await self._mark(subject, calls, seen=False)
 
     async def _mark(self, subject: Subject, calls: Calls, seen: bool = True) -> JudgeResult:
@@ -116,7 +116,7 @@ class ModelJudge:
         return JudgeResult(tuple(replies), None, cost)
 
     def _unread(self, question: Question[Any], answers: list[Answer]) -> str | None:
-        """Why nothing at all can be read, where no single reply was required; None where something can."""
+        """Return why no reply can be read; None if at least one can."""
         faults = [answer.fault for answer in answers if answer.fault is not None]
         if not faults:
             return None
@@ -132,9 +132,9 @@ class ModelJudge:
             return {"ocr": {"value": [], "backend": self._probe.name}}
         with picture_faults(subject.image):
             data = await asyncio.to_thread(self._blobs.get, subject.image)
-        found = await self._probe.measure(data, calls)
-        replies.append(("ocr", found.call))
-        return {"ocr": {"value": [line.to_json() for line in found.lines], "backend": self._probe.name}}
+        reading = await self._probe.measure(data, calls)
+        replies.append(("ocr", reading.call))
+        return {"ocr": {"value": [line.to_json() for line in reading.lines], "backend": self._probe.name}}
 
     async def _ask(
         self,

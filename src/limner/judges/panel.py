@@ -1,4 +1,4 @@
-"""A panel of judges: its members mark, and their marks become one by a rule; nothing is asked or paid twice."""
+"""A panel of judges: its members mark, and a rule combines their marks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KIND = "panel"
 
 
 class Panel:
-    """See the module. Members mark through the journal, where what they said for themselves is found again."""
+    """Several judges whose marks are combined; markings that members already made are reused from the journal."""
 
     def __init__(
         self, name: str, members: Sequence[Judge], facts: PanelFacts, weights: Sequence[float], protocol: Protocol[Any]
@@ -37,23 +37,23 @@ class Panel:
             self.setup["weights"] = list(self._weights)
 
     def check(self) -> None:
-        """Fail early when a member cannot work."""
+        """Raise an error if a member cannot work."""
         for member in self.members:
             member.check()
 
     def unpriced(self) -> None:
-        """Nothing: its members are paid for themselves."""
+        """Return None: its members are paid as judges of their own."""
         return None
 
     async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
-        """Return the members' marks as one; a member that fails fails the panel, which is no panel without it."""
+        """Return the combined marks of the members; if one member fails, the panel fails."""
         given: dict[str, Sequence[Mark]] = {}
         costs: list[float | None] = []
         results = await in_turn(partial(self._marked_by, member, subject, calls) for member in self.members)
-        for member, found in zip(self.members, results, strict=True):
-            marks = found.marks if found.marks is not None else self._read(found, subject, calls)
+        for member, marking in zip(self.members, results, strict=True):
+            marks = marking.marks if marking.marks is not None else self._read(marking, subject, calls)
             given[_apart(member.name, given)] = marks
-            costs.append(found.cost)
+            costs.append(marking.cost)
         criteria = [criterion.id for criterion in self._protocol.criteria(subject.question)]
         together = combined(given, self._facts.rule, self._weights, criteria)
         return JudgeResult((), tuple(together), None if None in costs else sum(cost or 0.0 for cost in costs))
@@ -64,15 +64,15 @@ class Panel:
         except Fault as fault:
             raise Fault(fault.kind, f"{member.name}: {fault.detail}", calls=fault.calls, cost=fault.cost) from fault
 
-    def _read(self, found: JudgeResult, subject: Subject, calls: Calls) -> list[Mark]:
-        texts = load_replies(calls.store, [key for _, key in found.replies])
-        replies = [Reply(ask, texts[key], key) for ask, key in found.replies if key in texts]
+    def _read(self, marking: JudgeResult, subject: Subject, calls: Calls) -> list[Mark]:
+        texts = load_replies(calls.store, [key for _, key in marking.replies])
+        replies = [Reply(ask, texts[key], key) for ask, key in marking.replies if key in texts]
         return self._protocol.marks(subject.question, replies, "careful")
 
 
 def _apart(name: str, taken: Sequence[str] | dict[str, Any]) -> str:
-    """Return the member's name, numbered where another is called so."""
-    count = sum(one == name or one.startswith(f"{name} (") for one in taken)
+    """Return the member's name, numbered if another member has the same name."""
+    count = sum(other == name or other.startswith(f"{name} (") for other in taken)
     return f"{name} ({count + 1})" if count else name
 
 
@@ -92,8 +92,8 @@ def _open(given: JudgeInputs) -> Panel:
 
     panels = given.settings.panels
     if given.rest not in panels:
-        there = ", ".join(panels) or f"none: add [panels.{given.rest or 'NAME'}] to {OWN}"
-        raise UsageError(f"no panel {given.rest!r}; there is: {there}")
+        panel_names = ", ".join(panels) or f"none: add [panels.{given.rest or 'NAME'}] to {OWN}"
+        raise UsageError(f"no panel {given.rest!r}; limner.toml has: {panel_names}")
     facts, members = panels[given.rest], []
     for word in facts.members:
         judge, own = split_arguments(word)

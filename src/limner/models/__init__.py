@@ -1,4 +1,4 @@
-"""Models: chat models behind one small interface, found by ``provider/model``."""
+"""Chat models behind one interface, opened by ``provider/model``."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ from ..core.settings import ModelFacts, Settings
 from .chat import LIMITS, ChatModel
 
 VERSION = "2023-06-01"
-"""The newer one, 2026-10-21, takes no temperature, which presets give; Anthropic keeps both as they are."""
+"""Not the newer 2026-10-21, which takes no temperature; presets set one. Anthropic keeps both versions unchanged."""
 USUAL_TOKENS = 16_000
-"""The most a reply may have where no argument says so: every request must say it."""
+"""Default limit of a reply's tokens; every request must state one."""
 SENT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 CUT = ("max_tokens", "model_context_window_exceeded")
-"""Reasons to stop by which the reply is not whole."""
+"""Stop reasons of incomplete replies."""
 SPENT = ("enforced_spend_limit_reached", "usage limit", "spend limit")
 
 
@@ -35,7 +35,7 @@ class AnthropicModel(ChatModel):
         super().__init__(provider, model, usual | given, settings, images)
 
     def kind(self, status: int, body: Any) -> Kind:
-        """Return a limit on spending comes as a 400 or a 429, and does not pass."""
+        """Return the kind of fault; a spending limit (400 or 429) counts as missing credits, not as a rate limit."""
         spent = status in (400, 429) and any(word in str(body).casefold() for word in SPENT)
         return "credits" if spent else kind_of(status, body)
 
@@ -48,8 +48,8 @@ class AnthropicModel(ChatModel):
         args = dict(extra)
         shape = args.pop("response_format", None)
         if isinstance(shape, Mapping) and "json_schema" in shape:
-            told = {"type": "json_schema", "schema": shape["json_schema"]["schema"]}
-            args["output_config"] = {**args.get("output_config", {}), "format": told}
+            reply_format = {"type": "json_schema", "schema": shape["json_schema"]["schema"]}
+            args["output_config"] = {**args.get("output_config", {}), "format": reply_format}
         body = {"model": self.settings["model"], "messages": talk, **({"system": system} if system else {}), **args}
         head = self.provider.key_headers("x-api-key: {key}") | {"anthropic-version": VERSION}
         return self.provider.address("/messages"), head, body
@@ -71,15 +71,15 @@ class AnthropicModel(ChatModel):
 
     def result(self, raw: dict[str, Any], sizes: list[dict[str, Any]], paid: Bill) -> Result:
         """See `limner.models.chat.ChatModel`."""
-        told: dict[str, Any] = {"cost": paid.cost, "doubt": paid.doubt, "result": raw}
+        paid_for: dict[str, Any] = {"cost": paid.cost, "doubt": paid.doubt, "result": raw}
         if raw.get("type") == "error" or not isinstance(raw.get("content"), list):
-            raise Fault("server", f"no answer in the reply: {raw}"[:500], **told)
+            raise Fault("server", f"no answer in the reply: {raw}"[:500], **paid_for)
         text = "".join(str(part.get("text", "")) for part in raw["content"] if part.get("type") == "text")
         reason = raw.get("stop_reason")
         if reason == "refusal":
             why = raw.get("stop_details") or text or "no word why"
-            raise Fault("refusal", f"refusal: {why}"[:500], **told)
+            raise Fault("refusal", f"refusal: {why}"[:500], **paid_for)
         if reason in CUT:
-            raise Fault("truncated", f"the reply ended by {reason}; raise max_tokens with --judge-arg", **told)
+            raise Fault("truncated", f"the reply ended by {reason}; raise max_tokens with --judge-arg", **paid_for)
         clean = text.encode("utf-8", "replace").decode()
         return Result({"text": clean, "images": sizes, "raw": raw}, paid.cost, paid.doubt)

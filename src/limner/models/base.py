@@ -1,4 +1,4 @@
-"""The seam behind which every chat model stands."""
+"""The interface of chat models, and the loop that asks until a reply is readable."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ..core.asks import Contract, Part, Reply, Unreadable
 BYTES_PER_TOKEN, PICTURE_TOKENS = 4, 800
 """Rules of thumb, for estimates."""
 TURNS = 3
-"""How often a model is asked in all before a reply counts as unreadable."""
+"""Requests in all before a reply counts as unreadable."""
 RESENT = 50_000
 """Characters of an unreadable reply that are sent back with the objection."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a request is about.
+    """The subject of a request.
 
     Attributes:
         schema: The shape of the reply, for services that take a description of it.
-        system: What the model is told of itself beforehand.
+        system: The system message.
     """
 
     exam: str
@@ -44,19 +44,19 @@ class Model(Protocol):
     settings: dict[str, Any]
 
     async def turn(
-        self, shown: tuple[Part, ...], said: tuple[tuple[str, str], ...], context: Context, calls: Calls
+        self, shown: tuple[Part, ...], earlier: tuple[tuple[str, str], ...], context: Context, calls: Calls
     ) -> tuple[str, str, float | None]:
-        """One call: the conversation so far (`said`: reply and objection pairs) to text, call key and cost."""
+        """Make one call with the `earlier` pairs of reply and objection; return text, call key and cost."""
         ...
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A reply, and what all its turns cost.
+    """A reply and the cost of all its turns.
 
     Attributes:
         fault: How a reply that is not required breaks its contract.
-        value: What the contract made of the reply.
+        value: The reply as parsed by the contract.
     """
 
     reply: Reply
@@ -75,15 +75,15 @@ async def complete(
         Fault: A call failed, or a required reply broke the contract in every turn (``unreadable``).
     """
     context = replace(context, schema=contract.schema)
-    said: list[tuple[str, str]] = []
+    earlier: list[tuple[str, str]] = []
     keys: list[str] = []
     cost: float | None = 0.0
     for turn in range(1, TURNS + 1):
         try:
-            text, key, price = await model.turn(shown, tuple(said), context, calls)
+            text, key, price = await model.turn(shown, tuple(earlier), context, calls)
         except Fault as fault:
-            if said and not contract.required and fault.kind == "missing":
-                break  # Stored replies have no further one: what they have is kept.
+            if earlier and not contract.required and fault.kind == "missing":
+                break  # There are no further stored replies: keep the last one.
             # The turns before it were made and paid for too.
             paid = None if cost is None or fault.cost is None else cost + fault.cost
             raise Fault(fault.kind, fault.detail, calls=(*keys, *fault.calls), cost=paid) from fault
@@ -93,17 +93,17 @@ async def complete(
             value = await asyncio.to_thread(contract.parse, text) if contract.heavy else contract.parse(text)
         except (Unreadable, RecursionError) as error:
             wrong = str(error) if isinstance(error, Unreadable) else "it is nested too deep"
-            said.append((shortened(text), objection(wrong)))
+            earlier.append((shortened(text), objection(wrong)))
             continue
         return Answer(Reply(context.ask, text, key), turn, cost, value=value)
-    faults = "; ".join(f"try {n}: {wrong}" for n, (_, wrong) in enumerate(said, 1)).replace("\n", " ")
+    faults = "; ".join(f"try {n}: {wrong}" for n, (_, wrong) in enumerate(earlier, 1)).replace("\n", " ")
     if not contract.required:
-        return Answer(Reply(context.ask, text, keys[-1]), len(said), cost, faults)
+        return Answer(Reply(context.ask, text, keys[-1]), len(earlier), cost, faults)
     raise Fault("unreadable", faults, calls=tuple(keys), cost=cost)
 
 
 def shortened(text: str) -> str:
-    """Return a reply as it is sent back with the objection: beyond all length only its beginning.
+    """Return a reply as it is sent back with the objection, cut to `RESENT` characters.
 
     >>> shortened("fine"), shortened("x" * 60_000)[49_998:]
     ('fine', 'xx … (10000 characters more)')
@@ -113,18 +113,18 @@ def shortened(text: str) -> str:
 
 
 def objection(reason: str) -> str:
-    """Return what a model is told about a reply that breaks the contract."""
+    """Return the message to a model about a reply that breaks the contract."""
     return f"That reply cannot be used: {reason}. Send the whole reply again, in the format asked for and complete."
 
 
 ROUNDS = 10
-"""How often at most a model is asked afresh, run after run, for a reply that can be read."""
+"""Most rounds, over all runs, in which a model is asked again for a readable reply."""
 
 
 async def complete_afresh(
     model: Model, shown: tuple[Part, ...], contract: Contract[Any], about: Context, calls: Calls
 ) -> Answer:
-    """Like `complete`; where failures are to be retried, unreadable replies of earlier runs are asked for anew.
+    """Like `complete`, but with `retry_failed` ask again for unreadable replies of earlier runs.
 
     Raises:
         Fault: A call failed, or the reply could not be read, in this run or (unless it is to be retried) earlier.
@@ -133,7 +133,7 @@ async def complete_afresh(
         try:
             return await complete(model, shown, contract, replace(about, round=round), calls)
         except Fault as fault:
-            # To be asked afresh it needs another key.
+            # A new request needs a new key.
             again = fault.kind == "unreadable" and calls.retry_failed and await _is_old(fault, calls)
             if not again or round == ROUNDS - 1:
                 raise
@@ -141,7 +141,7 @@ async def complete_afresh(
 
 
 async def _is_old(fault: Fault, calls: Calls) -> bool:
-    """Whether the replies that could not be read are an earlier run's."""
+    """Return whether the unreadable replies are from an earlier run."""
     import sqlalchemy as sa
 
     from ..store.schema import calls as table

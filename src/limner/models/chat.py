@@ -22,7 +22,7 @@ LIMITS = ("max_completion_tokens", "max_tokens")
 
 
 class ChatModel:
-    """One model of one provider, with the arguments sent along."""
+    """A model of one provider, with the arguments sent in each call."""
 
     def __init__(self, provider: str, model: str, args: dict[str, Any], settings: Settings, images: Preparer) -> None:
         self.name = f"{provider}/{model}"
@@ -34,15 +34,15 @@ class ChatModel:
         self._shapeless = False
 
     def check(self) -> None:
-        """Fail early when the key is not there."""
+        """Raise an error if the key is missing."""
         self.provider.key()
 
     def price(self, tokens_in: int, tokens_out: int) -> float | None:
-        """Dollars for so many tokens, or None when its price is not known."""
+        """Return the dollars for these numbers of tokens, or None if the price is unknown."""
         return self._prices.price(self.name, tokens_in, tokens_out)
 
     def unpriced(self) -> str | None:
-        """Why nobody knows what one call can cost, or None."""
+        """Return why the cost of a call is unknown, or None."""
         if self._prices.price(self.name, 0, 0) is None:
             place = f'[models."{self.name}"] in limner.toml'
             return f"{self.name} has no price: add input_price and output_price under {place}"
@@ -51,14 +51,14 @@ class ChatModel:
         return None
 
     async def turn(
-        self, shown: tuple[Part, ...], said: tuple[tuple[str, str], ...], context: Context, calls: Calls
+        self, shown: tuple[Part, ...], earlier: tuple[tuple[str, str], ...], context: Context, calls: Calls
     ) -> tuple[str, str, float | None]:
-        """One request; see `limner.models.base.Model`."""
+        """Send one request; see `limner.models.base.Model`."""
         messages: list[dict[str, Any]] = []
         if context.system is not None:
             messages.append({"role": "system", "content": [{"type": "text", "text": context.system}]})
         messages.append({"role": "user", "content": [_keyed_part(part, self.provider) for part in shown]})
-        for reply, wrong in said:
+        for reply, wrong in earlier:
             messages.append({"role": "assistant", "content": [{"type": "text", "text": reply}]})
             messages.append({"role": "user", "content": [{"type": "text", "text": wrong}]})
         shape = None if self._shapeless else response_format(self.provider.structured, context.schema)
@@ -67,7 +67,7 @@ class ChatModel:
         except Fault as fault:
             if shape is None or not _blames_shape(fault):
                 raise
-            # The service does not take the description after all: asked without it from here on. Both calls are kept.
+            # The service rejects the description of the shape: ask without it from now on. Both calls are kept.
             self._shapeless = True
             outcome = await self._call(messages, None, context, calls)
         return outcome.payload["text"], outcome.key, outcome.cost
@@ -89,14 +89,14 @@ class ChatModel:
         return await calls.do(request, perform, bound=bound, tokens=sent, row=row)
 
     def unbatched(self) -> str | None:
-        """Why its calls cannot go with a batch, or None; one without key and price is asked at once."""
+        """Return why its calls cannot be batched, or None; calls without key and price are made at once."""
         if self.provider.batch is None:
             paid = self.provider.key_env is not None or self.price(1, 1)
             return no_batches(self.name) if paid else None
         return unsayable(self.name, self._args) if self.provider.batch.shape == "gemini" else None
 
     def _row(self, messages: list[dict[str, Any]], extra: dict[str, Any], bound: float | None) -> BatchRow | None:
-        """How a request goes with a batch; None where it goes with none."""
+        """Return how to put a request into a batch; None if it cannot be batched."""
         share = self._prices.batch_share(self.name)
         if share is None or self.provider.batch is None:
             return None
@@ -120,7 +120,7 @@ class ChatModel:
         return BatchRow(lane, self.provider, line, read, fault, most)
 
     def _most_tokens(self, messages: list[dict[str, Any]]) -> tuple[int, int | None]:
-        """Return the most tokens the messages can be counted as, and the most the reply can have."""
+        """Return upper bounds on the tokens of the messages and of the reply."""
         facts = self._prices.models.get(self.name, ModelFacts())
         sent = 0
         for part in (part for message in messages for part in message["content"]):
@@ -128,8 +128,8 @@ class ChatModel:
             sent += 16 + (len(part["text"].encode()) if part["type"] == "text" else facts.image_tokens)
         limit = next((self._args[name] for name in LIMITS if name in self._args), facts.max_output_tokens)
         replies = self._args.get("n", 1)  # All of them are paid for.
-        known = type(limit) is int and type(replies) is int and limit > 0 and replies > 0
-        return sent, limit * replies if known else None
+        is_bounded = type(limit) is int and type(replies) is int and limit > 0 and replies > 0
+        return sent, limit * replies if is_bounded else None
 
     async def _send(self, messages: list[dict[str, Any]], extra: dict[str, Any], bound: float | None) -> Result:
         wire, sizes = await self._wired(messages)
@@ -139,13 +139,13 @@ class ChatModel:
         return self._read(raw, sizes, bound)
 
     async def _wired(self, messages: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Messages as they are sent, and the sizes of their pictures."""
+        """Return the messages as sent, and the sizes of their pictures."""
         sizes: list[dict[str, Any]] = []
         wire = [{"role": m["role"], "content": [await self._wire(p, sizes) for p in m["content"]]} for m in messages]
         return wire, sizes
 
     def _read(self, raw: dict[str, Any], sizes: list[dict[str, Any]], bound: float | None, share: float = 1) -> Result:
-        """Return what a reply says, at this share of the price list's price."""
+        """Return the result in a reply, at this share of the list price."""
         try:
             return self.result(raw, sizes, bill(lambda: self._shared_price(raw, share), bound))
         except (AttributeError, IndexError, KeyError, TypeError) as error:
@@ -153,14 +153,14 @@ class ChatModel:
 
     def _shared_price(self, raw: Mapping[str, Any], share: float) -> float | None:
         price = self.told_price(raw)
-        # An amount that the service tells is what it is.
+        # A reported amount already includes the discount.
         return price if price is None or billed_cost(told_usage(raw)) is not None else price * share
 
     def request(
         self, messages: list[dict[str, Any]], extra: Mapping[str, Any]
     ) -> tuple[str, dict[str, str], dict[str, Any]]:
-        """Address, headers and body of a request with these messages and arguments."""
-        # Servers without a key may want one all the same, whichever it is.
+        """Return address, headers and body of a request with these messages and arguments."""
+        # Servers that need no key may still require some value.
         head = self.provider.key_headers(otherwise="none")
         return self.provider.address("/chat/completions"), head, {"model": self._model, "messages": messages, **extra}
 
@@ -174,7 +174,7 @@ class ChatModel:
         return kind_of(status, body)
 
     def told_price(self, raw: Mapping[str, Any]) -> float | None:
-        """Dollars for a reply by what the service tells: an amount goes before the price list."""
+        """Return the dollars for a reply: the amount the service reports, else tokens times list price."""
         usage = told_usage(raw)
         sent, written = told_tokens(usage, "prompt_tokens"), told_tokens(usage, "completion_tokens")
         if sent == 0:
@@ -184,23 +184,23 @@ class ChatModel:
         return None if sent is None or written is None else self._prices.price(self.name, sent, written)
 
     def result(self, raw: dict[str, Any], sizes: list[dict[str, Any]], paid: Bill) -> Result:
-        """Return what a reply says.
+        """Return the text of a reply.
 
         Raises:
-            Fault: It is none, a refusal, or not whole.
+            Fault: The reply is an error, a refusal, or incomplete.
         """
-        told: dict[str, Any] = {"cost": paid.cost, "doubt": paid.doubt, "result": raw}
+        paid_for: dict[str, Any] = {"cost": paid.cost, "doubt": paid.doubt, "result": raw}
         choices = raw.get("choices")
         error = raw.get("error") or (choices[0].get("error") if choices else None)
         if error or not choices:
-            raise Fault(_kind(error), f"no answer in the reply: {error or raw}"[:500], **told)
+            raise Fault(_kind(error), f"no answer in the reply: {error or raw}"[:500], **paid_for)
         message = choices[0].get("message") or {}
         reason = choices[0].get("finish_reason")
         if message.get("refusal") or reason == "content_filter":
-            raise Fault("refusal", message.get("refusal") or "content filter", **told)
+            raise Fault("refusal", message.get("refusal") or "content filter", **paid_for)
         text = _text(message.get("content"))
         if reason == "length":
-            raise Fault("truncated", "the reply hit the token limit; raise it with --judge-arg", **told)
+            raise Fault("truncated", "the reply hit the token limit; raise it with --judge-arg", **paid_for)
         return Result({"text": text, "images": sizes, "raw": raw}, paid.cost, paid.doubt)
 
     async def _wire(self, part: dict[str, Any], sizes: list[dict[str, Any]]) -> dict[str, Any]:
@@ -250,7 +250,7 @@ def _keyed_part(part: Part, provider: Provider) -> dict[str, Any]:
 
 
 def response_format(mode: str, schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """How a service is told the reply's shape, by what it takes; None where it is not told."""
+    """Return the service's field that describes the reply's shape; None if it takes none."""
     if schema is None or mode == "none":
         return None
     if mode == "json_object":
@@ -268,33 +268,33 @@ SAMPLING = {
     "max_tokens": "maxOutputTokens", "seed": "seed", "n": "candidateCount", "presence_penalty": "presencePenalty",
     "frequency_penalty": "frequencyPenalty",
 }  # fmt: skip
-"""Arguments that have another name, and the same value."""
+"""Arguments that have another name in Gemini's API but the same value."""
 EFFORTS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576}
-"""Tokens of thinking that an effort stands for with models that count them."""
+"""Thinking tokens for each effort, for models that take a number."""
 COUNTING = "gemini-2.5"
 KNOWN = {*SAMPLING, "stop", "reasoning_effort", "response_format"}
 REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
-"""Why a reply ended; for any other reason it was not let through."""
+"""Stop reasons; with any other reason the reply was blocked."""
 
 
 def unsayable(name: str, args: Mapping[str, Any]) -> str | None:
-    """Return what is said of arguments that a batch cannot have; None where there is none."""
+    """Return the message about arguments that a batch cannot carry; None if there are none."""
     strange = [arg for arg in args if arg not in KNOWN]
     if not strange:
         return None
-    return f"{name} takes no {', '.join(strange)} in a batch: leave it out, or leave --batch out"
+    return f"{name} does not accept {', '.join(strange)} in a batch: leave it out, or leave out --batch"
 
 
 def to_gemini(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a generateContent request that asks for the same."""
-    told: dict[str, Any] = {"contents": []}
+    request: dict[str, Any] = {"contents": []}
     for message in body["messages"]:
         parts = [_part(part) for part in message["content"]]
         if message["role"] == "system":
-            told["systemInstruction"] = {"parts": parts}
+            request["systemInstruction"] = {"parts": parts}
         else:
             role = "model" if message["role"] == "assistant" else "user"
-            told["contents"].append({"role": role, "parts": parts})
+            request["contents"].append({"role": role, "parts": parts})
     config: dict[str, Any] = {SAMPLING[name]: value for name, value in body.items() if name in SAMPLING}
     if (stop := body.get("stop")) is not None:
         config["stopSequences"] = [stop] if isinstance(stop, str) else list(stop)
@@ -307,7 +307,7 @@ def to_gemini(body: Mapping[str, Any]) -> dict[str, Any]:
         config["responseMimeType"] = "application/json"
         if "json_schema" in shape:
             config["responseJsonSchema"] = shape["json_schema"]["schema"]
-    return told | ({"generationConfig": config} if config else {})
+    return request | ({"generationConfig": config} if config else {})
 
 
 def _part(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -326,11 +326,11 @@ def from_gemini(reply: Mapping[str, Any]) -> dict[str, Any]:
     usage = reply.get("usageMetadata") or {}
     counts: dict[str, Any] = {"prompt_tokens": usage.get("promptTokenCount")}
     written, thought = usage.get("candidatesTokenCount", 0), usage.get("thoughtsTokenCount", 0)
-    # What is no number is passed on as it is, to be found incredible where usage is checked.
+    # Anything but a number is passed on; the check of usage rejects it.
     added = written + thought if isinstance(written, int) and isinstance(thought, int) else written
     counts["completion_tokens"] = added if usage else None
-    told = {"id": reply.get("responseId"), "model": reply.get("modelVersion"), "object": "chat.completion"}
-    return {**told, "choices": choices, "usage": counts}
+    header = {"id": reply.get("responseId"), "model": reply.get("modelVersion"), "object": "chat.completion"}
+    return {**header, "choices": choices, "usage": counts}
 
 
 def _choice(n: int, candidate: Mapping[str, Any]) -> dict[str, Any]:

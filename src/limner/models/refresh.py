@@ -1,4 +1,4 @@
-"""Refreshes the catalogue of models from a file, an address, or a service's own list of models."""
+"""Updates of the model catalogue from a file, an address, or a service's own list of models."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Rows = dict[str, dict[str, dict[str, Any]]]
 
 @dataclass(frozen=True)
 class Change:
-    """One fact that an update brought."""
+    """One fact that an update changed."""
 
     name: str
     field: str
@@ -37,32 +37,32 @@ class Change:
     after: Any
 
     def __str__(self) -> str:
-        """In words."""
+        """Return the change as text."""
         was = "" if self.before is None else f" (was {self.before})"
         return f"{self.name}: {self.field} is {self.after}{was}"
 
 
-def update(source: str, known: Settings) -> list[Change]:
-    """Take over what a source says and keep it in the user's configuration folder; returns what is new by that.
+def update(source: str, settings: Settings) -> list[Change]:
+    """Apply a source to the catalogue in the user's configuration folder; return what changed.
 
     Args:
-        source: A catalogue's file or address, TOML or JSON; or the name of a service that lists its models.
-        known: What is known so far.
+        source: The file or address of a catalogue (TOML or JSON), or the name of a service that lists its models.
+        settings: The current settings.
 
     Raises:
-        UsageError: There is no such source, or it does not answer.
-        DataError: It is no catalogue.
+        UsageError: The source does not exist, or does not answer.
+        DataError: It is not a catalogue.
     """
-    rows = _rows(source, known)
-    changes = _changes(rows, known)
+    rows = _rows(source, settings)
+    changes = _changes(rows, settings)
     if changes:
         _keep(rows)
     return changes
 
 
-def _rows(source: str, known: Settings) -> Rows:
-    if source in known.providers:
-        return _listed(source, known.providers[source])
+def _rows(source: str, settings: Settings) -> Rows:
+    if source in settings.providers:
+        return _listed(source, settings.providers[source])
     if source.startswith(("http://", "https://")):
         try:
             return read(run_to_end(download(source, MOST_BYTES)), source)
@@ -70,8 +70,8 @@ def _rows(source: str, known: Settings) -> Rows:
             raise UsageError(f"the catalogue cannot be fetched: {fault.detail}") from fault
     path = Path(source)
     if not path.is_file():
-        services = ", ".join(sorted(known.providers))
-        raise UsageError(f"{source} is no file, no address and no service; services are: {services}")
+        services = ", ".join(sorted(settings.providers))
+        raise UsageError(f"{source} is not a file, an address or a service; the services are: {services}")
     if path.stat().st_size > MOST_BYTES:
         raise DataError(f"is over {MOST_BYTES:,} bytes", file=path)
     return read(path.read_bytes(), str(path))
@@ -90,57 +90,59 @@ def read(data: bytes, source: str) -> Rows:
         raise DataError(f"is neither TOML nor JSON: {error}", file=source) from error
     rows: Rows = {}
     for kind, facts in KINDS.items():
-        found = body.get(kind, {}) if isinstance(body, dict) else None
-        if not isinstance(found, dict) or not all(isinstance(row, dict) for row in found.values()):
+        section = body.get(kind, {}) if isinstance(body, dict) else None
+        if not isinstance(section, dict) or not all(isinstance(row, dict) for row in section.values()):
             raise DataError(f"[{kind}] must hold a table for every model", file=source)
-        for name, row in found.items():
+        for name, row in section.items():
             try:
                 given = facts.model_validate(row)
             except ValidationError as error:
                 raise DataError(f'{kind}."{name}".{first_wrong(error)}', file=source) from error
             rows.setdefault(kind, {})[name] = given.model_dump(mode="json", exclude_unset=True)
     if not rows:
-        raise DataError('names no model; rows stand under [models."SERVICE/MODEL"]', file=source)
+        raise DataError('names no model; put each model under [models."SERVICE/MODEL"]', file=source)
     return rows
 
 
 def _listed(name: str, provider: Provider) -> Rows:
-    """Return the days on which a service shuts models down, from its own list of them."""
+    """Return the shutdown dates in a service's own list of models."""
     try:
         body = run_to_end(exchange("GET", provider.address("/models"), headers=provider.key_headers()))
     except Fault as fault:
         raise UsageError(f"{name} does not list its models: {fault.detail}") from fault
     listed = body.get("data")
     if not isinstance(listed, list):
-        raise UsageError(f"{name} does not list its models: there is no 'data' in its reply")
+        raise UsageError(f"{name} does not list its models: its reply has no 'data'")
     rows: dict[str, dict[str, Any]] = {}
-    for one in listed:
-        ends = one.get("shutdown_date") if isinstance(one, dict) else None
-        if isinstance(ends, str) and isinstance(one.get("id"), str):
+    for model in listed:
+        ends = model.get("shutdown_date") if isinstance(model, dict) else None
+        if isinstance(ends, str) and isinstance(model.get("id"), str):
             try:
                 facts = ModelFacts.model_validate({"shutdown": ends})
             except ValidationError as error:
-                raise DataError(f"{one['id']}: shutdown_date {ends!r} is no day", file=name) from error
-            rows[f"{name}/{one['id']}"] = facts.model_dump(mode="json", exclude_unset=True)
+                raise DataError(f"{model['id']}: shutdown_date {ends!r} is not a date", file=name) from error
+            rows[f"{name}/{model['id']}"] = facts.model_dump(mode="json", exclude_unset=True)
     return {"models": rows}
 
 
-def _changes(rows: Rows, known: Settings) -> list[Change]:
+def _changes(rows: Rows, settings: Settings) -> list[Change]:
     """Return the facts that differ from what is known."""
-    found: list[Change] = []
+    changes: list[Change] = []
     for kind, facts in KINDS.items():
-        have: dict[str, ModelFacts] | dict[str, PainterFacts] = known.models if kind == "models" else known.painters
+        stored: dict[str, ModelFacts] | dict[str, PainterFacts] = (
+            settings.models if kind == "models" else settings.painters
+        )
         for name, row in rows.get(kind, {}).items():
-            old, new = have.get(name, facts()), facts.model_validate(row)
+            old, new = stored.get(name, facts()), facts.model_validate(row)
             for field in row:
                 before, after = getattr(old, field), getattr(new, field)
                 if before != after:
-                    found.append(Change(name, field, before, after))
-    return found
+                    changes.append(Change(name, field, before, after))
+    return changes
 
 
 def _keep(rows: Rows) -> None:
-    """Lay the rows over those kept before; the file is whole at every moment."""
+    """Merge the rows into the kept ones; the file is replaced atomically."""
     kept, path = catalogue.refreshed_rows(), catalogue.refreshed_file()
     for kind, some in rows.items():
         for name, row in some.items():

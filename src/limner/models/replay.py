@@ -19,7 +19,7 @@ from .base import Context
 
 
 class ReplayModel:
-    """Serves replies from a file, by question id."""
+    """Replies from a file, by question id."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -35,24 +35,24 @@ class ReplayModel:
                 self._lines.setdefault(entry["id"], []).append(entry)
 
     def check(self) -> None:
-        """Nothing can be missing: the file was read."""
+        """Do nothing: the file was read when the model was opened."""
 
     def unpriced(self) -> str | None:
-        """Stored replies cost nothing."""
+        """Return None: stored replies cost nothing."""
         return None
 
     async def turn(
-        self, shown: tuple[Part, ...], said: tuple[tuple[str, str], ...], context: Context, calls: Calls
+        self, shown: tuple[Part, ...], earlier: tuple[tuple[str, str], ...], context: Context, calls: Calls
     ) -> tuple[str, str, float | None]:
         """Return the stored reply for this turn; see `limner.models.base.Model`."""
         replies = self._find(context)
-        if len(said) >= len(replies):
-            tried = f" after {len(said)} unreadable" if said else ""
+        if len(earlier) >= len(replies):
+            tried = f" after {len(earlier)} unreadable" if earlier else ""
             raise Fault("missing", f"{self.name} has no reply for {context.question}{tried}")
-        text = replies[len(said)]
+        text = replies[len(earlier)]
         sha256 = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         body: dict[str, Any] = {"exam": context.exam, "question": context.question, "painter": context.painter}
-        body |= {"ask": context.ask, "turn": len(said), "sha256": sha256}
+        body |= {"ask": context.ask, "turn": len(earlier), "sha256": sha256}
 
         async def perform(_attempt: Attempt) -> Result:
             return Result({"text": text})

@@ -187,21 +187,21 @@ class OcrJudge:
         """Nothing can be missing: the engine is part of the installation."""
 
     def unpriced(self) -> str | None:
-        """It costs nothing."""
+        """Return None: OCR costs nothing."""
         return None
 
     async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
         """Read the drawing's text, twice before anything is not met; see `limner.judges.base.Judge`."""
         with picture_faults(subject.image):
             data = await asyncio.to_thread(self._blobs.get, subject.image)
-        found = await self._probe.measure(data, calls)
+        reading = await self._probe.measure(data, calls)
         criteria = self._protocol.criteria(subject.question)
         kinds = self._protocol.label_kinds
-        marks = await asyncio.to_thread(examine, criteria, found.lines, kinds, self._mentions)
-        replies = [("ocr", found.call)]
+        marks = await asyncio.to_thread(examine, criteria, reading.lines, kinds, self._mentions)
+        replies = [("ocr", reading.call)]
         if wants_second(marks):
             again = await self._second.measure(data, calls)
-            given = (criteria, found.lines, kinds, self._mentions, again.lines)
+            given = (criteria, reading.lines, kinds, self._mentions, again.lines)
             marks = await asyncio.to_thread(examine, *given)
             replies.append(("ocr again", again.call))
         return JudgeResult(tuple(replies), tuple(marks))

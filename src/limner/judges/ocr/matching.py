@@ -144,7 +144,7 @@ def _alike(a: str, b: str) -> bool:
     return any(a in shape and b in shape for shape in LOOK_ALIKES)
 
 
-def same_word(one: str, other: str) -> bool:
+def same_word(word: str, other: str) -> bool:
     """Return whether two words in plain form are singular and plural of the same one.
 
     >>> same_word("pits", "pit"), same_word("nucleus", "nuclei"), same_word("axis", "axes"), same_word("ion", "iron")
@@ -153,7 +153,7 @@ def same_word(one: str, other: str) -> bool:
     return any(
         a.endswith(single) and b == a[: len(a) - len(single)] + plural and len(a) - len(single) >= STEM - bool(single)
         for single, plural in TABLES["plurals"]
-        for a, b in ((one, other), (other, one))
+        for a, b in ((word, other), (other, word))
     )
 
 

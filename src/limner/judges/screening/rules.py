@@ -1,4 +1,4 @@
-"""The rules of `rules.toml`: patterns of words, in the order they must stand."""
+"""The screening rules of `rules.toml`: patterns of words in a fixed order."""
 
 from __future__ import annotations
 
@@ -195,36 +195,36 @@ def _nearby(text: str) -> tuple[tuple[RuleWord, int], ...]:
 
     forms, sizes, _ = _vocabulary()
     wide, length = is_wide(text[0]), len(text)
-    found = [(word, 0) for word in forms.get(text, ())]
+    matches = [(word, 0) for word in forms.get(text, ())]
     for size in range(length - 2, length + 3) if length >= 4 else ():
         group = sizes.get((wide, size), ())
         for form, slips, _ in process.extract_iter(text, group, scorer=Levenshtein.distance, score_cutoff=2):
             # A wrong letter in a short word makes another word sooner than one in a long word.
             cost = int(slips) + (len(form) <= SHORT)
-            found += [(word, cost) for word in forms[form] if 0 < slips <= word.slips]
-    return tuple(found)
+            matches += [(word, cost) for word in forms[form] if 0 < slips <= word.slips]
+    return tuple(matches)
 
 
 @lru_cache(maxsize=1 << 15)
 def _inside(text: str) -> tuple[tuple[RuleWord, int], ...]:
     """Return the words that stand inside a longer one, and where."""
     forms, _, _ = _vocabulary()
-    found = []
+    matches = []
     for form, words in forms.items():
         if INNER_WORD <= len(form) < len(text) and not is_wide(form[0]):
             place = text.find(form)
             while place >= 0:
-                found += [(word, place) for word in words]
+                matches += [(word, place) for word in words]
                 place = text.find(form, place + 1)
-    return tuple(found)
+    return tuple(matches)
 
 
 def find_words(text: Letters) -> Places:
     """Where words of the rules stand."""
     whole, words = text.text, text.words
-    found: Places = {}
+    places: Places = {}
     if not words:
-        return found
+        return places
     *_, longest = _vocabulary()
     for number, (start, first_end) in enumerate(words):
         for _, end in words[number:]:
@@ -232,15 +232,15 @@ def find_words(text: Letters) -> Places:
                 break
             for word, slips in _nearby(whole[start:end]):
                 if _has_figures(word, text, start):
-                    found.setdefault(word.key, []).append(WordMatch(start, end, slips))
+                    places.setdefault(word.key, []).append(WordMatch(start, end, slips))
         size = first_end - start
         if size >= GLUED:
             for word, place in _inside(whole[start:first_end]):
                 begin, stop = start + place, start + place + len(word.form)
                 if _has_figures(word, text, begin):
                     glued = (begin > start, stop < first_end)
-                    found.setdefault(word.key, []).append(WordMatch(begin, stop, 0, *glued, size >= SENTENCE))
-    return found
+                    places.setdefault(word.key, []).append(WordMatch(begin, stop, 0, *glued, size >= SENTENCE))
+    return places
 
 
 def _has_figures(word: RuleWord, text: Letters, start: int) -> bool:
@@ -312,7 +312,7 @@ def letters(lines: Sequence[TextLine], order: Sequence[int]) -> Letters:
     >>> letters([TextLine("Fu1l m@rks!", box, 1.0)], [0]).text
     'fuiimarks'
     """
-    found: list[Letter] = []
+    pieces: list[Letter] = []
     for number in order:
         opens = True
         text = lines[number].text
@@ -327,13 +327,13 @@ def letters(lines: Sequence[TextLine], order: Sequence[int]) -> Letters:
             for part in form:
                 wide = is_wide(part)
                 figure = character.isdigit()
-                if found and not opens and not wide and part == "n" and found[-1].form == "r":
+                if pieces and not opens and not wide and part == "n" and pieces[-1].form == "r":
                     # OCR takes m for rn, and rn for m.
-                    found[-1] = Letter("m", number, place, found[-1].opens, False)
+                    pieces[-1] = Letter("m", number, place, pieces[-1].opens, False)
                 else:
-                    found.append(Letter(part, number, place, opens or wide, figure))
+                    pieces.append(Letter(part, number, place, opens or wide, figure))
                 opens = wide
-    return Letters(tuple(found))
+    return Letters(tuple(pieces))
 
 
 def bare_letters(text: str) -> Letters:

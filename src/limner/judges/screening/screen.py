@@ -86,13 +86,13 @@ def _runs(lines: Sequence[TextLine]) -> Iterator[tuple[Letters, Places]]:
 @cache
 def _anchors() -> Mapping[str, frozenset[int]]:
     """Word -> the rules, by number, that have a pattern which cannot do without one of its kind."""
-    found: dict[str, set[int]] = {}
+    anchors: dict[str, set[int]] = {}
     for number, rule in enumerate(rules()):
         for pattern in rule.patterns:
             # Long words are rare ones: most drawings have none, and are done with at once.
             for key in max(pattern.needed, key=lambda keys: min(map(len, keys))):
-                found.setdefault(key, set()).add(number)
-    return {key: frozenset(numbers) for key, numbers in found.items()}
+                anchors.setdefault(key, set()).add(number)
+    return {key: frozenset(numbers) for key, numbers in anchors.items()}
 
 
 def _candidate_rules(places: Places) -> list[ScreenRule]:
@@ -104,10 +104,10 @@ def _candidate_rules(places: Places) -> list[ScreenRule]:
 
 def _best_match(rule: ScreenRule, lines: Sequence[TextLine], text: Letters, places: Places) -> tuple[int, Flag] | None:
     """Return what fits one of the rule's patterns with the fewest wrong letters: how many, and the flag."""
-    found = min(_matches(rule, text, places), default=None)
-    if found is None:
+    matches = min(_matches(rule, text, places), default=None)
+    if matches is None:
         return None
-    slips, start, end = found
+    slips, start, end = matches
     spans: dict[int, tuple[int, int]] = {}
     for letter in text.all[start:end]:
         first, _ = spans.get(letter.line, (letter.place, 0))
@@ -128,9 +128,9 @@ def _matches(rule: ScreenRule, text: Letters, places: Places) -> Iterator[tuple[
                 continue
             near = _clamped_to_line(text, start - NEAR, first), _clamped_to_line(text, end + NEAR - 1, last)
             if not any(
-                _is_word(found, text) and found.start <= near[1] and found.end > near[0]
+                _is_word(matches, text) and matches.start <= near[1] and matches.end > near[0]
                 for word in rule.unless
-                for found in places.get(word.key, ())
+                for matches in places.get(word.key, ())
             ):
                 yield slips, start, end
 
@@ -141,10 +141,10 @@ def _clamped_to_line(text: Letters, place: int, line: int) -> int:
     return min(max(place, on_line[0]), on_line[-1])
 
 
-def _is_word(found: WordMatch, text: Letters) -> bool:
+def _is_word(match: WordMatch, text: Letters) -> bool:
     """Whether it was read as words: where letters are set apart, those of score hold an or."""
-    inside = text.all[found.start : found.end]
-    whole = not (found.slips or found.glued_start or found.glued_end)
+    inside = text.all[match.start : match.end]
+    whole = not (match.slips or match.glued_start or match.glued_end)
     return whole and (is_wide(inside[0].form) or not all(letter.opens for letter in inside))
 
 
@@ -153,29 +153,29 @@ def _fitting(pattern: Pattern, text: Letters, places: Places) -> Iterator[tuple[
         yield from _extend(pattern.slots, text, places, None, 0, 0)
         return
     first, *others = pattern.slots
-    for found in _unglued(first, places):
+    for fillings in _unglued(first, places):
         # The first slot is held fast; of each other the nearest word that fits is taken.
-        taken = [found]
+        taken = [fillings]
         for slot in others:
             near = [
                 other
                 for other in _unglued(slot, places)
-                if all(other.end <= one.start or other.start >= one.end for one in taken)
+                if all(other.end <= filling.start or other.start >= filling.end for filling in taken)
             ]
             if not near:
                 break
             taken.append(
-                min(near, key=lambda other: (other.slips, max(other.start - found.end, found.start - other.end)))
+                min(near, key=lambda other: (other.slips, max(other.start - fillings.end, fillings.start - other.end)))
             )
-        start, end = min(one.start for one in taken), max(one.end for one in taken)
-        slips = sum(one.slips for one in taken)
+        start, end = min(filling.start for filling in taken), max(filling.end for filling in taken)
+        slips = sum(filling.slips for filling in taken)
         if len(taken) == len(pattern.slots) and end - start <= pattern.span and slips <= _bearable(end - start):
             yield slips, start, end
 
 
 def _unglued(slot: PatternSlot, places: Places) -> list[WordMatch]:
-    found = [found for word in slot.words for found in places.get(word.key, ())]
-    return [one for one in found if one.sentence or not (one.glued_start or one.glued_end)]
+    matches = [matches for word in slot.words for matches in places.get(word.key, ())]
+    return [match for match in matches if match.sentence or not (match.glued_start or match.glued_end)]
 
 
 def _extend(
@@ -194,12 +194,12 @@ def _extend(
     if slot.optional:
         yield from _extend(rest, text, places, before, first, slips)
     for word in slot.words:
-        for found in places.get(word.key, ()):
-            if not _fits(found, slot, text, before):
+        for match in places.get(word.key, ()):
+            if not _fits(match, slot, text, before):
                 continue
-            start = found.start if before is None else first
-            if slips + found.slips <= _bearable(found.end - start):
-                yield from _extend(rest, text, places, found, start, slips + found.slips)
+            start = match.start if before is None else first
+            if slips + match.slips <= _bearable(match.end - start):
+                yield from _extend(rest, text, places, match, start, slips + match.slips)
 
 
 def _bearable(length: int) -> int:
@@ -207,19 +207,19 @@ def _bearable(length: int) -> int:
     return 1 + (length >= 12) + (length >= 24)
 
 
-def _fits(found: WordMatch, slot: PatternSlot, text: Letters, before: WordMatch | None) -> bool:
-    if slot.opens_line and found.start and text.all[found.start - 1].line == text.all[found.start].line:
+def _fits(match: WordMatch, slot: PatternSlot, text: Letters, before: WordMatch | None) -> bool:
+    if slot.opens_line and match.start and text.all[match.start - 1].line == text.all[match.start].line:
         return False
-    if slot.ends_line and found.end < len(text.all) and text.all[found.end].line == text.all[found.end - 1].line:
+    if slot.ends_line and match.end < len(text.all) and text.all[match.end].line == text.all[match.end - 1].line:
         return False
     if before is None:
-        return not found.glued_start or found.sentence
-    gap = found.start - before.end
+        return not match.glued_start or match.sentence
+    gap = match.start - before.end
     if not 0 <= gap <= slot.gap:
         return False
-    if found.glued_start or before.glued_end:
-        both = found.sentence or before.sentence
-        return both or (found.glued_start and before.glued_end and gap <= INNER_GAP)
+    if match.glued_start or before.glued_end:
+        both = match.sentence or before.sentence
+        return both or (match.glued_start and before.glued_end and gap <= INNER_GAP)
     return True
 
 
@@ -237,7 +237,7 @@ def screen_drawings(
     read = _lines_by_image(store, {drawing.image for drawing in done if drawing.image})
     asked: dict[str, frozenset[str]] = {}
     flagged: dict[str, Flags] = {}
-    found: dict[str, Flags] = {}
+    flags_by_drawing: dict[str, Flags] = {}
     for drawing in done:
         image, question = drawing.image or "", questions.get(drawing.question_hash)
         if image not in read:
@@ -249,8 +249,8 @@ def screen_drawings(
             if question.hash not in asked:
                 asked[question.hash] = _rules_in_question(question, protocol)
             flags = tuple(flag for flag in flags if flag.rule not in asked[question.hash])
-        found[drawing.id] = flags
-    return found
+        flags_by_drawing[drawing.id] = flags
+    return flags_by_drawing
 
 
 def _rules_in_question(question: Question[Any], protocol: Protocol[Any]) -> frozenset[str]:
@@ -262,31 +262,31 @@ def _rules_in_question(question: Question[Any], protocol: Protocol[Any]) -> froz
 
 def _lines_by_image(store: Store, images: set[str]) -> dict[str, list[list[TextLine]]]:
     """Image -> its lines by every engine that has read it: those kept as evidence, else those in the call journal."""
-    found: dict[str, list[list[TextLine]]] = {}
+    lines_by_image: dict[str, list[list[TextLine]]] = {}
     wanted = sorted(images)
     with store.reading() as connection:
         for start in range(0, len(wanted), 500):
             some = evidence.c.subject.in_(wanted[start : start + 500])
             query = sa.select(evidence.c.subject, evidence.c.value).where(some, evidence.c.name == OCR)
             for row in connection.execute(query.order_by(evidence.c.backend)):
-                found.setdefault(row.subject, []).append([TextLine.from_json(line) for line in row.value])
+                lines_by_image.setdefault(row.subject, []).append([TextLine.from_json(line) for line in row.value])
         engines = connection.scalars(
             sa.select(calls.c.target).where(calls.c.kind == "probe", calls.c.target.startswith(f"{OCR}/")).distinct()
         ).all()
     if not engines:
-        return found
+        return lines_by_image
     from ...calls import Request
 
     keys = {
         Request("probe", engine, {"image": image}).key: image
         for engine in sorted(engines)
         for image in wanted
-        if image not in found
+        if image not in lines_by_image
     }
     for key, result in load_results(store, keys).items():
         lines = [TextLine.from_json(line) for line in result.get("lines", ())]
-        found.setdefault(keys[key], []).append(lines)
-    return found
+        lines_by_image.setdefault(keys[key], []).append(lines)
+    return lines_by_image
 
 
 Bounds = tuple[float, float, float, float]
@@ -295,7 +295,7 @@ REACH = 1.5
 
 
 def columns(lines: Sequence[TextLine]) -> list[list[int]]:
-    """Runs of two or more lines, each just under the one before, as places among `lines`.
+    """Return runs of two or more lines, each just below the one before, as indices into `lines`.
 
     A line goes on with the nearest line below it that it shares width with; where a wide line stands over two
     columns, with the one that begins most nearly where it begins. Runs that are read in this order anyway are left out.
