@@ -120,7 +120,7 @@ def test_marking_drawings_of_an_unknown_painter(small_exam: SmallExam, painter: 
 
 def test_two_painters_of_one_name(small_exam: SmallExam, store: Store) -> None:
     word = f"folder/{small_exam.drawings}"
-    with pytest.raises(UsageError, match=r"two painters are called .*; give one another name: --painter other="):
+    with pytest.raises(UsageError, match=r"two painters are named .*; rename one: --painter other="):
         limner.run("genexam", painters=[word, word], data=small_exam.data, store=store)
 
 

@@ -227,7 +227,7 @@ def test_missing_roles_wrong_settings_and_unknown_steps_are_told(store: Store, f
         new_build(store, "b", f"genexam={folder}")
     with pytest.raises(UsageError, match="has no build 'c'; there is: b"):
         open_build(store, "c")
-    with pytest.raises(UsageError, match="--budget cannot be kept"):
+    with pytest.raises(UsageError, match="--budget cannot be enforced"):
         with_models(again(store, roles={"writer": "fake/unpriced"}), core_settings.load()).run(Spending(budget=1.0))
 
 

@@ -110,7 +110,7 @@ def test_a_refused_key_or_an_empty_purse_stops_the_run_with_one_message(
     assert said.out == ""
     (line,) = said.err.strip().splitlines()
     assert line.startswith("limner: 4")
-    assert line.endswith("the run stops here. Fix this, then run the same command again: it asks again")
+    assert line.endswith("Stopped. Fix this, then run the same command again: it asks again")
     # What was in flight beside it came to its end; nothing else was begun.
     assert service.counts()["total"] <= 2
     service.configure()
@@ -127,7 +127,7 @@ def test_a_wrong_key_in_a_process_of_its_own(
     ended = limner_apart(*marking(exam), cwd=here, env=env, code=1)
     assert ended.out == ""
     assert ended.err == (
-        "limner: 401: Incorrect API key provided: ***. (auth); the run stops here. "
+        "limner: 401: Incorrect API key provided: ***. (auth). Stopped. "
         "Fix this, then run the same command again: it asks again\n"
     )
     ended = limner_apart(*marking(exam), cwd=here, code=2)

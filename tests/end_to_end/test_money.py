@@ -215,7 +215,7 @@ def test_with_a_price_unknown_a_budget_does_not_begin(
 ) -> None:
     write_toml(here, {**judging(judge), **sections})
     said = limner("run", "genexam", "--data", exam.data, *words, "--budget", "5", code=2)
-    assert (said.out, said.err) == ("", f"limner: --budget cannot be kept: {told}\n")
+    assert (said.out, said.err) == ("", f"limner: --budget cannot be enforced: {told}\n")
     assert judge.counts()["total"] == 0
     assert not (here / "limner-store").exists()
 

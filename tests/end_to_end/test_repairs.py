@@ -58,7 +58,7 @@ def test_the_next_run_asks_again_where_the_user_can_repair_it(
     asked = service.counts()["total"]
     if asks_again:
         # One message, and nothing more is asked that would fail alike.
-        assert f"({kind}); the run stops here. {ASKS_AGAIN}" in ended.err
+        assert f"({kind}). Stopped. {ASKS_AGAIN}" in ended.err
         assert asked == DONE + 1
     else:
         assert (ended.json()["failures"], ended.json()["asked_again"]) == ({kind: LEFT}, 0)

@@ -151,7 +151,7 @@ def test_weights_from_a_study(three: tuple[Path, list[str]]) -> None:
     assert "nobody has marked criteria of genexam in the study other" in said.err
     (folder / "limner.toml").write_text(body.replace("study:pilot", "certificate"), "utf-8")
     said = limner("mark", EXAM, "--judge", "panel/jury", "--store", "store", code=2)
-    assert "has no certificate for genexam, to weigh it by" in said.err
+    assert "cannot be weighted: it has no certificate for genexam" in said.err
 
 
 def test_weights_from_a_certificate() -> None:

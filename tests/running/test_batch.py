@@ -13,7 +13,7 @@ import pytest
 from limner import api
 from limner.calls import batches as stored
 from limner.calls.purse import read_purses
-from limner.running.wave import WaveDesk
+from limner.running.wave import BatchWaves
 from limner.store import Store
 from tests.fakes import ChatServer
 from tests.fakes.batches import BatchServer
@@ -170,16 +170,16 @@ def test_a_batch_that_was_given_up_while_it_waited_for_room_is_not_handed_in(
     if inline:
         place.configure(inline_bytes=inline)
     plan(place, fates=["429"])
-    usual = WaveDesk.pause
+    usual = BatchWaves.pause
 
-    async def pause(desk: WaveDesk, seconds: float) -> None:
+    async def pause(desk: BatchWaves, seconds: float) -> None:
         # Another process has found that nobody is at it any more.
         for batch in stored.read_batches(desk.store):
             if batch.status == stored.DOUBTED:
                 assert stored.release(desk.store, batch.id, "the service does not have it", stored.DOUBTED)
         await usual(desk, 0.01)
 
-    monkeypatch.setattr(WaveDesk, "pause", pause)
+    monkeypatch.setattr(BatchWaves, "pause", pause)
     code, _, _ = place.run(judge=who)
     assert code == 0
     paid_once(place.server, QUESTIONS)
@@ -192,10 +192,10 @@ def test_a_run_that_is_stopped_while_it_waits_for_room_hands_nothing_in(
 ) -> None:
     plan(place, fates=["429"])
 
-    async def pause(desk: WaveDesk, _seconds: float) -> None:
+    async def pause(desk: BatchWaves, _seconds: float) -> None:
         desk.stopping = lambda: True
 
-    monkeypatch.setattr(WaveDesk, "pause", pause)
+    monkeypatch.setattr(BatchWaves, "pause", pause)
     place.run()
     assert place.server.bill()["batches"] == []
     assert {row.status for row in place.rows("calls")} == {"open"}
@@ -299,7 +299,7 @@ def test_batches_are_shown_and_cancelled(place: Place) -> None:
     assert f"{shown[0]['bound']:.4f}" in table
     code, _out, err = place.limner(["batches", "--store", "store", "--cancel", shown[0]["id"][:6], "--json"])
     assert code == 0
-    assert "is asked to stop it" in err
+    assert "to stop it; answers that exist" in err
     code, body, _ = place.run()
     assert (code, body["failures"]) == (3, {"interrupted": QUESTIONS // 2})
     assert sum(place.server.bill()["paid"].values()) == QUESTIONS // 2

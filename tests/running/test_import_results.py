@@ -140,12 +140,12 @@ REFUSED: dict[str, tuple[Callable[[SmallExam, Path], dict[str, Any]], type[Limne
     "other weights": (
         lambda exam, results: {"results": write(results, other_weights(exam.rows[0]))},
         DataError,
-        r"Biology_0\.json: id Biology_0: made with another rubric than this exam's",
+        r"Biology_0\.json: id Biology_0: made with a different rubric than this exam's",
     ),
     "other points": (
         lambda exam, results: {"results": write(results, {**result(exam.rows[0]), "scoring_points": "none"})},
         DataError,
-        "made with another rubric",
+        "made with a different rubric",
     ),
     "two results for one question": (
         lambda exam, results: {"results": write(results / "again", result(exam.rows[0])).parent},
@@ -197,7 +197,9 @@ def test_what_is_refused_leaves_nothing_behind(
 def test_drawings_made_here_are_not_replaced(bring: Bring, store: Store, small_exam: SmallExam) -> None:
     api.run("genexam", painters=[f"model-a=folder/{small_exam.drawings}"], data=small_exam.data, store=store)
     before = count(store)
-    with pytest.raises(UsageError, match=r"model-a has drawings of its own in .*; import under another --painter name"):
+    with pytest.raises(
+        UsageError, match=r"model-a has drawings that were made in .*; import under another --painter name"
+    ):
         bring()
     assert count(store) == before
     assert bring(painter="model-b").results == 4

@@ -45,7 +45,7 @@ def test_what_to_do_about_failures() -> None:
     assert progress.asked_again == 3
     assert progress.advice() == [
         "3 failures are not kept (2 local, 1 setup). Fix this, then run the same command again: it asks again",
-        "2 failures are kept (1 refusal, 1 damaged): --retry-failed asks again",
+        "2 failures are kept (1 refusal, 1 damaged): add --retry-failed to try again",
     ]
 
 

@@ -12,13 +12,13 @@ from limner import api
 from limner.core.errors import UsageError
 from limner.core.exam import Selection
 from limner.running.backlog import Backlog
-from limner.running.plan import MOST, Shard
+from limner.running.plan import MAX_SHARDS, Shard
 from limner.running.setup import Asking
 from limner.store import Store
 from tests.support import write_exam
 
 IDS = st.lists(st.text(max_size=70), unique=True, max_size=20)
-COUNTS = st.one_of(st.integers(1, 12), st.integers(1, MOST))
+COUNTS = st.one_of(st.integers(1, 12), st.integers(1, MAX_SHARDS))
 
 
 @given(IDS, st.integers(1, 12))

@@ -20,7 +20,7 @@ from ..painters import Painter
 from ..running.estimate import Estimate, mean_use
 from ..running.progress import Progress
 from ..running.runner import Stopping
-from ..running.steps import Slips, outcome
+from ..running.steps import RepeatedErrors, outcome
 from ..store import Store
 from .base import Bench, BuildItem, Dropped, OpenModel, StepOutcome, Waiting
 from .flow import Flow, Items, StepCount, counted, of_sort
@@ -115,7 +115,7 @@ class Builder:
         if how.budget is not None or how.purse is not None:
             unpriced = list(dict.fromkeys(why for model in models if (why := model.unpriced()) is not None))
             if unpriced:
-                raise UsageError(f"--budget cannot be kept: {'; '.join(unpriced)}")
+                raise UsageError(f"--budget cannot be enforced: {'; '.join(unpriced)}")
 
     def run(
         self, how: Spending, until: str | None = None, watch: Callable[[Progress], None] = lambda _: None
@@ -144,7 +144,7 @@ class _Run:
         self.store, self.flow = builder.store, builder.flow()
         self.error: BaseException | None = None
         self._beside: list[BuildItem] = []
-        self._stopping, self._slips = Stopping(progress), Slips()
+        self._stopping, self._slips = Stopping(progress), RepeatedErrors()
 
     def stop(self) -> None:
         """Begin nothing more."""

@@ -114,7 +114,7 @@ class Examination:
         """Raise early where nothing can be asked, or a budget not be kept."""
         self.judge.check()
         if budget is not None and (why := self.judge.unpriced()) is not None:
-            raise UsageError(f"--budget cannot be kept: {why}")
+            raise UsageError(f"--budget cannot be enforced: {why}")
 
     def estimate(self, steps: Sequence[Step], settings: Settings, retry_failed: bool = False) -> Estimate:
         """Return what is still to be asked, and about what that costs; a pair is taken to cost as much as a marking."""

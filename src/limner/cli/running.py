@@ -280,7 +280,7 @@ def _say(given: dict[str, Any], counts: dict[str, int], unpriced: list[str] | No
     else:
         say(f"to do for {counts['questions']} questions: {counts['drawings']} drawings, {counts['markings']} markings")
         for why in unpriced or ():
-            say(f"--budget cannot be kept: {why}")
+            say(f"--budget cannot be enforced: {why}")
         if unpriced == []:
             say("--budget can be kept: every price is known")
 

@@ -1,4 +1,4 @@
-"""What of a plan the store still lacks: drawings, evidence, markings. Nothing is called or stored here."""
+"""The part of a plan that the store still lacks: drawings, evidence, markings. Nothing is called or stored here."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ..store.records import Drawing, drawing_places, known_evidence, load_drawin
 from .plan import Arm, Plan, Slot, marking_id, setup_id, slot_id
 
 SOME = 256
-"""How many drawings are looked up in the store at a time."""
+"""Drawings looked up in the store at a time."""
 
 
 class Backlog:
-    """One plan against one store."""
+    """One plan compared with one store."""
 
     def __init__(self, plan: Plan, store: Store) -> None:
         self.plan, self.store = plan, store
@@ -39,7 +39,7 @@ class Backlog:
         self._in_turn: Sequence[Question[Any]] = plan.exam.questions
 
     def shuffle(self) -> None:
-        """Go through the questions in an order of chance from now on; the drawings of each stay together."""
+        """Put the questions into a random order; the drawings of each question stay together."""
         questions = list(self._in_turn)
         random.SystemRandom().shuffle(questions)
         self._in_turn = questions
@@ -50,45 +50,45 @@ class Backlog:
         return frozenset(setup for _, setup in self.judges)
 
     def load(self) -> None:
-        """Look up what the store has beside drawings."""
+        """Load the stored markings and evidence."""
         self._marked = load_outcomes(self.store, self.plan.exam.name, self.setups)
         self._measured = known_evidence(self.store, [probe.evidence for probe in self.plan.probes])
 
     def look_again(self, slots: Sequence[Slot]) -> list[Slot]:
-        """Return these slots with what others have put into the store meanwhile."""
+        """Return these slots updated with what other processes have stored meanwhile."""
         ids = [self._id(slot) for slot in slots]
-        found = load_drawings_by_id(self.store, ids)
-        done = [drawing for drawing in found.values() if drawing.status == "done"]
+        stored_drawings = load_drawings_by_id(self.store, ids)
+        done = [drawing for drawing in stored_drawings.values() if drawing.status == "done"]
         marking_ids = (blank.id for drawing in done for _, blank in self._blanks(drawing))
         self._marked |= load_markings_by_id(self.store, marking_ids)
         if wanted := {probe.evidence for probe in self.plan.probes}:
-            images = [drawing.image for drawing in found.values() if drawing.image is not None]
+            images = [drawing.image for drawing in stored_drawings.values() if drawing.image is not None]
             for one in load_evidence(self.store, images):
                 if one.name in wanted:
                     self._measured.setdefault((one.name, one.backend), set()).add(one.subject)
-        return [replace(one, stored=found.get(id)) for one, id in zip(slots, ids, strict=True)]
+        return [replace(one, stored=stored_drawings.get(id)) for one, id in zip(slots, ids, strict=True)]
 
     def remember(self, marking: Marking) -> None:
-        """A marking is made now."""
+        """Remember a marking that was just made."""
         self._marked[marking.id] = marking
 
     @property
     def questions(self) -> Iterator[Question[Any]]:
-        """The questions of the plan that its drawing options leave in, one by one."""
-        return (one for one in self._in_turn if self._protocol.takes(one, self.plan.options))
+        """The questions of the plan that fit its drawing options."""
+        return (question for question in self._in_turn if self._protocol.takes(question, self.plan.options))
 
     @cached_property
     def count(self) -> int:
-        """How many drawings the plan has."""
+        """The number of drawings in the plan."""
         return sum(self.by_arm) if self.plan.draw else len(self._stored_places())
 
     @cached_property
     def by_arm(self) -> list[int]:
-        """How many drawings each arm of the plan has."""
+        """The number of drawings of each arm of the plan."""
         plan = self.plan
         if plan.shard is not None:
-            found = Counter(id(slot.arm) for _, slot in self._wanted_slots())
-            return [found[id(arm)] for arm in plan.arms]
+            counts = Counter(id(slot.arm) for _, slot in self._wanted_slots())
+            return [counts[id(arm)] for arm in plan.arms]
         each = sum(1 for _ in self.questions)
         return [each * plan.seeds for _ in plan.arms]
 
@@ -96,7 +96,7 @@ class Backlog:
         return self.plan.shard is None or self.plan.shard.has(id)
 
     def slots(self) -> Iterator[Slot]:
-        """Yield the drawings of the plan, question by question; some at a time are looked up in the store."""
+        """Yield the drawings of the plan question by question, loading stored ones in chunks."""
         if not self.plan.draw:
             yield from self._stored_slots()
             return
@@ -114,9 +114,9 @@ class Backlog:
                         yield id, Slot(question, arm, seed, None)
 
     def _stored_places(self) -> list[tuple[Question[Any], str]]:
-        """Return question and id of the stored drawings that the plan takes, question by question.
+        """Return question and id of the stored drawings that the plan selects, question by question.
 
-        What is prepared of a question is then at hand for all who drew it.
+        A question's prepared pictures are then reused for all painters.
         """
         turns = {question.hash: (turn, question) for turn, question in enumerate(self.questions)}
         painters = self.plan.only_painters
@@ -129,7 +129,7 @@ class Backlog:
         return [(question, id) for _, question, id in places]
 
     def _stored_slots(self) -> Iterator[Slot]:
-        # Fetched by their ids, some at a time: one long read would keep SQLite from tidying up behind the writes.
+        # Loaded by id in chunks: one long read would keep SQLite from cleaning up its write-ahead log.
         rest = iter(self._stored_places())
         while some := list(islice(rest, SOME)):
             stored = load_drawings_by_id(self.store, [id for _, id in some])
@@ -149,7 +149,7 @@ class Backlog:
         return slot.stored.id
 
     def options_of(self, painter: Painter) -> dict[str, Any]:
-        """What makes a drawing another one: the painter's options, and the exam's where they are not the usual ones."""
+        """Return what distinguishes a drawing: the painter's options, and the exam's non-default ones."""
         usual = {name: values[0] for name, values in self._protocol.draw_options.items()}
         own = {k: v for k, v in self.plan.options.items() if v != usual.get(k) and k not in self._protocol.selecting}
         return {**painter.options, **own}
@@ -164,8 +164,8 @@ class Backlog:
         assert slot.painter is not None
         prompt = self._protocol.drawing_prompt(question, slot.painter.group, self.plan.options)
         aspect = question.tags.get("aspect", "square")
-        known: Aspect = "landscape" if aspect == "landscape" else "portrait" if aspect == "portrait" else "square"
-        return PaintRequest(question.id, prompt, slot.seed, known)
+        evidence: Aspect = "landscape" if aspect == "landscape" else "portrait" if aspect == "portrait" else "square"
+        return PaintRequest(question.id, prompt, slot.seed, evidence)
 
     def blank_drawing(self, slot: Slot) -> Drawing:
         """Return what a slot's drawing is before anybody has drawn it."""
@@ -207,8 +207,8 @@ class Backlog:
 
     def must_measure(self, drawing: Drawing, probe: Probe) -> bool:
         """Whether a run measures it: nobody has, or only imported results brought a value and another is wanted."""
-        known = self._measured.get((probe.evidence, probe.name), ())
-        if drawing.image is None or drawing.image in known:
+        measured = self._measured.get((probe.evidence, probe.name), ())
+        if drawing.image is None or drawing.image in measured:
             return False
         brought = drawing.id in self._measured.get((probe.evidence, IMPORTED), ())
         return not brought or probe.evidence in self.plan.anew

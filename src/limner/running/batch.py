@@ -35,7 +35,7 @@ from .wave import Wave
 
 
 class BatchRunner(Runner):
-    """See the module. A drawing or marking that waits for a batch is made again in the next wave, and counted once."""
+    """A runner with batches: steps that wait for a batch are repeated in the next wave, and counted once."""
 
     _journal = BatchCalls
 
@@ -46,13 +46,13 @@ class BatchRunner(Runner):
         self._counted: set[object] = set()
 
     def check(self) -> None:
-        """See `Runner`; also refuses whatever would be paid in full.
+        """Check the plan like `Runner`, and refuse services that would charge the full price.
 
         Raises:
-            UsageError: A service has no batches.
+            UsageError: A service does not support batches.
         """
         super().check()
-        if wrong := list(dict.fromkeys(why for one in payers(self.plan) if (why := one.unbatched()) is not None)):
+        if wrong := list(dict.fromkeys(why for payer in payers(self.plan) if (why := payer.unbatched()) is not None)):
             raise UsageError(f"--batch: {'; '.join(wrong)}")
 
     async def _fill_all(self, count: int, slots: Iterable[Any], calls: Calls) -> None:
@@ -82,7 +82,7 @@ class BatchRunner(Runner):
             self._waiting.append(slot)
 
     def _as_drawn(self, slot: Slot) -> Slot:
-        """Return the slot with what was drawn in it in an earlier wave."""
+        """Return the slot with the drawing made in an earlier wave."""
         if slot.arm is None:
             return slot
         drawn = self._drawn.get(self.backlog.blank_drawing(slot).id)
@@ -110,16 +110,16 @@ class BatchRunner(Runner):
 def make_runner(
     plan: Plan, store: Store, watch: Callable[[Progress], None] = lambda _: None, budget: Budget | None = None
 ) -> Runner:
-    """Return what carries a plan out: call by call, or with batches."""
+    """Return the runner for a plan: with single calls, or with batches."""
     return (BatchRunner if plan.batch else Runner)(plan, store, watch, budget)
 
 
 def payers(plan: Plan) -> Iterator[ChatModel | ApiPainter]:
-    """Every model and painter of a plan that is behind a service."""
+    """Yield every model and painter of a plan that is behind a service."""
     for arm in plan.arms:
         painters: list[Painter | None] = [arm.painter, arm.strategy.editor]
-        yield from (one for one in painters if isinstance(one, ApiPainter))
-        yield from (one for one in arm.strategy.models.values() if isinstance(one, ChatModel))
+        yield from (payer for payer in painters if isinstance(payer, ApiPainter))
+        yield from (payer for payer in arm.strategy.models.values() if isinstance(payer, ChatModel))
     for judge in plan.judges:
         yield from _minds(judge)
     for probe in plan.probes:
@@ -142,12 +142,12 @@ def _mind(probe: object) -> Iterator[ChatModel]:
 
 
 def cancel_batch(store: Store, word: str, settings: Settings) -> str:
-    """Ask the service to stop a batch; returns what a user should be told.
+    """Ask the service to stop a batch; return a message for the user.
 
-    Results that it has by then are paid for, and are fetched by the run that handed the batch in.
+    Results that exist by then are paid for, and are fetched by the run that submitted the batch.
 
     Raises:
-        UsageError: There is no such batch, or it has ended.
+        UsageError: The batch does not exist, or has ended.
         LimnerError: The service does not answer.
     """
     batch = find_batch(store, word)
@@ -155,9 +155,9 @@ def cancel_batch(store: Store, word: str, settings: Settings) -> str:
         raise UsageError(f"batch {batch.id[:8]} has ended: {batch.status}")
     if batch.status == UNSENT:
         if not batch.orphaned:
-            raise UsageError(f"batch {batch.id[:8]} is being handed in by a process that runs; stop that first")
+            raise UsageError(f"batch {batch.id[:8]} is being submitted by a running process; stop that process first")
         release(store, batch.id, "its process ended before anything was sent", UNSENT)
-        return f"batch {batch.id[:8]}: nothing was sent; its calls are free"
+        return f"batch {batch.id[:8]}: nothing was sent; its calls can be made again"
     service = open_batches(batch.service, settings.provider(batch.service))
     try:
         return run_to_end(_cancel(store, batch, service))
@@ -170,8 +170,8 @@ async def _cancel(store: Store, batch: BatchState, service: BatchService) -> str
     if batch.status == DOUBTED:
         remote = await service.find(batch.id, batch.created)
         if remote is None:
-            return f"batch {name} is in doubt: {batch.service} does not list it; the run that handed it in looks again"
+            return f"batch {name} is in doubt: {batch.service} does not list it; the run that submitted it checks again"
         change(store, batch.id, (DOUBTED,), status=RUNNING, remote=remote)
     await service.cancel(str(remote))
-    said = f"batch {name}: {batch.service} is asked to stop it"
-    return f"{said}; what it has answered by then is paid for, and fetched by the command that handed it in"
+    message = f"batch {name}: asked {batch.service} to stop it"
+    return f"{message}; answers that exist by then are paid for, and are fetched by the command that submitted it"

@@ -1,4 +1,4 @@
-"""What a run would cost: missing drawings and markings, in calls, tokens and dollars."""
+"""The cost of a run in advance: missing drawings and markings, in calls, tokens and dollars."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .plan import Arm, Plan, setup_id
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one painter or judge would still do.
+    """The remaining work of one painter or judge, and its cost.
 
     Attributes:
         basis: Where the numbers come from: ``stored calls`` like these, the ``price list``, an ``upper bound``, or a
@@ -49,89 +49,89 @@ class Estimate:
 
 
 Markings = dict[tuple[str, tuple[str, ...]], Estimate]
-"""What marking costs, by the judge's setup and the questions; prompts of a whole exam take a while to be written."""
+"""The cost of marking by the judge's setup and the questions; making the prompts of a whole exam takes a while."""
 
 
-def estimate(plan: Plan, store: Store, settings: Settings, known: Markings | None = None) -> list[Estimate]:
-    """One line per painter, named probe and judge, for what the store does not have yet; with `batch`, at its price.
+def estimate(plan: Plan, store: Store, settings: Settings, cache: Markings | None = None) -> list[Estimate]:
+    """Return one line per painter, named probe and judge for what the store lacks, at batch prices with `batch`.
 
-    `known` keeps what was worked out, for who estimates many plans on one store that does not change meanwhile.
+    `cache` keeps results between estimates of many plans on one unchanged store.
     """
-    known = {} if known is None else known
+    cache = {} if cache is None else cache
     backlog = Backlog(plan, store)
-    found: list[Estimate] = []
+    lines: list[Estimate] = []
     share = shares(settings) if plan.batch else usual_price
     slots = list(backlog.missing_drawings())
     for arm in plan.arms:
         prompts = [backlog.request(slot).prompt for slot in slots if slot.arm == arm]
         mixed = plan.batch or any(has_batches(store, one) for one in names_of(arm))
-        # What drawings have cost says nothing where some went with a batch and others did not.
+        # The cost of earlier drawings is no guide if only some of them were batched.
         each = (
             None if mixed else mean_drawing(store, arm.painter.spec, arm.strategy.name, backlog.options_of(arm.painter))
         )
         if arm.strategy is DIRECT_STRATEGY:
             one = _by_price(arm.painter.name, "painter", arm.painter, len(prompts), each=each)
-            found.append(share(one, arm.painter.spec))
+            lines.append(share(one, arm.painter.spec))
         else:
-            found += _by_strategy(arm, prompts, each, store, settings, share)
+            lines += _by_strategy(arm, prompts, each, store, settings, share)
     measurements = [probe for probe, _ in backlog.missing_evidence()]
     for probe in (one for one in plan.probes if one.evidence in plan.anew or price_of(one)[1] != "free"):
         stored = sum(one is probe for one in measurements)
-        found.append(_by_price(short(probe.name), "probe", probe, len(slots) + stored))
+        lines.append(_by_price(short(probe.name), "probe", probe, len(slots) + stored))
     markings = list(backlog.missing_markings())
     for judge in plan.judges:
         questions = [question for who, question in markings if who is judge]
         key = setup_id(judge.setup), tuple(question.id for question in questions)
-        if key not in known:
-            known[key] = marking_cost(judge, questions, store, settings, batch=plan.batch)
-        found.append(known[key])
-    return found
+        if key not in cache:
+            cache[key] = marking_cost(judge, questions, store, settings, batch=plan.batch)
+        lines.append(cache[key])
+    return lines
 
 
 Share = Callable[[Estimate, str], Estimate]
-"""An estimate at the price that calls to a model have."""
+"""Applies the price of calls to a target to an estimate."""
 
 
-def usual_price(one: Estimate, _target: str) -> Estimate:
-    """Return the same."""
-    return one
+def usual_price(line: Estimate, _target: str) -> Estimate:
+    """Return the estimate unchanged."""
+    return line
 
 
 def shares(settings: Settings) -> Share:
-    """At the price that calls have in a batch, where their service has batches."""
+    """Return the function that applies batch prices, for services that have batches."""
 
-    def at_share(one: Estimate, target: str) -> Estimate:
+    def at_share(line: Estimate, target: str) -> Estimate:
         share = settings.batch_share(target)
-        return one if share is None or one.dollars is None else replace(one, dollars=one.dollars * share)
+        return line if share is None or line.dollars is None else replace(line, dollars=line.dollars * share)
 
     return at_share
 
 
 def names_of(arm: Arm) -> list[str]:
-    """Whom the calls of an arm go to."""
+    """Return the targets of an arm's calls."""
     return [arm.painter.spec, *(model.name for model in arm.strategy.models.values())]
 
 
 def total(estimates: Iterable[Estimate]) -> tuple[float, list[str]]:
-    """Dollars in all, and whose price is not known."""
-    known = list(estimates)
-    return sum(e.dollars or 0.0 for e in known), [e.who for e in known if e.dollars is None and e.calls]
+    """Return the sum in dollars, and the names of those without a known price."""
+    lines = list(estimates)
+    return sum(e.dollars or 0.0 for e in lines), [e.who for e in lines if e.dollars is None and e.calls]
 
 
 def _by_price(
     name: str,
     role: str,
-    one: Costly,
+    priced: Costly,
     steps: int,
     calls: int | None = None,
     each: float | None = None,
     pictures: float = 0,
 ) -> Estimate:
-    """Return what makes one call for each step, or as many as are told, if it is not free.
+    """Return the estimate of one call per step, or of `calls` calls, unless it is free.
 
-    `each` is what calls have cost, `pictures` how many a call starts from.
+    `each` is the mean cost of earlier calls, `pictures` the number of input pictures of a call.
     """
-    price, basis = price_of(one, pictures)
+    price, basis = price_of(priced, pictures)
     calls = steps if calls is None else calls
     if basis == "free":
         return Estimate(name, role, steps, 0, 0, 0, 0.0, basis)
@@ -143,13 +143,13 @@ def _by_price(
 def marking_cost(
     judge: Judge, questions: Sequence[Question[Any]], store: Store, settings: Settings, *, batch: bool = False
 ) -> Estimate:
-    """One line for marking a drawing of each of these questions, a question as often as it stands there."""
+    """Return the estimate of marking one drawing per listed question."""
     if not isinstance(judge, ModelJudge):
         return _by_price(judge.name, "judge", judge, len(questions))
     if not judge.paid:
         return Estimate(judge.name, "judge", len(questions), 0, 0, 0, 0.0, "free")
     steps, calls, sent, written = 0, 0, 0.0, 0.0
-    known = mean_use(store, judge.name)
+    usual = mean_use(store, judge.name)
     begun: set[str] = set()
     for question in questions:
         try:
@@ -157,24 +157,24 @@ def marking_cost(
         except Lacking:
             continue
         if question.id not in begun:
-            # Asked once for a question, whoever drew it.
+            # Asked once per question, for all painters.
             asks = [*before, *asks]
             begun.add(question.id)
         steps, calls = steps + 1, calls + len(asks)
-        sent += sum(known[0] if known else ask_tokens(ask) for ask in asks)
-        written += sum(known[1] if known else judge.typical_reply(ask) for ask in asks)
+        sent += sum(usual[0] if usual else ask_tokens(ask) for ask in asks)
+        written += sum(usual[1] if usual else judge.typical_reply(ask) for ask in asks)
     dollars = settings.price(judge.name, round(sent), round(written))
     each = None if batch or has_batches(store, judge.name) else mean_marking(store, setup_id(judge.setup))
     if dollars is not None and each is not None:
-        # Markings asked for in just this way, with what had to be asked again.
+        # The cost of earlier markings by the same setup, repeated requests included.
         dollars = each * steps
-    basis = "stored calls" if known else "rule of thumb"
-    found = Estimate(judge.name, "judge", len(questions), calls, round(sent), round(written), dollars, basis)
-    return shares(settings)(found, judge.name) if batch else found
+    basis = "stored calls" if usual else "rule of thumb"
+    line = Estimate(judge.name, "judge", len(questions), calls, round(sent), round(written), dollars, basis)
+    return shares(settings)(line, judge.name) if batch else line
 
 
 def ask_tokens(ask: Ask) -> float:
-    """About how many tokens an ask has, by rules of thumb."""
+    """Return the approximate number of tokens in a request."""
     return sum(
         len(part.text.encode()) / BYTES_PER_TOKEN if isinstance(part, Text) else PICTURE_TOKENS for part in ask.shown
     )
@@ -183,7 +183,7 @@ def ask_tokens(ask: Ask) -> float:
 def _by_strategy(
     arm: Arm, prompts: Sequence[str], each: float | None, store: Store, settings: Settings, share: Share
 ) -> list[Estimate]:
-    """One line per painter, editor and model of the strategy, or one for all where such drawings have cost `each`."""
+    """Return one line per painter, editor and model of a strategy, or one for all if `each` is known."""
     steps, totals = len(prompts), dict[str, list[float]]()
     for prompt in prompts:
         for guess in arm.strategy.guesses(len(prompt.encode()) // BYTES_PER_TOKEN):
@@ -193,23 +193,23 @@ def _by_strategy(
             sums[2] += guess.calls * guess.tokens_out
             sums[3] += guess.calls * guess.pictures
     painters = {"painter": arm.painter, "editor": arm.strategy.editor or arm.painter}
-    found = []
+    lines = []
     for role, (count, sent, written, pictures) in totals.items():
         if (painter := painters.get(role)) is not None:
             shown = pictures / count if count else 0
-            one = _by_price(painter.name, role, painter, steps, round(count), pictures=shown)
-            found.append(share(one, painter.spec))
+            line = _by_price(painter.name, role, painter, steps, round(count), pictures=shown)
+            lines.append(share(line, painter.spec))
             continue
         model = arm.strategy.models[role]
-        if (known := mean_use(store, model.name)) is not None:
-            sent, written = known[0] * count, known[1] * count
+        if (usual := mean_use(store, model.name)) is not None:
+            sent, written = usual[0] * count, usual[1] * count
         tokens = round(sent), round(written)
         dollars = settings.price(model.name, *tokens) if isinstance(model, ChatModel) else 0.0
-        basis = "stored calls" if known else "rule of thumb"
-        found.append(share(Estimate(model.name, role, steps, round(count), *tokens, dollars, basis), model.name))
-    if each is None or not found:
-        return found
-    count, sent, written = (sum(getattr(one, of) for one in found) for of in ("calls", "tokens_in", "tokens_out"))
+        basis = "stored calls" if usual else "rule of thumb"
+        lines.append(share(Estimate(model.name, role, steps, round(count), *tokens, dollars, basis), model.name))
+    if each is None or not lines:
+        return lines
+    count, sent, written = (sum(getattr(line, of) for line in lines) for of in ("calls", "tokens_in", "tokens_out"))
     name = f"{arm.painter.name} {arm.strategy.name}"
     return [Estimate(name, "strategy", steps, count, sent, written, each * steps, "stored drawings")]
 
@@ -223,9 +223,9 @@ class Spent:
     """A sum over attempts.
 
     Attributes:
-        unpriced: Attempts whose cost nobody knows: no price, or cut off in flight.
-        failed: Attempts that brought nothing, paid or not.
-        doubted: Attempts whose usage is not credible: counted at the most they can have cost, and without tokens.
+        unpriced: Attempts of unknown cost: without a price, or interrupted.
+        failed: Failed attempts, paid or not.
+        doubted: Attempts whose reported usage is not credible: counted at their bound, and without tokens.
     """
 
     group: dict[str, str | None]
@@ -243,22 +243,24 @@ class Spent:
         return asdict(self)
 
 
-def _told(*places: tuple[str, str]) -> Any:
-    """A number of tokens as the service told it, wherever the reply has it; an accepted reply stands under ``raw``."""
+def _reported_tokens(*places: tuple[str, str]) -> Any:
+    """Return the SQL for a token count that services report in one of these places of a reply."""
     replies = attempts.c.result["raw"], attempts.c.result
-    told = sa.func.coalesce(*(reply[group][name].as_float() for reply in replies for group, name in places), 0.0)
-    # What is not credible need not even be a number.
-    return sa.case((attempts.c.doubt.is_(None), told), else_=0.0)
+    reported = sa.func.coalesce(*(reply[group][name].as_float() for reply in replies for group, name in places), 0.0)
+    # A usage that is not credible may not even be a number.
+    return sa.case((attempts.c.doubt.is_(None), reported), else_=0.0)
 
 
-TOKENS_IN = _told(("usage", "prompt_tokens"), ("usage", "input_tokens"), ("usageMetadata", "promptTokenCount"))
-TOKENS_OUT = _told(
+TOKENS_IN = _reported_tokens(
+    ("usage", "prompt_tokens"), ("usage", "input_tokens"), ("usageMetadata", "promptTokenCount")
+)
+TOKENS_OUT = _reported_tokens(
     ("usage", "completion_tokens"), ("usage", "output_tokens"), ("usageMetadata", "candidatesTokenCount")
-) + _told(("usageMetadata", "thoughtsTokenCount"))
+) + _reported_tokens(("usageMetadata", "thoughtsTokenCount"))
 
 
 def spent(store: Store, by: Sequence[str] = ("kind", "target", "exam")) -> list[Spent]:
-    """Sums per group, the dearest first. Probes, replays and imports cost nothing and are left out."""
+    """Return the sums per group, the most expensive first, without free calls (probes, replays, imports)."""
     columns = [GROUPS[name].label(name) for name in by]
     query = (
         sa.select(
@@ -278,20 +280,20 @@ def spent(store: Store, by: Sequence[str] = ("kind", "target", "exam")) -> list[
     )
     with store.reading() as connection:
         rows = connection.execute(query).all()
-    found = []
+    sums = []
     for row in rows:
         group = dict(zip(by, row[: len(by)], strict=True))
         made, tried, failed, unpriced, dollars, sent, written, doubted = row[len(by) :]
-        found.append(Spent(group, made, tried, failed, unpriced, dollars, round(sent), round(written), doubted))
-    return sorted(found, key=lambda one: (-one.dollars, -one.calls, str(one.group)))
+        sums.append(Spent(group, made, tried, failed, unpriced, dollars, round(sent), round(written), doubted))
+    return sorted(sums, key=lambda one: (-one.dollars, -one.calls, str(one.group)))
 
 
 def mean_use(store: Store, target: str) -> tuple[float, float] | None:
-    """Mean input and output tokens of the accepted calls to `target`, or None before there are any."""
+    """Return the mean input and output tokens of accepted calls to `target`, or None if there are none."""
     query = (
         sa.select(sa.func.count(), sa.func.avg(TOKENS_IN), sa.func.avg(TOKENS_OUT))
         .select_from(calls.join(attempts, (attempts.c.call == calls.c.key) & (attempts.c.n == calls.c.accepted)))
-        # A reply without a word about tokens says nothing about their number.
+        # Leave out replies that report no tokens.
         .where(calls.c.target == target, TOKENS_IN > 0)
     )
     with store.reading() as connection:
@@ -300,22 +302,22 @@ def mean_use(store: Store, target: str) -> tuple[float, float] | None:
 
 
 def has_batches(store: Store, target: str) -> bool:
-    """Whether calls to `target` went with batches, so that not all were paid for alike."""
+    """Return whether calls to `target` were batched, so that their prices differ."""
     query = sa.select(calls.c.key).where(calls.c.target == target, calls.c.batch.is_not(None)).limit(1)
     with store.reading() as connection:
         return connection.execute(query).first() is not None
 
 
 def mean_marking(store: Store, setup: str) -> float | None:
-    """What a marking by this way of asking cost on average, all its turns included; None where that is not known."""
+    """Return the mean cost of a marking by this evaluator, all turns included; None if unknown."""
     made_here = markings.c.origin == "run", markings.c.status == "done"
     with store.reading() as connection:
-        found = connection.scalar(sa.select(sa.func.avg(markings.c.cost)).where(markings.c.setup == setup, *made_here))
-    return None if found is None else float(found)
+        mean = connection.scalar(sa.select(sa.func.avg(markings.c.cost)).where(markings.c.setup == setup, *made_here))
+    return None if mean is None else float(mean)
 
 
 def mean_drawing(store: Store, spec: str, strategy: str, options: Mapping[str, Any]) -> float | None:
-    """Return what a drawing by this painter, strategy and options cost on average; None where that is not known."""
+    """Return the mean cost of a drawing by this painter, strategy and options; None if unknown."""
     query = sa.select(drawings.c.options, drawings.c.cost).where(drawings.c.strategy == strategy)
     query = query.where(drawings.c.spec == spec, drawings.c.status == "done", drawings.c.cost.is_not(None))
     with store.reading() as connection:

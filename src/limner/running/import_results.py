@@ -1,4 +1,4 @@
-"""Brings results in that another scorer made: its drawings where they are at hand, its judge's replies always."""
+"""The import of results from another scorer: its judge's replies, and its drawings where available."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ Rows = list[tuple[sa.Table, dict[str, Any]]]
 
 @dataclass
 class ImportReport:
-    """What an import brought.
+    """The numbers of imported rows.
 
     Attributes:
         failures: Results that cannot be read, and evidence that the other scorer failed to measure, by kind.
-        details: Why a result could not be read, or why its drawing or its evidence is not there.
+        details: Why a result could not be read, or why its drawing or evidence is missing.
     """
 
     results: int = 0
@@ -74,8 +74,8 @@ def import_results(
         store: A folder or database URL.
 
     Raises:
-        DataError: A result that fits no question, stands there twice, or was made with another rubric.
-        UsageError: The painter has drawings of its own in the store. Nothing is written in any of these cases.
+        DataError: A result fits no question, occurs twice, or was made with another rubric.
+        UsageError: The store has drawings made by this painter. Nothing is written in any of these cases.
     """
     folder = Path(results)
     if not folder.exists():
@@ -87,9 +87,9 @@ def import_results(
     questions = {question.id: question for question in whole.questions}
     extra = {} if regions is None else {"regions": Path(regions)}
     if extra and "regions" not in signature(kind.read_results).parameters:
-        raise UsageError(f"the exam {kind.name} does not use region counts: leave --regions out")
-    found = list(kind.read_results(folder, **extra))
-    _check_all(found, questions, kind)
+        raise UsageError(f"the exam {kind.name} does not use region counts: leave out --regions")
+    results_read = list(kind.read_results(folder, **extra))
+    _check_all(results_read, questions, kind)
     finder = None if images is None else FolderPainter("images", f"folder/{images}", Path(images))
     with using_store(store, create=True) as opened:
         _refuse_to_replace(opened, whole.name, painter)
@@ -98,27 +98,27 @@ def import_results(
         id = setup_id(setup)
         save_setup(opened, id, setup)
         importer = _Importer(opened, whole.name, kind, painter, id, finder)
-        for start in range(0, len(found), BATCH):
-            batch = found[start : start + BATCH]
+        for start in range(0, len(results_read), BATCH):
+            batch = results_read[start : start + BATCH]
             rows = [importer.rows(result, questions[result.question]) for result in batch]
             opened.write(lambda connection, rows=rows: importer.save(connection, rows))  # type: ignore[misc]
         return importer.report
 
 
-def _check_all(found: list[ImportedReply], questions: Mapping[str, Question[Any]], kind: Kind[Any]) -> None:
+def _check_all(results: list[ImportedReply], questions: Mapping[str, Question[Any]], kind: Kind[Any]) -> None:
     files: dict[str, Path] = {}
-    for result in found:
+    for result in results:
         _check(result, questions, kind)
         if result.question in files:
-            said = f"there is another result for this question: {files[result.question]}"
-            raise DataError(said, file=result.file, id=result.question)
+            problem = f"there is another result for this question: {files[result.question]}"
+            raise DataError(problem, file=result.file, id=result.question)
         files[result.question] = result.file
 
 
 def _refuse_to_replace(store: Store, exam: str, painter: str) -> None:
-    """Drawings made here cost something and can be marked again: results from elsewhere must not take their place."""
+    """Raise an error if the import would replace drawings made by this painter, which were paid for."""
     if any(drawing.origin != "import" for drawing in load_drawings(store, exam, painter)):
-        raise UsageError(f"{painter} has drawings of its own in {store.url}; import under another --painter name")
+        raise UsageError(f"{painter} has drawings that were made in {store.url}; import under another --painter name")
 
 
 def _check(result: ImportedReply, questions: Mapping[str, Question[Any]], kind: Kind[Any]) -> None:
@@ -134,7 +134,7 @@ def _check(result: ImportedReply, questions: Mapping[str, Question[Any]], kind: 
     except ValidationError:
         same = False
     if not same:
-        raise DataError("made with another rubric than this exam's", file=result.file, id=result.question)
+        raise DataError("made with a different rubric than this exam's", file=result.file, id=result.question)
 
 
 @dataclass
@@ -208,7 +208,7 @@ class _Importer:
 
 
 def _call(setup: str, exam: str, painter: str, question: str, ask: str, text: str) -> tuple[str, Rows]:
-    """Return an imported reply stands in the journal like any other, so that every reading can be applied to it."""
+    """Return the journal rows of an imported reply, so that every reading can be applied to it."""
     body = {"exam": exam, "painter": painter, "question": question, "ask": ask}
     body["sha256"] = hashlib.sha256(text.encode()).hexdigest()
     request, at = Request("import", setup, body), now()

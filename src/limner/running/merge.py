@@ -1,4 +1,4 @@
-"""Stores are brought together: nothing is lost, nothing doubled, and what contradicts itself is told."""
+"""The merging of stores: nothing is lost or doubled, and contradictions are reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..store.blobs import AT_ONCE
 from ..store.schema import metadata
 from ..store.store import shown
 from ..store.verify import wanted_images
-from .merge_tables import Brought, Contradiction, bring
+from .merge_tables import Contradiction, MergeCount, bring
 
 
 @dataclass
@@ -31,7 +31,7 @@ class CopiedImages:
     """What became of a source's images.
 
     Attributes:
-        new: How many were not there.
+        new: The number that the target did not have.
         lost: Those that could not be read, with why.
     """
 
@@ -45,7 +45,7 @@ class SourceReport:
     """What became of one source: its rows, and its images."""
 
     source: str
-    rows: Brought
+    rows: MergeCount
     images: CopiedImages
 
     def to_json(self) -> dict[str, Any]:
@@ -74,21 +74,21 @@ class MergeReport:
 
     @property
     def whole(self) -> bool:
-        """Whether everything came along."""
-        return not any(one.rows.flying or one.images.lost for one in self.sources)
+        """Whether everything was merged."""
+        return not any(source.rows.flying or source.images.lost for source in self.sources)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
-        wrong = [vars(one) | {"columns": list(one.columns)} for one in self.contradictions]
-        sources = [one.to_json() for one in self.sources]
+        wrong = [vars(source) | {"columns": list(source.columns)} for source in self.contradictions]
+        sources = [source.to_json() for source in self.sources]
         return {"target": self.target, "written": self.written, "sources": sources, "contradictions": wrong}
 
 
 def merge(target: str, sources: Sequence[str], *, dry_run: bool = False, keep_earlier: bool = False) -> MergeReport:
-    """Bring stores together.
+    """Merge stores into the target.
 
     Args:
-        target: Where everything goes; made where there is none.
+        target: The store to merge into, created if it does not exist.
         sources: The stores to bring along; they are only read.
         dry_run: Only say what would be done.
         keep_earlier: Where rows contradict each other, let the earlier stand instead of writing nothing.
@@ -102,18 +102,18 @@ def merge(target: str, sources: Sequence[str], *, dry_run: bool = False, keep_ea
         opened = [stack.enter_context(Store(source, create=False)) for source in sources]
         with _trial(target) as trial:
             report = _rows(trial, shown(target), opened, keep=False)
-            there = images_of(trial)
+            present = images_of(trial)
             refused = bool(report.contradictions) and not keep_earlier
             if dry_run or refused:
-                _images(trial, opened, report, there, dry_run=True)
+                _images(trial, opened, report, present, dry_run=True)
                 return report
         with Store(target) as written:
-            _images(written, opened, report, there, dry_run=False)
+            _images(written, opened, report, present, dry_run=False)
             report.written = any(one.images.new for one in report.sources)
             if all(one.rows.idle for one in report.sources):
                 return report
             copied = [one.images for one in report.sources]
-            # Looked at again within the transaction: the target may have changed while images were copied.
+            # Checked again within the transaction: the target may have changed while images were copied.
             report = _rows(written, shown(target), opened, keep=True, keep_earlier=keep_earlier)
             for one, images in zip(report.sources, copied, strict=True):
                 one.images = images
@@ -122,10 +122,10 @@ def merge(target: str, sources: Sequence[str], *, dry_run: bool = False, keep_ea
 
 @contextmanager
 def _trial(target: str) -> Iterator[Store]:
-    """The target, or where there is none an empty store that leaves nothing behind; not even tables on a server."""
+    """Yield the target, or a temporary empty store if it does not exist."""
     if store_exists(target):
-        with Store(target) as found:
-            yield found
+        with Store(target) as opened:
+            yield opened
         return
     with tempfile.TemporaryDirectory(prefix="limner-") as folder, Store(folder) as empty:
         yield empty
@@ -142,7 +142,7 @@ def _check(target: str, sources: Sequence[str]) -> None:
 
 
 def _place(url: str) -> str:
-    """Return the same for the same store, however it is written."""
+    """Return a canonical name of a store, however it is written."""
     if "://" not in url:
         return str(Path(url).resolve() / "limner.db")
     parsed = make_url(url)
@@ -159,7 +159,7 @@ class _Undone(Exception):
 
 
 def _rows(target: Store, name: str, sources: Sequence[Store], *, keep: bool, keep_earlier: bool = False) -> MergeReport:
-    """Bring all rows in one transaction, and keep it only if asked to and if nothing contradicts itself."""
+    """Merge all rows in one transaction, and commit it only if requested and if there is no contradiction."""
 
     def operation(writing: sa.Connection) -> MergeReport:
         report = MergeReport(name, [])
@@ -182,22 +182,22 @@ def _rows(target: Store, name: str, sources: Sequence[Store], *, keep: bool, kee
         cause = " ".join(str(error.orig).split())
         looked = ", ".join(f"limner verify --store {source.url}" for source in sources)
         raise StoreError(
-            f"{name}: a row cannot be brought along: {cause}; nothing was written. Look with {looked}"
+            f"{name}: a row cannot be merged: {cause}; nothing was written. Check the stores with {looked}"
         ) from error
 
 
-def _images(target: Store, sources: Sequence[Store], report: MergeReport, there: set[str], *, dry_run: bool) -> None:
-    for source, one in zip(sources, report.sources, strict=True):
-        one.images = copy_images(target, source, there, dry_run=dry_run)
+def _images(target: Store, sources: Sequence[Store], report: MergeReport, present: set[str], *, dry_run: bool) -> None:
+    for source, part in zip(sources, report.sources, strict=True):
+        part.images = copy_images(target, source, present, dry_run=dry_run)
         for image, owners in wanted_images(source).items():
-            if image not in there:
-                one.images.lost.setdefault(image, f"{owners[0]}: image {image} is not among its blobs")
-    for one in report.sources:  # What one source lacks another may have.
-        one.images.lost = {image: why for image, why in one.images.lost.items() if image not in there}
+            if image not in present:
+                part.images.lost.setdefault(image, f"{owners[0]}: image {image} is not among its blobs")
+    for part in report.sources:  # An image that one source lacks may be in another.
+        part.images.lost = {image: why for image, why in part.images.lost.items() if image not in present}
 
 
 def _alone(writing: sa.Connection) -> None:
-    """Runs that write to the target wait until the rows are in; SQLite has one writer anyway."""
+    """Lock the tables until the rows are merged; SQLite has a single writer anyway."""
     if writing.dialect.name == "postgresql":
         names = ", ".join(table.name for table in metadata.sorted_tables)
         writing.exec_driver_sql(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE")
@@ -207,17 +207,17 @@ NAME = re.compile(rf"[0-9a-f]{{2}}/([0-9a-f]{{64}})\.({'|'.join(SUFFIXES.values(
 
 
 def images_of(store: Store) -> set[str]:
-    """Return the hashes of all images that lie in a store."""
-    return {found[1] for name, _ in store.blobs.names() if (found := NAME.fullmatch(name))}
+    """Return the hashes of all images in a store."""
+    return {hashes[1] for name, _ in store.blobs.names() if (hashes := NAME.fullmatch(name))}
 
 
-def copy_images(target: Store, source: Store, there: set[str], *, dry_run: bool = False) -> CopiedImages:
-    """Copy what the target lacks, each image checked against its hash; `there` is what it has, and grows."""
-    lacking = sorted((found := images_of(source)) - there)
-    copied = CopiedImages(same=len(found) - len(lacking))
+def copy_images(target: Store, source: Store, present: set[str], *, dry_run: bool = False) -> CopiedImages:
+    """Copy what the target lacks, each image checked against its hash; `present` is what it has, and grows."""
+    lacking = sorted((source_images := images_of(source)) - present)
+    copied = CopiedImages(same=len(source_images) - len(lacking))
     if dry_run:
         copied.new = len(lacking)
-        there.update(lacking)
+        present.update(lacking)
         return copied
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -227,10 +227,10 @@ def copy_images(target: Store, source: Store, there: set[str], *, dry_run: bool 
                 copied.lost[sha256] = str(data)
                 continue
             copied.new += 1
-            there.add(sha256)
+            present.add(sha256)
             writing.append(pool.submit(target.blobs.put, data))
-            if len(writing) > AT_ONCE:  # No more than these lie in memory.
+            if len(writing) > AT_ONCE:  # Bound the images in memory.
                 writing.popleft().result()
-        for one in writing:
-            one.result()
+        for image in writing:
+            image.result()
     return copied

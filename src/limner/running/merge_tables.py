@@ -1,4 +1,4 @@
-"""Rows of one store brought into another, table by table: one rule for each, and calls with their money."""
+"""The merging of rows from one store into another, table by table, with one rule for each table."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def _never(_row: Row) -> bool:
 
 @dataclass(frozen=True)
 class Rule:
-    """How two rows with the same primary key become one.
+    """The way in which two rows with the same primary key become one.
 
     Attributes:
-        same: Columns that must agree; where they do not, the rows contradict each other.
-        by: The column with the time by which one of the two stands.
-        later: The later of two that agree stands, not the earlier: its state has moved on.
-        final: Statuses with a result: such a row takes the place of one without; of two without, the later stands.
-        revised: Rows that somebody may have changed on purpose: of two that differ the later stands.
-        united: Columns with lists that are put together.
-        sums: Columns that the target keeps itself, nought in a row that is new there.
-        travels: Whether the rows are brought along at all.
-        journal: Whether they are brought along with their call, by `journal`.
+        same: Columns that must agree; if they differ, the rows contradict each other.
+        by: The column with the time that decides which of the two is kept.
+        later: Whether the later of two agreeing rows is kept, not the earlier, because its state has moved on.
+        final: Statuses with a result: such a row replaces one without; of two without, the later is kept.
+        revised: Selects rows that somebody may have changed on purpose: of two that differ, the later is kept.
+        united: Columns with lists that are combined.
+        sums: Columns that the target computes itself, 0 in a new row.
+        travels: Whether the rows are merged at all.
+        journal: Whether they are merged together with their call, by `_journal`.
         fix: What to do about a contradiction.
     """
 
@@ -53,10 +53,10 @@ class Rule:
 
 
 OWN = Rule(travels=False)
-"""Rows that mean something in their own store alone."""
+"""The rule of rows that have a meaning only in their own store."""
 JOURNAL = Rule(journal=True)
 DONE = ("done",)
-RENAME = "export it from one of the stores and bring it in under another name"
+RENAME = "export it from one of the stores and import it under another name"
 RULES: dict[str, Rule] = {
     "meta": OWN,
     "batches": OWN,
@@ -66,16 +66,16 @@ RULES: dict[str, Rule] = {
     "drawings": Rule(
         same=("image",),
         final=DONE,
-        fix="the slot was drawn twice: name the painter otherwise in one store and draw there",
+        fix="the drawing was made twice: draw it in one store under another painter name",
     ),
     "setups": Rule(same=("judge", "body", "kind")),
     "markings": Rule(same=("replies", "marks"), final=DONE, revised=lambda row: row["origin"] == "study"),
-    "evidence": Rule(same=("value",), fix="measure it anew in one of the stores"),
+    "evidence": Rule(same=("value",), fix="measure it again in one of the stores"),
     "calls": JOURNAL,
     "attempts": JOURNAL,
     "reservations": JOURNAL,
     "purses": Rule(
-        same=("budget",), sums=("spent", "reserved"), fix="make the limits alike: --budget DOLLARS --change-purse"
+        same=("budget",), sums=("spent", "reserved"), fix="set the same limit in both: --budget DOLLARS --change-purse"
     ),
     "studies": Rule(same=("exam", "body"), by="updated", later=True, fix=RENAME),
     "study_items": Rule(same=("kind", "question_id", "drawings", "stratum", "probability"), by="n", fix=RENAME),
@@ -83,15 +83,15 @@ RULES: dict[str, Rule] = {
     "study_answers": Rule(same=("value", "reason"), by="at", revised=lambda _: True),
     "ratings": Rule(same=("value", "reason"), revised=lambda row: row["study"] is not None),
     "comparisons": Rule(same=("choice", "reason", "first"), revised=lambda row: row["study"] is not None),
-    "metrics": Rule(same=("value", "n", "body"), fix="take the metric again once the stores are one"),
-    "certificates": Rule(same=("body",), fix="examine the judge again once the stores are one"),
+    "metrics": Rule(same=("value", "n", "body"), fix="compute the metric again after merging"),
+    "certificates": Rule(same=("body",), fix="examine the judge again after merging"),
     "builds": Rule(same=("recipe", "body"), by="updated", later=True, fix="give one of the builds another name"),
     "build_items": Rule(
         same=("given", "status", "reason", "body"), final=("done", "dropped"), fix="give one of the builds another name"
     ),
     "build_reviews": Rule(same=("build", "item", "reviewer", "action", "base", "body", "comment")),
 }
-"""Table -> its rule. Whoever adds a table to the schema adds a line here; a test counts them."""
+"""The rule of each table. A new table of the schema needs a line here; a test checks that."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ class Contradiction:
 
     Attributes:
         id: The rows' primary key.
-        source: The store whose row differs from the one that is there.
-        columns: What differs.
+        source: The store whose row differs from the target's.
+        columns: The columns that differ.
         fix: What to do about it.
     """
 
@@ -115,8 +115,8 @@ class Contradiction:
         return f"{self.source}: {self.table} {self.id}: another {' and '.join(self.columns)}; {self.fix}"
 
 
-def stands(rule: Rule, mine: Row, theirs: Row) -> tuple[Row, Verdict]:
-    """Return the row that stands of two with one key, whichever store is looked at first.
+def pick_row(rule: Rule, mine: Row, theirs: Row) -> tuple[Row, Verdict]:
+    """Return the winner of two rows with the same key, whichever store is read first.
 
     In a contradiction it is the earlier.
     """
@@ -128,14 +128,14 @@ def stands(rule: Rule, mine: Row, theirs: Row) -> tuple[Row, Verdict]:
         if len(ended) < 2:
             return (ended or [last])[0], "settled"
     verdict: Verdict = "same"
-    found = last if rule.later else first
+    winner = last if rule.later else first
     if any(mine[name] != theirs[name] for name in rule.same):
         revised = rule.revised(first) and rule.revised(last) and first[rule.by] != last[rule.by]
-        found, verdict = (last, "settled") if revised else (first, "contradiction")
+        winner, verdict = (last, "settled") if revised else (first, "contradiction")
     elif rule.later:
         verdict = "settled"
     joined = {name: sorted({*mine[name], *theirs[name]}) for name in rule.united}
-    return {**found, **joined}, verdict
+    return {**winner, **joined}, verdict
 
 
 def differing(rule: Rule, mine: Row, theirs: Row) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ Rows = list[dict[str, Any]]
 
 
 @dataclass
-class Brought:
+class MergeCount:
     """What became of one source's rows.
 
     Attributes:
@@ -175,9 +175,9 @@ class Brought:
         return not (self.new or self.changed)
 
 
-def bring(target: Store, writing: sa.Connection, source: Store, reading: sa.Connection) -> Brought:
+def bring(target: Store, writing: sa.Connection, source: Store, reading: sa.Connection) -> MergeCount:
     """Bring every row of the source into the target; contradictions are told, and the earlier row stands."""
-    brought = Brought()
+    brought = MergeCount()
     for table in metadata.sorted_tables:
         rule = RULES[table.name]
         if rule.travels and not rule.journal:
@@ -193,36 +193,36 @@ def _table(
     reading: sa.Connection,
     table: sa.Table,
     rule: Rule,
-    brought: Brought,
+    brought: MergeCount,
 ) -> None:
     names = [column.name for column in table.primary_key]
     for rows in _batches(reading, table):
-        there = {tuple(row[name] for name in names): row for row in _found(writing, table, rows)}
+        present = {tuple(row[name] for name in names): row for row in _stored_rows(writing, table, rows)}
         fresh: Rows = []
         for row in rows:
             key = tuple(row[name] for name in names)
-            if (mine := there.get(key)) is None:
+            if (mine := present.get(key)) is None:
                 fresh.append(row | dict.fromkeys(rule.sums, 0.0))
                 continue
             theirs = row | {name: mine[name] for name in rule.sums}
-            found, verdict = stands(rule, mine, theirs)
+            winner, verdict = pick_row(rule, mine, theirs)
             if verdict == "contradiction":
                 id, columns = "/".join(map(str, key)), differing(rule, mine, theirs)
                 brought.contradictions.append(Contradiction(table.name, id, source.url, columns, rule.fix))
-            if found != mine:
-                target.upsert(writing, table, _to_write(table, found))
-            (brought.same if found == mine else brought.changed)[table.name] += 1
+            if winner != mine:
+                target.upsert(writing, table, _to_write(table, winner))
+            (brought.same if winner == mine else brought.changed)[table.name] += 1
         _insert(writing, table, fresh, brought)
 
 
-def _journal(target: Store, writing: sa.Connection, source: Store, reading: sa.Connection, brought: Brought) -> None:
+def _journal(target: Store, writing: sa.Connection, source: Store, reading: sa.Connection, brought: MergeCount) -> None:
     at = now()
     for rows in _batches(reading, calls):
         keys = [row["key"] for row in rows]
-        there = {record.call["key"]: record for record in _records(writing, _found(writing, calls, rows), keys)}
+        present = {record.call["key"]: record for record in _records(writing, _stored_rows(writing, calls, rows), keys)}
         fresh = _Fresh()
         for theirs in _records(reading, rows, keys):
-            key, mine = theirs.call["key"], there.get(theirs.call["key"])
+            key, mine = theirs.call["key"], present.get(theirs.call["key"])
             rested, mine_rested = at_rest(theirs, at), None if mine is None else at_rest(mine, at)
             if rested is None or (mine is not None and mine_rested is None):
                 brought.flying[key] = _maker(theirs if rested is None or mine is None else mine)
@@ -251,7 +251,7 @@ def _journal(target: Store, writing: sa.Connection, source: Store, reading: sa.C
 
 
 class _Fresh:
-    """What a batch of calls adds to the journal."""
+    """The rows that a chunk of calls adds to the journal."""
 
     def __init__(self) -> None:
         self.calls: Rows = []
@@ -267,11 +267,11 @@ class _Fresh:
         held = {row["n"]: row for row in mine.reservations} if mine else {}
         self.attempts += [row for row in record.attempts if row["n"] not in tried]
         for row in record.reservations:
-            there = held.get(row["n"])
-            if there is None:
+            earlier = held.get(row["n"])
+            if earlier is None:
                 self.reservations.append(row)
                 self._move(row["purse"], row["counted"] or 0.0, 0.0)
-            elif there != row:  # Of a process of the target that is gone: now it counts.
+            elif earlier != row:  # Reserved by a dead process of the target: now it counts as spent.
                 self.settled.append(row)
                 self._move(row["purse"], row["counted"] or 0.0, -row["bound"])
 
@@ -281,7 +281,7 @@ class _Fresh:
 
 
 def _maker(record: CallRecord) -> str:
-    """Who may be making a call."""
+    """Return the process that may be making a call."""
     call = record.call
     if call["status"] != "claimed":
         return str(call["status"])
@@ -290,18 +290,18 @@ def _maker(record: CallRecord) -> str:
 
 
 def _records(connection: sa.Connection, rows: Rows, keys: Sequence[str]) -> Iterator[CallRecord]:
-    """Yield the calls with what belongs to them."""
+    """Yield the calls with their attempts and reservations."""
     tried, aside = _by_call(connection, attempts, keys), _by_call(connection, reservations, keys)
     for row in rows:
         yield CallRecord(row, tried.get(row["key"], []), aside.get(row["key"], []))
 
 
 def _by_call(connection: sa.Connection, table: sa.Table, keys: Sequence[str]) -> dict[str, Rows]:
-    found: dict[str, Rows] = {}
+    rows_by_call: dict[str, Rows] = {}
     query = sa.select(table).where(table.c.call.in_(keys)).order_by(table.c.call, table.c.n)
     for row in connection.execute(query).mappings():
-        found.setdefault(row["call"], []).append(dict(row))
-    return found
+        rows_by_call.setdefault(row["call"], []).append(dict(row))
+    return rows_by_call
 
 
 def _batches(connection: sa.Connection, table: sa.Table) -> Iterator[Rows]:
@@ -310,8 +310,8 @@ def _batches(connection: sa.Connection, table: sa.Table) -> Iterator[Rows]:
         yield [dict(row) for row in rows]
 
 
-def _found(connection: sa.Connection, table: sa.Table, rows: Rows) -> Rows:
-    """Return the rows that are there under the same primary keys."""
+def _stored_rows(connection: sa.Connection, table: sa.Table, rows: Rows) -> Rows:
+    """Return the stored rows that have the same primary keys."""
     columns = list(table.primary_key)
     if len(columns) == 1:
         wanted: sa.ColumnElement[bool] = columns[0].in_([row[columns[0].name] for row in rows])
@@ -320,7 +320,7 @@ def _found(connection: sa.Connection, table: sa.Table, rows: Rows) -> Rows:
     return [dict(row) for row in connection.execute(sa.select(table).where(wanted)).mappings()]
 
 
-def _insert(connection: sa.Connection, table: sa.Table, rows: Iterable[Mapping[str, Any]], brought: Brought) -> None:
+def _insert(connection: sa.Connection, table: sa.Table, rows: Iterable[Mapping[str, Any]], brought: MergeCount) -> None:
     fresh = [_to_write(table, row) for row in rows]
     if fresh:
         connection.execute(table.insert(), fresh)
@@ -328,21 +328,21 @@ def _insert(connection: sa.Connection, table: sa.Table, rows: Iterable[Mapping[s
 
 
 def _to_write(table: sa.Table, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row as it is written: what is not there is the database's own nothing, not JSON's."""
+    """Return a row for writing, with None as SQL null rather than JSON null."""
     empty = {column.name: sa.null() for column in table.columns if isinstance(column.type, sa.JSON)}
     return {name: empty.get(name) if value is None else value for name, value in row.items()}
 
 
 SAME = ("kind", "target", "request")
-"""What a call's key is the hash of."""
+"""The columns that a call's key is a hash of."""
 REST = frozenset({"done", "failed", "open"})
-"""What a call can be while nobody makes it. Claims are looked at; whatever else there is belongs to its own store."""
-FIX = "leave out the store whose journal is wrong; `limner verify` looks through it"
+"""Statuses of calls that no process is making. Claims are examined; other statuses concern their own store only."""
+FIX = "leave out the store whose journal is wrong; run `limner verify` to check it"
 
 
 @dataclass(frozen=True)
 class CallRecord:
-    """A call with its attempts and what they set aside, as rows."""
+    """A call with its attempts and reservations, as rows."""
 
     call: dict[str, Any]
     attempts: Sequence[dict[str, Any]] = ()
@@ -351,11 +351,11 @@ class CallRecord:
 
 @dataclass
 class Joined:
-    """What became of a call that two stores have.
+    """The result of joining a call that both stores have.
 
     Attributes:
-        twice: Whether they have different answers to it.
-        contradictions: What cannot both be right.
+        twice: Whether the stores have different answers.
+        contradictions: Differences that cannot both be right.
     """
 
     record: CallRecord
@@ -364,10 +364,10 @@ class Joined:
 
 
 def at_rest(record: CallRecord, at: float) -> CallRecord | None:
-    """Return the call when nobody is making it; None while somebody may be.
+    """Return the call if no process is making it; None if one may be.
 
-    What a process that is gone had begun counts as it does when a run takes the call over: an attempt that was
-    interrupted, at its bound where money was set aside.
+    An attempt of a dead process counts as it does when a run takes the call over: as interrupted, at its bound if money
+    was reserved.
     """
     call = record.call
     if call["status"] in REST:
@@ -395,7 +395,7 @@ def at_rest(record: CallRecord, at: float) -> CallRecord | None:
 
 
 def join(mine: CallRecord, theirs: CallRecord, source: str) -> Joined:
-    """One call of two; both are at rest. What is in `mine` keeps its numbers."""
+    """Return one call made of two, both at rest; the attempts of `mine` keep their numbers."""
     key = mine.call["key"]
     wrong = []
     if differ := tuple(name for name in SAME if mine.call[name] != theirs.call[name]):
@@ -404,15 +404,15 @@ def join(mine: CallRecord, theirs: CallRecord, source: str) -> Joined:
     free = 1 + max([0, *(row["n"] for row in (*mine.attempts, *mine.reservations))])
     numbers, added = dict[int, int](), list[dict[str, Any]]()
     for row in sorted(theirs.attempts, key=lambda row: (row["started"], row["n"])):
-        there = tried.get(row["started"])
-        if there is None:
+        earlier = tried.get(row["started"])
+        if earlier is None:
             numbers[row["n"]] = free
             added.append(row | {"n": free})
             free += 1
             continue
-        numbers[row["n"]] = there["n"]
-        if differ := tuple(name for name in ("result", "cost", "fault") if row[name] != there[name]):
-            wrong.append(Contradiction("attempts", f"{key}/{there['n']}", source, differ, FIX))
+        numbers[row["n"]] = earlier["n"]
+        if differ := tuple(name for name in ("result", "cost", "fault") if row[name] != earlier[name]):
+            wrong.append(Contradiction("attempts", f"{key}/{earlier['n']}", source, differ, FIX))
     aside = {(row["token"], row["created"]) for row in mine.reservations}
     held = []
     for row in theirs.reservations:
@@ -431,7 +431,7 @@ def _accepted(record: CallRecord, numbers: dict[int, int]) -> dict[str, Any]:
 
 
 def _call(mine: CallRecord, theirs: CallRecord, attempts: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], bool]:
-    """Return the call's own row, and whether it was answered differently."""
+    """Return the call's own row, and whether the two stores have different answers."""
     both, by = [mine.call, theirs.call], {row["n"]: row for row in attempts}
     done = [call for call in both if call["status"] == "done"]
     twice = False

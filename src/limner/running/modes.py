@@ -1,4 +1,4 @@
-"""Sorts what painters got wrong into an exam's modes of failure: a chat model says which, through the call journal."""
+"""The sorting of wrong criteria into an exam's failure modes by a chat model, through the call journal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .progress import Progress
 from .steps import answer_or_fault
 
 THINKING, REPLY = 200, 12
-"""About how many tokens of a reply are thought, and how many it has for each question."""
+"""Approximate tokens of a reply: for thinking, and for each criterion."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class WrongDrawing:
 
     Attributes:
         row: The painter's row in tables.
-        painter: Who drew it, as the store knows it.
-        image: Its content hash; None where results came without it.
+        painter: Its painter's name in the store.
+        image: Its content hash; None for results imported without images.
     """
 
     row: str
@@ -44,7 +44,7 @@ class WrongDrawing:
 
 @dataclass(frozen=True)
 class SortedDrawing:
-    """Criterion -> mode or unread; or why nothing is known."""
+    """The failure mode (or unread) of each wrong criterion; or why none is known."""
 
     drawing: WrongDrawing
     modes: Mapping[str, str] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class SortedDrawing:
 
 @dataclass(frozen=True)
 class ModeSorter:
-    """Who sorts, and how."""
+    """The model that sorts, and how it is asked."""
 
     exam: str
     modes: FailureModes[Any]
@@ -63,22 +63,24 @@ class ModeSorter:
     store: Store
 
     def estimate(self, drawings: Sequence[WrongDrawing], settings: Settings, retry_failed: bool) -> Estimate:
-        """Return what is still to be asked, and about what that costs."""
+        """Return what is still to be asked, and the approximate cost."""
         missing = run_to_end(self._missing(drawings, retry_failed))
-        asks = [self.modes.ask(one.question, one.wrong, one.image or "", self.prompts) for one in missing]
+        asks = [
+            self.modes.ask(drawing.question, drawing.wrong, drawing.image or "", self.prompts) for drawing in missing
+        ]
         sent = round(sum(map(ask_tokens, asks)))
-        written = sum(THINKING + REPLY * len(one.wrong) for one in missing)
+        written = sum(THINKING + REPLY * len(drawing.wrong) for drawing in missing)
         dollars = settings.price(self.model.name, sent, written) if isinstance(self.model, ChatModel) else 0.0
         return Estimate(self.model.name, "sorter", len(missing), len(missing), sent, written, dollars, "rule of thumb")
 
     async def _missing(self, drawings: Sequence[WrongDrawing], retry_failed: bool) -> list[WrongDrawing]:
-        calls, found = StoredCalls(self.store, retry_failed=retry_failed), []
+        calls, missing = StoredCalls(self.store, retry_failed=retry_failed), []
         for drawing in drawings:
             try:
                 await self._sort(drawing, calls)
             except NotAsked:
-                found.append(drawing)
-        return found
+                missing.append(drawing)
+        return missing
 
     def sort(
         self,
@@ -90,24 +92,30 @@ class ModeSorter:
         retry_failed: bool = False,
         watch: Callable[[Progress], None] = lambda _: None,
     ) -> tuple[list[SortedDrawing], Progress]:
-        """Sort them all; what was sorted before is taken from the journal.
+        """Sort all drawings; earlier answers are taken from the journal.
 
         Raises:
-            UsageError: A budget cannot be kept.
+            UsageError: The budget cannot be enforced.
         """
         self.model.check()
         if budget is not None and (why := self.model.unpriced()) is not None:
-            raise UsageError(f"--budget cannot be kept: {why}")
+            raise UsageError(f"--budget cannot be enforced: {why}")
         calls = Calls(self.store, retry_failed=retry_failed, budget=Budget(budget), limits=limits)
-        progress, found = Progress(total=len(drawings)), dict[int, SortedDrawing]()
+        progress, by_number = Progress(total=len(drawings)), dict[int, SortedDrawing]()
 
         async def take(numbered: tuple[int, WrongDrawing]) -> None:
             n, drawing = numbered
             made = calls.tally.made
             with purpose(self.exam, drawing.painter):
-                found[n] = one = await self._sort(drawing, calls)
-            status = "failed" if one.fault else "done"
-            progress.count(drawing.question.id, status, one.fault, one.detail, stored=calls.tally.made == made)
+                by_number[n] = sorted_drawing = await self._sort(drawing, calls)
+            status = "failed" if sorted_drawing.fault else "done"
+            progress.count(
+                drawing.question.id,
+                status,
+                sorted_drawing.fault,
+                sorted_drawing.detail,
+                stored=calls.tally.made == made,
+            )
             progress.account(calls.tally)
             watch(progress)
 
@@ -116,16 +124,16 @@ class ModeSorter:
                 await take_all(enumerate(drawings), take, min(concurrency, len(drawings)))
 
         run_to_end(run())
-        return [found[n] for n in sorted(found)], progress
+        return [by_number[n] for n in sorted(by_number)], progress
 
     async def _sort(self, drawing: WrongDrawing, calls: Calls) -> SortedDrawing:
         if drawing.image is None:
-            return SortedDrawing(drawing, fault="missing", detail="the drawing came without its image")
+            return SortedDrawing(drawing, fault="missing", detail="the drawing was imported without its image")
         ask = self.modes.ask(drawing.question, drawing.wrong, drawing.image, self.prompts)
         context = Context(self.exam, drawing.question.id, drawing.painter, ask.name, system=ask.system)
         answer, fault = await answer_or_fault(complete(self.model, ask.shown, ask.contract, context, calls))
         if answer is None:
             assert fault is not None
             return SortedDrawing(drawing, fault=fault.kind, detail=fault.detail)
-        said = self.modes.read(answer.reply.text, drawing.wrong)
-        return SortedDrawing(drawing, {mark.criterion: said.get(mark.criterion, UNREAD) for mark in drawing.wrong})
+        modes = self.modes.read(answer.reply.text, drawing.wrong)
+        return SortedDrawing(drawing, {mark.criterion: modes.get(mark.criterion, UNREAD) for mark in drawing.wrong})

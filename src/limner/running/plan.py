@@ -1,4 +1,4 @@
-"""What to run: painters with their strategies, judges, probes, and the slots that their drawings stand in."""
+"""The plan of a run: painters with their strategies, judges, probes, and the slots for their drawings."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ class Arm:
 class Shard:
     """The i-th of n parts of a plan, from 1.
 
-    The parts have no slot in common and together have all. Other questions, painters or seeds in the plan move no slot
-    to another part.
+    Every slot is in exactly one part. Adding questions, painters or seeds to the plan moves no slot to another part.
     """
 
     i: int
@@ -45,50 +44,52 @@ class Shard:
 
     @classmethod
     def parse(cls, word: str) -> Shard:
-        """From ``i/n``.
+        """Parse ``i/n``.
 
         Raises:
-            UsageError: It is none.
+            UsageError: It is not of this form.
         """
-        found = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", word.strip())
-        if found is None or not 1 <= int(found[1]) <= int(found[2]) <= MOST:
-            raise UsageError(f"--shard takes i/n, such as 1/4 for the first of four (n up to {MOST:,}), not {word!r}")
-        return cls(int(found[1]), int(found[2]))
+        match = re.fullmatch(r"([0-9]{1,7})/([0-9]{1,7})", word.strip())
+        if match is None or not 1 <= int(match[1]) <= int(match[2]) <= MAX_SHARDS:
+            raise UsageError(
+                f"--shard takes i/n, such as 1/4 for the first of four (n up to {MAX_SHARDS:,}), not {word!r}"
+            )
+        return cls(int(match[1]), int(match[2]))
 
     def has(self, slot: str) -> bool:
-        """Whether the slot of this id belongs here."""
+        """Return whether the slot of this id belongs to this part."""
         return int.from_bytes(hashlib.sha256(slot.encode()).digest()[:8]) % self.n == self.i - 1
 
     def __str__(self) -> str:
-        """As it is written."""
+        """Return ``i/n``."""
         return f"{self.i}/{self.n}"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run.
+    """What to draw, measure and mark.
 
     Attributes:
-        exam: The questions to be run.
-        whole: The exam they were chosen from: all of it is stored, so that later runs need no data folder.
-        painters: Who draws; with `draw` off their stored drawings are taken.
-        chosen_arms: Painters with their strategies, where not all draw directly.
-        judges: Who marks.
-        probes: What is measured on every drawing before it is marked.
-        anew: Evidence that is measured even where imported results brought a value.
+        exam: The questions to run.
+        whole: The exam they were chosen from; all of it is stored, so that later runs need no data folder.
+        painters: The painters; with `draw` off, their stored drawings are used.
+        chosen_arms: Painters with their strategies, if not all draw directly.
+        judges: The judges.
+        probes: The measurements made on every drawing before it is marked.
+        anew: Evidence that is measured even if imported results have a value.
         seeds: Drawings per question and painter.
         repeats: Markings per drawing and judge.
         draw: Whether to draw at all, or mark what the store has.
         first_seed: The seed of the first drawing; the others follow.
         options: The exam's own options of drawing.
-        budget: Dollars this run may spend; with a purse, all who share it.
+        budget: Dollars that this run may spend; with a purse, that all runs sharing it may spend.
         purse: The purse in the store that this run spends from; see `limner.calls.purse`.
-        change_purse: Whether `budget` becomes the purse's limit where it has another.
-        limits: What each service allows, by its name.
-        shard: The part of the plan to be run; all of it where there is none.
-        batch: Whether calls go with batches, at less than the usual price.
-        batch_wait: Seconds to wait for them at most; without end by default.
-        images: Prepares the pictures that everyone sends; what one has sent is at hand for the next.
+        change_purse: Whether `budget` replaces a different limit of the purse.
+        limits: The limits of each service, by name.
+        shard: The part of the plan to run; None for all of it.
+        batch: Whether to use batches, which cost less.
+        batch_wait: The most seconds to wait for batches; None for no limit.
+        images: Prepares the pictures that are sent, with a cache shared by all participants.
     """
 
     exam: Exam[Any]
@@ -117,23 +118,23 @@ class Plan:
 
     @property
     def arms(self) -> Sequence[Arm]:
-        """Every painter with every strategy it is to draw by."""
+        """Every painter with every strategy that it uses."""
         return self.chosen_arms or [Arm(painter) for painter in self.painters]
 
     @property
     def models(self) -> list[str]:
         """The names of all models that would be called: those of painters, editors, strategies and judges."""
-        found = [judge.name for judge in self.judges]
+        names = [judge.name for judge in self.judges]
         for arm in self.arms:
             painters = [arm.painter, *([arm.strategy.editor] if arm.strategy.editor is not None else [])]
-            found += [painter.spec for painter in painters]
-            found += [model.name for model in arm.strategy.models.values()]
-        return list(dict.fromkeys(found))
+            names += [painter.spec for painter in painters]
+            names += [model.name for model in arm.strategy.models.values()]
+        return list(dict.fromkeys(names))
 
 
 @dataclass(frozen=True)
 class Slot:
-    """One drawing to be: how to make it, and what the store has."""
+    """A place for one drawing: how to make it, and what the store already has."""
 
     question: Question[Any]
     arm: Arm | None
@@ -142,28 +143,28 @@ class Slot:
 
     @property
     def painter(self) -> Painter | None:
-        """Who draws it."""
+        """The painter, if it is to be drawn."""
         return self.arm.painter if self.arm else None
 
     @property
     def drawn(self) -> Drawing | None:
-        """The finished drawing in it; a folder's is looked at again, most likely still the same."""
+        """The finished drawing in it, if any."""
         return self.stored if self.stored is not None and self.stored.status == "done" else None
 
 
 def slot_id(exam: str, question_hash: str, painter: str, strategy: str, options: Any, seed: int) -> str:
-    """Identifies a drawing's slot."""
+    """Return the id of a drawing's slot."""
     return digest("drawing-1", exam, question_hash, painter, strategy, options, seed)
 
 
-@lru_cache(maxsize=4096)  # Asked several times while a drawing is at hand.
+@lru_cache(maxsize=4096)  # Called several times per drawing.
 def marking_id(drawing: str, question_hash: str, image: str | None, setup: str, repeat: int) -> str:
-    """Identifies a marking."""
+    """Return the id of a marking."""
     return digest("marking-1", drawing, question_hash, image, setup, repeat)
 
 
 class NoPainter(FreePainter):
-    """Stands where a strategy draws by itself, such as a model that writes SVG."""
+    """The placeholder for strategies that draw without a painter, such as a model that writes SVG."""
 
     changeable = False
 
@@ -171,7 +172,7 @@ class NoPainter(FreePainter):
         self.name = self.spec = name
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
-        """Never asked to."""
+        """Refuse: the strategy draws without a painter."""
         raise Fault("bad_request", f"{self.name} does not draw")
 
 
@@ -182,10 +183,10 @@ def make_arms(
     open_mind: Callable[[str, dict[str, Any]], OpenModel],
     open_editor: Callable[[str, Mapping[str, Any]], Painter],
 ) -> list[Arm]:
-    """Every painter by every strategy; a strategy that needs no painter stands alone, named after its model.
+    """Return every painter with every strategy; a strategy without a painter is named after its model.
 
     Raises:
-        UsageError: An unknown strategy or option, or nobody to draw.
+        UsageError: An unknown strategy or option, or no painter.
     """
     words = list(dict.fromkeys(strategies)) or ["direct"]
     _check(words, given)
@@ -209,22 +210,22 @@ def make_arms(
 
 
 def _no_painter(strategy: Strategy) -> NoPainter:
-    """One named after the stage that draws, and the model it asks."""
+    """Return a placeholder named after the stage that draws and its model."""
     stage = next(stage for stage in strategy.stages if not stage.paints)
     return NoPainter("/".join([stage.name, *(strategy.models[role].name for role in stage.roles[:1])]))
 
 
 def _check(words: Sequence[str], given: Mapping[str, str]) -> None:
-    known = known_options(list(words), given)
+    allowed = known_options(list(words), given)
     for name in given:
-        if name.partition(".")[0] not in known:
-            there = ", ".join(sorted(known)) if words != ["direct"] else "none without a --strategy"
-            raise UsageError(f"-S {name}: no such option; there is: {there}")
+        if name.partition(".")[0] not in allowed:
+            options_text = ", ".join(sorted(allowed)) if words != ["direct"] else "none without a --strategy"
+            raise UsageError(f"-S {name}: no such option; options are: {options_text}")
 
 
 def _typed(words: Mapping[str, str]) -> dict[str, Any]:
     return {name: parse_value(value) for name, value in words.items()}
 
 
-MOST = 100_000
-"""So many shards at most."""
+MAX_SHARDS = 100_000
+"""The most shards that a plan can have."""

@@ -1,4 +1,4 @@
-"""Where a run stands: as a whole, and for every painter, probe and judge. Nothing is shown here."""
+"""The progress of a run: as a whole, and for every painter, probe and judge. Nothing is printed here."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ..calls.usage import Tally
 from ..core.faults import ASK_AGAIN, ASKED_AGAIN
 
 SHOWN = 5
-"""So many failures are told in words."""
+"""Failures reported with their details."""
 
 
 @dataclass(repr=False)
 class Progress:
-    """Where a run stands. Counted in drawings and markings together.
+    """The progress of a run, counted in drawings and markings together.
 
     Attributes:
-        cut: Drawings made now whose prompt the painter did not read to its end.
-        submitted: Calls that stand in batches when a run ends before these are answered.
-        waiting: What calls wait for, such as the budget or a service's turn, and how many of them.
-        parts: The same for everyone who takes part, by what they do (``draw``, ``measure``, ``mark``) and their name.
-            Their numbers are among the whole's.
+        cut: New drawings whose prompt was longer than the painter reads.
+        submitted: Calls in batches that are unanswered when the run ends.
+        waiting: The number of waiting calls by reason, such as the budget or a service's turn.
+        parts: The progress of each participant, by task (``draw``, ``measure``, ``mark``) and name. Its numbers are
+            included in those of the whole.
     """
 
     total: int = 0
@@ -46,43 +46,43 @@ class Progress:
 
     @property
     def failed(self) -> int:
-        """How many steps ended in a stored fault."""
+        """The number of steps that ended in a stored fault."""
         return sum(self.failures.values())
 
     @property
     def asked_again(self) -> int:
-        """How many of the failed steps the next run tries again without being asked to."""
+        """The number of failed steps that the next run retries by itself."""
         return sum(count for kind, count in self.failures.items() if kind in ASKED_AGAIN)
 
     def advice(self) -> list[str]:
-        """Say what to do about the failures: those that the next run tries again, and those that are kept."""
-        found: dict[bool, list[str]] = {}
+        """Return what to do about the failures: those that the next run retries, and those that are kept."""
+        counts_by_retry: dict[bool, list[str]] = {}
         for kind, count in self.failures.most_common():
-            found.setdefault(kind in ASKED_AGAIN, []).append(f"{count} {kind}")
+            counts_by_retry.setdefault(kind in ASKED_AGAIN, []).append(f"{count} {kind}")
         lines = []
-        if True in found:
-            lines.append(f"{_failures(self.asked_again)} not kept ({', '.join(found[True])}). {ASK_AGAIN}")
-        if False in found:
+        if True in counts_by_retry:
+            lines.append(f"{_failures(self.asked_again)} not kept ({', '.join(counts_by_retry[True])}). {ASK_AGAIN}")
+        if False in counts_by_retry:
             kept = _failures(self.failed - self.asked_again)
-            lines.append(f"{kept} kept ({', '.join(found[False])}): --retry-failed asks again")
+            lines.append(f"{kept} kept ({', '.join(counts_by_retry[False])}): add --retry-failed to try again")
         return lines
 
     @property
     def settled(self) -> int:
-        """How many steps have an outcome of whatever sort."""
+        """The number of steps that have any outcome."""
         return self.done + self.stored + self.not_applicable + self.failed
 
     def rate(self, at: float) -> float:
-        """Steps made in a second, what was found stored not counted."""
+        """Return the steps per second, without those found in the store."""
         return (self.done + self.failed) / max(1e-6, at - self.started)
 
     def seconds_left(self, at: float) -> float | None:
-        """About how long the rest takes; None where nobody can say, or where there is none."""
+        """Return the approximate remaining time; None if unknown or if nothing is left."""
         rate, left = self.rate(at), self.total - self.settled
         return left / rate if rate and left > 0 else None
 
     def part(self, does: str, name: str) -> Progress:
-        """Where one of those stands who take part; there from now on."""
+        """Return the progress of one participant, created if necessary."""
         return self.parts.setdefault((does, name), Progress(started=self.started))
 
     def count(
@@ -95,15 +95,15 @@ class Progress:
         stored: bool = False,
         of: Progress | None = None,
     ) -> None:
-        """Count one step: ``done``, ``failed`` or ``not_applicable``; made now, or found `stored`; perhaps `of` one."""
+        """Count one step: ``done``, ``failed`` or ``not_applicable``; new or `stored`; also in the part `of`."""
         if of is not None:
             of.count(question, status, fault, detail, stored=stored)
         if status == "failed":
             self.failures[fault or "unknown"] += 1
             if len(self.details) < SHOWN:
-                # The question's id is said once.
-                said = detail if detail and detail.startswith(f"{question}: ") else f"{question}: {detail}"
-                self.details.append(f"{fault}: {said}")
+                # Name the question only once.
+                text = detail if detail and detail.startswith(f"{question}: ") else f"{question}: {detail}"
+                self.details.append(f"{fault}: {text}")
         elif status == "not_applicable":
             self.not_applicable += 1
         elif stored:
@@ -113,7 +113,7 @@ class Progress:
 
     @contextmanager
     def paying(self) -> Iterator[None]:
-        """What calls made inside cost is spent by this part."""
+        """Count the cost of calls made in this block as spent by this part."""
         account = Tally()
         try:
             with charged_to(account):
@@ -123,37 +123,37 @@ class Progress:
             self.doubted += account.doubted
 
     def account(self, tally: Tally) -> None:
-        """Take over what a journal has counted so far."""
+        """Copy the totals of a journal."""
         self.spent, self.unpriced, self.doubted = tally.spent, tally.unpriced, tally.doubted
 
     def counts(self) -> list[str]:
-        """Return what has come of the steps, in words."""
-        told = [f"{self.settled}/{self.total} done"]
+        """Return the numbers of steps by outcome, as text."""
+        texts = [f"{self.settled}/{self.total} done"]
         if self.stored:
-            told.append(f"{self.stored} from store")
+            texts.append(f"{self.stored} from store")
         if self.not_applicable:
-            told.append(f"{self.not_applicable} not applicable")
-        return [*told, f"{self.failed} failed"]
+            texts.append(f"{self.not_applicable} not applicable")
+        return [*texts, f"{self.failed} failed"]
 
     @property
     def money(self) -> str:
-        """What was spent, and for how many calls nobody knows that."""
-        told = f"${self.spent:.4f}"
+        """The amount spent, and the number of calls whose cost is unknown."""
+        text = f"${self.spent:.4f}"
         if self.unpriced:
-            told += f" + {self.unpriced} unpriced"
+            text += f" + {self.unpriced} unpriced"
         if self.doubted:
-            told += f" ({self.doubted} at their bound: usage not credible)"
-        return told
+            text += f" ({self.doubted} at their bound: usage not credible)"
+        return text
 
     def describe(self, at: float) -> str:
-        """Done, failed, rate, spend, time left, in one line."""
+        """Return counts, rate, spending and time left in one line."""
         parts = [*self.counts(), f"{self.rate(at):.1f}/s", self.money]
         if (left := self.seconds_left(at)) is not None:
             parts.append(f"{duration(left)} left")
         return " · ".join(parts)
 
     def __repr__(self) -> str:
-        """Return what has come of it."""
+        """Return counts and spending."""
         return f"<Progress: {' · '.join([*self.counts(), self.money])}>"
 
 
@@ -162,7 +162,7 @@ def _failures(count: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words.
+    """Return a time as text.
 
     >>> duration(7.6), duration(125), duration(7325)
     ('8s', '2m05s', '2h02m')

@@ -1,4 +1,4 @@
-"""Evaluators that are not judges, run over stored drawings: metrics, and chat models asked for a number or a choice."""
+"""Runs of evaluators that are not judges over stored drawings: metrics, and models asked for a number or a choice."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ from .runner import Runner
 from .steps import NO_IMAGE, outcome
 
 METRIC = "metric"
-"""What sort of evaluator it is."""
+"""The kind of these evaluators."""
 REASON = 500
-"""Characters kept of why there is no value."""
+"""Characters kept of the reason for a missing value."""
 T = TypeVar("T")
 
 
 class EvaluatingRunner(Runner, ABC):
-    """Draws and marks nothing. Run it again to resume.
+    """A runner that neither draws nor marks. Run it again to resume.
 
     Args:
-        plan: Which stored drawings; it has no judges and no probes.
-        store: Where they are.
-        evaluator: Who speaks; checked before anything is done.
-        metric: What failures are counted under.
+        plan: The stored drawings to evaluate; it has no judges and no probes.
+        store: The store of the drawings.
+        evaluator: The model or metric, checked before anything is done.
+        metric: The name under which failures are counted.
     """
 
     def __init__(self, plan: Plan, store: Store, evaluator: Any, metric: str) -> None:
@@ -69,11 +69,11 @@ class EvaluatingRunner(Runner, ABC):
     @property
     @abstractmethod
     def setup(self) -> dict[str, Any]:
-        """Everything that shapes what is said."""
+        """Everything that shapes the answers."""
 
     @cached_property
     def setup_id(self) -> str:
-        """How the store knows this evaluator."""
+        """The id of this evaluator in the store."""
         return setup_id(self.setup)
 
     def run(self) -> Any:
@@ -90,11 +90,11 @@ class EvaluatingRunner(Runner, ABC):
         return 0
 
     async def _outcome(self, question: str, work: Awaitable[T]) -> tuple[T | None, str | None]:
-        """Return what comes of one ask, counted: its value, or why there is none; a fault is never a value."""
+        """Return the value of one request or the reason why there is none, and count it."""
         value, fault = await outcome(work)
         kind, detail = (None, None) if fault is None else (fault.kind, fault.detail)
         self.progress.count(question, "failed" if fault else "done", kind, detail)
-        self._slips.count(self._metric, kind, detail)
+        self._repeated_errors.count(self._metric, kind, detail)
         return value, None if fault is None else f"{kind}: {detail}"[:REASON]
 
 
@@ -104,10 +104,10 @@ ARENA = "arena"
 
 @dataclass(frozen=True)
 class RatedItem:
-    """One ask: a drawing, or two of one question in the order of showing.
+    """One request: a drawing, or two of one question in the order shown.
 
     Attributes:
-        turned: Whether the drawings are shown in the other order than they are named.
+        turned: Whether the drawings are shown in reverse order.
     """
 
     question: Question[Any]
@@ -121,20 +121,20 @@ class RatedItem:
 
     @property
     def painter(self) -> str:
-        """Whose they are, in the order of showing."""
+        """Their painters, in the order shown."""
         return " | ".join(drawing.painter for drawing in self.shown)
 
 
 class RatingRunner(EvaluatingRunner):
-    """Runs one baseline by one model. To resume is to run it again: what was answered stands in the journal.
+    """A baseline asked of one model. Run it again to resume: answers are kept in the journal.
 
     Args:
-        plan: Which stored drawings; it has no judges and no probes.
-        store: Where they are.
-        baseline: What is asked.
-        model: Who is asked.
-        prompts: In which words.
-        against: Of two drawings one must be by this painter; by default every two painters meet.
+        plan: The stored drawings to evaluate; it has no judges and no probes.
+        store: The store of the drawings.
+        baseline: The question to ask.
+        model: The model to ask.
+        prompts: The wording.
+        against: The painter of one drawing of each pair; by default all pairs of painters are compared.
     """
 
     def __init__(
@@ -151,49 +151,49 @@ class RatingRunner(EvaluatingRunner):
 
     @property
     def setup(self) -> dict[str, Any]:
-        """Everything that shapes what is said."""
+        """Everything that shapes the answers."""
         return self.baseline.setup(self.model, self.prompts)
 
     def items(self) -> list[RatedItem]:
-        """Every ask of this run.
+        """Return every request of this run.
 
         Raises:
-            UsageError: There is nothing to be asked about.
+            UsageError: There is nothing to ask about.
         """
         done: dict[str, list[tuple[Question[Any], Drawing]]] = {}
         for slot in self.backlog.slots():
             if slot.stored is not None and slot.stored.status == "done":
                 done.setdefault(slot.question.id, []).append((slot.question, slot.stored))
         if self.baseline.pictures == 1:
-            found = [RatedItem(question, (drawing,)) for rows in done.values() for question, drawing in rows]
+            items = [RatedItem(question, (drawing,)) for rows in done.values() for question, drawing in rows]
         else:
-            found = [item for rows in done.values() for item in self._met(rows)]
-        if not found:
+            items = [item for rows in done.values() for item in self._met(rows)]
+        if not items:
             need = "a finished drawing" if self.baseline.pictures == 1 else "a question that two painters have drawn"
-            raise UsageError(f"{self.plan.exam.name}: there is not {need}" + self._hint())
-        return found
+            raise UsageError(f"{self.plan.exam.name} does not have {need}" + self._hint())
+        return items
 
     def _hint(self) -> str:
         return f" with one by {self.against}" if self.against else ""
 
     def _met(self, rows: Sequence[tuple[Question[Any], Drawing]]) -> Iterator[RatedItem]:
-        """Every two drawings of a question by different painters, first of equal seeds, in both orders."""
-        for (question, one), (_, other) in combinations(sorted(rows, key=lambda row: _order(row[1])), 2):
-            names = [{drawing.painter, _name(drawing)} for drawing in (one, other)]
+        """Yield every two drawings of a question by different painters with equal seeds, in both orders."""
+        for (question, first), (_, second) in combinations(sorted(rows, key=lambda row: _order(row[1])), 2):
+            names = [{drawing.painter, _name(drawing)} for drawing in (first, second)]
             met = self.against is None or self.against in names[0] | names[1]
-            if _name(one) != _name(other) and one.seed == other.seed and met:
+            if _name(first) != _name(second) and first.seed == second.seed and met:
                 for turned in (False, True):
-                    yield RatedItem(question, (one, other), turned)
+                    yield RatedItem(question, (first, second), turned)
 
     def estimate(self) -> float | None:
-        """About what all asks cost together, in dollars; None where nobody knows."""
+        """Return the approximate cost of all requests in dollars; None if unknown."""
         each = self.baseline.price(self.model, self.prompts)
         return None if each is None else each * len(self.items())
 
     def run(self) -> Any:
         """Run to the end; see `Runner.run`."""
         self.check()
-        self.items()  # Whoever has nothing to ask about is told before anything is stored.
+        self.items()  # Raise an error for an empty run before anything is stored.
         return super().run()
 
     def _slots(self) -> tuple[int, Iterable[RatedItem]]:
@@ -203,7 +203,7 @@ class RatingRunner(EvaluatingRunner):
         return slot.drawings[0].painter
 
     async def _fill(self, slot: RatedItem, calls: Calls) -> None:
-        """Ask, and keep what is said; a fault is an outcome without a value, and told with its reason."""
+        """Ask and store the answer; a fault is stored without a value, with its reason."""
         await self._keep(slot, *await self._outcome(slot.question.id, self._answer(slot, calls)))
 
     async def _answer(self, slot: RatedItem, calls: Calls) -> Any:
@@ -221,17 +221,17 @@ class RatingRunner(EvaluatingRunner):
             rows = [Rating(drawing.id, self.setup_id, scale, n, reason=reason) for scale, n in numbers.items()]
             await asyncio.wrap_future(save_ratings(self.store, rows))
             return
-        one, other = item.drawings
-        # The same two in the other order are another time of asking.
+        first, second = item.drawings
+        # The same pair in reverse order counts as a repeat.
         made = PairChoice(
-            one.exam, item.question.id, one.id, other.id, self.setup_id, ARENA, _named(value, item.turned),
+            first.exam, item.question.id, first.id, second.id, self.setup_id, ARENA, _named(value, item.turned),
             "second" if item.turned else "first", repeat=int(item.turned), reason=reason,
         )  # fmt: skip
         await asyncio.wrap_future(save_comparisons(self.store, [made]))
 
 
 def _named(choice: str | None, turned: bool) -> str | None:
-    """Return a choice by the order of showing, as one by the order of naming.
+    """Return a choice by the order shown, translated to the order of names.
 
     >>> _named("first", True), _named("tie", True), _named("second", False)
     ('second', 'tie', 'second')
@@ -248,7 +248,7 @@ def _order(drawing: Drawing) -> tuple[str, int, str]:
 
 
 class MetricRunner(EvaluatingRunner):
-    """Measures every finished drawing with one metric. Run it again to resume.
+    """The measurement of every finished drawing with one metric. Run it again to resume.
 
     Attributes:
         cut: Drawings whose prompt is longer than the metric's model reads.
@@ -264,17 +264,17 @@ class MetricRunner(EvaluatingRunner):
         return self.metric.setup
 
     def _slots(self) -> tuple[int, Iterable[Slot]]:
-        found = [slot for slot in self.backlog.slots() if slot.drawn is not None]
-        return len(found), found
+        slots = [slot for slot in self.backlog.slots() if slot.drawn is not None]
+        return len(slots), slots
 
     async def _fill(self, slot: Slot, calls: Calls) -> None:
         drawing = slot.drawn
         assert drawing is not None
-        found, reason = await self._outcome(slot.question.id, self._measured(drawing, slot.question.prompt, calls))
-        value = None if found is None else float(found["value"])
+        measured, reason = await self._outcome(slot.question.id, self._measured(drawing, slot.question.prompt, calls))
+        value = None if measured is None else float(measured["value"])
         row = Rating(drawing.id, self.setup_id, self.metric.kind.name, value, reason=reason)
         await asyncio.wrap_future(save_ratings(self.store, [row]))
-        self.cut += found is not None and found.get("read", 0) < found.get("tokens", 0)
+        self.cut += measured is not None and measured.get("read", 0) < measured.get("tokens", 0)
 
     async def _measured(self, drawing: Drawing, prompt: str, calls: Calls) -> Mapping[str, Any]:
         if drawing.image is None:
@@ -289,8 +289,8 @@ class SetDistance:
 
     Attributes:
         n: Drawings it rests on.
-        least: The least number of images on either side for which the covariance can have its full rank.
-        stored: Whether it was known already, for the same images.
+        least: The fewest images on either side for which the covariance can have full rank.
+        stored: Whether it was already stored for the same images.
     """
 
     painter: str
@@ -302,14 +302,14 @@ class SetDistance:
 
     @property
     def words(self) -> str:
-        """The number with what it rests on."""
-        told = f"{self.painter}: {self.value:.3f} (n = {self.n:,} drawings, {self.reference_n:,} reference images)"
+        """The distance and the numbers of images, as text."""
+        text = f"{self.painter}: {self.value:.3f} (n = {self.n:,} drawings, {self.reference_n:,} reference images)"
         few = min(self.n, self.reference_n) < self.least
-        return told + (f"; too few: below {self.least:,} images the distance comes out too large" if few else "")
+        return text + (f"; too few: with fewer than {self.least:,} images the distance is overestimated" if few else "")
 
 
 def set_distances(plan: Plan, store: Store, metric: LocalMetric) -> list[SetDistance]:
-    """Every painter's Fréchet distance to the reference set; what is known for the same images is not computed again.
+    """Return every painter's Fréchet distance to the reference set; known distances are not computed again.
 
     Raises:
         UsageError: There are no reference images, or no painter has two drawings.
@@ -325,15 +325,17 @@ def set_distances(plan: Plan, store: Store, metric: LocalMetric) -> list[SetDist
     setup = {**metric.setup, "reference": {"images": digest(sorted(reference)), "n": len(reference)}}
     id = setup_id(setup)
     save_setup(store, id, setup, METRIC)
-    known = {(row.painter, row.strategy): row for row in load_painter_metrics(store, plan.exam.name) if row.setup == id}
-    found, theirs = [], None
+    stored = {
+        (row.painter, row.strategy): row for row in load_painter_metrics(store, plan.exam.name) if row.setup == id
+    }
+    distances, theirs = [], None
     for (painter, strategy), drawings in sorted(rows.items()):
         images = sorted(str(drawing.image) for drawing in drawings.values())
-        before, name = known.get((painter, strategy)), row_name(painter, strategy)
+        before, name = stored.get((painter, strategy)), row_name(painter, strategy)
         if len(images) < 2:
             continue
         if before is not None and before.body.get("images") == digest(images):
-            found.append(SetDistance(name, before.value, len(images), len(reference), before.body["least_n"], True))
+            distances.append(SetDistance(name, before.value, len(images), len(reference), before.body["least_n"], True))
             continue
         theirs = theirs or _moments(metric, reference.values())
         own = _moments(metric, (store.blobs.get(image) for image in images))
@@ -341,35 +343,35 @@ def set_distances(plan: Plan, store: Store, metric: LocalMetric) -> list[SetDist
         body = {"images": digest(images), "reference_n": len(reference), "dims": theirs.dims, "least_n": least}
         made = PainterMetric(plan.exam.name, painter, id, value, strategy, n=len(images), body=body)
         save_painter_metrics(store, [made]).result()
-        found.append(SetDistance(name, value, len(images), len(reference), least, False))
-    return found
+        distances.append(SetDistance(name, value, len(images), len(reference), least, False))
+    return distances
 
 
 def _reference(plan: Plan, store: Store, folder: str | None) -> Mapping[str, bytes]:
     """Return the reference set by hash: a folder's images, or the questions' own reference images."""
     if folder is not None:
         endings = {f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg")}
-        there = Path(folder).expanduser()
-        files = [file for file in sorted(there.rglob("*")) if file.suffix.lower() in endings and file.is_file()]
+        root = Path(folder).expanduser()
+        files = [file for file in sorted(root.rglob("*")) if file.suffix.lower() in endings and file.is_file()]
         images: Sequence[bytes] = [file.read_bytes() for file in files]
     else:
         hashes = {q.reference.known_sha256 for q in plan.exam.questions if q.reference is not None}
         images = [store.blobs.get(sha256) for sha256 in sorted(filter(None, hashes))]
-    found = {hashlib.sha256(image).hexdigest(): image for image in images}
-    if len(found) < 2:
+    by_hash = {hashlib.sha256(image).hexdigest(): image for image in images}
+    if len(by_hash) < 2:
         where = folder or f"the questions of {plan.exam.name}"
         raise UsageError(f"{where}: a distance needs two reference images; name a folder with ?reference=FOLDER")
-    return found
+    return by_hash
 
 
 def _moments(metric: LocalMetric, images: Iterable[bytes]) -> Moments:
     import base64
 
-    found = Moments()
+    moments = Moments()
     for image in images:
         try:
-            told = run_to_end(metric.compute(image))
+            features = run_to_end(metric.compute(image))
         except Fault as fault:
             raise UsageError(f"{metric.kind.name}: {fault.detail}") from fault
-        found.add(np.frombuffer(base64.b64decode(told["value"]), dtype="<f4").astype(np.float64))
-    return found
+        moments.add(np.frombuffer(base64.b64decode(features["value"]), dtype="<f4").astype(np.float64))
+    return moments

@@ -1,4 +1,4 @@
-"""Verifies a store, and mends what can be mended for nothing: nothing is drawn, asked or thrown away."""
+"""Verification of a store, and repairs that cost nothing: nothing is drawn, asked or thrown away."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ..store.schema import attempts, calls, drawings
 from ..store.verify import PART, UNANSWERED, Defect, PartReport, check, check_database, without
 
 INDEX = " index "
-"""Stands in SQLite's complaints about an index, which can be made anew from its table."""
+"""A word in SQLite's messages about an index, which can be rebuilt from its table."""
 
 
 def verify(store: Store, *, repair: bool = False) -> Iterator[PartReport]:
-    """Every part of the store, looked at and, where asked for, repaired."""
+    """Yield the report of every part of the store, repaired if requested."""
     for report in check(store):
         yield _repaired(store, report) if repair and report.defects else report
 
@@ -41,7 +41,7 @@ def _repaired(store: Store, report: PartReport) -> PartReport:
 
 
 def _database(store: Store, report: PartReport) -> PartReport:
-    """Indexes are made anew; a damaged table cannot be."""
+    """Rebuild indexes; a damaged table cannot be repaired."""
     if store.file is None or not all(INDEX in f" {defect.detail} " for defect in report.defects):
         return report
     try:
@@ -53,7 +53,7 @@ def _database(store: Store, report: PartReport) -> PartReport:
 
 
 def _references(store: Store, report: PartReport) -> list[Defect]:
-    """Return a call whose result is gone counts as interrupted: the next run that needs it makes it again."""
+    """Mark calls whose results are lost as interrupted, so that the next run makes them again."""
     broken = [defect for defect in report.defects if defect.detail == UNANSWERED]
     lost = {"status": "failed", "fault": "interrupted", "detail": "its result was lost from the store"}
     for defect in broken:
@@ -63,34 +63,34 @@ def _references(store: Store, report: PartReport) -> list[Defect]:
 
 
 async def _images(store: Store, report: PartReport) -> list[Defect]:
-    recovery, found = Recovery(store), []
+    recovery, recovered = Recovery(store), []
     keys = _drawn_by(store)
     for defect in report.defects:
         with store.reading() as connection:
             rows = connection.execute(sa.select(drawings).where(drawings.c.image == defect.subject)).all()
         for row in rows:
             if await recovery.drawing(Drawing(**row._mapping)):
-                found.append(defect)
+                recovered.append(defect)
                 break
         else:
             if await recovery.from_calls(defect.subject, keys.get(defect.subject, ())):
-                found.append(defect)
-    return found
+                recovered.append(defect)
+    return recovered
 
 
 def _drawn_by(store: Store) -> dict[str, list[str]]:
-    """Return the calls that brought each image."""
+    """Return the calls that produced each image."""
     accepted = calls.join(attempts, (attempts.c.call == calls.c.key) & (attempts.c.n == calls.c.accepted))
-    found: dict[str, list[str]] = {}
+    keys_by_image: dict[str, list[str]] = {}
     with store.reading() as connection:
         query = sa.select(calls.c.key, attempts.c.result).select_from(accepted).where(calls.c.kind == "paint")
         for row in connection.execute(query):
-            found.setdefault(str((row.result or {}).get("image")), []).append(row.key)
-    return found
+            keys_by_image.setdefault(str((row.result or {}).get("image")), []).append(row.key)
+    return keys_by_image
 
 
 def _orphans(store: Store, report: PartReport) -> list[Defect]:
-    """Halves of files are removed; images are set aside, for somebody may have paid for them."""
+    """Remove partial files; move unreferenced images aside, because they may have been paid for."""
     for defect in report.defects:
         if defect.subject.rpartition("/")[2].startswith(PART):
             store.blobs.remove(defect.subject)
@@ -103,7 +103,7 @@ FOLDER = "folder/"
 
 
 class Recovery:
-    """Looks for the images of one store elsewhere."""
+    """The search for lost images of one store in other places."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -112,7 +112,7 @@ class Recovery:
         self._settings: settings.Settings | None = None
 
     async def drawing(self, drawing: Drawing) -> bool:
-        """Whether the image of a drawing stands among the blobs again."""
+        """Return whether the image of a drawing is back in the store."""
         if drawing.image is None:
             return False
         if drawing.spec.startswith(FOLDER) and await self.from_folder(drawing):
@@ -120,7 +120,7 @@ class Recovery:
         return await self.from_calls(drawing.image, drawing.calls)
 
     async def from_folder(self, drawing: Drawing) -> bool:
-        """From the folder that the drawing was taken from, as long as the file is the same."""
+        """Restore the image from the folder it came from, if the file is unchanged."""
         folder = self._folder(drawing.spec)
         if folder is None or drawing.image is None:
             return False
@@ -131,7 +131,7 @@ class Recovery:
         return await put_back(data, drawing.image, self._store.blobs)
 
     async def from_calls(self, image: str, keys: Iterable[str]) -> bool:
-        """From the stored jobs or links of the calls that drew it."""
+        """Restore the image from the stored jobs or links of the calls that drew it."""
         accepted = calls.join(attempts, (attempts.c.call == calls.c.key) & (attempts.c.n == calls.c.accepted))
         query = sa.select(calls.c.target, attempts.c.result).select_from(accepted).where(calls.c.kind == "paint")
         for row in self._store.rows(query, calls.c.key, keys):
@@ -153,10 +153,10 @@ class Recovery:
         if target not in self._services:
             self._settings = self._settings or settings.load()
             try:
-                found = open_service(target, self._settings, self._store.blobs)
-                found.check()
+                service = open_service(target, self._settings, self._store.blobs)
+                service.check()
             except LimnerError:
                 # Not a service, not in the settings, or without its key.
-                found = None
-            self._services[target] = found
+                service = None
+            self._services[target] = service
         return self._services[target]

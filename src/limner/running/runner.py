@@ -1,4 +1,4 @@
-"""Runs an exam: makes the drawings and marks that are missing in bounded flow, and stores each at once."""
+"""The runner of an exam: makes the missing drawings and marks with bounded concurrency, and stores each at once."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from .backlog import Backlog
 from .plan import Arm, Plan, Slot
 from .progress import Progress
 from .repair import Recovery
-from .steps import Slips, draw, mark, outcome
+from .steps import RepeatedErrors, draw, mark, outcome
 
 
 def _outcome(drawing: Drawing) -> tuple[object, ...]:
-    """Return what a further try at a drawing may change."""
+    """Return the parts of a drawing that a further try may change."""
     return drawing.status, drawing.image, drawing.detail, drawing.rounds
 
 
 ACCOUNT_S = 0.25
-"""So often a run says what it has spent and waits for."""
+"""Seconds between two reports of spending and waiting calls."""
 AHEAD = 64
-"""At least so many slots are looked up at a time in a store that other machines may use."""
+"""Fewest slots looked up at a time in a store that other machines may use."""
 
 
 class Runner:
-    """Runs one plan against one store; several that follow each other may share one `budget`."""
+    """The execution of one plan against one store; consecutive runners may share one `budget`."""
 
     _journal: type[Calls] = Calls
 
@@ -59,7 +59,7 @@ class Runner:
         self.backlog, self.progress = Backlog(plan, store), Progress()
         self._stopping = Stopping(self.progress)
         self._stop: Exception | None = None
-        self._slips, self._recovery = Slips(), Recovery(store)
+        self._repeated_errors, self._recovery = RepeatedErrors(), Recovery(store)
 
     def run(self) -> Progress:
         """Run to the end; Ctrl-C finishes what is in flight, a second one quits at once."""
@@ -70,19 +70,19 @@ class Runner:
             save_setup(self.store, setup, judge.setup, evaluator_kind(judge))
         self.backlog.load()
         if (purse := self.plan.purse) is not None:
-            told = open_purse(self.store, purse, self.plan.budget, change=self.plan.change_purse)
-            if told is not None:
-                print(printable(told), file=sys.stderr)
+            message = open_purse(self.store, purse, self.plan.budget, change=self.plan.change_purse)
+            if message is not None:
+                print(printable(message), file=sys.stderr)
         run_to_end(self._run(), self._stopping.ask)
         if self._stop is not None:
             raise self._stop
         return self.progress
 
     def check(self) -> None:
-        """Raise early, with nothing called or stored, when the plan cannot be carried out at all.
+        """Raise an error if the plan cannot be carried out; call and store nothing.
 
         Raises:
-            UsageError: A key is not there, or a budget cannot be kept.
+            UsageError: A key is missing, or a budget cannot be enforced.
         """
         Budget(self.plan.budget)
         limited = self.plan.budget is not None or self.plan.purse is not None
@@ -92,14 +92,16 @@ class Runner:
             raise UsageError("--change-purse: name the purse with --purse")
         for arm in self.plan.arms:
             arm.strategy.fits(arm.painter)
-        for one in self._everyone():
-            one.check()
+        for participant in self._everyone():
+            participant.check()
         if limited and (unpriced := self.unpriced()):
-            raise UsageError(f"--budget cannot be kept: {'; '.join(unpriced)}")
+            raise UsageError(f"--budget cannot be enforced: {'; '.join(unpriced)}")
 
     def unpriced(self) -> list[str]:
-        """For whose calls nobody knows what they can cost, and why."""
-        return list(dict.fromkeys(why for one in self._everyone() if (why := one.unpriced()) is not None))
+        """Return whose calls have no known cost, and why."""
+        return list(
+            dict.fromkeys(why for participant in self._everyone() if (why := participant.unpriced()) is not None)
+        )
 
     def _everyone(self) -> list[Painter | Strategy | Judge | Probe]:
         arms = self.plan.arms
@@ -113,10 +115,10 @@ class Runner:
         return len(self.plan.probes) + len(self.plan.judges) * self.plan.repeats
 
     def _slots(self) -> tuple[int, Iterable[Any]]:
-        """Return how many slots are to be filled, and the slots one after another.
+        """Return the number of slots to fill, and the slots.
 
-        Machines that share a store and went through the questions in one order would wait for each other's calls. So
-        each takes them in an order of its own, and looks whether another machine has filled a slot meanwhile.
+        Machines that share a store would wait for each other's calls if all used the same order of questions. So each
+        machine shuffles them, and checks whether another machine has filled a slot meanwhile.
         """
         if self.store.file is not None:
             return self.backlog.count, self.backlog.slots()
@@ -128,7 +130,7 @@ class Runner:
             yield from self.backlog.look_again(some)
 
     def _painter_of(self, slot: Any) -> str | None:
-        """On whose account what a slot costs is booked."""
+        """Return the painter that a slot's costs are booked under."""
         return slot.painter.name if slot.painter else slot.stored.painter if slot.stored else None
 
     async def _run(self) -> None:
@@ -142,13 +144,13 @@ class Runner:
         )  # fmt: skip
         with self._stopping.signals():
             async with calls, asyncio.TaskGroup() as group:
-                beside = group.create_task(self._account_now_and_then(calls))
+                beside = group.create_task(self._report_periodically(calls))
                 await self._fill_all(count, slots, calls)
                 beside.cancel()
         self._account(calls)
 
     async def _fill_all(self, count: int, slots: Iterable[Any], calls: Calls) -> None:
-        """Fill all slots, so many at a time; an error is kept, and raised once all is told."""
+        """Fill all slots concurrently; an error is kept, and raised when everything has been reported."""
         try:
             workers = min(self.plan.concurrency, count)
             await take_all(slots, partial(self._work, calls=calls), workers, lambda: self._over)
@@ -160,14 +162,14 @@ class Runner:
             with purpose(self.plan.exam.name, self._painter_of(slot)):
                 await self._fill(slot, calls)
         except Exception:
-            # The others begin no further step of theirs; what they have in flight is paid for.
+            # The other workers start no further step; their calls in flight are finished, because they are paid for.
             self._stopping.asked = True
             raise
         self._account(calls)
         self.watch(self.progress)
 
     def _take_part(self, drawn: int) -> None:
-        """Everyone who draws, measures and marks is there from the beginning, with what there is to do."""
+        """Register every painter, probe and judge in the progress, with its number of steps."""
         for arm, number in zip(self.plan.arms, self.backlog.by_arm, strict=True) if self.plan.draw else ():
             self._drawer(arm).total += number
         for probe in self.plan.probes:
@@ -181,15 +183,15 @@ class Runner:
         return self.progress.part("draw", row)
 
     def _leave_out(self) -> None:
-        """There is no drawing: nothing of it is measured or marked."""
+        """Subtract the steps of a drawing that was not made."""
         self.progress.total -= self._steps
         for probe in self.plan.probes:
             self.progress.part("measure", probe.evidence).total -= 1
         for judge in self.plan.judges:
             self.progress.part("mark", judge.name).total -= self.plan.repeats
 
-    async def _account_now_and_then(self, calls: Calls) -> None:
-        """What is spent and waited for is known while nothing ends."""
+    async def _report_periodically(self, calls: Calls) -> None:
+        """Report spending and waiting calls periodically, even while no step ends."""
         while True:
             self._account(calls)
             await asyncio.sleep(ACCOUNT_S)
@@ -199,7 +201,7 @@ class Runner:
         self.progress.account(calls.tally)
 
     async def _fill(self, slot: Any, calls: Calls) -> None:
-        """Draw, measure and mark one slot, as far as that is not done."""
+        """Draw, measure and mark one slot, as far as that is still missing."""
         drawing = slot.stored
         if self.backlog.must_draw(slot):
             drawing = await self._draw(slot, calls)
@@ -209,7 +211,7 @@ class Runner:
             self._leave_out()
             return
         if self._unfinished(drawing) and not await self._whole(drawing) and slot.arm and self.plan.retry_failed:
-            # Its image is lost, and to draw it again is asked for.
+            # Its image is lost, and --retry-failed asks to draw it again.
             drawing = await self._draw(slot, calls)
             if drawing.status != "done":
                 return
@@ -217,15 +219,15 @@ class Runner:
             if self._over:
                 return
             await self._measure(slot, drawing, probe, calls)
-        await in_turn(partial(self._mark, slot, drawing, one, calls) for one in self.backlog.markings(drawing))
+        await in_turn(partial(self._mark, slot, drawing, job, calls) for job in self.backlog.markings(drawing))
 
     async def _mark(
-        self, slot: Any, drawing: Drawing, one: tuple[Judge, Marking, Marking | None], calls: Calls
+        self, slot: Any, drawing: Drawing, job: tuple[Judge, Marking, Marking | None], calls: Calls
     ) -> None:
-        """Make one marking, unless it is there."""
+        """Make one marking unless it exists."""
         if self._over:
             return
-        judge, blank, stored = one
+        judge, blank, stored = job
         part = self.progress.part("mark", judge.name)
         if stored is not None and not self.backlog.must_make(stored):
             self._count(slot, stored, stored=True, of=part)
@@ -236,14 +238,14 @@ class Runner:
         self._count(slot, marking, of=part)
 
     def _unfinished(self, drawing: Drawing) -> bool:
-        """Whether something of it is still to be measured or marked, for which its image is needed."""
+        """Return whether the drawing's image is still needed for a measurement or a marking."""
         if drawing.image is None:
             return False
         measured = not any(self.backlog.must_measure(drawing, probe) for probe in self.plan.probes)
         return not measured or any(self.backlog.must_make(stored) for _, _, stored in self.backlog.markings(drawing))
 
     async def _whole(self, drawing: Drawing) -> bool:
-        """Whether its image is in the store as it was, or has come back for nothing; at hand, it is not looked for."""
+        """Return whether its image is intact in the store, or could be recovered for free."""
         if self.plan.images is not None and self.plan.images.has(str(drawing.image)) and not self.plan.probes:
             return True
         try:
@@ -257,7 +259,7 @@ class Runner:
             of = self._drawer(slot.arm)
         self.progress.count(slot.question.id, step.status, step.fault, step.detail, stored=stored, of=of)
         if not stored:
-            self._slips.count(type(step).__name__, step.fault, step.detail)
+            self._repeated_errors.count(type(step).__name__, step.fault, step.detail)
 
     async def _draw(self, slot: Slot, calls: Calls) -> Drawing:
         assert slot.arm is not None
@@ -266,7 +268,7 @@ class Runner:
         with self._drawer(slot.arm).paying():
             drawing = await draw(blank, slot.arm, request, self.store.blobs, calls, rounds)
         if old is not None and old.status == "done" and drawing.fault in ("missing", "damaged") and old.calls:
-            # Its image is lost, not its marks: they were made when it was whole.
+            # Only its image is lost: its marks were made when it was intact.
             self._count(slot, drawing)
             return old
         if old is not None and _outcome(old) == _outcome(drawing):
@@ -278,7 +280,7 @@ class Runner:
         return drawing
 
     async def _measure(self, slot: Slot, drawing: Drawing, probe: Probe, calls: Calls) -> None:
-        """Measure what is not known yet. A drawing that cannot be measured is marked all the same."""
+        """Measure what is missing. A drawing that cannot be measured is still marked."""
         question, part = slot.question.id, self.progress.part("measure", probe.evidence)
         if drawing.image is None or not self.backlog.must_measure(drawing, probe):
             self.progress.count(question, "done", stored=True, of=part)
@@ -294,34 +296,34 @@ class Runner:
         if finding is not None:
             await asyncio.wrap_future(save_evidence(self.store, image, probe.evidence, finding.backend, finding.value))
             self.progress.count(question, "done", of=part)
-            self._slips.count(probe.name, None, None)
+            self._repeated_errors.count(probe.name, None, None)
         elif fault is not None:
             self.progress.count(question, "failed", fault.kind, f"{probe.evidence}: {fault.detail}", of=part)
-            self._slips.count(probe.name, fault.kind, fault.detail)
+            self._repeated_errors.count(probe.name, fault.kind, fault.detail)
 
     @property
     def _over(self) -> bool:
-        """Whether nothing new is begun."""
+        """Whether nothing new may be started."""
         return self._stopping.asked
 
 
 class Stopping:
-    """Whether a run is to begin nothing more.
+    """The request to start nothing more.
 
     Attributes:
-        asked: Set by a signal, or by whoever finds that there is no use in going on.
+        asked: Set by a signal, or when an error makes it useless to go on.
     """
 
     def __init__(self, progress: Progress) -> None:
         self.progress, self.asked = progress, False
 
     def ask(self) -> None:
-        """Begin nothing more; what is in flight is finished."""
+        """Start nothing more; calls in flight are finished."""
         self.asked = self.progress.interrupted = True
 
     @contextmanager
     def signals(self) -> Iterator[None]:
-        """Signals are listened to inside; the run's own task is the current one."""
+        """Handle signals inside the block; the current task is the run's own."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
         def stop() -> None:
@@ -329,7 +331,7 @@ class Stopping:
                 task.cancel()
             self.ask()
 
-        # Not through the loop's own handlers: those would take the place of who counts signals for the command line.
+        # Not through the loop's own handlers: they would replace the handler that counts signals for the command line.
         def pass_on(_number: int, _frame: object) -> None:
             loop.call_soon_threadsafe(stop)
 

@@ -19,17 +19,17 @@ from ..store.markings import Marking
 from ..store.records import Drawing
 from .plan import Arm
 
-NO_IMAGE = "the drawing came without its image; import it again with --images"
+NO_IMAGE = "the drawing was imported without its image; import it again with --images"
 T = TypeVar("T")
 ALIKE = 5
-"""So many unexpected exceptions of one sort and place in a row end a run."""
+"""Equal unexpected exceptions in a row that stop a run."""
 
 
 async def draw(blank: Drawing, arm: Arm, request: PaintRequest, blobs: Blobs, calls: Calls, rounds: int = 0) -> Drawing:
-    """Draw what `blank` says; a fault is its outcome too. `rounds` goes to `limner.strategies.Strategy.draw`.
+    """Make the drawing described by `blank`; a fault is an outcome too. See `limner.strategies.Strategy.draw`.
 
     Raises:
-        StopRun: Every further call would fail alike.
+        StopRun: Every further call would fail in the same way.
         StoreError: The image cannot be written.
     """
 
@@ -47,11 +47,11 @@ async def draw(blank: Drawing, arm: Arm, request: PaintRequest, blobs: Blobs, ca
 
 
 async def outcome(work: Awaitable[T]) -> tuple[T | None, Fault | None]:
-    """Return what a step gives, or the fault that it ends with; an unexpected exception is a fault of this step alone.
+    """Return the result of a step, or its fault; an unexpected exception is a fault of this step only.
 
     Raises:
-        StopRun: Every further call would fail alike.
-        LimnerError: It concerns more than this step.
+        StopRun: Every further call would fail in the same way.
+        LimnerError: The error affects more than this step.
     """
     try:
         return await answer_or_fault(work)
@@ -62,21 +62,21 @@ async def outcome(work: Awaitable[T]) -> tuple[T | None, Fault | None]:
 
 
 async def answer_or_fault(work: Awaitable[T]) -> tuple[T | None, Fault | None]:
-    """Return what an ask gives, or the fault that it ends with; an unexpected exception ends the run.
+    """Return the result of a request, or its fault; an unexpected exception ends the run.
 
     Raises:
-        StopRun: Every further call would fail alike.
+        StopRun: Every further call would fail in the same way.
     """
     try:
         return await work, None
     except (Fault, LostImage) as error:
         fault = lost(error)
-        stop_if_pointless(fault)
+        raise_if_fatal(fault)
         return None, fault
 
 
 def _counted(rounds: int) -> dict[str, int]:
-    """How a drawing remembers the rounds of asking it took, see `limner.store.records.Drawing.rounds`."""
+    """Return the note in which a drawing keeps its rounds; see `limner.store.records.Drawing.rounds`."""
     return {"rounds": rounds} if rounds else {}
 
 
@@ -90,10 +90,10 @@ async def _keep(blank: Drawing, painting: Painting, blobs: Blobs) -> Drawing:
 
 
 async def mark(blank: Marking, question: Question[Any], drawing: Drawing, judge: Judge, calls: Calls) -> Marking:
-    """Mark what `blank` says; a fault is its outcome too.
+    """Make the marking described by `blank`; a fault is an outcome too.
 
     Raises:
-        StopRun: Every further call would fail alike.
+        StopRun: Every further call would fail in the same way.
     """
     clock = time.perf_counter()
 
@@ -109,39 +109,39 @@ async def mark(blank: Marking, question: Question[Any], drawing: Drawing, judge:
         replies = [["", key] for key in fault.calls]
         made = replace(blank, fault=fault.kind, detail=fault.detail, cost=fault.cost, replies=replies)
     else:
-        marks = [one.to_json() for one in marked.marks] if marked.marks is not None else None
+        marks = [each.to_json() for each in marked.marks] if marked.marks is not None else None
         replies = [list(pair) for pair in marked.replies]
         made = replace(blank, status="done", replies=replies, marks=marks, cost=marked.cost)
     return replace(made, seconds=time.perf_counter() - clock)
 
 
-class Slips:
-    """Counts unexpected exceptions that are alike and come in a row: what always happens is no item's fault."""
+class RepeatedErrors:
+    """The counter of equal unexpected exceptions in a row; one that always happens is no item's own fault."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[str, int]] = {}
 
     def count(self, step: str, fault: str | None, detail: str | None) -> None:
-        """Count how a step of this sort ended that was made now.
+        """Count how a step of this kind ended.
 
         Raises:
-            StopRun: The same exception has come `ALIKE` times in a row.
+            StopRun: The same exception occurred `ALIKE` times in a row.
         """
         kind = (detail or "").partition(":")[0] + (detail or "").rpartition("(")[2] if fault == "internal" else ""
         last, times = self._last.get(step, ("", 0))
         self._last[step] = kind, times + 1 if kind == last else 1
         if kind and self._last[step][1] >= ALIKE:
             raise StopRun(
-                f"{detail}: the same unexpected error {ALIKE} times in a row; the run stops here. It is stored as a "
-                "fault of each of them; once it is mended, --retry-failed tries them again"
+                f"{detail}: the same unexpected error {ALIKE} times in a row. Stopped. Each failure is stored. "
+                "Fix this, then run the same command with --retry-failed."
             )
 
 
-def stop_if_pointless(fault: Fault) -> None:
-    """End the run where every further call would fail alike.
+def raise_if_fatal(fault: Fault) -> None:
+    """Stop the run if every further call would fail in the same way.
 
     Raises:
-        StopRun: It is so.
+        StopRun: The fault is of such a kind.
     """
     if fault.kind in STOPPING:
-        raise StopRun(f"{fault.detail} ({fault.kind}); the run stops here. {ASK_AGAIN}")
+        raise StopRun(f"{fault.detail} ({fault.kind}). Stopped. {ASK_AGAIN}")

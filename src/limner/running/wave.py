@@ -1,8 +1,8 @@
-"""One wave of batches: what is queued is handed in, asked after, and settled, whichever process began it.
+"""One wave of batches: queued calls are submitted, and batches are polled and settled, whichever process started them.
 
-Before a batch is handed in, the store knows its tag, and afterwards its number at the service. A process that dies in
-between leaves a batch in doubt: it is looked up by its tag; one that the service's list does not have, though it must
-by now, was not taken. Its file is taken away first, so that nothing can come of a request that is still on its way.
+The store knows a batch's tag before it is submitted, and its id at the service afterwards. A process that dies in
+between leaves the batch in doubt. It is then looked up by its tag; if the service's list does not have it after a
+while, it was not accepted. Its file is deleted first, so that a request still on its way cannot create the batch.
 """
 
 from __future__ import annotations
@@ -30,67 +30,67 @@ from ..core.redaction import without_secrets
 from ..store import now
 
 SLOWEST = 12.0
-"""A batch is never asked after less often than after so many times its first wait."""
+"""Longest pause between two polls, as a multiple of the first."""
 
 
 class Wave:
-    """See the module. `stopping` says whether nothing new is to be begun."""
+    """One wave of batches; `stopping` says whether nothing new may be started."""
 
     def __init__(self, calls: BatchCalls, stopping: Callable[[], bool]) -> None:
         self.calls, self.store = calls, calls.store
-        self._desk = WaveDesk(calls, stopping)
-        self._hand_in = HandIn(self._desk)
+        self._waves = BatchWaves(calls, stopping)
+        self._submitter = BatchSubmitter(self._waves)
         self._untaken = 0
 
     async def settle(self, until: float | None = None) -> bool:
-        """Hand in what is queued and wait for all of it, until then at most; False where something still waits.
+        """Submit the queued calls and wait for all batches until the deadline; False if some still wait.
 
         Raises:
-            BudgetReached: Nothing of it fits into the budget, and nothing is on its way that could free some.
-            StopRun: The service takes no batches, for a reason that does not pass.
+            BudgetReached: None of it fits into the budget, and no call in flight can free any.
+            StopRun: The service permanently refuses batches.
         """
-        short = await self._hand_in.everything()
+        short = await self._submitter.everything()
         if not self.calls.batches:
             if short:
                 await self._stop_short(short[0])
             if self.calls.busy:
-                await self._desk.pause(1.0)
-            return not self._desk.stopping()
+                await self._waves.pause(1.0)
+            return not self._waves.stopping()
         return await self._wait(until)
 
     async def _wait(self, until: float | None) -> bool:
-        """Ask after all batches until none is left; False where that was given up."""
+        """Poll all batches until none is left; return False on giving up."""
         n = 0
         while self.calls.batches:
             self.calls.waits.count("batches", len(self.calls.waiting))
-            found = await asyncio.to_thread(stored.read_batches, self.store, set(self.calls.batches))
-            if lost := self.calls.batches - {batch.id for batch in found}:
+            batches = await asyncio.to_thread(stored.read_batches, self.store, set(self.calls.batches))
+            if lost := self.calls.batches - {batch.id for batch in batches}:
                 raise StoreError(
-                    f"calls of the store {self.store.url} stand in batch {min(lost)}, which it does not have"
+                    f"calls of the store {self.store.url} are in batch {min(lost)}, which the store does not have"
                 )
-            for batch in found:
-                if self._desk.stopping():
+            for batch in batches:
+                if self._waves.stopping():
                     return False
                 await self._look_after(batch)
             if not self.calls.batches:
                 break
-            first = min(self._desk.service(batch.service).facts.poll_s for batch in found)
+            first = min(self._waves.service(batch.service).facts.poll_s for batch in batches)
             pause = first * min(SLOWEST, 1.5**n)
             n += 1
             if until is not None:
                 pause = min(pause, until - time.monotonic())
             if pause <= 0:
                 return False
-            await self._desk.pause(pause)
-            if self._desk.stopping():
+            await self._waves.pause(pause)
+            if self._waves.stopping():
                 return False
         self.calls.waits.count("batches", 0)
-        return not self._desk.stopping()
+        return not self._waves.stopping()
 
     async def _look_after(self, batch: BatchState) -> None:
-        if batch.status == UNSENT and (batch.orphaned or batch.id in self._desk.mine):
-            await self._desk.release(batch.id, "its process ended before anything was sent", UNSENT)
-        elif batch.status == DOUBTED and (batch.orphaned or batch.id in self._desk.mine):
+        if batch.status == UNSENT and (batch.orphaned or batch.id in self._waves.mine):
+            await self._waves.release(batch.id, "its process ended before anything was sent", UNSENT)
+        elif batch.status == DOUBTED and (batch.orphaned or batch.id in self._waves.mine):
             await self._look_up(batch)
         elif batch.status == RUNNING:
             await self._fetch(batch)
@@ -101,7 +101,7 @@ class Wave:
 
     async def _look_up(self, batch: BatchState) -> None:
         """Find out whether the service has a batch that is in doubt."""
-        service = self._desk.service(batch.service)
+        service = self._waves.service(batch.service)
         try:
             remote = await service.find(batch.id, batch.created)
             if remote is None and now() >= batch.updated + service.facts.doubt_s:
@@ -113,23 +113,25 @@ class Wave:
                     return
         except Fault as fault:
             if fault.kind in ("auth", "credits"):
-                raise self._desk.stopped(batch.service, fault) from fault
-            # It cannot be looked up now, perhaps never: past its time nothing comes of it.
+                raise self._waves.stopped(batch.service, fault) from fault
+            # It cannot be looked up now, perhaps never: after its time window it can no longer run.
             if now() > batch.created + service.facts.window_s:
-                await self._desk.release(batch.id, f"in doubt until it expired: {fault.detail}", DOUBTED)
+                await self._waves.release(batch.id, f"in doubt until it expired: {fault.detail}", DOUBTED)
             return
         if remote is not None:
-            await self._desk.change(batch.id, (DOUBTED,), status=RUNNING, remote=remote)
+            await self._waves.change(batch.id, (DOUBTED,), status=RUNNING, remote=remote)
 
     async def _not_taken(self, batch: BatchState) -> None:
-        await self._desk.release(batch.id, "the service does not have it", DOUBTED)
+        await self._waves.release(batch.id, "the service does not have it", DOUBTED)
         self._untaken += 1
         if self._untaken >= TRIES:
-            raise StopRun(f"{batch.service} has taken none of {TRIES} batches; nothing was spent on them, try later")
+            raise StopRun(
+                f"{batch.service} accepted none of {TRIES} batches; nothing was spent on them; try again later"
+            )
 
     async def _fetch(self, batch: BatchState) -> None:
         """Settle a batch that has ended."""
-        service = self._desk.service(batch.service)
+        service = self._waves.service(batch.service)
         try:
             remote = await service.look(str(batch.remote))
             if not remote.ended:
@@ -138,7 +140,7 @@ class Wave:
         except Fault as fault:
             if fault.kind in PASSING:
                 return
-            raise self._desk.stopped(batch.service, fault, f"batch {batch.id[:8]} ({batch.remote})") from fault
+            raise self._waves.stopped(batch.service, fault, f"batch {batch.id[:8]} ({batch.remote})") from fault
         self.calls.batches.discard(batch.id)
         self.calls.released(self.calls.waiting_in(batch.id))
         if whole and batch.file is not None:
@@ -153,18 +155,18 @@ class Wave:
                 raise
 
     async def _stop_short(self, call: QueuedCall) -> None:
-        """Nothing fits: say so."""
+        """Raise an error because nothing fits into the budget."""
         target, purse, bound = call.request.target, self.calls.budget.purse, call.row.bound
         if purse is not None and bound:
             await asyncio.to_thread(wait_or_stop, self.store, Reservation(purse, bound), target)
-            await self._desk.pause(1.0)
+            await self._waves.pause(1.0)
             return
         self.calls.budget.settle(await self.calls.budget.reserve(bound, target), 0.0)
         raise BudgetReached(f"the budget has no room for a call to {target}")
 
 
-class WaveDesk:
-    """See the module. `stopping` says whether nothing new is to be begun; `mine` are the batches begun here."""
+class BatchWaves:
+    """The state shared by a wave's batches; `mine` are the batches started by this process."""
 
     def __init__(self, calls: BatchCalls, stopping: Callable[[], bool]) -> None:
         self.calls, self.store, self.stopping = calls, calls.store, stopping
@@ -178,7 +180,7 @@ class WaveDesk:
         return self._services[name]
 
     async def release(self, tag: str, why: str, was: str) -> None:
-        """Set the calls of a batch free that the service has not taken; see `limner.calls.batches.release`."""
+        """Free the calls of a batch that the service did not accept; see `limner.calls.batches.release`."""
         if await asyncio.to_thread(stored.release, self.store, tag, why, was):
             self.calls.released(self.calls.waiting_in(tag))
             self.calls.batches.discard(tag)
@@ -188,24 +190,24 @@ class WaveDesk:
         return await asyncio.to_thread(stored.change, self.store, tag, was, **changes)
 
     async def pause(self, seconds: float) -> None:
-        """Wait, unless nothing is to be waited for any longer."""
+        """Wait, unless the run is stopping."""
         over = time.monotonic() + seconds
         while (left := over - time.monotonic()) > 0 and not self.stopping():
             await asyncio.sleep(min(0.1, left))
 
     def stopped(self, service: str, fault: Fault, what: str = "the batch") -> StopRun:
-        """Return what ends a run when a service does not go along."""
-        told = f"{service}, {what}: {fault.detail} ({fault.kind})"
-        return StopRun(f"{told}; the run stops here, and the same command goes on once this is mended")
+        """Return the error that stops the run when a service fails."""
+        problem = f"{service}, {what}: {fault.detail} ({fault.kind})"
+        return StopRun(f"{problem}. Stopped. Fix this, then run the same command again.")
 
 
 AT_ONCE = 32
-"""So many calls are written down at a time."""
+"""Calls claimed in one transaction."""
 T = TypeVar("T")
 
 
-class Parcel:
-    """The lines of one batch while they are gathered."""
+class BatchDraft:
+    """The lines of one batch while they are collected."""
 
     def __init__(self, tag: str, lane: BatchLane) -> None:
         self.tag, self.lane = tag, lane
@@ -227,37 +229,39 @@ class Parcel:
         self.bound = None if self.bound is None or bound is None else self.bound + bound
 
 
-class HandIn:
-    """See the module."""
+class BatchSubmitter:
+    """The submission of queued calls in batches."""
 
-    def __init__(self, desk: WaveDesk) -> None:
-        self._desk, self.calls, self.store = desk, desk.calls, desk.store
+    def __init__(self, desk: BatchWaves) -> None:
+        self._waves, self.calls, self.store = desk, desk.calls, desk.store
 
     async def everything(self) -> list[QueuedCall]:
-        """Hand everything in; gives what the money does not reach for now."""
+        """Submit everything; return the calls that the budget has no room for now."""
         queue, self.calls.queued = self.calls.queued, {}
         lanes: dict[BatchLane, list[QueuedCall]] = {}
         for call in queue.values():
             lanes.setdefault(call.row.lane, []).append(call)
         short: list[QueuedCall] = []
         for lane, calls in lanes.items():
-            if not self._desk.stopping():
+            if not self._waves.stopping():
                 short += await self._lane(lane, calls)
         return short
 
     async def _lane(self, lane: BatchLane, calls: list[QueuedCall]) -> list[QueuedCall]:
-        """Hand in the calls of one lane, in as many batches as it takes."""
-        facts = self._desk.service(lane.service).facts
-        parcel: Parcel | None = None
+        """Submit the calls of one lane, in as many batches as needed."""
+        facts = self._waves.service(lane.service).facts
+        parcel: BatchDraft | None = None
         short: list[QueuedCall] = []
         for start in range(0, len(calls), AT_ONCE):
-            if self._desk.stopping():
+            if self._waves.stopping():
                 break
             written = await asyncio.gather(*(self._line(call) for call in calls[start : start + AT_ONCE]))
             chosen: list[tuple[QueuedCall, bytes, dict[str, Any]]] = []
             for call, line, kept in filter(None, written):
                 if len(line) > facts.bytes:
-                    wrong = f"the request has {len(line):,} bytes; a batch of {lane.service} takes {facts.bytes:,}"
+                    wrong = (
+                        f"the request has {len(line):,} bytes; a batch of {lane.service} takes at most {facts.bytes:,}"
+                    )
                     await self.calls.fail(call, Fault("bad_request", wrong))
                     continue
                 if parcel is not None and not parcel.has_room(facts.calls, facts.bytes, len(line)):
@@ -276,74 +280,78 @@ class HandIn:
         return short
 
     async def _line(self, call: QueuedCall) -> tuple[QueuedCall, bytes, dict[str, Any]] | None:
-        """Return a call as it is handed in, and what is kept beside it; None where that is its fault already."""
+        """Return a call as submitted, and the notes kept beside it; None if it failed already."""
         try:
             body, kept = await call.row.line()
         except Fault as fault:
             await self.calls.fail(call, fault)
             return None
-        return call, self._desk.service(call.row.lane.service).line(call.key, call.row.lane, body), kept
+        return call, self._waves.service(call.row.lane.service).line(call.key, call.row.lane, body), kept
 
-    async def _begin(self, lane: BatchLane) -> Parcel:
-        parcel = Parcel(secrets.token_hex(16), lane)
-        self._desk.mine.add(parcel.tag)
+    async def _begin(self, lane: BatchLane) -> BatchDraft:
+        parcel = BatchDraft(secrets.token_hex(16), lane)
+        self._waves.mine.add(parcel.tag)
         await asyncio.to_thread(stored.begin, self.store, parcel.tag, lane, self.calls.owner)
         return parcel
 
-    async def _take(self, parcel: Parcel, chosen: list[tuple[QueuedCall, bytes, dict[str, Any]]]) -> list[QueuedCall]:
-        """Make calls the parcel's; gives those for which there is no money now."""
+    async def _take(
+        self, parcel: BatchDraft, chosen: list[tuple[QueuedCall, bytes, dict[str, Any]]]
+    ) -> list[QueuedCall]:
+        """Claim calls for the draft; return those that the budget has no room for now."""
         taken = await asyncio.gather(*(self.calls.take(call, parcel.tag, kept) for call, _, kept in chosen))
-        for (call, line, _), found in zip(chosen, taken, strict=True):
-            if isinstance(found, Claimed):
+        for (call, line, _), claimed_call in zip(chosen, taken, strict=True):
+            if isinstance(claimed_call, Claimed):
                 parcel.add(call.key, line, call.row.bound)
-        return [call for (call, _, _), found in zip(chosen, taken, strict=True) if isinstance(found, Short)]
+        return [
+            call for (call, _, _), claimed_call in zip(chosen, taken, strict=True) if isinstance(claimed_call, Short)
+        ]
 
-    async def _submit(self, parcel: Parcel) -> None:
-        """Hand one batch in."""
-        service, tag = self._desk.service(parcel.lane.service), parcel.tag
+    async def _submit(self, parcel: BatchDraft) -> None:
+        """Submit one batch."""
+        service, tag = self._waves.service(parcel.lane.service), parcel.tag
         with parcel.file:
-            if not parcel.keys or self._desk.stopping():
-                await self._desk.release(tag, "nothing was sent", UNSENT)
+            if not parcel.keys or self._waves.stopping():
+                await self._waves.release(tag, "nothing was sent", UNSENT)
                 return
             try:
                 file = await self._patiently(lambda: service.upload(tag, parcel.file, parcel.size))
             except Fault as fault:
-                await self._desk.release(tag, f"its file was not taken: {fault.detail}", UNSENT)
-                raise self._desk.stopped(parcel.lane.service, fault) from fault
+                await self._waves.release(tag, f"its file was not accepted: {fault.detail}", UNSENT)
+                raise self._waves.stopped(parcel.lane.service, fault) from fault
             count = {"calls": len(parcel.keys), "bound": parcel.bound}
-            # From here on it may be handed in: a process that finds it so looks it up.
-            if not await self._desk.change(tag, (UNSENT,), status=DOUBTED, file=file, **count):
+            # From here on it may have been submitted: a process that finds it in this state looks it up.
+            if not await self._waves.change(tag, (UNSENT,), status=DOUBTED, file=file, **count):
                 self.calls.released(parcel.keys)
                 return
             try:
                 remote = await self._create(service, parcel, file)
             except Fault as fault:
                 if fault.kind in REFUSED:
-                    await self._desk.release(tag, f"it was not taken: {fault.detail}", DOUBTED)
-                    raise self._desk.stopped(parcel.lane.service, fault) from fault
-                return  # Nobody knows: it is looked up while the others are waited for.
+                    await self._waves.release(tag, f"it was not accepted: {fault.detail}", DOUBTED)
+                    raise self._waves.stopped(parcel.lane.service, fault) from fault
+                return  # It may have been accepted: it is looked up while the others are polled.
             if remote is None:
-                await self._desk.release(tag, "it was not taken", DOUBTED)
+                await self._waves.release(tag, "it was not taken", DOUBTED)
                 self.calls.released(parcel.keys)
                 return
-            await self._desk.change(tag, (DOUBTED,), status=RUNNING, remote=remote)
+            await self._waves.change(tag, (DOUBTED,), status=RUNNING, remote=remote)
 
-    async def _create(self, service: BatchService, parcel: Parcel, file: str | None) -> str | None:
-        """Return what the service calls it; None where it is not to be handed in any more, and was not taken before."""
+    async def _create(self, service: BatchService, parcel: BatchDraft, file: str | None) -> str | None:
+        """Return its id at the service; None if it may no longer be submitted and was not accepted before."""
         for n in range(1, TRIES + 1):
             try:
                 return await service.create(parcel.tag, parcel.lane, file, parcel.file)
             except Fault as fault:
                 if fault.kind != "rate_limit" or n == TRIES:
                     raise
-                await self._desk.pause(fault.retry_after or back_off(n))
-                # Who waits for long may have been given up: its calls are another's then.
-                if self._desk.stopping() or not await self._desk.change(parcel.tag, (DOUBTED,)):
+                await self._waves.pause(fault.retry_after or back_off(n))
+                # After a long wait another process may have taken over its calls.
+                if self._waves.stopping() or not await self._waves.change(parcel.tag, (DOUBTED,)):
                     return None
         raise AssertionError("the last try either returns or raises")
 
     async def _patiently(self, make: Callable[[], Awaitable[T]]) -> T:
-        """Return what is made, tried again after what passes; only for what costs nothing."""
+        """Return the result of free work, retried after transient faults."""
         for n in range(1, TRIES + 1):
             try:
                 return await make()
@@ -355,13 +363,13 @@ class HandIn:
 
 
 SETTLED_AT_ONCE = 16
-"""So many replies are read at a time; each may hold an image."""
+"""Replies read at a time; each may hold an image."""
 CANCELLED = 499
 """The status of a call that was not made because its batch was cancelled."""
 
 
 async def settle_results(calls: BatchCalls, service: BatchService, batch: BatchState, remote: RemoteBatch) -> bool:
-    """Store every result there is, and what became of the calls without one.
+    """Store every result, and the ends of calls without one.
 
     Results of calls that this run does not ask for stay where they are, for the run that does.
 
@@ -405,7 +413,7 @@ async def _store(calls: BatchCalls, batch: str, ends: list[RowEnd]) -> None:
 
 
 async def _ended(calls: BatchCalls, reply: BatchReply, kept: dict[str, Any] | None) -> RowEnd:
-    """Return what one call came to, by its reply."""
+    """Return the end of one call by its reply."""
     row: BatchRow = calls.waiting[reply.key]
     try:
         if reply.status == CANCELLED:
@@ -422,7 +430,7 @@ async def _ended(calls: BatchCalls, reply: BatchReply, kept: dict[str, Any] | No
 
 
 def _unanswered(calls: BatchCalls, key: str, remote: RemoteBatch) -> RowEnd:
-    """What a call came to that has no result: only one that the service may have made can have cost something."""
+    """Return the end of a call without a result; it counts as paid only if the service may have made it."""
     if remote.fault is not None:
         whole = remote.fault
         return _failed(calls, key, Fault(whole.kind, whole.detail), None)
@@ -430,11 +438,13 @@ def _unanswered(calls: BatchCalls, key: str, remote: RemoteBatch) -> RowEnd:
         return _failed(calls, key, Fault("interrupted", "the batch was cancelled before this call was made"), None)
     if remote.status == "expired":
         return _failed(calls, key, Fault("timeout", "the batch expired before this call was made"), None)
-    return _failed(calls, key, Fault("server", f"batch {remote.id} ended without a word on this call", cost=None), None)
+    return _failed(
+        calls, key, Fault("server", f"batch {remote.id} ended without a reply to this call", cost=None), None
+    )
 
 
 def _failed(calls: BatchCalls, key: str, fault: Fault, bound: float | None) -> RowEnd:
     doubt = fault.doubt or doubt_of(fault.cost)
-    # What passes is asked again with the next batch.
+    # After a transient fault the call goes into the next batch.
     again = fault.kind in PASSING and not calls.is_last_try(key)
     return RowEnd(key, "open" if again else "failed", None, bound if doubt else fault.cost, doubt, fault)

@@ -112,7 +112,7 @@ def test_a_failed_call_is_counted_as_failed_and_never_as_a_mode(marked: Path) ->
 @pytest.mark.slow
 def test_budget_and_words_are_checked_before_anything_is_called(marked: Path, chat: ChatServer) -> None:
     write_settings(marked, chat.base_url, priced=False)
-    assert "--budget cannot be kept" in sort(marked, "--model", JUDGE, "--budget", "1", code=2).err
+    assert "--budget cannot be enforced" in sort(marked, "--model", JUDGE, "--budget", "1", code=2).err
     assert "no such folder" in sort(marked, "--model", JUDGE, "--prompts", "nowhere", code=2).err
     assert chat.counts()["answered"] == 0
 

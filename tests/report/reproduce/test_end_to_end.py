@@ -217,5 +217,5 @@ def test_what_cannot_start_is_left_out_and_told(shop: tuple[BilledImages, Examin
         "reproduce", "sample/worldgenbench", "--painter", "GPT-4o=drawing/one", "--painter", "SDXL=drawing/dear",
         "--judge", JUDGES[0], "--limit", "1", "--run", "--budget", "1", code=3,
     )  # fmt: skip
-    assert "not run: SDXL: --budget cannot be kept: drawing/dear has no price" in said.err
+    assert "not run: SDXL: --budget cannot be enforced: drawing/dear has no price" in said.err
     assert images.counts()["answered"] == 1

@@ -62,7 +62,7 @@ def test_a_row_that_is_broken_is_told_and_nothing_is_written(tmp_path: Path) -> 
             columns = "(hash, exam, id, position, body, subsets, created)"
             connection.exec_driver_sql(f"INSERT INTO questions {columns} VALUES ('h', 'lost', 'q', 0, '{{}}', '[]', 1)")
             connection.commit()
-    with pytest.raises(Exception, match=r"a row cannot be brought along: FOREIGN KEY.*nothing was written.*verify"):
+    with pytest.raises(Exception, match=r"a row cannot be merged: FOREIGN KEY.*nothing was written.*verify"):
         merge(str(tmp_path / "target"), [str(tmp_path / "source")])
 
 

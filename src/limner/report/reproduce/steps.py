@@ -181,7 +181,7 @@ class Planner:
             self.asked.exam,
             self.store,
             loaded=self.loaded,
-            known=self.settings,
+            user_settings=self.settings,
             painters=() if row.word is None else (row.word,),
             asking=asking,
             selection=selection,
