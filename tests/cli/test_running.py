@@ -367,10 +367,10 @@ def test_shares_without_a_cluster_are_a_mistake() -> None:
 def test_a_dry_run_joins_no_cluster() -> None:
     words = ("run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--ray", "nowhere:1")
     assert "to do for" in limner(*words, "--dry-run").out
-    assert limner(*words[:-1], "ray://x:1", code=2).err.count("--ray ray://x:1: it is auto or HOST:PORT") == 1
+    assert limner(*words[:-1], "ray://x:1", code=2).err.count("--ray ray://x:1: give auto or HOST:PORT") == 1
 
 
 def test_a_cluster_that_is_not_running_is_an_error() -> None:
     need("ray", find_spec("ray") is not None, "pip install 'limner[ray]'")
     words = ("run", "sample/genexam", "--painter", "control/reference", "--limit", "1", "--ray", "nowhere:1")
-    assert "no cluster is there" in limner(*words, code=2).err
+    assert "no cluster found" in limner(*words, code=2).err

@@ -138,7 +138,7 @@ def test_it_sees_what_judges_see(python: Path, store: Store) -> None:
     ("width", "said"),
     [
         (13, r"no rating: Error processing .+: thirteen"),
-        (17, r"unipercept: its worker died \(exit code 5\)"),
+        (17, r"unipercept: the worker died \(exit code 5\)"),
         (19, "a rating of 1000.0, where 0 to 100 is wanted"),
     ],
 )

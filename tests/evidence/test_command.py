@@ -78,7 +78,7 @@ def test_a_crash_is_stored_and_the_rest_goes_on(small_exam: SmallExam, monkeypat
     said = limner("evidence", "genexam", code=3)
     assert said.err.count("failed: probe: ") == 2
     assert f"{small_exam.ids[1]}: ocr: image " in said.err
-    assert "faulty: its worker died (exit code 3)" in said.err
+    assert "faulty: the worker died (exit code 3)" in said.err
     assert "faulty: ZeroDivisionError('by nothing')" in said.err
     assert [row.value for row in stored()] == [{"word": "fine"}] * 2
     counts = limner("evidence", "genexam", "--json", code=3).json()

@@ -67,9 +67,9 @@ def gone(pid: int) -> bool:
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("exit", "its worker died (exit code 3)"),
-        ("segfault", "its worker died (signal SIGSEGV)"),
-        ("garbage", "bytes that are no frame; its worker was ended"),
+        ("exit", "the worker died (exit code 3)"),
+        ("segfault", "the worker died (signal SIGSEGV)"),
+        ("garbage", "bytes that are not a frame; the worker was ended"),
         ("no memory", "out of memory"),
     ],
 )
@@ -85,7 +85,7 @@ def test_a_worker_that_dies_is_replaced(pool: Pool, word: str, said: str) -> Non
     [
         ("raise", "error", "ZeroDivisionError('by nothing')"),
         ("bad image", "image", "cannot be decoded"),
-        ("huge", "error", "41,943,088 bytes in one message; at most 8,388,608 are taken"),
+        ("huge", "error", "41,943,088 bytes in one message; at most 8,388,608 are allowed"),
         ("nan", "error", "ValueError('Out of range float values are not JSON compliant"),
     ],
 )
@@ -101,7 +101,7 @@ def test_a_worker_that_fails_lives_on(pool: Pool, word: str, kind: str, said: st
 def test_a_worker_that_hangs_is_ended_with_all_it_started(pool: Pool) -> None:
     first, child = ask(pool, "pid"), ask(pool, "child")
     found = fault(pool, "hang", 0.5)
-    assert str(found) == "no result within 0.5 s; its worker was ended"
+    assert str(found) == "no result within 0.5 s; the worker was ended"
     assert isinstance(found, WorkerDeath)
     assert found.late
     assert gone(first)
@@ -132,7 +132,7 @@ def test_another_python_and_a_file(tmp_path: Path) -> None:
     made = Pool(Recipe("own", factory, python="/bin/false", workers=1))
     found = fault(made, "x")
     assert isinstance(found, WorkerDeath)
-    assert (str(found), found.loading) == ("its worker died (exit code 1)", True)
+    assert (str(found), found.loading) == ("the worker died (exit code 1)", True)
     made = Pool(Recipe("own", f"{tmp_path / 'none.py'}:made", workers=1))
     assert "FileNotFoundError" in str(fault(made, "x"))
     made = Pool(Recipe("own", factory, python=str(tmp_path / "python"), workers=1))
@@ -164,7 +164,7 @@ def test_a_backend_that_cannot_be_loaded_is_tried_once() -> None:
 def test_workers_that_die_while_loading_are_not_tried_for_ever(tmp_path: Path) -> None:
     made = Pool(recipe("tests.workers.faulty:stillborn"))
     found = [fault(made, "x") for _ in range(DEATHS + 2)]
-    said = "its worker died (exit code 9)"
+    said = "the worker died (exit code 9)"
     assert [str(each) for each in found] == [said] * (DEATHS - 1) + [f"{DEATHS} times in a row {said}"] * 3
     assert isinstance(found[-1], WorkerUnfit)
 

@@ -68,7 +68,7 @@ def test_a_pickle_is_not_loaded(lying: Any, tmp_path: Path, wrapped: bool) -> No
     data = pickle.dumps(Trap(tmp_path / "sprung"))
     if wrapped:
         data = LENGTHS.pack(MARK, len(data), 0) + data
-    with pytest.raises(WorkerDeath, match="its worker was ended"):
+    with pytest.raises(WorkerDeath, match="the worker was ended"):
         asked(lying(f"send({data!r}); threading.Event().wait()"))
     assert not (tmp_path / "sprung").exists()
 
@@ -77,12 +77,12 @@ LIES = {
     "ten gigabytes": ('send(struct.pack(">4sIQ", b"LMN1", 20, 10_000_000_000) + b"x" * 2**20)', "10,000,000,000 bytes"),
     "a long header": ('send(struct.pack(">4sIQ", b"LMN1", 2**32 - 1, 0) + b"x" * 2**20)', "4,294,967,295 bytes"),
     "more than asked": ('send(frame({"job": 1, "place": 0, "sizes": [1001]}, 1001))', "1,001 bytes"),
-    "garbage": ('send(b"\\xff" * 4096)', "no frame"),
+    "garbage": ('send(b"\\xff" * 4096)', "not a frame"),
     "no object": ('send(struct.pack(">4sIQ", b"LMN1", 2, 0) + b"[]")', "does not fit"),
-    "another job": ('send(frame({"job": 7, "place": 0, "value": 1}))', "another question"),
-    "another item": ('send(frame({"job": 1, "place": 1, "value": 1}))', "for no item"),
-    "an odd item": ('send(frame({"job": 1, "place": [], "value": 1}))', "for no item"),
-    "an item twice": ('send(frame({"job": 1, "place": 0, "value": 1}) * 2)', "for no item"),
+    "another job": ('send(frame({"job": 7, "place": 0, "value": 1}))', "another job"),
+    "another item": ('send(frame({"job": 1, "place": 1, "value": 1}))', "for an unknown item"),
+    "an odd item": ('send(frame({"job": 1, "place": [], "value": 1}))', "for an unknown item"),
+    "an item twice": ('send(frame({"job": 1, "place": 0, "value": 1}) * 2)', "for an unknown item"),
 }
 
 
@@ -156,7 +156,7 @@ threading.Event().wait()
 def test_nothing_is_taken_for_ready_that_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "child.py").write_text(READY.replace('{"ready": True}', '{"value": 1}'), "utf-8")
     monkeypatch.setattr(module, "CHILD", tmp_path / "child.py")
-    with pytest.raises(WorkerDeath, match="an answer before the question") as caught:
+    with pytest.raises(WorkerDeath, match="an answer before the job") as caught:
         Process(Recipe("liar", "none:none")).load()
     assert caught.value.loading
 

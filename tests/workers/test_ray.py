@@ -289,5 +289,5 @@ def test_there_must_be_a_cluster() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
-        with pytest.raises(UsageError, match="no cluster is there; start one with `ray start"), cluster(address):
+        with pytest.raises(UsageError, match="no cluster found; start one with `ray start"), cluster(address):
             pass

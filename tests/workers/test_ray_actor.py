@@ -50,7 +50,7 @@ def test_failures_come_as_they_went(kind: str, detail: str) -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        WorkerDeath("its worker died (exit code 3)", loading=True, code=3, heard="words"),
+        WorkerDeath("the worker died (exit code 3)", loading=True, code=3, heard="words"),
         WorkerDeath("no result within 1 s", late=True),
         WorkerUnfit("no weights", loading=True),
         BadFrame("too long"),

@@ -63,7 +63,7 @@ def test_as_many_as_there_is_room_for(nodes: list[dict[str, float]], words: list
 
 
 def test_what_no_node_has_is_told() -> None:
-    said = "diffusers: no node of the Ray cluster has 8 GPU; say --ray-gpus diffusers=0 to have it on CPUs"
+    said = "diffusers: no node of the Ray cluster has 8 GPU; add --ray-gpus diffusers=0 to run it on CPUs"
     assert counts([BIG], ["diffusers=8"]) == [16, said, 4]
 
 
@@ -77,7 +77,7 @@ def test_devices_are_those_that_ray_gives() -> None:
 
 @pytest.mark.parametrize("word", ["half", "1.5", "-1", "diffusers=", "nan", "inf"])
 def test_shares_that_make_no_sense(word: str) -> None:
-    with pytest.raises(UsageError, match=f"--ray-gpus {word}: it is a share of a GPU"):
+    with pytest.raises(UsageError, match=f"--ray-gpus {word}: give a share of a GPU"):
         parse_gpus([word])
 
 

@@ -86,7 +86,7 @@ def test_a_key_may_be_called_anything(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_last_words_are_told_without_keys(pool: Pool) -> None:
-    told = "its worker died (exit code 5): cannot reach the service with ***"
+    told = "the worker died (exit code 5): cannot reach the service with ***"
     assert said(pool, "secret", secret=CANARY) == told
     login = "postgresql://me:password@host/store"
     assert said(pool, "secret", secret=login).endswith("with postgresql://***@host/store")

@@ -1,7 +1,7 @@
-"""The far end of a worker: a process of its own that does one job after another, and may die of it.
+"""The child process of a worker, which does one job after another and may crash.
 
-Run as a script, never imported, also by other Pythons (3.8 or newer) that know nothing of Limner: the standard library
-is enough. The first frame says what is to be loaded, each further one is a job.
+Run as a script, never imported, also by other Pythons (3.8 or newer) without Limner: it needs only the standard
+library. The first frame says what to load; each further one is a job.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Any, BinaryIO
 
 
 def load(factory: str) -> Callable[..., Any]:
-    """Return what stands behind ``module:name`` or ``/path/of/file.py:name``."""
+    """Return the object named ``module:name`` or ``/path/of/file.py:name``."""
     place, _, name = factory.rpartition(":")
     module = from_file(place) if place.endswith(".py") else importlib.import_module(place)
-    found: Callable[..., Any] = getattr(module, name)
-    return found
+    factory_function: Callable[..., Any] = getattr(module, name)
+    return factory_function
 
 
 def from_file(path: str) -> Any:
-    """Return a module that is on no path."""
+    """Return a module loaded from a file outside the path."""
     spec = importlib.util.spec_from_file_location("limner_" + os.path.basename(path)[:-3], path)
     assert spec is not None
     assert spec.loader is not None
@@ -39,7 +39,7 @@ frames = from_file(os.path.join(os.path.dirname(os.path.abspath(__file__)), "fra
 
 
 def error_answer(error: BaseException) -> dict[str, Any]:
-    """Return an exception as an answer, by the name of its class: the image may be to blame, or what all jobs share."""
+    """Return an exception as an answer; its class tells whether the image or the whole setup is to blame."""
     names = {kind.__name__ for kind in type(error).__mro__}
     if "WorkerUnfit" in names:
         return {"unfit": str(error)[:2000]}
@@ -51,11 +51,11 @@ def error_answer(error: BaseException) -> dict[str, Any]:
 def results(
     work: Callable[..., Any], header: dict[str, Any], bodies: list[bytes]
 ) -> Iterator[tuple[dict[str, Any], Sequence[bytes]]]:
-    """Yield what becomes of one job; of several items in one go, one answer each."""
+    """Yield the answer to one job, or one answer per item."""
     given = header["given"]
     if "items" not in header:
-        found = work(*bodies, **given)
-        yield ({"place": 0}, [found]) if isinstance(found, bytes) else ({"place": 0, "value": found}, ())
+        answer = work(*bodies, **given)
+        yield ({"place": 0}, [answer]) if isinstance(answer, bytes) else ({"place": 0, "value": answer}, ())
         return
     rest = iter(bodies)
     items = [(item, [next(rest) for _ in range(count)]) for item, count in header["items"]]
@@ -63,14 +63,14 @@ def results(
 
 
 def answers(work: Callable[..., Any], header: dict[str, Any], bodies: list[bytes], most: int) -> Iterator[list[bytes]]:
-    """Yield the same as frames, and whatever goes wrong as an answer too."""
+    """Yield the answers as frames, errors included."""
     last: dict[str, Any] = {}
     try:
-        for found, beside in results(work, header, bodies):
-            frame: list[bytes] = frames.packed({**found, "job": header["job"]}, beside, most)
+        for answer, beside in results(work, header, bodies):
+            frame: list[bytes] = frames.packed({**answer, "job": header["job"]}, beside, most)
             yield frame
     except MemoryError:
-        # What is left of this process may be in pieces: the other end replaces it.
+        # This process may be in a bad state: the parent replaces it.
         last = {"fault": "error", "detail": "out of memory", "spent": True}
     except Exception as error:
         last = {"fault": "error", "detail": str(error)} if isinstance(error, frames.BadFrame) else error_answer(error)
@@ -81,8 +81,8 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
     """Load what the first frame names, then do jobs, or just one.
 
     Raises:
-        EOFError: Nobody is there any more to ask.
-        BrokenPipeError: Or to hear the answer.
+        EOFError: The parent is gone.
+        BrokenPipeError: The parent is gone.
     """
 
     def send(frame: list[bytes]) -> None:
@@ -102,8 +102,8 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
     try:
         work = load(setup["factory"])(**setup["args"])
     except BaseException as error:
-        found = error_answer(error)
-        send(frames.packed({"unfit": found.get("unfit") or found["detail"]}))
+        problem = error_answer(error)
+        send(frames.packed({"unfit": problem.get("unfit") or problem["detail"]}))
         return
     send(frames.packed({"ready": True}))
     while True:
@@ -114,7 +114,7 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
 
 
 def start_guard() -> int:
-    """Return a second process, which ends the whole group once nobody can ask any more, even while this one hangs."""
+    """Fork a guard that kills the whole group when the parent is gone, even if this process hangs."""
     guard = os.fork()
     if guard:
         return guard
@@ -122,21 +122,21 @@ def start_guard() -> int:
         os.close(1)
         os.close(2)
         pipe = select.poll()
-        pipe.register(0, 0)  # Told of nothing but its end.
+        pipe.register(0, 0)  # Reports only its closing.
         pipe.poll()
         os.killpg(0, signal.SIGKILL)
     os._exit(0)
 
 
 def die_first() -> None:
-    """Where memory runs out, let the system end this process rather than the one that keeps the store."""
+    """Ask the system to kill this process first when memory runs out, not the one that keeps the store."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 
 
 def main() -> None:
-    """Keep the two pipes for frames: whatever a backend prints goes to standard error."""
-    # A script's own folder comes first on its path: what lies beside this file must not pass for modules.
+    """Reserve the two pipes for frames; anything that a backend prints goes to standard error."""
+    # A script's own folder comes first on its path: files beside this one must not be importable.
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [place for place in sys.path if os.path.abspath(place) != here]
     guard = start_guard()
@@ -151,7 +151,7 @@ def main() -> None:
         os.killpg(0, signal.SIGKILL)
     os.kill(guard, signal.SIGKILL)
     os.waitpid(guard, 0)
-    # Neither threads nor exit handlers of a backend may keep it from ending.
+    # Exit at once: threads and exit handlers of a backend must not delay it.
     os._exit(0)
 
 

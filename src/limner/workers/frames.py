@@ -1,7 +1,7 @@
-"""What goes through a worker's pipes: frames of JSON and bytes, capped, and nothing that could be executed.
+"""The frames in a worker's pipes: JSON and bytes, limited in size, with nothing executable.
 
-A frame is a mark, two lengths, a JSON object, and the bytes of its bodies one after another. Also read by other
-Pythons (3.8 or newer): the standard library is enough.
+A frame is a mark, two lengths, a JSON object, and the bytes of its bodies one after another. The module is also used by
+other Pythons (3.8 or newer), so it needs only the standard library.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ BODIES = 2**30
 
 
 class BadFrame(ValueError):
-    """No frame, or one that is longer than it may be."""
+    """The error for bytes that are not a frame, or a frame that is too long."""
 
 
 def packed(header: dict[str, Any], bodies: Sequence[bytes] = (), most: int = BODIES) -> list[bytes]:
-    """Return a frame, in pieces to be written one after another.
+    """Return a frame in pieces, to be written one after another.
 
     Raises:
         BadFrame: It is too long.
-        TypeError: The header is no JSON.
-        ValueError: The same.
+        TypeError: The header is not JSON.
+        ValueError: The header is not JSON.
     """
     head = json.dumps({**header, "sizes": [len(body) for body in bodies]}, allow_nan=False).encode()
     total = sum(len(body) for body in bodies)
@@ -38,21 +38,21 @@ def packed(header: dict[str, Any], bodies: Sequence[bytes] = (), most: int = BOD
 
 
 def read(take: Callable[[int], bytes], most: int = BODIES) -> tuple[dict[str, Any], list[bytes]] | None:
-    """Return the next frame; None where the stream has ended.
+    """Return the next frame; None at the end of the stream.
 
     Args:
-        take: Gives so many bytes, fewer only at the end of the stream.
-        most: Bytes that may come beside the header.
+        take: Returns this many bytes, fewer only at the end of the stream.
+        most: The most bytes allowed beside the header.
 
     Raises:
-        BadFrame: It is none, or too long; nothing of its content has been read then.
+        BadFrame: It is not a frame, or is too long; its content has not been read.
     """
     lengths = take(LENGTHS.size)
     if len(lengths) < LENGTHS.size:
         return None
     mark, head, total = LENGTHS.unpack(lengths)
     if mark != MARK:
-        raise BadFrame("bytes that are no frame")
+        raise BadFrame("bytes that are not a frame")
     _check(head, total, most)
     words, rest = take(head), take(total)
     if len(words) < head or len(rest) < total:
@@ -60,7 +60,7 @@ def read(take: Callable[[int], bytes], most: int = BODIES) -> tuple[dict[str, An
     try:
         header = json.loads(words, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise BadFrame("a header that is no JSON") from error
+        raise BadFrame("a header that is not JSON") from error
     sizes = header.pop("sizes", None) if isinstance(header, dict) else None
     if not isinstance(sizes, list) or any(type(size) is not int or size < 0 for size in sizes) or sum(sizes) != total:
         raise BadFrame("a header that does not fit its frame")
@@ -74,8 +74,8 @@ def read(take: Callable[[int], bytes], most: int = BODIES) -> tuple[dict[str, An
 def _check(head: int, total: int, most: int) -> None:
     for size, limit in ((head, HEADER), (total, most)):
         if size > limit:
-            raise BadFrame(f"{size:,} bytes in one message; at most {limit:,} are taken")
+            raise BadFrame(f"{size:,} bytes in one message; at most {limit:,} are allowed")
 
 
 def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")

@@ -1,7 +1,7 @@
-"""Pools of workers: jobs wait for a free one, those that agree are done in one go, and one that dies is replaced.
+"""Pools of workers: jobs wait for a free worker, equal jobs are done together, dead workers are replaced.
 
-Workers start when there is work, end when there has been none for a while or when this process ends. Whatever one of
-them does costs the items it had in hand and no others.
+Workers start when there is work, and end after a while without work or with this process. A crash costs only the items
+that the worker had at the time.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from .process import hosts as chosen_hosts
 from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerLost, WorkerUnfit
 
 DEATHS = 3
-"""So many workers in a row that die before they are of any use, and no further one is tried."""
+"""Deaths in a row before any useful work, after which no further worker is tried."""
 IDLE_S = 300.0
-"""Seconds without work after which a worker is ended, for it holds much memory."""
+"""Seconds without work after which a worker is ended to free its memory."""
 LOSSES = 3
-"""So many workers that are lost with their machines while at one job, and it is not given to another."""
+"""Lost machines after which a job is not tried again."""
 ASIDE_S = 2.0
-"""Seconds without work after which a worker steps aside for others that wait for its room."""
+"""Seconds without work after which a worker makes room for others that wait."""
 LINGER_S = 0.05
-"""How long a free worker waits for a batch to fill: little beside the work, long beside the asking."""
+"""Seconds that a free worker waits for a batch to fill."""
 
 
 @dataclass(eq=False)
@@ -42,19 +42,19 @@ class _Job:
     losses: int = 0
 
     def begin(self) -> bool:
-        """Whether somebody still waits for it; from now on it cannot be cancelled."""
+        """Return whether a caller still waits for the job; from now on it cannot be cancelled."""
         return self.future.running() or self.future.set_running_or_notify_cancel()
 
 
 class Pool:
-    """Workers of one recipe, each with a thread that waits for it; both begin when there is work for them.
+    """The workers of one recipe, each with a thread that waits for it; both start when there is work.
 
     Args:
         recipe: How workers are made.
-        places: One worker each, with these arguments on top of the recipe's, such as a device.
+        places: The extra arguments of each worker, such as a device.
         batch_size: The most items done in one go; None for jobs that have no items.
         idle_s: Seconds without work after which a worker is ended; None keeps it.
-        hosts: Where its workers stand; by default as `limner.workers.process.hosts` says.
+        hosts: Where its workers run; by default `limner.workers.process.hosts()`.
     """
 
     def __init__(
@@ -84,10 +84,10 @@ class Pool:
         seconds: float,
         item: Mapping[str, Any] | None = None,
     ) -> Future[JobResult]:
-        """Queue a job, or an item to be done together with others of the same `given`; cancelled before, it is not.
+        """Queue a job, or an item to be done together with others of the same `given`.
 
-        The future ends with `JobFailure` for what the worker could not do, `WorkerDeath` where it was lost, and
-        `WorkerUnfit` where there is no hope for any job.
+        The future ends with `JobFailure` if the worker could not do it, `WorkerDeath` if the worker died, and
+        `WorkerUnfit` if no worker can do any such job.
         """
         job = _Job(given, bodies, seconds, item)
         with self._change:
@@ -113,7 +113,7 @@ class Pool:
             worker.kill()
 
     def _work(self, place: Mapping[str, Any]) -> None:
-        # Room comes before jobs: none may be held back by one who waits for room.
+        # Get room before jobs: no job may be held by a thread that waits for room.
         needed = True
         while needed and (room := self._enter(place)) is not None:
             mine: Worker | None = None
@@ -129,23 +129,23 @@ class Pool:
             room.leave()
 
     def _enter(self, place: Mapping[str, Any]) -> Room | None:
-        """Room for a worker; None where this thread is not needed any longer."""
+        """Return room for a worker; None if this thread is no longer needed."""
         while True:
-            found = None
+            room = None
             try:
-                found = self._hosts.room(self.recipe, place, lambda: bool(self._waiting) and not self._closed)
+                room = self._hosts.room(self.recipe, place, lambda: bool(self._waiting) and not self._closed)
             except WorkerUnfit as error:
                 self._give_up(error, ())
             with self._change:
-                if found is not None:
-                    return found
+                if room is not None:
+                    return room
                 if not self._waiting or self._closed:
                     self._threads -= 1
                     self._free.append(place)
                     return None
 
     def _do(self, batch: Sequence[_Job], room: Room, mine: Worker | None) -> Worker | None:
-        """Have a batch done; returns the worker that can be asked again."""
+        """Have a batch done; return the worker if it can be asked again."""
         try:
             if batch:
                 mine = mine if mine is not None and mine.alive else self._start(room)
@@ -166,7 +166,7 @@ class Pool:
         return mine
 
     def _gather(self, place: Mapping[str, Any]) -> list[_Job] | None:
-        """Return what to do next in one go; None where this thread is not needed any longer."""
+        """Return the jobs to do next in one go; None if this thread is no longer needed."""
         most = self._batch_size or 1
         with self._change:
             self._idle += 1
@@ -181,7 +181,7 @@ class Pool:
                 self._free.append(place)
                 return None
             alike = self._alike()
-            # What is left at the end is shared out among those with nothing to do.
+            # The last jobs are shared among the idle workers.
             taken = alike[: min(most, -(-len(alike) // self._idle))]
             for job in taken:
                 self._waiting.remove(job)
@@ -191,7 +191,7 @@ class Pool:
         return wanted
 
     def _await_work(self) -> bool:
-        """Whether there is something to do before this worker has been idle for too long."""
+        """Wait for work; return False if the worker has been idle for too long."""
         begun = time.monotonic()
         while not (self._waiting or self._closed):
             idle = time.monotonic() - begun
@@ -203,27 +203,27 @@ class Pool:
         return True
 
     def _alike(self) -> list[_Job]:
-        """Return what waits and agrees with the first in all that a batch shares."""
+        """Return the waiting jobs that can be done in one batch with the first."""
         if not self._waiting or self._batch_size is None:
             return [self._waiting[0]] if self._waiting else []
         return [job for job in self._waiting if job.given == self._waiting[0].given]
 
     def _start(self, room: Room) -> Worker:
-        found = room.start()
+        worker = room.start()
         with self._change:
-            self._workers.add(found)
+            self._workers.add(worker)
             closed = self._closed
         if closed:
-            found.kill()
+            worker.kill()
         try:
-            found.load()
+            worker.load()
         except BaseException:
-            self._stop(found)
+            self._stop(worker)
             raise
         self.started += 1
         if not self.recipe.careful:
             self._deaths = 0
-        return found
+        return worker
 
     def _stop(self, worker: Worker) -> None:
         worker.stop()
@@ -233,10 +233,10 @@ class Pool:
     def _ask(self, worker: Worker, batch: Sequence[_Job]) -> None:
         bodies = [body for job in batch for body in job.bodies]
         items = None if self._batch_size is None else [[job.item, len(job.bodies)] for job in batch]
-        for place, found in worker.ask(batch[0].given, bodies, sum(job.seconds for job in batch), items):
-            if isinstance(found, JobResult):
+        for place, answer in worker.ask(batch[0].given, bodies, sum(job.seconds for job in batch), items):
+            if isinstance(answer, JobResult):
                 self._deaths = 0
-            self._end(batch if place is None else [batch[place]], found)
+            self._end(batch if place is None else [batch[place]], answer)
         self._end(batch, JobFailure("error", "no answer"))
 
     def _lost(self, death: WorkerDeath, batch: Sequence[_Job]) -> None:
@@ -246,7 +246,7 @@ class Pool:
         self._end(batch, death)
 
     def _again(self, batch: Sequence[_Job], lost: WorkerLost) -> None:
-        """Give what a lost machine has left undone to others, as long as that is not the jobs' own doing."""
+        """Requeue the unfinished jobs of a lost machine, unless the jobs themselves seem to be the cause."""
         left = [job for job in batch if not job.future.done()]
         for job in left:
             job.losses += 1
@@ -259,7 +259,7 @@ class Pool:
         self._end(over, unfit or WorkerDeath(f"{LOSSES} times in a row {lost}"))
 
     def _give_up(self, error: WorkerUnfit, batch: Sequence[_Job]) -> None:
-        """Nothing more can be done: tell all who wait."""
+        """Fail all waiting jobs, because no worker can do them."""
         with self._change:
             self._unfit = error
             rest = [job for job in self._waiting if job.begin()]
@@ -268,28 +268,28 @@ class Pool:
             self._change.notify_all()
         self._end([*batch, *rest], error)
 
-    def _end(self, jobs: Sequence[_Job], found: JobResult | Exception) -> None:
-        """Tell those who wait for these jobs, but for those who were told before."""
+    def _end(self, jobs: Sequence[_Job], answer: JobResult | Exception) -> None:
+        """Settle these jobs, except those that are already settled."""
         for job in jobs:
             if job.future.done():
                 continue
             with self._change:
                 self._open -= 1
-            if isinstance(found, JobResult):
-                job.future.set_result(found)
+            if isinstance(answer, JobResult):
+                job.future.set_result(answer)
             else:
-                job.future.set_exception(found)
+                job.future.set_exception(answer)
 
 
 def once(recipe: Recipe, given: Mapping[str, Any], bodies: Sequence[bytes], seconds: float) -> JobResult:
-    """One job by a worker of its own; raises what a future of `Pool.submit` would."""
+    """Do one job in a worker of its own; raises what a future of `Pool.submit` would."""
     process = Process(recipe)
     try:
         process.load()
-        for _, found in process.ask(given, bodies, seconds):
-            if isinstance(found, JobResult):
-                return found
-            raise found
+        for _, answer in process.ask(given, bodies, seconds):
+            if isinstance(answer, JobResult):
+                return answer
+            raise answer
         raise JobFailure("error", "no answer")
     finally:
         process.finish()
@@ -300,7 +300,7 @@ _lock = threading.Lock()
 
 
 def pool_of(recipe: Recipe) -> Pool:
-    """Return the one pool of this process for a recipe, where workers now stand."""
+    """Return this process's pool for a recipe on the current hosts."""
     place = hosts()
     with _lock:
         if (recipe, place) not in _pools:
@@ -309,12 +309,12 @@ def pool_of(recipe: Recipe) -> Pool:
 
 
 def close_pools(place: Hosts) -> None:
-    """End the pools there that `pool_of` has made."""
+    """Close the pools that `pool_of` made on these hosts."""
     with _lock:
         gone = [_pools.pop(key) for key in list(_pools) if key[1] is place]
     for pool in gone:
         pool.close()
 
 
-# A forked process has none of the threads: it begins anew.
+# A forked process has none of the threads: it starts with no pools.
 os.register_at_fork(after_in_child=_pools.clear)

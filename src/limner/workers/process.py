@@ -1,4 +1,4 @@
-"""The near end of a worker: a process with its own session and environment, asked under a time limit, always ended."""
+"""A worker seen from this process: a child in its own session and environment, with time limits, always ended."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerUnfit, env
 
 CHILD = Path(__file__).with_name("child.py")
 DEATH_S = 5.0
-"""Seconds a worker has to be gone once its pipe is closed."""
+"""Seconds that a worker may take to exit after its pipe is closed."""
 PIPE = 16
-"""Readings after which nothing that a dead worker printed can be left in its pipe."""
+"""Reads that empty the pipe of a dead worker."""
 HEARD = 8192
-"""Bytes of what a worker prints that are kept."""
+"""Bytes kept of a worker's printed output."""
 LAST_WORDS = 300
-"""Characters of them that are told when it dies."""
+"""Characters of that output shown when it dies."""
 
 
 class Process:
-    """One process and its pipes, used by one thread at a time; any thread may `kill` it.
+    """A child process and its pipes, used by one thread at a time; any thread may `kill` it.
 
     Args:
         recipe: How it is made.
         args: Arguments of the factory on top of the recipe's, such as a device.
-        path: Where it finds modules; by default where this process does.
+        path: Its module path; by default this process's.
     """
 
     def __init__(
@@ -71,8 +71,8 @@ class Process:
         """Wait until it is ready.
 
         Raises:
-            WorkerUnfit: What it is to load cannot be.
-            WorkerDeath: It died on the way, or took too long.
+            WorkerUnfit: It cannot load its factory.
+            WorkerDeath: It died while loading, or took too long.
         """
         # Another Python has its own modules, and one that is isolated has none.
         path = None if self._recipe.python or self._recipe.isolated else self._path
@@ -81,30 +81,30 @@ class Process:
         end = time.monotonic() + self._recipe.start_s
         try:
             self._write(frames.packed(setup), end)
-            found, _ = self._receive(end, 0)
-            if "ready" not in found and "unfit" not in found:
-                raise frames.BadFrame("an answer before the question")
+            answer, _ = self._receive(end, 0)
+            if "ready" not in answer and "unfit" not in answer:
+                raise frames.BadFrame("an answer before the job")
         except (TimeoutError, EOFError, ValueError) as error:
             raise self._death(error, self._recipe.start_s, loading=True) from error
-        if "unfit" in found:
+        if "unfit" in answer:
             self.stop()
-            raise WorkerUnfit(found["unfit"], loading=True)
+            raise WorkerUnfit(answer["unfit"], loading=True)
 
     def ask(
         self, given: Mapping[str, Any], bodies: Sequence[bytes], seconds: float, items: Sequence[Any] | None = None
     ) -> Iterator[tuple[int | None, JobResult | JobFailure]]:
-        """Give it one job; yields its answers by the place of their item, None for all that have none yet.
+        """Give it one job; yield the answers by item index, with None for all items that have none yet.
 
         Args:
             given: Arguments by name.
             bodies: Arguments that are bytes.
-            seconds: What it may take.
-            items: For a job of several items: each with how many of the bodies are its own.
+            seconds: The time limit.
+            items: For a job of several items: each with the number of its bodies.
 
         Raises:
             WorkerUnfit: It cannot do any such job.
-            WorkerDeath: It crashed, took too long or sent what is no answer; it is gone now.
-            ValueError: The job itself is too long, or no JSON.
+            WorkerDeath: It crashed, took too long or sent an invalid answer; it has been ended.
+            ValueError: The job itself is too long, or not JSON.
         """
         self._job += 1
         job: dict[str, Any] = {"job": self._job, "given": dict(given)}
@@ -115,22 +115,22 @@ class Process:
         try:
             self._write(frame, end)
             while True:
-                found, beside = self._receive(end, self._recipe.most)
-                if found.get("job") != self._job:
-                    raise frames.BadFrame("an answer to another question")
-                if "unfit" in found:
-                    raise WorkerUnfit(found["unfit"])
-                place = found.get("place")
+                answer, beside = self._receive(end, self._recipe.most)
+                if answer.get("job") != self._job:
+                    raise frames.BadFrame("an answer to another job")
+                if "unfit" in answer:
+                    raise WorkerUnfit(answer["unfit"])
+                place = answer.get("place")
                 if place is not None and (type(place) is not int or place not in left):
-                    raise frames.BadFrame("an answer for no item")
+                    raise frames.BadFrame("an answer for an unknown item")
                 left.discard(place)
-                if "fault" in found:
-                    yield place, JobFailure(found["fault"], found.get("detail", ""))
+                if "fault" in answer:
+                    yield place, JobFailure(answer["fault"], answer.get("detail", ""))
                 elif place is not None:
-                    yield place, JobResult(found.get("value"), tuple(beside))
-                if found.get("spent"):
+                    yield place, JobResult(answer.get("value"), tuple(beside))
+                if answer.get("spent"):
                     self.stop()
-                if found.get("spent") or found.get("end"):
+                if answer.get("spent") or answer.get("end"):
                     return
         except (TimeoutError, EOFError, ValueError) as error:
             raise self._death(error, seconds) from error
@@ -141,17 +141,17 @@ class Process:
         return not self._killed and self._process.poll() is None
 
     def kill(self) -> None:
-        """End it and whatever it started, at once."""
+        """Kill it and everything it started, at once."""
         if not self._killed:
             self._killed = True
-            # Its guard belongs to its group, so that the group's number is no other's as long as this was not done.
+            # Its guard belongs to its group, so that the group's number cannot be reused before this.
             with suppress(OSError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(DEATH_S)
 
     def stop(self) -> None:
-        """End it, and let go of its pipes."""
+        """Kill it and close its pipes."""
         self.kill()
         for pipe in self._pipes:
             with suppress(OSError):
@@ -159,7 +159,7 @@ class Process:
         _living.discard(self)
 
     def finish(self) -> None:
-        """Let one that does a single job end by itself; then the same."""
+        """Let a worker that does a single job end by itself, then stop it."""
         if not self._killed:
             with suppress(TimeoutError):
                 self._take(2**20, time.monotonic() + DEATH_S)
@@ -181,22 +181,24 @@ class Process:
         frame = frames.read(lambda size: self._take(size, end), most)
         if frame is None:
             raise EOFError
-        # Whatever it says of itself may end up in the store.
-        said = {name: redacted(str(frame[0][name])) for name in ("unfit", "fault", "detail") if name in frame[0]}
-        return frame[0] | said, frame[1]
+        # These texts may end up in the store.
+        clean_fields = {
+            name: redacted(str(frame[0][name])) for name in ("unfit", "fault", "detail") if name in frame[0]
+        }
+        return frame[0] | clean_fields, frame[1]
 
     def _take(self, size: int, end: float) -> bytes:
-        found = bytearray()
-        while len(found) < size:
+        received = bytearray()
+        while len(received) < size:
             self._wait(self._out, select.POLLIN, end)
-            data = os.read(self._out, min(size - len(found), 2**20))
+            data = os.read(self._out, min(size - len(received), 2**20))
             if not data:
                 break
-            found += data
-        return bytes(found)
+            received += data
+        return bytes(received)
 
     def _wait(self, pipe: int, event: int, end: float) -> None:
-        """Until there is something to read, or room to write; what it prints meanwhile is taken in."""
+        """Wait until the pipe is ready, and collect what the child prints meanwhile."""
         while True:
             left = end - time.monotonic()
             if left <= 0:
@@ -219,7 +221,7 @@ class Process:
 
     def _death(self, error: Exception, seconds: float, *, loading: bool = False) -> WorkerDeath:
         if isinstance(error, EOFError):
-            # Its pipe closes a moment before it is gone, and only then it is known how.
+            # Its pipe closes a moment before it exits; its exit code is known only then.
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(DEATH_S)
         self.kill()
@@ -227,22 +229,22 @@ class Process:
             self._hear()
         self.stop()
         code = self._process.returncode
-        # Cleaned before it is cut, lest half a key be left.
+        # Redact before cutting, so that no half of a key is left.
         heard = redacted(self._heard.decode("utf-8", "replace")).strip()
         late = isinstance(error, TimeoutError)
         if late:
-            said = f"no result within {seconds:g} s; its worker was ended"
+            message = f"no result within {seconds:g} s; the worker was ended"
         elif isinstance(error, EOFError):
-            said = f"its worker died ({_ending_of(code)})"
-            said += f": {heard.splitlines()[-1][-LAST_WORDS:].strip()}" if heard else ""
+            message = f"the worker died ({_ending_of(code)})"
+            message += f": {heard.splitlines()[-1][-LAST_WORDS:].strip()}" if heard else ""
         else:
-            said = f"{error}; its worker was ended"
-        return WorkerDeath(said, loading=loading, late=late, code=code, heard=heard)
+            message = f"{error}; the worker was ended"
+        return WorkerDeath(message, loading=loading, late=late, code=code, heard=heard)
 
 
 def _ending_of(code: int | None) -> str:
     if code is None:
-        return "it cannot be ended"
+        return "it could not be ended"
     with suppress(ValueError):
         return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
     return f"exit code {code}"
@@ -256,8 +258,8 @@ _ending = threading.Event()
 def end_all() -> None:
     """End every worker at once, at the end of this process."""
     _ending.set()
-    for one in list(_living):
-        one.kill()
+    for process in list(_living):
+        process.kill()
 
 
 # A parent's workers are not its child's.
@@ -265,7 +267,7 @@ os.register_at_fork(after_in_child=_living.clear)
 
 
 class Worker(Protocol):
-    """What a pool asks; see `limner.workers.process.Process`, which is one."""
+    """The interface that a pool uses; `limner.workers.process.Process` is one."""
 
     @property
     def alive(self) -> bool:
@@ -287,64 +289,64 @@ class Worker(Protocol):
         ...
 
     def stop(self) -> None:
-        """End it, and let go of all that was held for it."""
+        """End it and release everything held for it."""
         ...
 
 
 class Room(Protocol):
-    """What one worker after another stands in."""
+    """A place in which one worker after another runs."""
 
     @property
     def alive(self) -> bool:
-        """Whether a worker can be started in it; a room on a machine that is gone is gone too."""
+        """Whether a worker can be started in it; False if its machine is lost."""
         ...
 
     def start(self) -> Worker:
-        """Return a fresh worker, which is not loaded yet."""
+        """Return a new worker that is not loaded yet."""
         ...
 
     def leave(self) -> None:
-        """Give it back."""
+        """Release the room."""
         ...
 
 
 class Hosts(Protocol):
-    """What has room for workers."""
+    """The machines that have room for workers."""
 
     def count(self, recipe: Recipe) -> int:
-        """How many workers of a recipe there may be at once."""
+        """Return how many workers of a recipe may run at once."""
         ...
 
     def devices(self, label: str, named: Sequence[str | None]) -> Sequence[str | None]:
-        """The devices of a painter's workers, one each, where the user has named these; None is the best there is."""
+        """Return one device per worker of a painter, given the user's choice; None means the best one."""
         ...
 
     def room(self, recipe: Recipe, args: Mapping[str, Any], wanted: Callable[[], bool]) -> Room | None:
-        """Room for one worker, waited for where there is none; None once it is not wanted any more."""
+        """Return room for one worker, waiting if necessary; None once it is no longer wanted."""
         ...
 
     def scarce(self, recipe: Recipe) -> bool:
-        """Whether somebody waits for what an idle worker of this recipe holds."""
+        """Return whether other workers wait for the resources of an idle worker of this recipe."""
         ...
 
 
 class ThisMachine:
-    """Processes of this machine, as many as are asked for."""
+    """This machine, which has room for any number of processes."""
 
     def count(self, recipe: Recipe) -> int:
-        """As the recipe says."""
+        """Return the number in the recipe."""
         return recipe.workers
 
     def devices(self, label: str, named: Sequence[str | None]) -> Sequence[str | None]:
-        """Those named."""
+        """Return the named devices."""
         return named
 
     def room(self, recipe: Recipe, args: Mapping[str, Any], wanted: Callable[[], bool]) -> Room | None:
-        """There always is some."""
+        """Return room at once."""
         return _RoomHere(recipe, args)
 
     def scarce(self, recipe: Recipe) -> bool:
-        """Never: the system shares it out."""
+        """Return False: the operating system shares out resources."""
         return False
 
 
@@ -366,13 +368,13 @@ _chosen: list[Hosts] = []
 
 
 def hosts() -> Hosts:
-    """Where pools that are made from now on have their workers: the one place where that is decided."""
+    """Return the hosts of pools made from now on; this is the only place where that is decided."""
     return _chosen[-1] if _chosen else _here
 
 
 @contextmanager
 def standing_on(chosen: Hosts) -> Iterator[None]:
-    """Have workers there instead of on this machine, in the whole process."""
+    """Run workers on these hosts instead of this machine, in the whole process."""
     _chosen.append(chosen)
     try:
         yield

@@ -1,7 +1,7 @@
-"""Workers on a Ray cluster: each in an actor of its own, on whatever node has a core or a share of a GPU for it.
+"""Workers on a Ray cluster, each in its own actor on a node with a free core or share of a GPU.
 
-A pool's threads ask actors as they ask processes of this machine, one job at a time each. Results come back to this
-process, which alone writes the store. What a lost node has left undone is given to others.
+A pool's threads use actors like processes of this machine, one job at a time. Results come back to this process, the
+only one that writes to the store. Unfinished jobs of a lost node are given to other nodes.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from .ray_actor import LOOK_S, ActorHost, ActorRoom, differences, last_words, lo
 from .recipe import JobFailure, Recipe, WorkerDeath, WorkerLost, WorkerUnfit
 
 CONNECT_S = 10.0
-"""Seconds that a cluster has to be heard of."""
+"""Seconds to wait for a connection to the cluster."""
 
 
 def parse_gpus(words: Sequence[str]) -> dict[str, float]:
-    """``N`` and ``WORKER=N`` as GPUs by label; ``""`` stands for all others.
+    """Return the GPUs per label from ``N`` and ``WORKER=N``; ``""`` means all other labels.
 
     >>> parse_gpus(["0.5", "sam2-tiny=0"])
     {'': 0.5, 'sam2-tiny': 0.0}
 
     Raises:
-        UsageError: A word is none, or no share that Ray can give.
+        UsageError: A word is not of this form, or not a share that Ray can assign.
     """
-    found = {}
+    shares = {}
     for word in words:
         label, _, number = word.rpartition("=")
         try:
@@ -49,47 +49,47 @@ def parse_gpus(words: Sequence[str]) -> dict[str, float]:
         except ValueError:
             share = -1.0
         if not (0 <= share <= 1 or (share > 1 and share.is_integer())):
-            raise UsageError(f"--ray-gpus {word}: it is a share of a GPU, such as 0.5, or a whole number of them")
-        found[label] = share
-    return found
+            raise UsageError(f"--ray-gpus {word}: give a share of a GPU, such as 0.5, or a whole number of GPUs")
+        shares[label] = share
+    return shares
 
 
 @contextmanager
 def cluster(address: str, gpus: Sequence[str] = (), workers: int | None = None) -> Iterator[RayCluster]:
-    """Have all workers of this process on a Ray cluster, which this machine must belong to.
+    """Run all workers of this process on a Ray cluster that this machine belongs to.
 
     Args:
         address: ``auto`` for the cluster that runs on this machine, or ``HOST:PORT``.
-        gpus: GPUs that one worker takes: ``0.5``, or ``WORKER=0.5`` for one sort. By default 1 where there are any.
-        workers: Workers of each sort; by default as many as the cluster has room for.
+        gpus: GPUs per worker: ``0.5``, or ``WORKER=0.5`` for one kind. By default 1 if there are any.
+        workers: Workers of each kind; by default as many as the cluster has room for.
 
     Raises:
-        UsageError: Ray is not installed, or there is no such cluster.
+        UsageError: Ray is not installed, or the cluster cannot be reached.
     """
     shares = parse_gpus(gpus)
     ray = _connected(address)
-    found = RayCluster(ray, shares, workers)
+    opened = RayCluster(ray, shares, workers)
     try:
-        with _told_beside(ray), standing_on(found):
+        with _messages_on_stderr(ray), standing_on(opened):
             Preparer.elsewhere = prepare_by_worker
-            yield found
+            yield opened
     finally:
         Preparer.elsewhere = None
-        found.leave()
+        opened.leave()
         ray.shutdown()
 
 
 def _connected(address: str) -> Any:
     if "://" in address:
-        raise UsageError(f"--ray {address}: it is auto or HOST:PORT; start Ray on this machine too: `ray start`")
-    # Ray reports how it is used unless told not to, and takes the signals that Limner ends by.
+        raise UsageError(f"--ray {address}: give auto or HOST:PORT, and start Ray on this machine too: `ray start`")
+    # By default Ray reports usage statistics, and replaces the signal handlers that stop Limner.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     try:
         ray = import_module("ray")
     except ImportError as error:
         raise UsageError("--ray needs Ray: pip install 'limner[ray]'") from error
     if ray.is_initialized():
-        raise UsageError("--ray: this process uses Ray already: shut that down first")
+        raise UsageError("--ray: this process already uses Ray; shut it down first")
     _check_there(ray, address)
     kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -98,7 +98,7 @@ def _connected(address: str) -> Any:
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
         with suppress(Exception):
             ray.shutdown()
-        raise UsageError(f"--ray {address}: it cannot be joined: {last_words(error)}") from error
+        raise UsageError(f"--ray {address}: cannot join the cluster: {last_words(error)}") from error
     finally:
         if threading.current_thread() is threading.main_thread():
             for number, handler in kept.items():
@@ -107,21 +107,21 @@ def _connected(address: str) -> Any:
 
 
 def _check_there(ray: Any, address: str) -> None:
-    """Fail at once where nothing listens: Ray itself would try for many minutes."""
-    known = (os.environ.get("RAY_ADDRESS") or ray._private.utils.read_ray_address()) if address == "auto" else address
-    host, _, port = (known or "").rpartition(":")
-    told = f"--ray {address}: no cluster is there; start one with `ray start --head --disable-usage-stats`"
+    """Raise an error at once if no cluster listens; Ray itself would try for minutes."""
+    head = (os.environ.get("RAY_ADDRESS") or ray._private.utils.read_ray_address()) if address == "auto" else address
+    host, _, port = (head or "").rpartition(":")
+    message = f"--ray {address}: no cluster found; start one with `ray start --head --disable-usage-stats`"
     if not host or not port.isdecimal():
-        raise UsageError(told)
+        raise UsageError(message)
     try:
         socket.create_connection((host, int(port)), CONNECT_S).close()
     except OSError as error:
-        raise UsageError(f"{told} ({known}: {error})") from error
+        raise UsageError(f"{message} ({head}: {error})") from error
 
 
 @contextmanager
-def _told_beside(ray: Any) -> Iterator[None]:
-    """Ray tells of a lost node on standard output, among results: have it told beside them."""
+def _messages_on_stderr(ray: Any) -> Iterator[None]:
+    """Move Ray's messages about lost nodes from standard output to standard error."""
     worker = ray._private.worker
     usual = worker.print_to_stdstream
     worker.print_to_stdstream = lambda data, **how: usual({**data, "is_err": True}, **how)
@@ -133,7 +133,7 @@ def _told_beside(ray: Any) -> Iterator[None]:
 
 @contextmanager
 def _quiet_entry(ray: Any) -> Iterator[None]:
-    """Ray tells the cluster by which command it was joined; a store's address may hold a password."""
+    """Hide secrets in the command line that Ray sends to the cluster."""
     utils = ray._private.utils
     usual = utils.get_entrypoint_name
     utils.get_entrypoint_name = lambda: redacted(usual())
@@ -144,20 +144,20 @@ def _quiet_entry(ray: Any) -> Iterator[None]:
 
 
 GONE_S = 120.0
-"""Seconds that may pass while no node of the cluster could ever have room."""
+"""Seconds to wait while no node of the cluster could have room."""
 END_S = 10.0
-"""Seconds that threads have to see that the cluster was left."""
+"""Seconds to wait for threads to stop after leaving the cluster."""
 STARTS = 5
-"""So many actors in a row that are lost before they stand, and no further one is tried."""
+"""Actors lost in a row while starting, after which no further one is tried."""
 
 
 class RayCluster:
-    """A cluster that this process belongs to.
+    """A Ray cluster that this process belongs to.
 
     Args:
         ray: The package, connected.
-        gpus: GPUs that one worker takes, by its label; under ``""`` for all others. By default 1 where there are any.
-        workers: Workers of each sort; by default as many as the cluster has room for.
+        gpus: GPUs per worker by label, ``""`` for all others. By default 1 if there are any.
+        workers: Workers of each kind; by default as many as the cluster has room for.
     """
 
     def __init__(self, ray: Any, gpus: Mapping[str, float] | None = None, workers: int | None = None) -> None:
@@ -172,26 +172,26 @@ class RayCluster:
         self.left = False
 
     def count(self, recipe: Recipe) -> int:
-        """As many as its nodes have room for, but one a node where a worker uses all its cores."""
+        """Return the number of workers that fit on its nodes, one per node for a worker that uses all cores."""
         if self._workers is not None:
             return self._workers
         (name, amount), whole = self._need(recipe), not recipe.single
-        found = sum(min(1, room) if whole and name == "CPU" else room for room in self._capacity(name, amount))
-        if not found:
+        number = sum(min(1, room) if whole and name == "CPU" else room for room in self._capacity(name, amount))
+        if not number:
             raise WorkerUnfit(self._no_node(recipe, name, amount), loading=True)
-        return found
+        return number
 
     def devices(self, label: str, named: Sequence[str | None]) -> Sequence[str | None]:
-        """Any that Ray gives, or the CPU where that was named.
+        """Return the devices: any that Ray assigns, or the CPU if it was named.
 
         Raises:
             UsageError: GPUs of this machine were named, or no node has what a worker needs.
         """
         if any(device not in (None, "cpu") for device in named):
-            told = ", ".join(str(device) for device in named)
+            names = ", ".join(str(device) for device in named)
             raise UsageError(
-                f"{label}: devices={told} are this machine's; on a cluster Ray chooses them: leave devices out, and "
-                "say with --ray-gpus how much of a GPU one worker takes"
+                f"{label}: devices={names} are this machine's; on a cluster Ray chooses them: leave out devices, and "
+                "set the share of a GPU per worker with --ray-gpus"
             )
         try:
             return list(named[:1]) * self.count(Recipe(label, "", single=False, gpu=named[0] != "cpu"))
@@ -199,19 +199,19 @@ class RayCluster:
             raise UsageError(str(error)) from error
 
     def scarce(self, recipe: Recipe) -> bool:
-        """Whether others wait for a core or a GPU."""
+        """Return whether others wait for a core or a GPU."""
         return self._waiting[self._need(recipe)[0]] > 0
 
     def room(self, recipe: Recipe, args: Mapping[str, Any], wanted: Callable[[], bool]) -> Room | None:
-        """Return an actor on a node that has room; None once it is not wanted any more.
+        """Return an actor on a node that has room; None once it is no longer wanted.
 
         Raises:
-            WorkerUnfit: No node has what it needs, or not the same Limner as here.
+            WorkerUnfit: No node has the resources, or a node has another version of Limner.
         """
         for _ in range(STARTS):
             with suppress(WorkerLost), self.calling():
                 return self._enter(recipe, args, wanted)
-        raise WorkerUnfit(f"{STARTS} actors in a row were lost before they stood", loading=True)
+        raise WorkerUnfit(f"{STARTS} actors in a row were lost while starting", loading=True)
 
     def _enter(self, recipe: Recipe, args: Mapping[str, Any], wanted: Callable[[], bool]) -> Room | None:
         name, amount = self._need(recipe)
@@ -221,9 +221,9 @@ class RayCluster:
         with self._lock:
             self._rooms.add(room)
         try:
-            told = self._await(actor.look.remote(), recipe, wanted)
-            if told is not None:
-                return self._same(room, told)
+            node_info = self._await(actor.look.remote(), recipe, wanted)
+            if node_info is not None:
+                return self._same(room, node_info)
         except BaseException:
             room.leave()
             raise
@@ -232,7 +232,7 @@ class RayCluster:
 
     @contextmanager
     def calling(self) -> Iterator[None]:
-        """While a thread asks Ray, which does not bear that once it is shut down.
+        """Guard a call to Ray, which must not be used after shutdown.
 
         Raises:
             WorkerUnfit: The cluster was left.
@@ -249,7 +249,7 @@ class RayCluster:
                 self._quiet.notify_all()
 
     def leave(self) -> None:
-        """End all that stands there for this process, and wait until no thread asks Ray any more."""
+        """End all actors of this process, and wait until no thread calls Ray."""
         with self._lock:
             self.left = True
         close_pools(self)
@@ -261,12 +261,12 @@ class RayCluster:
             self._quiet.wait_for(lambda: not self._calling, END_S)
 
     def forget(self, room: ActorRoom) -> None:
-        """Hold it no longer."""
+        """Drop a room from the list of held rooms."""
         with self._lock:
             self._rooms.discard(room)
 
     def _need(self, recipe: Recipe) -> tuple[str, float]:
-        """Return what a worker takes of its node, and how much of it."""
+        """Return the resource that a worker needs, and how much of it."""
         if recipe.gpu:
             share = self._gpus.get(recipe.label, self._gpus.get("", self._usual))
             if share:
@@ -274,35 +274,35 @@ class RayCluster:
         return "CPU", 1.0
 
     def _capacity(self, name: str, amount: float) -> list[int]:
-        """How many workers each node could have."""
+        """Return how many workers each node could have."""
         alive = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
         if amount >= 1:
             return [int(node.get(name, 0) // amount) for node in alive]
-        # A third of a GPU is a third of it, three times.
+        # Three workers with a third of a GPU each share one GPU.
         return [int(node.get(name, 0)) * math.floor(1 / amount + 1e-6) for node in alive]
 
     def _no_node(self, recipe: Recipe, name: str, amount: float) -> str:
-        hint = f"; say --ray-gpus {recipe.label}=0 to have it on CPUs" if name == "GPU" else ""
+        hint = f"; add --ray-gpus {recipe.label}=0 to run it on CPUs" if name == "GPU" else ""
         return f"{recipe.label}: no node of the Ray cluster has {amount:g} {name}{hint}"
 
     def _await(self, ref: Any, recipe: Recipe, wanted: Callable[[], bool]) -> bytes | None:
-        """Return what an actor says once it stands."""
-        (name, amount), since, told = self._need(recipe), time.monotonic(), False
+        """Return the actor's first answer once it runs."""
+        (name, amount), since, is_counted = self._need(recipe), time.monotonic(), False
         try:
             while not self.ray.wait([ref], timeout=LOOK_S)[0]:
                 if self.left or not wanted():
                     return None
-                if not told:
-                    told = self._wait_for(name, 1)
+                if not is_counted:
+                    is_counted = self._wait_for(name, 1)
                 if any(self._capacity(name, amount)) or self._workers is not None:
                     since = time.monotonic()
                 elif time.monotonic() - since > GONE_S:
                     raise WorkerUnfit(self._no_node(recipe, name, amount), loading=True)
             with lost_as_such(self.ray):
-                found: bytes = self.ray.get(ref)
-                return found
+                answer: bytes = self.ray.get(ref)
+                return answer
         finally:
-            if told:
+            if is_counted:
                 self._wait_for(name, -1)
 
     def _wait_for(self, name: str, change: int) -> bool:
@@ -314,41 +314,41 @@ class RayCluster:
         header, _ = parted(looked)
         if others := differences(this_limner(), header["limner"]):
             raise WorkerUnfit(
-                f"node {header['node']} has {'; '.join(others)}: install the same everywhere", loading=True
+                f"node {header['node']} has {'; '.join(others)}: install the same version everywhere", loading=True
             )
         return room
 
 
 SECONDS = 120.0
-"""How long one image may take."""
+"""Seconds that one image may take."""
 RECIPE = Recipe("images", f"{__name__}:preparer", most=2 * MAX_BYTES)
 
 
 def preparer() -> Callable[..., bytes]:
-    """Return what a worker prepares with: a line with media type and size, and the image's bytes."""
+    """Return the worker's function: it gives a line with media type and size, then the image's bytes."""
 
     def make(data: bytes, max_side: int | None, form: ImageForm) -> bytes:
-        found = prepare(data, max_side, form)
-        media, image = found.parts
-        return f"{media} {found.width} {found.height}\n".encode() + image
+        prepared = prepare(data, max_side, form)
+        media, image = prepared.parts
+        return f"{media} {prepared.width} {prepared.height}\n".encode() + image
 
     return make
 
 
 async def prepare_by_worker(data: bytes, max_side: int | None, form: ImageForm) -> PreparedImage:
-    """Return the same as `limner.core.images.prepare`, by a worker; here, where workers are of no use.
+    """Prepare an image in a worker, or here if workers fail; see `limner.core.images.prepare`.
 
     Raises:
         BadImage: It cannot be decoded within the limits.
     """
     try:
         job = pool_of(RECIPE).submit({"max_side": max_side, "form": form}, (data,), seconds=SECONDS)
-        (found,) = (await asyncio.wrap_future(job)).bodies
+        (answer,) = (await asyncio.wrap_future(job)).bodies
     except (JobFailure, WorkerDeath, WorkerUnfit) as error:
         if isinstance(error, JobFailure) and error.kind == "image":
             raise BadImage(error.detail) from error
         return await asyncio.to_thread(prepare, data, max_side, form)
-    line, _, image = found.partition(b"\n")
+    line, _, image = answer.partition(b"\n")
     media, width, height = line.decode().split()
     url = f"data:{media};base64,{base64.b64encode(image).decode()}"
     return PreparedImage(url, int(width), int(height))

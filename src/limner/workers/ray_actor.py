@@ -1,7 +1,7 @@
-"""What stands on a node of a Ray cluster: an actor with one child of ours, and what the two ends say to each other.
+"""The actor on a node of a Ray cluster, its child process, and the messages between driver and actor.
 
-Only bytes pass between driver and actor, and they are our frames: nothing of a job is pickled. The child gets the same
-stripped environment as on one machine, made of the node's own variables; none of the driver's travel.
+Driver and actor exchange only our frames as bytes: nothing of a job is pickled. The child gets the same reduced
+environment as on one machine, from the node's own variables; the driver's variables are not sent.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(__file__).resolve().parents[1]
 EXTRAS = ("gpu", "metrics", "embed", "sentences", "quantize")
-"""Whose packages decide what a worker makes of an image, as those of the core do."""
+"""Extras whose packages, like the core's, decide what a worker makes of an image."""
 THREADS = "OMP_NUM_THREADS"
 Answer = tuple[int | None, JobResult | JobFailure]
 
 
 def joined(header: Mapping[str, Any], bodies: Sequence[bytes] = (), most: int = frames.BODIES) -> bytes:
-    """Return a frame in one piece."""
+    """Return a frame as one piece of bytes."""
     return b"".join(frames.packed(dict(header), bodies, most))
 
 
@@ -47,64 +47,64 @@ def parted(data: bytes, most: int = frames.BODIES) -> tuple[dict[str, Any], list
     """Return a frame's header and bodies.
 
     Raises:
-        BadFrame: It is none.
+        BadFrame: It is not a frame.
     """
-    found = frames.read(io.BytesIO(data).read, most)
-    if found is None:
+    frame = frames.read(io.BytesIO(data).read, most)
+    if frame is None:
         raise BadFrame("half a frame")
-    return found
+    return frame
 
 
 def packed_recipe(recipe: Recipe, args: Mapping[str, Any]) -> bytes:
-    """How a worker is made, with where this end stands, so that paths mean the same on the node."""
+    """Return a recipe as bytes, with this machine's folders so that paths can be translated on the node."""
     return joined({"recipe": asdict(recipe), "args": dict(args), "package": str(PACKAGE), "folder": os.getcwd()})
 
 
-def packed_answer(found: Answer, most: int) -> bytes:
-    """Return what became of one item."""
-    place, what = found
+def packed_answer(answer: Answer, most: int) -> bytes:
+    """Return the answer for one item as bytes."""
+    place, what = answer
     if isinstance(what, JobFailure):
         return joined({"place": place, "fault": what.kind, "detail": what.detail})
-    # The value is as long as a header may be: it goes beside this one.
+    # The value may be as long as a header, so it is sent as a body.
     value = json.dumps(what.value).encode()
     return joined({"place": place}, [value, *what.bodies], most + frames.HEADER)
 
 
 def packed_error(error: Exception) -> bytes:
-    """Why a worker gave no answer, with all that is known of it."""
-    known = {name: getattr(error, name) for name in ("loading", "late", "code", "heard") if hasattr(error, name)}
-    return joined({"error": type(error).__name__, "said": str(error), **known})
+    """Return the reason why a worker gave no answer as bytes."""
+    facts = {name: getattr(error, name) for name in ("loading", "late", "code", "heard") if hasattr(error, name)}
+    return joined({"error": type(error).__name__, "said": str(error), **facts})
 
 
 def read_answer(data: bytes, most: int) -> tuple[Answer | None, bool]:
-    """Return what `packed_answer` said, or None at the end of a job; and whether the worker can be asked again.
+    """Return the answer (None at the end of a job), and whether the worker can be asked again.
 
     Raises:
         WorkerDeath: As on one machine.
-        WorkerUnfit: The same.
-        BadFrame: It is no frame, or the job itself was too long.
+        WorkerUnfit: As on one machine.
+        BadFrame: It is not a frame, or the job itself was too long.
     """
     header, bodies = parted(data, most + frames.HEADER)
-    # A node knows its own keys, and this end those of its own environment.
-    told = {name: redacted(str(header[name])) for name in ("said", "detail", "heard") if header.get(name)}
+    # The node redacted its own keys; here those of this environment are redacted.
+    clean_fields = {name: redacted(str(header[name])) for name in ("said", "detail", "heard") if header.get(name)}
     if "error" in header:
-        said, loading = told.get("said", ""), bool(header.get("loading"))
+        message, loading = clean_fields.get("said", ""), bool(header.get("loading"))
         if header["error"] == "WorkerUnfit":
-            raise WorkerUnfit(said, loading=loading)
+            raise WorkerUnfit(message, loading=loading)
         if header["error"] == "WorkerDeath":
-            late, code, heard = bool(header.get("late")), header.get("code"), told.get("heard", "")
-            raise WorkerDeath(said, loading=loading, late=late, code=code, heard=heard)
-        raise BadFrame(said)
+            late, code, heard = bool(header.get("late")), header.get("code"), clean_fields.get("heard", "")
+            raise WorkerDeath(message, loading=loading, late=late, code=code, heard=heard)
+        raise BadFrame(message)
     if "end" in header:
         return None, bool(header["alive"])
     if "fault" in header:
-        return (header["place"], JobFailure(str(header["fault"]), told.get("detail", ""))), True
+        return (header["place"], JobFailure(str(header["fault"]), clean_fields.get("detail", ""))), True
     return (header["place"], JobResult(json.loads(bodies[0]), tuple(bodies[1:]))), True
 
 
 @lru_cache(1)
 def this_limner() -> str:
-    """Everything that decides what a worker makes of an image, as JSON: Limner's own code, and what it builds on."""
+    """Return, as JSON, the versions that decide what a worker makes of an image."""
     root = hashlib.sha256()
     for file in sorted(PACKAGE.rglob("*.py")):
         root.update(str(file.relative_to(PACKAGE)).encode() + b"\0" + file.read_bytes() + b"\0")
@@ -117,32 +117,32 @@ def this_limner() -> str:
     return json.dumps(versions, sort_keys=True)
 
 
-def differences(here: str, there: str) -> list[str]:
-    """Return what a node has in another version; what it lacks is told by whatever needs it."""
-    ours, theirs = json.loads(here), json.loads(there)
+def differences(here: str, node: str) -> list[str]:
+    """Return what a node has in another version; missing packages are reported when they are needed."""
+    ours, theirs = json.loads(here), json.loads(node)
     return [f"{name} {theirs[name]}, here {ours[name]}" for name in ours if theirs.get(name, ours[name]) != ours[name]]
 
 
 class ActorHost:
-    """The actor: keeps one child of ours, asks it under its time limit, and ends it, as a thread of a pool does.
+    """An actor that keeps one child process, asks it with a time limit, and ends it.
 
-    Where the actor is ended, however that happens, the pipe to its child closes and the child's guard ends it.
+    However the actor ends, the pipe to its child closes, and the child's guard ends the child.
     """
 
     def __init__(self) -> None:
         self._process: Process | None = None
         self._most = 0
-        # Ray sets it by the CPUs asked for; a worker that may use all cores is to find it as the node was started.
+        # Ray sets it by the number of CPUs requested; restore it for workers that may use all cores.
         with suppress(OSError):
             if f"{THREADS}=".encode() not in Path("/proc/self/environ").read_bytes():
                 os.environ.pop(THREADS, None)
 
     def look(self) -> bytes:
-        """Which Limner stands here, and where."""
+        """Return the node's versions and name."""
         return joined({"limner": this_limner(), "node": platform.node()})
 
     def load(self, data: bytes) -> bytes:
-        """Start a fresh child, and wait until it is ready."""
+        """Start a new child and wait until it is ready."""
         setup, _ = parted(data)
         self.unload()
         with suppress(OSError):
@@ -162,50 +162,50 @@ class ActorHost:
         return joined({"end": True, "alive": True})
 
     def ask(self, data: bytes, seconds: float) -> Iterator[bytes]:
-        """Give the child one job; yields what becomes of its items, each when it is done."""
+        """Give the child one job; yield the answer for each item as soon as it is done."""
         assert self._process is not None
         job, bodies = parted(data)
         try:
-            for found in self._process.ask(job["given"], bodies, seconds, job.get("items")):
-                yield packed_answer(found, self._most)
+            for answer in self._process.ask(job["given"], bodies, seconds, job.get("items")):
+                yield packed_answer(answer, self._most)
         except (WorkerDeath, WorkerUnfit, ValueError) as error:
             yield packed_error(error)
         else:
             yield joined({"end": True, "alive": self._process.alive})
 
     def unload(self) -> None:
-        """End the child, where there is one."""
+        """End the child, if there is one."""
         if self._process is not None:
             self._process.stop()
             self._process = None
 
 
 def modules_path() -> list[str]:
-    """Where a child finds modules: as this process, but for what Ray has put there for itself."""
+    """Return the module path of a child: this process's, without Ray's own entries."""
     file = getattr(sys.modules.get("ray"), "__file__", None)
     own = os.path.dirname(file) + os.sep if file else "\0"
     return [place for place in sys.path if not os.path.abspath(place).startswith(own)]
 
 
 LOOK_S = 1.0
-"""How often one who waits for a node looks whether that is still wanted."""
+"""Seconds between checks whether a wait for a node is still wanted."""
 SLACK_S = 120.0
-"""What a job may take beyond its own limit, which the node keeps, until its node counts as lost."""
+"""Seconds after a job's own time limit until its node counts as lost."""
 
 
 class ActorRoom:
-    """An actor that stands on a node, in which one worker after another is started."""
+    """An actor on a node, in which one worker after another is started."""
 
     def __init__(self, cluster: RayCluster, actor: Any, recipe: Recipe, args: Mapping[str, Any]) -> None:
         self.cluster, self.actor, self.recipe, self.args = cluster, actor, recipe, args
         self.alive = True
 
     def start(self) -> Worker:
-        """Return a fresh child in it."""
+        """Return a new child in the actor."""
         return ActorWorker(self)
 
     def leave(self) -> None:
-        """End the actor, and its child with it; once, for the cluster may have been left since."""
+        """End the actor and its child, once."""
         if self.alive:
             self.alive = False
             with suppress(Exception):
@@ -214,7 +214,7 @@ class ActorRoom:
 
 
 class ActorWorker:
-    """The near end of a worker in an actor: asked like a process of this machine, with the same errors."""
+    """A worker in an actor, used like a process of this machine and with the same errors."""
 
     def __init__(self, room: ActorRoom) -> None:
         self._room, self._ray, self._actor, self._most = room, room.cluster.ray, room.actor, room.recipe.most
@@ -244,36 +244,36 @@ class ActorWorker:
         job = {"job": self._jobs, "given": dict(given)} | ({} if items is None else {"items": items})
         frame = b"".join(frames.packed(job, bodies))
         answers = self._begin(self._actor.ask.options(num_returns="streaming"), frame, seconds)
-        while (found := self._heard(self._get(answers, seconds))) is not None:
-            yield found
+        while (answer := self._heard(self._get(answers, seconds))) is not None:
+            yield answer
 
     def kill(self) -> None:
-        """End it, and the actor it stands in."""
+        """End it and its actor."""
         self._usable = False
         self._room.leave()
 
     def stop(self) -> None:
-        """Nothing is held for it here; its actor ends it before it starts another."""
+        """Mark it as unusable; its actor ends it before starting another."""
         self._usable = False
 
     def _heard(self, data: bytes) -> Answer | None:
         self._usable = False
-        found, self._usable = read_answer(data, self._most)
-        return found
+        answer, self._usable = read_answer(data, self._most)
+        return answer
 
     def _begin(self, method: Any, *given: bytes | float) -> Any:
         with self._gone():
             return method.remote(*given)
 
     def _get(self, source: Any, seconds: float) -> bytes:
-        """Return the next answer; nodes keep time themselves, so that one who is far too late is lost."""
+        """Return the next answer; a node that is far too late counts as lost."""
         end = time.monotonic() + seconds + SLACK_S
         with self._gone():
             while not self._ray.wait([source], timeout=LOOK_S)[0]:
                 if not self._room.alive or time.monotonic() > end:
                     raise WorkerLost("its node did not answer")
-            found: bytes = self._ray.get(next(source) if hasattr(source, "__next__") else source)
-            return found
+            data: bytes = self._ray.get(next(source) if hasattr(source, "__next__") else source)
+            return data
 
     @contextmanager
     def _gone(self) -> Iterator[None]:
@@ -287,7 +287,7 @@ class ActorWorker:
 
 @contextmanager
 def lost_as_such(ray: Any) -> Iterator[None]:
-    """What Ray says of actors, as our errors.
+    """Translate Ray's errors about actors into ours.
 
     Raises:
         WorkerLost: The node is gone, or cannot be reached.
@@ -307,6 +307,6 @@ def lost_as_such(ray: Any) -> Iterator[None]:
 
 
 def last_words(error: Exception) -> str:
-    """Return what an error of Ray's says at its end, without keys: much stands before."""
+    """Return the last line of an error of Ray's, without keys."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return redacted(lines[-1])[:300] if lines else type(error).__name__

@@ -1,7 +1,7 @@
-"""How a worker is made, what it learns of this process's environment, and what becomes of its jobs.
+"""Recipes of workers, their environment, and the results and failures of their jobs.
 
-A job ends with a result, or in one of three ways to fail; one whose machine is lost has not ended. Of the environment a
-worker gets what is listed here, and never a key.
+A job ends with a result or in one of three kinds of failure; a job whose machine is lost is done elsewhere. A worker
+gets only the environment variables listed here, and never a key.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from ..core.redaction import is_key, redacted
 
 START_S = 300.0
-"""Seconds a worker may take to load, unless its recipe says otherwise."""
+"""Default seconds that a worker may take to load."""
 NAMES = frozenset({
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP",
     "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR",
@@ -24,17 +24,17 @@ NAMES = frozenset({
     "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
     "http_proxy", "https_proxy", "all_proxy", "no_proxy",
 })  # fmt: skip
-"""Where programs, caches and certificates are, and how the network is reached."""
+"""Variables for programs, caches, certificates and the network."""
 PREFIXES = (
     "LC_", "OMP_", "KMP_", "GOMP_", "MKL_", "OPENBLAS_", "NUMEXPR_", "VECLIB_", "OPENCV_", "ORT_",
     "CUDA_", "CUDNN_", "CUBLAS_", "NVIDIA_", "NCCL_", "TORCH", "PYTORCH_", "HIP_", "ROCR_", "ROCM_", "HSA_",
 )  # fmt: skip
-"""Of languages, threads and devices."""
+"""Prefixes of variables for languages, threads and devices."""
 ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OPENCV_FOR_THREADS_NUM": "1"}
 
 
 def cores() -> int:
-    """How many workers can compute at once here, within reason."""
+    """Return how many workers can compute at once here."""
     return min(8, os.cpu_count() or 1)
 
 
@@ -42,33 +42,34 @@ def environment(more: Sequence[str] = (), *, single: bool = False) -> dict[str, 
     """Return the environment of a worker.
 
     Args:
-        more: Further variables to hand on, where they are set; keys are not, whoever names them.
-        single: Whether it is to keep to one core.
+        more: Further variables to pass on, unless they hold keys.
+        single: Whether the worker may use only one core.
     """
     listed = {
         name: value for name, value in os.environ.items() if name in NAMES or name in more or name.startswith(PREFIXES)
     }
-    found = {name: value for name, value in listed.items() if not is_key(name) and redacted(value) == value}
-    return found | ONE_CORE if single else found
+    safe = {name: value for name, value in listed.items() if not is_key(name) and redacted(value) == value}
+    return safe | ONE_CORE if single else safe
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a worker is made.
+    """The description of a worker.
 
     Attributes:
-        label: What it is called where it is told of.
-        factory: ``module:name`` or ``/path/of/file.py:name``; called once with `args`, it gives what does the jobs.
+        label: Its name in messages.
+        factory: ``module:name`` or ``/path/of/file.py:name``; called once with `args`, it returns
+            the function that does the jobs.
         args: The factory's arguments, as JSON text.
         python: Another Python to run it with; by default this one, with this one's modules.
-        workers: How many there may be at once.
-        start_s: Seconds one may take to load.
-        single: Whether each is to keep to one core.
-        variables: Environment variables handed on beside the usual ones.
-        isolated: Whether it gets no environment, no modules but the standard library's, and is to do one job.
-        most: Bytes of all that one answer may bring beside its JSON.
-        careful: Whether deaths at work count like those while loading: too many in a row, and no further one is tried.
-        gpu: Whether it computes on a GPU where there is one; a cluster then gives it a share of one.
+        workers: The most that may run at once.
+        start_s: Seconds that one may take to load.
+        single: Whether each may use only one core.
+        variables: Environment variables passed on in addition to the usual ones.
+        isolated: Whether it gets no environment and only the standard library, and does a single job.
+        most: The most bytes of one answer beside its JSON.
+        careful: Whether deaths at work count like deaths while loading, so that too many in a row stop the pool.
+        gpu: Whether it computes on a GPU if there is one; a cluster then assigns it a share of one.
     """
 
     label: str
@@ -87,17 +88,17 @@ class Recipe:
 
 @dataclass(frozen=True)
 class JobResult:
-    """What a worker made of one item: a value of plain JSON, and bytes."""
+    """A worker's result for one item: a JSON value, and bytes."""
 
     value: Any
     bodies: tuple[bytes, ...] = ()
 
 
 class JobFailure(Exception):
-    """An item that a worker could not do, by its own account.
+    """The failure of one item, as reported by the worker.
 
     Attributes:
-        kind: In the worker's words; ``image`` where the image is to blame, ``error`` for any exception.
+        kind: ``image`` if the image is to blame, ``error`` for any exception, or the worker's own word.
     """
 
     def __init__(self, kind: str, detail: str) -> None:
@@ -106,33 +107,33 @@ class JobFailure(Exception):
 
 
 class WorkerDeath(Exception):
-    """A worker that gave no proper answer and is gone; says what became of it.
+    """The death of a worker that gave no proper answer.
 
     Attributes:
-        loading: Whether it had not even been ready.
+        loading: Whether it died while loading.
         late: Whether it was ended because it took too long.
-        code: Its exit code, below zero for a signal.
-        heard: The end of what it printed, without keys.
+        code: Its exit code, negative for a signal.
+        heard: The end of its printed output, without keys.
     """
 
     def __init__(
-        self, said: str, *, loading: bool = False, late: bool = False, code: int | None = None, heard: str = ""
+        self, message: str, *, loading: bool = False, late: bool = False, code: int | None = None, heard: str = ""
     ) -> None:
-        super().__init__(said)
+        super().__init__(message)
         self.loading, self.late, self.code, self.heard = loading, late, code, heard
 
 
 class WorkerLost(Exception):
-    """A worker that is gone with the machine it stood on; that says nothing of its jobs, which others can do."""
+    """The loss of a worker together with its machine; other workers can do its jobs."""
 
 
 class WorkerUnfit(Exception):
-    """No worker can do any such job.
+    """The failure of all jobs of a kind, because no worker can do them.
 
     Attributes:
-        loading: Whether that was seen while it was loaded.
+        loading: Whether this was noticed while loading.
     """
 
-    def __init__(self, said: str, *, loading: bool = False) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, *, loading: bool = False) -> None:
+        super().__init__(message)
         self.loading = loading

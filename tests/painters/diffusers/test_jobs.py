@@ -107,7 +107,7 @@ def test_a_worker_that_dies_is_replaced(make: MakePool, tmp_path: Path) -> None:
     lost = ask(pool, "a", "die")
     # What was finished before it died is kept.
     assert right(lost[0], "a", 0)
-    assert str(told(lost[1])) == "server: its worker died (signal SIGABRT): Segmentation fault"
+    assert str(told(lost[1])) == "server: the worker died (signal SIGABRT): Segmentation fault"
     after = ask(pool, "b", "c")
     assert right(after[0], "b", 0)
     assert right(after[1], "c", 1)

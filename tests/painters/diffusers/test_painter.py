@@ -198,7 +198,7 @@ def test_no_more_is_claimed_than_is_about_to_be_drawn(make: Make, store: Store, 
 
 @pytest.mark.slow
 def test_a_worker_that_dies_is_tried_again_and_then_given_up(make: Make, store: Store, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"diffusers/.*/model: 3 times in a row its worker died \(signal SIGABRT\)"):
+    with pytest.raises(UsageError, match=r"diffusers/.*/model: 3 times in a row the worker died \(signal SIGABRT\)"):
         paint(make(), store, ask("die"))
     assert len(batches(tmp_path)) == 3
     # Nothing of this is held against the question: the next run tries again.
