@@ -1,4 +1,4 @@
-"""Checks the ledgers of the judges' prompts, ``docs/prompts/EXAM.md``: ``python -m tools.ledger`` tells what is wrong.
+"""Check the ledgers of the judges' prompts, ``tests/exams/ledgers/EXAM.md``: ``python -m tools.ledger`` lists problems.
 
 A ledger has a section for each way of asking that a paper prints or a release has, headed by its options in backticks
 (``## `--variant release -O reference=image` ``), and in it two tables of three columns: a fact, the template that
@@ -20,7 +20,7 @@ from limner.exams import SHIPPED, Kind, kind
 from limner.judges import make_variant
 from tools.size import PACKAGE
 
-FOLDER = PACKAGE.parents[1] / "docs" / "prompts"
+FOLDER = PACKAGE.parents[1] / "tests" / "exams" / "ledgers"
 PARTS = ("Rules", "Ours")
 _WAY = re.compile(r"^## `(?P<way>.*)`$")
 _PART = re.compile(r"^### (?P<part>.+)$")

@@ -75,7 +75,7 @@ def test_the_papers_own_items_have_no_error() -> None:
 
 @pytest.mark.parametrize("half", ["tuned on", "held out"])
 def test_error_rates(half: str) -> None:
-    """What docs/build-worldgenbench.md says of the half that no rule was set on."""
+    """What docs/worldgenbench.md says of the half that no rule was set on."""
     lists, forms = halves()[half], TUNED if half == "tuned on" else HELD_OUT
     rows = [(one, n, entry["item"]) for one in lists for n, entry in enumerate(one.entries, 1)]
     counts = {}

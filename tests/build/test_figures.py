@@ -175,7 +175,7 @@ def test_a_faithful_rewriting_has_none() -> None:
 
 @pytest.mark.parametrize("half", ["tuned on", "held out"])
 def test_error_rates_of_rewordings(half: str) -> None:
-    """What docs/build-fepbench.md says of the half that no rule was set on."""
+    """What docs/fepbench.md says of the half that no rule was set on."""
     atoms: dict[str, Any] = {str(row["id"]): row["atoms"] for row in rows(SAMPLE)}
     mine, hits, there = pairs()[half], Counter[str](), Counter[str]()
 
@@ -222,7 +222,7 @@ def test_spans_that_are_not(span: str) -> None:
 
 @pytest.mark.parametrize("half", ["tuned on", "held out"])
 def test_error_rates(half: str) -> None:
-    """What docs/build-fepbench.md says of the half that no rule was set on."""
+    """What docs/fepbench.md says of the half that no rule was set on."""
     found = {}
     for name, some in claims(half).items():
         refused = [one for one in some if missing(one.span, one.prompt)]

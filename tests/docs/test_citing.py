@@ -13,7 +13,7 @@ from limner.exams import EXAMS
 from tests.docs.blocks import ROOT, blocks
 from tests.docs.tables import code, table
 
-PAGE = ROOT / "docs" / "citing.md"
+PAGE = ROOT / "docs" / "exams.md"
 CFF = YAML(typ="safe").load((ROOT / "CITATION.cff").read_text("utf-8"))
 FIELD = re.compile(r"^  (\w+) += \{(.*?)\},?$", re.MULTILINE | re.DOTALL)
 

@@ -93,7 +93,6 @@ def _command_lines(page: Path) -> Iterator[list[str]]:
     found += INLINE.findall(re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
     for line in found:
         for part in re.split(r"[|;]|&&|\\\n", line.split(" #")[0]):
-            # Quoted prose, as in the ledgers of prompts, is no command and need not close its quotes.
             words = shlex.split(part) if "limner" in part else []
             if "limner" in words:
                 yield words[words.index("limner") + 1 :]

@@ -1,4 +1,4 @@
-"""Makes the pictures of the page on AIBench's recipe: ``python -m tests.docs.questions_pictures``."""
+"""Makes the pictures of the page on building: ``python -m tests.docs.build_pictures``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from limner.report.tables.status import funnel_rows
 from limner.store.store import open_store
 from tests.browser import started
 from tests.build.annotator import routes
-from tests.build.papers import TIDE, write_papers
+from tests.build.papers import write_papers
 from tests.build.review_page.desk import TOKENS
 from tests.build.scripted import scripted, write_provider
 from tests.docs.blocks import ROOT
@@ -36,7 +36,7 @@ def small(data: bytes, name: str, width: int) -> None:
 
 
 def made(folder: Path) -> None:
-    """The funnel and a logic graph."""
+    """Draw the funnel of a small build."""
     write_papers(folder / "papers")
     with scripted(*routes()) as llm, open_store(str(folder / "store"), create=True) as store:
         write_provider(folder, llm)
@@ -44,10 +44,9 @@ def made(folder: Path) -> None:
         chosen = ["sources.folder=papers", "review.reviewers=0"]
         builder = with_models(new_build(store, "mine", "questions", settings=chosen, roles=ROLES), settings.load())
         builder.run(Spending())
-        counts, items = builder.look()
+        counts, _ = builder.look()
         plot_funnel("mine", builder.recipe, funnel_rows(builder.recipe, counts), folder / "funnel.png")
-        small((folder / "funnel.png").read_bytes(), "build-aibench-funnel.png", 1000)
-        small(store.blobs.get(items[TIDE.id].body["graph_image"]), "build-aibench-graph.png", 900)
+        small((folder / "funnel.png").read_bytes(), "build-funnel.png", 1000)
 
 
 def reviewed(folder: Path) -> None:
