@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
+from difflib import get_close_matches
 from pathlib import Path
 
 from tests.docs.blocks import PAGES, ROOT, Session, blocks, demo_table
@@ -30,9 +31,16 @@ def refresh(page: Path) -> None:
                 code, printed = session.run(command.words)
                 print(f"{page.name}:{block.line}: exit {code}: {command.words}")
                 written.append("$ " + command.words.replace("\n", "\n> "))
-                written += _tidy(printed) if command.shown else []
+                written += _cut_as(command.shown, _tidy(printed))
             done = block.line - 1 + len(block.lines)
     page.write_text("\n".join([*written, *lines[done:]]) + "\n", "utf-8")
+
+
+def _cut_as(shown: list[str], printed: list[str]) -> list[str]:
+    """Return the printed lines, or those most like the shown ones where the page shows only some of them."""
+    if len(shown) >= len(printed):
+        return printed
+    return [closest[0] for line in shown if (closest := get_close_matches(line, printed, n=1, cutoff=0.5))]
 
 
 def _tidy(printed: str) -> list[str]:
