@@ -19,7 +19,7 @@ SLOW = {
     "README.md", "tutorial.md", "statistics.md", "baselines.md", "cost.md", "plots.md", "site.md", "regions.md",
     "evidence.md", "fepbench.md", "tables.md", "painters.md", "index.md", "screen.md", "python.md", "worker.md",
     "studies.md", "corrected.md", "reproduce.md", "rubrics.md", "agreement.md", "models.md", "diffusers.md",
-    "many-machines.md", "batch.md", "transformers.md", "build.md", "local.md", "bfl.md", "openai.md", "gemini.md",
+    "many-machines.md", "transformers.md", "build.md", "local.md", "bfl.md", "openai.md", "gemini.md",
 }  # fmt: skip
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 INLINE = re.compile(r"`([^`\n]+)`")
