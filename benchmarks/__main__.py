@@ -1,4 +1,4 @@
-"""Runs the benchmarks, each in a process of its own, and writes what they measured into the documentation.
+"""Runs the benchmarks, each in a process of its own, and writes what they measured into benchmarks/README.md.
 
 python -m benchmarks             all that are cheap: about ten minutes on two quiet cores
 python -m benchmarks NAME …      these, also those that take long or need a GPU

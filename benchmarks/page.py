@@ -1,4 +1,4 @@
-"""The parts of the page of speed that hold measured figures, made from ``results.json``."""
+"""The parts of ``benchmarks/README.md`` that hold measured figures, made from ``results.json``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.listing import Aim, Benchmark
 from benchmarks.results import Result
 from benchmarks.table import Cell, markdown, shown
 
-FILE = Path(__file__).parents[1] / "docs" / "speed.md"
+FILE = Path(__file__).parent / "README.md"
 
 
 def aims(known: Sequence[Benchmark], found: Mapping[str, Result]) -> str:

@@ -78,9 +78,9 @@ def linked(text: str, source: Path, name: str) -> str:
     return "".join(part + fence for part, fence in zip(parts, [*kept, ""], strict=True))
 
 
-def shortest_paths(readme: str) -> str:
-    """The README's part that the site has no other page for."""
-    part = readme[readme.index("## The shortest path") + 1 : readme.index("## Status")]
+def start_page(readme: str) -> str:
+    """Return the README's section that the site has no other page for."""
+    part = readme[readme.index("## Where to start") + 1 : readme.index("## What you can rely on")]
     return part.replace("\n### ", "\n## ")
 
 
@@ -130,7 +130,7 @@ def toctree(names: list[str], caption: str = "") -> str:
     )
 
 
-CHANGED: dict[str, Callable[[str], str]] = {"start.md": shortest_paths, "words.md": glossary, "api.md": interface}
+CHANGED: dict[str, Callable[[str], str]] = {"words.md": glossary, "api.md": interface}
 """Pages that the site shows in another form than the repository."""
 
 
@@ -143,7 +143,8 @@ def stage(folder: Path) -> None:
         below |= {row[0]: row[1:] for row in rows if row[1:]}
         ends += toctree([row[0] for row in rows], title)
     for name, source in known.items():
-        text = linked(source.read_text("utf-8"), source, name)
+        text = source.read_text("utf-8")
+        text = linked(start_page(text) if name == "start.md" else text, source, name)
         text = CHANGED.get(name, str)(text)
         text += ends if name == "index.md" else toctree(below[name]) if name in below else ""
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

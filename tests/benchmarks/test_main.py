@@ -32,10 +32,10 @@ PAGE = "# Speed\n<!-- aims -->\n<!-- end -->\n<!-- benchmarks -->\n<!-- end -->\
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "list.toml").write_text(LIST)
-    (tmp_path / "speed.md").write_text(PAGE)
+    (tmp_path / "README.md").write_text(PAGE)
     monkeypatch.setattr(listing, "FILE", tmp_path / "list.toml")
     monkeypatch.setattr(results, "FILE", tmp_path / "results.json")
-    monkeypatch.setattr(page, "FILE", tmp_path / "speed.md")
+    monkeypatch.setattr(page, "FILE", tmp_path / "README.md")
     monkeypatch.setattr(program, "busy_share", lambda: 0.0)
     return tmp_path
 
@@ -56,12 +56,12 @@ def test_cheap_ones_run_unasked_and_heavy_ones_by_name(place: Path, monkeypatch:
     asked = answers(monkeypatch, {"cheap": table, "heavy": table})
     assert program.main([]) == 0
     assert asked == ["cheap"]
-    told = (place / "speed.md").read_text()
+    told = (place / "README.md").read_text()
     assert "| Its milliseconds | at most 2 | 1.50 | yes |" in told
     assert "Not measured yet." in told
     assert program.main(["heavy"]) == 0
     assert asked == ["cheap", "heavy"]
-    assert "Not measured yet" not in (place / "speed.md").read_text()
+    assert "Not measured yet" not in (place / "README.md").read_text()
     kept = results.load(results.FILE)
     assert kept["cheap"].rows == (("a", 1.5),)
     assert kept["cheap"].machine.endswith("quiet")
@@ -75,7 +75,7 @@ def test_one_that_cannot_run_keeps_its_rows(place: Path, monkeypatch: pytest.Mon
     assert program.main([]) == 3
     after = results.load(results.FILE)["cheap"]
     assert (after.rows, after.day, after.skipped) == (before.rows, before.day, "no GPU here")
-    told = (place / "speed.md").read_text()
+    told = (place / "README.md").read_text()
     assert "Not done again since: no GPU here." in told
     assert "| a | 1.50 |" in told
 
@@ -83,7 +83,7 @@ def test_one_that_cannot_run_keeps_its_rows(place: Path, monkeypatch: pytest.Mon
 def test_quick_runs_keep_nothing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers(monkeypatch, {"cheap": Table(("way",), (("a",),))})
     assert program.main(["--quick"]) == 0
-    assert (place / "speed.md").read_text() == PAGE
+    assert (place / "README.md").read_text() == PAGE
     assert not results.FILE.exists()
 
 
@@ -93,7 +93,7 @@ def test_pages_can_be_written_without_a_run(place: Path, monkeypatch: pytest.Mon
     results.save({"cheap": results.measured(Table(("way",), (("kept",),)), 0.9)}, results.FILE)
     assert program.main(["--write"]) == 0
     assert asked == []
-    told = (place / "speed.md").read_text()
+    told = (place / "README.md").read_text()
     assert "| kept |" in told
     assert "not quiet: 90% of it busy with other work" in told
 

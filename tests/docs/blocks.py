@@ -2,8 +2,8 @@
 
 A comment right above a block says how to take it: ``<!-- not run: REASON -->``, ``<!-- seam -->`` (signatures),
 ``<!-- exit: CODE -->`` (of its last command), ``<!-- file: NAME -->`` (to be saved), ``<!-- output varies -->``,
-``<!-- near -->`` (numbers count too, and may be off by a little), ``<!-- table of the demo -->`` (the same as in the
-tutorial), ``<!-- stand-in: chat 8000, images 8001 -->`` (in this file, these ports lead to fake services),
+``<!-- near -->`` (numbers count too, and may be off by a little), ``<!-- stand-in: chat 8000, images 8001 -->`` (in
+this file, these ports lead to fake services),
 ``<!-- shipped -->`` (the same as in providers.toml), ``<!-- arithmetic -->`` (every line is a sum that must be right),
 ``<!-- walk -->`` (run in a copy of the repository, into which the section's blocks that name a file are written).
 """
@@ -35,8 +35,7 @@ HOME = "/home/you/exams"
 """Stands in shown output for the folder the commands were run in."""
 WIDTH = 160
 NOTES = (
-    "not run", "seam", "exit", "file", "stand-in", "output varies", "near", "table of the demo", "shipped",
-    "arithmetic", "walk",
+    "not run", "seam", "exit", "file", "stand-in", "output varies", "near", "shipped", "arithmetic", "walk",
 )  # fmt: skip
 NOTE = re.compile(rf"<!-- ({'|'.join(NOTES)})(?:: (.+))? -->")
 STAND_INS: dict[str, type[Server]] = {
@@ -71,7 +70,7 @@ class Block:
 
     @property
     def runs(self) -> bool:
-        return not self.file and not {"not run", "seam", "table of the demo", "walk"} & self.notes.keys()
+        return not self.file and not {"not run", "seam", "walk"} & self.notes.keys()
 
     def commands(self) -> list[Command]:
         """The commands of a console block with the output shown below each."""
@@ -221,11 +220,3 @@ def near(line: str, other: str, share: float = 0.1) -> bool:
         return False
     ours, theirs = ([float(number.replace(",", "")) for number in NUMBER.findall(each)] for each in (line, other))
     return all(abs(a - b) <= share * max(a, b) for a, b in zip(ours, theirs, strict=True))
-
-
-def demo_table() -> list[str]:
-    """The table that the tutorial shows below ``limner demo``, without what is said below it."""
-    page = ROOT / "docs" / "tutorial.md"
-    console = [block for block in blocks(page) if block.language == "console"]
-    (shown,) = [command.shown for block in console for command in block.commands() if command.words == "limner demo"]
-    return shown[shown.index("the bundled samples · judge ocr") : 1 + [line[:1] for line in shown].index("└")]

@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/plots.md from made-up results: ``python -m tests.docs plots``."""
+"""Makes the plots of docs/tables.md and docs/baselines.md from made-up results: ``python -m tests.docs plots``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 from PIL import Image
 
-from limner.exams import SAMPLE
 from limner.report.plots import PlotChoice, known
 from limner.report.plots.style import compose, look
 from limner.store import Store
@@ -19,30 +18,8 @@ from tests.report.plots import made_up
 from tests.report.tables import synthetic
 
 SHOWN: tuple[tuple[str, str, str, dict[str, Any], dict[str, Any]], ...] = (
-    ("categories", "genexam", "double", {"questions": 120}, {"score": "relaxed"}),
     ("heatmap", "genexam", "double", {"questions": 120, "painters": 25}, {"score": "relaxed"}),
-    ("profile", "genexam", "double", {"questions": 120}, {}),
-    ("levels", "mmmg", "double", {"questions": 120}, {"score": "mmmg_exact"}),
-    ("distribution", "fepbench", "double", {"questions": 48}, {}),
-    ("failures", "mmmg", "single", {"questions": 120}, {}),
     ("cost", "genexam", "double", {"questions": 120, "painters": 14}, {"score": "relaxed"}),
-    ("judges", "genexam", "double", {"questions": 24, "judges": ("openai/gpt-5", "gemini/gemini-2.5-pro", "ocr")}, {}),
-    (
-        "by-judge",
-        "aibench",
-        "double",
-        {"questions": 24, "judges": ("openai/gpt-5", "gemini/gemini-2.5-pro", "ocr")},
-        {},
-    ),
-    ("drawings", "fepbench", "double", {"questions": 16, "painters": 4}, {}),
-    ("dispersion", "fepbench", "double", {"questions": 48}, {}),
-    ("correlations", "fepbench", "double", {"questions": 48}, {}),
-    ("data", "sample/fepbench", "double", {"questions": 8}, {}),
-    ("atoms", "fepbench", "double", {"questions": 48}, {}),
-    ("if-re", "fepbench", "single", {"questions": 48}, {}),
-    ("panels", "fepbench", "double", {"questions": 48}, {}),
-    ("logic-aesthetics", "aibench", "double", {"questions": 24, "strategies": ("direct", "rewrite")}, {}),
-    ("regions", "mmmg", "single", {"questions": 120}, {}),
 )
 """Plot, exam, width, how the store is filled, what is chosen."""
 
@@ -51,8 +28,7 @@ def pictures() -> Iterator[tuple[str, bytes]]:
     """File names and PNGs, in few colours."""
     for name, exam, width, filling, choosing in SHOWN:
         with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
-            if not exam.startswith(SAMPLE):
-                synthetic.fill(store, exam, **filling)
+            synthetic.fill(store, exam, **filling)
             frame = known()[name].frame(exam, PlotChoice(store=store, **choosing))
             with look():
                 figure = compose([known()[name].draw(frame, width)], width)

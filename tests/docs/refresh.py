@@ -8,7 +8,7 @@ import tempfile
 from difflib import get_close_matches
 from pathlib import Path
 
-from tests.docs.blocks import PAGES, ROOT, Session, blocks, demo_table
+from tests.docs.blocks import PAGES, Session, blocks
 from tests.docs.tables import generated_tables, rewrite
 
 
@@ -50,19 +50,8 @@ def _tidy(printed: str) -> list[str]:
     return [line for n, line in enumerate(lines) if n not in progress[:-1]]
 
 
-def copy_table() -> None:
-    """Put the demo's table, as the tutorial has it, where the README shows it."""
-    page = ROOT / "README.md"
-    lines = page.read_text("utf-8").splitlines()
-    for block in blocks(page):
-        if "table of the demo" in block.notes:
-            lines[block.line - 1 : block.line - 1 + len(block.lines)] = demo_table()
-    page.write_text("\n".join(lines) + "\n", "utf-8")
-
-
 if __name__ == "__main__":
     for table in generated_tables():
         rewrite(*table)
     for page in [Path(word) for word in sys.argv[1:]] or PAGES:
         refresh(page)
-    copy_table()

@@ -29,7 +29,7 @@ def shoot(page: Any, name: str, whole: bool = False) -> None:
 
 
 def take(browser: Any, site: Path) -> None:
-    """A leaderboard, two painters compared, a question with what OCR read, and a graph."""
+    """Take pictures of two painters compared, a question with what OCR read, and a graph."""
 
     def opened(exam: str, file: str, after: str = "", height: int = 760, scheme: Any = "light") -> Any:
         page = new_page(new_context(browser, width=WIDTH, height=height, color_scheme=scheme))
@@ -38,7 +38,6 @@ def take(browser: Any, site: Path) -> None:
         page.wait_for_load_state("networkidle")
         return page
 
-    shoot(opened("sample-genexam", "index.html", "#way=1", 700), "site-leaderboard.png")
     listed = {
         one["row"]: one["key"] for one in parts(site / "exams" / "sample-genexam" / "data", "exam")[0]["painters"]
     }
