@@ -16,7 +16,6 @@ PICTURES = {
     "steps": "tests.docs.steps",
     "certificate": "tests.docs.certificate_picture",
     "corrected": "tests.docs.corrected_picture",
-    "evidence": "tests.docs.evidence_picture",
     "lists": "tests.docs.lists_pictures",
     "questions": "tests.docs.questions_pictures",
     "reproduce": "tests.docs.reproduce_picture",
