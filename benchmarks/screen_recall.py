@@ -2,9 +2,9 @@
 
     python -m benchmarks.screen_recall [--count 300] [--seed 1] [--show DIR]
 
-The texts are those of the rules' own examples and of `tests/evidence/screen`: `widened` ones have shaped the rules,
-`unseen` ones have not. Only languages that the built-in OCR reads take part. Each picture is a sample's reference with
-one text in a random way, font, size and place.
+The texts are those of the rules' own examples and of `tests/judges/screening/screen`: `widened` ones have shaped the
+rules, `unseen` ones have not. Only languages that the built-in OCR reads take part. Each picture is a sample's
+reference with one text in a random way, font, size and place.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from limner.judges.screening.rules import is_wide, rules
 from limner.judges.screening.screen import screen
 
 ROOT = Path(__file__).resolve().parents[1]
-TEXTS = ROOT / "tests" / "evidence" / "screen"
+TEXTS = ROOT / "tests" / "judges" / "screening" / "screen"
 DEJAVU = Path("/usr/share/fonts/truetype/dejavu")
 LATIN = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSerif.ttf", "DejaVuSerif-Italic.ttf", "DejaVuSansMono.ttf")
 CJK = Path("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")

@@ -17,7 +17,6 @@ PICTURES = {
     "steps": "tests.docs.steps",
     "certificate": "tests.docs.certificate_picture",
     "corrected": "tests.docs.corrected_picture",
-    "evidence": "tests.docs.evidence_picture",
     "reproduce": "tests.docs.reproduce_picture",
     "rubric": "tests.docs.rubric_picture",
     "study": "tests.docs.study_picture",

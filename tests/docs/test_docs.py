@@ -16,7 +16,7 @@ from limner.exams import SHIPPED
 from tests.docs.blocks import PAGES, ROOT, Session, blocks
 
 SLOW = {
-    "README.md", "tutorial.md", "statistics.md", "baselines.md", "cost.md", "site.md", "regions.md",
+    "README.md", "tutorial.md", "statistics.md", "baselines.md", "cost.md", "site.md",
     "evidence.md", "fepbench.md", "tables.md", "painters.md", "index.md", "screen.md", "python.md", "worker.md",
     "studies.md", "corrected.md", "reproduce.md", "rubrics.md", "agreement.md", "models.md", "diffusers.md",
     "many-machines.md", "transformers.md", "build.md", "local.md", "bfl.md", "openai.md", "gemini.md",

@@ -46,7 +46,7 @@ def test_strategies() -> None:
     ("evidence", "page", "head"),
     [
         ("ocr", "evidence.md", ("`--ocr`", "what it is")),
-        ("regions", "regions.md", ("word", "what it is")),
+        ("regions", "evidence.md", ("`--regions`", "what it is")),
         ("aesthetics", "evidence.md", ("`--aesthetics`", "what it is")),
     ],
 )

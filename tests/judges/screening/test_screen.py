@@ -30,7 +30,6 @@ EXAMPLES = [(rule, text) for rule in rules() for text in rule.hostile]
 SPACED = [(rule, text) for rule, text in EXAMPLES if not any(map(is_wide, text))]
 """Examples in languages that part words by blanks."""
 SAMPLES = Path(__file__).resolve().parents[3] / "src" / "limner" / "exams"
-HERE = Path(__file__).parent / "screen"
 
 
 def line(text: str, x: float = 0.0, y: float = 0.0) -> TextLine:
@@ -200,7 +199,7 @@ def test_figures_about_judging(texts: list[str]) -> None:
 
 
 def collected(name: str) -> Iterator[tuple[str, str]]:
-    for language, texts in tomllib.loads((HERE / f"{name}.toml").read_text("utf-8")).items():
+    for language, texts in tomllib.loads((screen_recall.TEXTS / f"{name}.toml").read_text("utf-8")).items():
         for text in texts:
             yield language, text
 

@@ -3,7 +3,7 @@
     svg = clean(extract(reply))
     png = render(svg)
 
-What is taken, left out and refused stands in ``docs/svg.md``.
+``docs/svg.md`` lists what is removed and what is refused.
 """
 
 from __future__ import annotations
