@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
+from difflib import SequenceMatcher
 from pathlib import Path
 
-from tests.docs.blocks import PAGES, ROOT, Session, blocks, demo_table
-from tests.docs.tables import generated_tables, rewrite
+from tests.docs.blocks import PAGES, ROOT, Session, blocks, demo_table, plain
+from tests.docs.services import generated_tables
+from tests.docs.tables import rewrite
 
 
 def refresh(page: Path) -> None:
@@ -30,7 +32,7 @@ def refresh(page: Path) -> None:
                 code, printed = session.run(command.words)
                 print(f"{page.name}:{block.line}: exit {code}: {command.words}")
                 written.append("$ " + command.words.replace("\n", "\n> "))
-                written += _tidy(printed) if command.shown else []
+                written += _nearest(command.shown, _tidy(printed))
             done = block.line - 1 + len(block.lines)
     page.write_text("\n".join([*written, *lines[done:]]) + "\n", "utf-8")
 
@@ -40,6 +42,16 @@ def _tidy(printed: str) -> list[str]:
     lines = [line.rstrip() for line in printed.rstrip("\n").splitlines()]
     progress = [n for n, line in enumerate(lines) if re.match(r"\d+/\d+ done", line)]
     return [line for n, line in enumerate(lines) if n not in progress[:-1]]
+
+
+def _nearest(shown: list[str], printed: list[str]) -> list[str]:
+    """Return what is printed; where a page shows a part of it, the lines most like those."""
+    if len(shown) >= len(printed):
+        return printed if shown else []
+    return [
+        max(printed, key=lambda line: SequenceMatcher(None, plain(old), plain(line)).ratio())
+        for old in shown
+    ]
 
 
 def copy_table() -> None:
