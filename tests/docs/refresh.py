@@ -48,10 +48,7 @@ def _nearest(shown: list[str], printed: list[str]) -> list[str]:
     """Return what is printed; where a page shows a part of it, the lines most like those."""
     if len(shown) >= len(printed):
         return printed if shown else []
-    return [
-        max(printed, key=lambda line: SequenceMatcher(None, plain(old), plain(line)).ratio())
-        for old in shown
-    ]
+    return [max(printed, key=lambda line: SequenceMatcher(None, plain(old), plain(line)).ratio()) for old in shown]
 
 
 def copy_table() -> None:

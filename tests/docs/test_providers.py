@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -18,6 +18,8 @@ from limner.core import settings
 from limner.core.evaluator import SERVICE_REWRITE
 from limner.core.settings import ModelFacts, PainterFacts, Provider, WireFormat
 from limner.core.wire import ANYTHING, EditForm, RewriteSwitch
+from limner.painters.diffusers import options as diffusers
+from limner.painters.worker import custom, ready
 from tests.docs.blocks import PAGES, ROOT, blocks
 from tests.docs.services import SERVICES_PAGE, SETTINGS, generated_tables, options
 from tests.docs.tables import code, number, table, tables
@@ -106,6 +108,23 @@ def test_every_option_is_explained() -> None:
         own = {word.partition("=")[0] for word in CODE.findall(sections[name])}
         assert options(name).keys() - {ANYTHING} <= shared | own, name
     assert shared <= {option for name in DRAWING for option in options(name)}
+
+
+@pytest.mark.parametrize(
+    ("painter", "known", "execution"),
+    [
+        ("diffusers", diffusers.READERS, diffusers.EXECUTION),
+        ("transformers", ready.READERS, ready.EXECUTION),
+        ("worker", custom.OWN, (*custom.EXECUTION, "edits")),
+    ],
+)
+def test_options_of_local_painters_are_those_of_the_code(
+    painter: str, known: Iterable[str], execution: tuple[str, ...]
+) -> None:
+    rows = table(ROOT / "docs" / "painters.md", "option", "for", "meaning").rows
+    own = [cell for cell, painters, _ in rows if painters == "all" or painter in painters.split(", ")]
+    assert sorted(name for cell in own for name in CODE.findall(cell)) == sorted(known)
+    assert {name for cell in own if "†" in cell for name in CODE.findall(cell)} == set(execution)
 
 
 @each_page
