@@ -6,52 +6,49 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from limner.core.evaluator import SERVICE_REWRITE
 from limner.core.json_text import gaps
-from limner.core.settings import ModelFacts, PainterFacts, Settings, shipped
+from limner.core.settings import Settings, shipped
 from limner.core.wire import ANYTHING, RewriteSwitch
 from limner.painters import SERVICES
 from limner.painters.base import PaintRequest
 from limner.painters.service import ApiPainter
 from tests.docs.blocks import ROOT
-from tests.docs.tables import NOTHING
 
 SERVICES_PAGE, MODELS_PAGE = ROOT / "docs" / "services.md", ROOT / "docs" / "models.md"
 Rows = list[tuple[str, ...]]
 KNOWN: dict[str, Any] = shipped()
 SETTINGS = Settings.model_validate(KNOWN)
-ASPECTS: tuple[Literal["square", "landscape", "portrait"], ...] = ("square", "landscape", "portrait")
 ANY = "some-model"
 """A model that nothing is known of."""
+PRICES = {
+    "input_price": "{} in",
+    "output_price": "{} out",
+    "image_input_price": "{} for pictures in",
+    "image_price": "{}/image",
+    "image_bound": "at most {}/image",
+    "edit_price": "{}/edit",
+}
+"""How each price is shown."""
 EDITORS = {"bfl": ("flux-2-klein-9b",), "dashscope": ("qwen-image-edit", "wan2.6-image")}
 """Models that are not in the catalogue and start from another number of pictures than the rest."""
 
 
 def overview_rows() -> Rows:
     """Return a row for each service: whether it draws and marks, and the variable of its key."""
+    yes = {True: "yes", False: "no"}
     return [
-        (
-            f"[`{name}`](#{name})",
-            "yes" if provider.image_shape else "no",
-            "yes" if _marks(name) else "no",
-            f"`{provider.key_env}`" if provider.key_env else "none",
-        )
-        for name, provider in SETTINGS.providers.items()
+        (f"[`{name}`](#{name})", yes[bool(known.image_shape)], yes[_marks(name)], _listed([known.key_env]) or "none")
+        for name, known in SETTINGS.providers.items()
     ]
-
-
-def format_rows() -> Rows:
-    """Return the wire formats of image calls that this package registers."""
-    return [(f"`{name}`", SERVICES.about(name)) for name in SERVICES.own()]
 
 
 def service_rows(name: str) -> Rows:
     """Return what is known of one service: how it is called, then each of its models that has facts of its own."""
     provider = SETTINGS.providers[name]
-    addresses = [url for url in (provider.base_url, provider.image_url) if url]
-    rows: Rows = [("address", _listed(addresses).replace(", ", ", images "))]
+    rows: Rows = [("address", _listed([provider.base_url, provider.image_url]).replace(", ", ", images "))]
     if provider.key_header:
         rows.append(("key header", f"`{provider.key_header}`"))
     if provider.image_shape:
@@ -65,28 +62,17 @@ def service_rows(name: str) -> Rows:
     return rows + [(_listed(alike), facts) for facts, alike in groupby(models, key=_model_facts) if facts]
 
 
-def ending_rows() -> Rows:
-    """Return the models of the catalogue that end, with the day and the successor."""
-    return [
-        (f"`{name}`", str(facts.shutdown), f"`{facts.successor}`" if facts.successor else NOTHING)
-        for name, facts in SETTINGS.models.items()
-        if facts.shutdown
-    ]
-
-
-def paper_name_rows() -> Rows:
-    """Return the models of the catalogue that tables of the papers show."""
-    return [(f"`{name}`", ", ".join(facts.paper_names)) for name, facts in SETTINGS.models.items() if facts.paper_names]
-
-
 def generated_tables() -> Iterator[tuple[Path, tuple[str, ...], Rows]]:
     """Yield every table that the settings fill: its page, its head, its rows."""
     yield SERVICES_PAGE, ("service", "draws", "marks", "key variable"), overview_rows()
-    yield SERVICES_PAGE, ("`image_shape`", "format"), format_rows()
+    yield SERVICES_PAGE, ("`image_shape`", "format"), [(f"`{name}`", SERVICES.about(name)) for name in SERVICES.own()]
     for name in SETTINGS.providers:
         yield SERVICES_PAGE, ("fact", f"`{name}`"), service_rows(name)
-    yield MODELS_PAGE, ("model", "gone on", "successor"), ending_rows()
-    yield MODELS_PAGE, ("model", "called in the papers"), paper_name_rows()
+    models = SETTINGS.models.items()
+    ending = [(f"`{name}`", str(facts.shutdown), f"`{facts.successor}`") for name, facts in models if facts.shutdown]
+    yield MODELS_PAGE, ("model", "gone on", "successor"), [*ending]
+    papers = [(f"`{name}`", ", ".join(facts.paper_names)) for name, facts in models if facts.paper_names]
+    yield MODELS_PAGE, ("model", "called in the papers"), [*papers]
 
 
 def options(name: str) -> dict[str, str]:
@@ -114,7 +100,7 @@ def _drawing_rows(name: str) -> Rows:
     if switches := SETTINGS.rewrite_switches(name):
         rows.append((f"`{SERVICE_REWRITE}`", _rewriting(switches)))
     if others.facts.image_price is not None:
-        rows.append(("price", f"${price(others.facts.image_price)}/image"))
+        rows.append(("price", f"{price(others.facts.image_price)}/image"))
     return rows
 
 
@@ -128,8 +114,8 @@ def _edits(name: str) -> str:
     return "; ".join([*told, f"others {rest}"]) if told else rest
 
 
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(f"`{word}`" for word in words)
+def _listed(words: Iterable[str | None]) -> str:
+    return ", ".join(f"`{word}`" for word in words if word)
 
 
 def _same_as(name: str) -> str:
@@ -151,7 +137,8 @@ def _painters(name: str) -> dict[str, ApiPainter]:
     assert shape is not None
     known = [spec.partition("/")[2] for spec in SETTINGS.painters if spec.startswith(f"{name}/")]
     described = SETTINGS.wires[name].models if name in SETTINGS.wires else ()
-    make, nowhere = SERVICES.get(shape).painter, Any
+    make = SERVICES.get(shape).painter
+    nowhere: Any = None
     models = dict.fromkeys((ANY, *known, *described, *EDITORS.get(name, ())))
     return {each: make("mine", f"{name}/{each}", each, {}, SETTINGS, nowhere) for each in models}
 
@@ -183,8 +170,7 @@ def _plain(value: Any) -> str:
 
 
 def _sizes(painter: ApiPainter) -> str:
-    sizes = dict(painter.sizes) | dict(painter.facts.sizes)
-    return _listed(sizes[aspect] for aspect in ASPECTS if aspect in sizes)
+    return _listed((dict(painter.sizes) | dict(painter.facts.sizes)).values())
 
 
 def _rewriting(switches: dict[str, RewriteSwitch]) -> str:
@@ -200,15 +186,11 @@ def _rewriting(switches: dict[str, RewriteSwitch]) -> str:
 
 def _model_facts(spec: str) -> str:
     """Return a model's prices, with their day, and in what it differs from others of its service."""
-    model, facts = SETTINGS.models.get(spec, ModelFacts()), SETTINGS.painters.get(spec, PainterFacts())
-    told = [f"${model.input_price:.2f} in, ${model.output_price:.2f} out"] if model.input_price is not None else []
-    told += [f"${model.image_input_price:.2f} for pictures in"] if model.image_input_price is not None else []
-    told += [f"${price(facts.image_price)}/image"] if facts.image_price is not None else []
-    told += [f"at most ${price(facts.image_bound)}/image"] if facts.image_bound is not None else []
-    told += [f"${price(facts.edit_price)}/edit"] if facts.edit_price is not None else []
-    day = facts.priced_on or model.priced_on
-    prices = [f"{', '.join(told)} ({day})"] if told else []
-    return "; ".join(prices + (_differences(spec) if spec in SETTINGS.painters else []))
+    model, painter = SETTINGS.models.get(spec), SETTINGS.painters.get(spec)
+    facts = {key: value for row in (model, painter) if row for key, value in row.model_dump(exclude_none=True).items()}
+    prices = ", ".join(words.format(price(facts[field])) for field, words in PRICES.items() if field in facts)
+    told = [f"{prices} ({facts['priced_on']})"] if prices else []
+    return "; ".join(told + (_differences(spec) if painter else []))
 
 
 def _differences(spec: str) -> list[str]:
@@ -223,4 +205,4 @@ def _differences(spec: str) -> list[str]:
 
 def price(dollars: float) -> str:
     """Return dollars with as many digits as they need, two at least."""
-    return f"{dollars:.2f}" if round(dollars, 2) == dollars else f"{dollars:g}"
+    return f"${dollars:.2f}" if round(dollars, 2) == dollars else f"${dollars:g}"

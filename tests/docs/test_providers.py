@@ -114,7 +114,7 @@ def test_every_option_is_explained() -> None:
     ("painter", "known", "execution"),
     [
         ("diffusers", diffusers.READERS, diffusers.EXECUTION),
-        ("transformers", ready.READERS, ready.EXECUTION),
+        ("transformers", ready.READERS, custom.EXECUTION),
         ("worker", custom.OWN, (*custom.EXECUTION, "edits")),
     ],
 )
