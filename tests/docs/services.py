@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -32,8 +33,11 @@ PRICES = {
     "edit_price": "{}/edit",
 }
 """How each price is shown."""
-EDITORS = {"bfl": ("flux-2-klein-9b",), "dashscope": ("qwen-image-edit", "wan2.6-image")}
-"""Models that are not in the catalogue and start from another number of pictures than the rest."""
+EDITORS = {
+    "bfl": ("flux-2-*", "flux-2-klein-*", "flux-kontext-*"),
+    "dashscope": ("qwen-image-edit*", "qwen-image-2.*", "wan2.6-image*", "wan2.7-image*"),
+}
+"""Patterns of models that start from another number of pictures than the rest, where code says so."""
 
 
 def overview_rows() -> Rows:
@@ -97,7 +101,7 @@ def _drawing_rows(name: str) -> Rows:
         ("sizes", _sizes(others) or "the service chooses"),
         ("edits", _edits(name)),
     ]
-    if switches := SETTINGS.rewrite_switches(name):
+    if (switches := SETTINGS.rewrite_switches(name)) and (name in SETTINGS.rewrites or not _same_as(name)):
         rows.append((f"`{SERVICE_REWRITE}`", _rewriting(switches)))
     if others.facts.image_price is not None:
         rows.append(("price", f"{price(others.facts.image_price)}/image"))
@@ -108,7 +112,13 @@ def _edits(name: str) -> str:
     """Return how many pictures a request may start from, models that differ from others by name."""
     numbers = {model: painter.most_pictures for model, painter in _painters(name).items()}
     others = numbers.pop(ANY)
-    groups = groupby(sorted(numbers, key=lambda model: -numbers[model]), key=lambda model: numbers[model])
+    wider = [(pattern, number) for pattern, number in numbers.items() if ANYTHING in pattern]
+    named = [
+        model
+        for model, number in numbers.items()
+        if not any(model != other and fnmatchcase(model, other) and number == most for other, most in wider)
+    ]
+    groups = groupby(sorted(named, key=lambda model: -numbers[model]), key=lambda model: numbers[model])
     told = [f"up to {most} with {_listed(models)}" for most, models in groups if most != others]
     rest = f"up to {others} pictures" if others else "no"
     return "; ".join([*told, f"others {rest}"]) if told else rest
