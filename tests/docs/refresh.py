@@ -48,7 +48,11 @@ def _nearest(shown: list[str], printed: list[str]) -> list[str]:
     """Return what is printed; where a page shows a part of it, the lines most like those."""
     if len(shown) >= len(printed):
         return printed if shown else []
-    return [max(printed, key=lambda line: SequenceMatcher(None, plain(old), plain(line)).ratio()) for old in shown]
+    return [max(printed, key=lambda new: (_likeness(plain(old), plain(new)), _likeness(old, new))) for old in shown]
+
+
+def _likeness(old: str, new: str) -> float:
+    return SequenceMatcher(None, old, new).ratio()
 
 
 def copy_table() -> None:
