@@ -150,7 +150,7 @@ def test_docs_shows_the_page_named(name: str) -> None:
 
 def test_docs_names_the_list_where_a_page_is_missing() -> None:
     assert "limner docs --list" in limner("docs", "nothing", code=2).err
-    assert {"tutorial", "providers/openai"} <= set(limner("docs", "--list").out.split())
+    assert {"tutorial", "services"} <= set(limner("docs", "--list").out.split())
 
 
 def test_every_page_that_a_message_names_exists() -> None:

@@ -3,8 +3,7 @@
 A comment right above a block says how to take it: ``<!-- not run: REASON -->``, ``<!-- seam -->`` (signatures),
 ``<!-- exit: CODE -->`` (of its last command), ``<!-- file: NAME -->`` (to be saved), ``<!-- output varies -->``,
 ``<!-- near -->`` (numbers count too, and may be off by a little), ``<!-- stand-in: chat 8000, images 8001 -->`` (in
-this file, these ports lead to fake services),
-``<!-- shipped -->`` (the same as in providers.toml), ``<!-- arithmetic -->`` (every line is a sum that must be right),
+this file, these ports lead to fake services), ``<!-- arithmetic -->`` (every line is a sum that must be right),
 ``<!-- walk -->`` (run in a copy of the repository, into which the section's blocks that name a file are written).
 """
 
@@ -35,7 +34,7 @@ HOME = "/home/you/exams"
 """Stands in shown output for the folder the commands were run in."""
 WIDTH = 160
 NOTES = (
-    "not run", "seam", "exit", "file", "stand-in", "output varies", "near", "shipped", "arithmetic", "walk",
+    "not run", "seam", "exit", "file", "stand-in", "output varies", "near", "arithmetic", "walk",
 )  # fmt: skip
 NOTE = re.compile(rf"<!-- ({'|'.join(NOTES)})(?:: (.+))? -->")
 STAND_INS: dict[str, type[Server]] = {

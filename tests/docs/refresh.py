@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from pathlib import Path
 
-from tests.docs.blocks import PAGES, Session, blocks
-from tests.docs.tables import generated_tables, rewrite
+from tests.docs.blocks import PAGES, Session, blocks, plain
+from tests.docs.services import generated_tables
+from tests.docs.tables import rewrite
 
 
 def refresh(page: Path) -> None:
@@ -31,16 +32,9 @@ def refresh(page: Path) -> None:
                 code, printed = session.run(command.words)
                 print(f"{page.name}:{block.line}: exit {code}: {command.words}")
                 written.append("$ " + command.words.replace("\n", "\n> "))
-                written += _cut_as(command.shown, _tidy(printed))
+                written += _nearest(command.shown, _tidy(printed))
             done = block.line - 1 + len(block.lines)
     page.write_text("\n".join([*written, *lines[done:]]) + "\n", "utf-8")
-
-
-def _cut_as(shown: list[str], printed: list[str]) -> list[str]:
-    """Return the printed lines, or those most like the shown ones where the page shows only some of them."""
-    if len(shown) >= len(printed):
-        return printed
-    return [closest[0] for line in shown if (closest := get_close_matches(line, printed, n=1, cutoff=0.5))]
 
 
 def _tidy(printed: str) -> list[str]:
@@ -48,6 +42,17 @@ def _tidy(printed: str) -> list[str]:
     lines = [line.rstrip() for line in printed.rstrip("\n").splitlines()]
     progress = [n for n, line in enumerate(lines) if re.match(r"\d+/\d+ done", line)]
     return [line for n, line in enumerate(lines) if n not in progress[:-1]]
+
+
+def _nearest(shown: list[str], printed: list[str]) -> list[str]:
+    """Return the printed lines, or those most like the shown ones where the page shows only some of them."""
+    if len(shown) >= len(printed):
+        return printed if shown else []
+    return [max(printed, key=lambda new: (_likeness(plain(old), plain(new)), _likeness(old, new))) for old in shown]
+
+
+def _likeness(old: str, new: str) -> float:
+    return SequenceMatcher(None, old, new).ratio()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ import pytest
 from PIL import Image
 
 from tests.docs.blocks import ROOT, Session, blocks, near
-from tests.docs.tables import SETTINGS, table
+from tests.docs.services import SETTINGS
+from tests.docs.tables import table
 from tests.needs import shared
 
 PAGE = ROOT / "docs" / "cost.md"

@@ -17,9 +17,9 @@ from tests.docs.blocks import PAGES, ROOT, Session, blocks
 
 SLOW = {
     "README.md", "tutorial.md", "statistics.md", "baselines.md", "cost.md", "site.md",
-    "evidence.md", "fepbench.md", "tables.md", "painters.md", "index.md", "screen.md", "python.md", "worker.md",
-    "studies.md", "corrected.md", "reproduce.md", "rubrics.md", "agreement.md", "models.md", "diffusers.md",
-    "many-machines.md", "transformers.md", "build.md", "local.md", "bfl.md", "openai.md", "gemini.md",
+    "evidence.md", "fepbench.md", "tables.md", "painters.md", "screen.md", "python.md", "strategies.md",
+    "studies.md", "corrected.md", "reproduce.md", "rubrics.md", "agreement.md", "models.md",
+    "many-machines.md", "build.md", "services.md",
 }  # fmt: skip
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 INLINE = re.compile(r"`([^`\n]+)`")

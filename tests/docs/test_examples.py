@@ -27,7 +27,7 @@ EXEMPT_FILES = (
 )
 EXEMPT_LINES = re.compile(
     r"limner import\b"  # results of models that were drawn and marked elsewhere, at any time
-    r"|^\| `[\w.-]+(/[\w.-]+)+` \|"  # a row about one model, as in the lists of sizes and prices of the catalogue
+    r"|^\| `[\w.-]+(/[\w.-]+)+`(,| \|)"  # a row about models, as in the lists of sizes and prices of the catalogue
     r"|data:image/\w"  # a notebook's picture
 )
 """Lines that may name any model; a command that goes on in the next line takes it along."""

@@ -1,10 +1,11 @@
-"""The pages on providers agree with the program: fields, options, sizes, prices, kinds of faults."""
+"""The pages on services agree with the program: tables, fields, options, prices, settings that they show."""
 
 from __future__ import annotations
 
+import re
 import shlex
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -15,41 +16,26 @@ from pydantic_core import PydanticUndefined
 
 from limner.core import settings
 from limner.core.evaluator import SERVICE_REWRITE
-from limner.core.settings import ModelFacts, PainterFacts, Provider
-from limner.core.wire import RewriteSwitch
-from limner.painters import SERVICES, service
-from limner.painters.base import PaintRequest
-from limner.painters.service_calls import POLLING
-from tests.docs.blocks import PAGES, blocks
-from tests.docs.tables import (
-    KNOWN,
-    MODEL_HEAD,
-    NOTHING,
-    PAINTER_HEAD,
-    PROVIDERS,
-    SETTINGS,
-    code,
-    generated_tables,
-    model_price_rows,
-    painter_price_rows,
-    table,
-    tables,
-)
+from limner.core.settings import ModelFacts, PainterFacts, Provider, WireFormat
+from limner.core.wire import ANYTHING, EditForm, RewriteSwitch
+from limner.painters.diffusers import options as diffusers
+from limner.painters.worker import custom, ready
+from tests.docs.blocks import PAGES, ROOT, blocks
+from tests.docs.services import SERVICES_PAGE, SETTINGS, generated_tables, options
+from tests.docs.tables import code, number, table, tables
 
-INDEX = PROVIDERS / "index.md"
-NAMES = sorted(KNOWN["providers"])
-SHAPES = {name: SERVICES.get(name).painter for name in SERVICES.own()}
+DRAWING = [name for name, provider in SETTINGS.providers.items() if provider.image_shape]
+CODE = re.compile(r"`([^`]+)`")
+PRICES = {
+    "input": "input_price",
+    "output": "output_price",
+    "per image": "image_price",
+    "at most": "image_bound",
+    "an edit": "edit_price",
+}
+"""What columns of prices are called on any page, and the field that each shows."""
 
-each_drawing = pytest.mark.parametrize("name", [name for name in NAMES if SETTINGS.providers[name].image_shape])
-each_provider = pytest.mark.parametrize("name", NAMES)
-
-
-def page(name: str) -> Path:
-    return PROVIDERS / f"{name}.md"
-
-
-def words(file: Path) -> str:
-    return " ".join(file.read_text("utf-8").split())
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
 def test_tables_are_as_refresh_writes_them() -> None:
@@ -57,122 +43,115 @@ def test_tables_are_as_refresh_writes_them() -> None:
         assert list(table(page, *head).rows) == rows, f"{page.name}: run python -m tests.docs.refresh"
 
 
-def test_prices_on_other_pages_are_those_shipped() -> None:
-    models = [row for name in NAMES for row in model_price_rows(name)]
-    painters = [row for name in NAMES for row in painter_price_rows(name)]
-    for file in PAGES:
-        for each in tables(file):
-            known = {MODEL_HEAD: models, PAINTER_HEAD: painters}.get(each.head)
-            assert known is None or set(each.rows) <= set(known), file.name
+@each_page
+def test_prices_in_other_tables_are_those_shipped(page: Path) -> None:
+    known: dict[str, dict[str, Any]] = {"model": {**SETTINGS.models}, "painter": {**SETTINGS.painters}}
+    for each in tables(page):
+        for column in PRICES.keys() & set(each.head) if each.head[0] in known else ():
+            for spec, cell in zip(each.column(each.head[0]), each.column(column), strict=True):
+                facts = known[each.head[0]][code(spec)]
+                assert number(cell) == getattr(facts, PRICES[column]), f"{page.name}: {spec}: {column}"
 
 
 @pytest.mark.parametrize(
-    ("section", "model"),
+    ("beginning", "model"),
     [
-        ("A provider", Provider),
-        ("A model", ModelFacts),
-        ("A painter", PainterFacts),
-        ("Rewriting of prompts", RewriteSwitch),
+        ("`base_url`", Provider),
+        ("`input_price`", ModelFacts),
+        ("`sizes`", PainterFacts),
+        ("`submit` (required)", WireFormat),
+        ("`fields`", EditForm),
+        ("`off`", RewriteSwitch),
     ],
 )
-def test_every_field_is_told_with_its_default(section: str, model: type[BaseModel]) -> None:
-    rows = table(INDEX, "field", section=section).rows
-    assert [code(name) for name, _, _ in rows] == list(model.model_fields)
-    for name, meaning, default in rows:
-        field = model.model_fields[code(name)]
-        assert default == _default(field.get_default(call_default_factory=True)), name
-        for value in _choices(field.annotation):
-            assert f"`{value}`" in meaning, f"{name}: {value}"
+def test_every_field_is_explained_with_its_default(beginning: str, model: type[BaseModel]) -> None:
+    rows = [each.rows for each in tables(SERVICES_PAGE) if each.rows[0][0].startswith(beginning)]
+    assert len(rows) == 1
+    explained: list[str] = []
+    for cell, meaning in rows[0]:
+        names, _, default = cell.partition(" = ")
+        for name in CODE.findall(names):
+            field = model.model_fields[name]
+            assert default == _default(field.get_default(call_default_factory=True)), name
+            assert ("(required)" in names) == field.is_required(), name
+            assert {f"`{value}`" for value in _choices(field.annotation)} <= {
+                f"`{word}`" for word in CODE.findall(meaning)
+            }
+            explained.append(name)
+    assert sorted(explained) == sorted(model.model_fields)
 
 
 def _default(value: Any) -> str:
-    if value is PydanticUndefined:
-        return "required"
-    if value is None:
-        return "none"
-    plain = {True: "true", False: "false", (): "[]"}.get(value) if isinstance(value, bool | tuple) else None
-    return f"`{plain or (f'{value:g}' if isinstance(value, int | float) else value)}`"
+    """Return a default as the page shows it: nothing where it is empty, off or missing."""
+    if value is PydanticUndefined or not value:
+        return ""
+    words = ", ".join(value) if isinstance(value, tuple) else f"{value:g}" if type(value) is float else str(value)
+    return f"`{words.lower() if value is True else words}`"
 
 
 def _choices(annotation: Any) -> Iterator[str]:
     if get_origin(annotation) is Literal:
         yield from get_args(annotation)
     else:
-        for part in get_args(annotation):
+        # Of a table, only what its fields may be called.
+        for part in get_args(annotation)[: 1 if get_origin(annotation) is dict else None]:
             yield from _choices(part)
 
 
-@each_provider
-def test_the_entry_shown_is_the_one_shipped(name: str) -> None:
-    (shown,) = [tomllib.loads(block.text) for block in blocks(page(name)) if "shipped" in block.notes]
-    described = {"painters": {name: KNOWN["painters"][name]}} if name in SETTINGS.wires else {}
-    rewrites = {"rewrites": {name: KNOWN["rewrites"][name]}} if name in KNOWN["rewrites"] else {}
-    assert shown == {"providers": {name: KNOWN["providers"][name]}} | described | rewrites
+def test_every_option_is_explained() -> None:
+    """In the table for all services, or in the words of the service's own section."""
+    sections = dict(re.findall(r"^## (\S+)\n+((?:(?!\||#).*\n)*)", SERVICES_PAGE.read_text("utf-8"), re.MULTILINE))
+    shared = {
+        name for cell in table(SERVICES_PAGE, "option", "meaning").column("option") for name in CODE.findall(cell)
+    }
+    for name in DRAWING:
+        own = {word.partition("=")[0] for word in CODE.findall(sections[name])}
+        assert options(name).keys() - {ANYTHING} <= shared | own, name
+    assert shared <= {option for name in DRAWING for option in options(name)}
 
 
-def painter(provider: str, model: str = "some-model") -> service.ApiPainter:
-    shape = SETTINGS.providers[provider].image_shape
-    assert shape is not None
-    nowhere: Any = None
-    return SHAPES[shape]("mine", f"{provider}/{model}", model, {}, SETTINGS, nowhere)
+@pytest.mark.parametrize(
+    ("painter", "known", "execution"),
+    [
+        ("diffusers", diffusers.READERS, diffusers.EXECUTION),
+        ("transformers", ready.READERS, custom.EXECUTION),
+        ("worker", custom.OWN, (*custom.EXECUTION, "edits")),
+    ],
+)
+def test_options_of_local_painters_are_those_of_the_code(
+    painter: str, known: Iterable[str], execution: tuple[str, ...]
+) -> None:
+    rows = table(ROOT / "docs" / "painters.md", "option", "for", "meaning").rows
+    own = [cell for cell, painters, _ in rows if painters == "all" or painter in painters.split(", ")]
+    assert sorted(name for cell in own for name in CODE.findall(cell)) == sorted(known)
+    assert {name for cell in own if "†" in cell for name in CODE.findall(cell)} == set(execution)
 
 
-def options(provider: str, model: str = "some-model") -> frozenset[str]:
-    """Every option that a provider's painters take."""
-    found = painter(provider, model)
-    return found.known | found.execution.keys()
+@each_page
+def test_painter_options_in_commands_are_known(page: Path) -> None:
+    consoles = [block for block in blocks(page) if block.language == "console" and block.notes.get("exit") != "2"]
+    commands = [command.words for block in consoles for command in block.commands()]
+    for command in (command for command in commands if "--painter-arg" in command):
+        words = shlex.split(command)
+        given = {word.partition("=")[0] for word in _after("--painter-arg", words)} - {SERVICE_REWRITE}
+        for spec in _after("--painter", words):
+            provider = re.sub(r"^[^/]+=", "", spec).partition("/")[0]
+            if provider in DRAWING and ANYTHING not in options(provider):
+                assert given <= options(provider).keys(), command
 
 
-@each_drawing
-def test_options_are_those_of_the_code_with_their_defaults(name: str) -> None:
-    rows = {code(option): default for option, _, default in table(page(name), "option", "meaning", "default").rows}
-    assert set(rows) == options(name)
-    sent = dict(_leaves(painter(name).body(PaintRequest("q", "A leaf.")))) | POLLING | {SERVICE_REWRITE: "off"}
-    for option, default in rows.items():
-        if default in (NOTHING, "by aspect", "by model"):
-            assert option not in sent or option == "size", option
-            assert (default == "by aspect") == (option == "size")
-        else:
-            value = sent[option]
-            written = ",".join(value) if isinstance(value, list) else str(value).lower()
-            assert code(default) == written.removesuffix(".0"), option
+def _after(option: str, words: list[str]) -> list[str]:
+    return [value for name, value in pairwise(words) if name == option]
 
 
-def _leaves(body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    for key, value in body.items():
-        if isinstance(value, dict):
-            yield from _leaves(value)
-        else:
-            yield key, value
-
-
-@pytest.mark.parametrize("file", sorted(PROVIDERS.glob("*.md")), ids=lambda file: file.name)
-def test_painter_options_in_commands_are_known(file: Path) -> None:
-    for block in blocks(file):
-        if block.language != "console" or block.notes.get("exit") == "2":
-            continue
-        for command in block.commands():
-            told = shlex.split(command.words)
-            given = [word.partition("=")[0] for word in _after("--painter-arg", told)]
-            for spec in _after("--painter", told):
-                provider = spec.rpartition("=")[2].partition("/")[0]
-                if provider in SETTINGS.providers:
-                    known = options(provider, spec.rpartition("=")[2].partition("/")[2])
-                    assert "*" in known or set(given) <= known, command.words
-
-
-def _after(option: str, told: list[str]) -> list[str]:
-    return [value for name, value in pairwise(told) if name == option]
-
-
-@pytest.mark.parametrize("file", [*sorted(PROVIDERS.glob("*.md")), PROVIDERS.parent / "cost.md"], ids=lambda f: f.name)
-def test_settings_shown_can_be_used(file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["services", "painters", "strategies", "judges", "cost"])
+def test_settings_shown_can_be_used(name: str, tmp_path: Path) -> None:
     own_file = tmp_path / "limner.toml"
-    for block in blocks(file):
+    for block in blocks(ROOT / "docs" / f"{name}.md"):
         if block.language == "toml" and block.runs:
             own_file.write_text(block.text, "utf-8")
             settings.load(own_file)
         elif block.language == "toml":
-            # A price to be filled in must not pass for one.
+            # A price to be filled in must not be taken for a real one.
             with pytest.raises(tomllib.TOMLDecodeError):
                 tomllib.loads(block.text)

@@ -36,7 +36,7 @@ def test_judges() -> None:
 
 
 def test_strategies() -> None:
-    rows = table(DOCS / "strategies" / "index.md", "strategy", "what happens", "asks").rows
+    rows = table(DOCS / "strategies.md", "strategy", "what happens", "asks").rows
     told = {plain(name): (about, re.findall(r"`([^`]+)`", asks)) for name, about, asks in rows}
     own = {name: STRATEGIES.get(name) for name in STRATEGIES.own() if name != "direct"}
     assert told == {name: (stage.about, list(stage.roles)) for name, stage in own.items()}

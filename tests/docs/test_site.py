@@ -17,7 +17,7 @@ from tests.browser import new_context, new_page
 from tests.docs.blocks import ROOT
 from tests.needs import need
 
-KINDS = ["Tutorials", "How-to guides", "Explanation", "Reference"]
+KINDS = ["Learn", "Do", "Understand", "Look up"]
 
 
 def test_every_page_stands_in_the_navigation_once() -> None:
@@ -33,7 +33,7 @@ def test_links_lead_from_the_sites_own_place() -> None:
     text = "[a](docs/judges.md#evaluators) [b](https://example.org) [c](#here)\n```\n[d](docs/judges.md)\n```\n"
     told = linked(text, ROOT / "README.md", "deep/start.md")
     assert told == text.replace("[a](docs/judges.md#", "[a](../judges.md#")
-    back = linked("[a](../../CONTRIBUTING.md) ![b](../images/controls.png)", DOCS / "providers/x.md", "providers/x.md")
+    back = linked("[a](../../CONTRIBUTING.md) ![b](../images/controls.png)", DOCS / "deep/x.md", "deep/x.md")
     assert back == "[a](../contributing.md) ![b](../images/controls.png)"
 
 

@@ -70,7 +70,7 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
 @click.argument("page", default="tutorial")
 @click.option("--list", "listed", is_flag=True, help="List the pages.")
 def docs_command(page: str, listed: bool) -> None:
-    """Show a page of the documentation: PAGE is a name such as judges or providers/openai."""
+    """Show a page of the documentation: PAGE is a name such as judges or services."""
     folder = _pages()
     pages = {str(path.relative_to(folder).with_suffix("")): path for path in folder.rglob("*.md")}
     if listed:
