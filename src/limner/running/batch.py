@@ -121,22 +121,22 @@ def payers(plan: Plan) -> Iterator[ChatModel | ApiPainter]:
         yield from (payer for payer in painters if isinstance(payer, ApiPainter))
         yield from (payer for payer in arm.strategy.models.values() if isinstance(payer, ChatModel))
     for judge in plan.judges:
-        yield from _minds(judge)
+        yield from _chat_models_of_judge(judge)
     for probe in plan.probes:
-        yield from _mind(probe)
+        yield from _chat_model_of_probe(probe)
 
 
-def _minds(judge: Judge) -> Iterator[ChatModel]:
+def _chat_models_of_judge(judge: Judge) -> Iterator[ChatModel]:
     if isinstance(judge, Panel):
         for member in judge.members:
-            yield from _minds(member)
+            yield from _chat_models_of_judge(member)
     elif isinstance(judge, ModelJudge):
         if isinstance(judge.model, ChatModel):
             yield judge.model
-        yield from _mind(judge.reader)
+        yield from _chat_model_of_probe(judge.reader)
 
 
-def _mind(probe: object) -> Iterator[ChatModel]:
+def _chat_model_of_probe(probe: object) -> Iterator[ChatModel]:
     if isinstance(probe, ModelProbe) and isinstance(probe.model, ChatModel):
         yield probe.model
 

@@ -180,7 +180,7 @@ def make_arms(
     painters: Sequence[Painter],
     strategies: Sequence[str],
     given: Mapping[str, str],
-    open_mind: Callable[[str, dict[str, Any]], OpenModel],
+    open_chat_model: Callable[[str, dict[str, Any]], OpenModel],
     open_editor: Callable[[str, Mapping[str, Any]], Painter],
 ) -> list[Arm]:
     """Return every painter with every strategy; a strategy without a painter is named after its model.
@@ -195,7 +195,7 @@ def make_arms(
         strategy = open_strategy(
             word,
             given,
-            lambda spec, args: open_mind(spec, _typed(args)),
+            lambda spec, args: open_chat_model(spec, _typed(args)),
             lambda spec, args: open_editor(spec, _typed(args)),
         )
         if not strategy.paints:

@@ -126,7 +126,7 @@ def make_plan(
         own = with_devices(word, own, devices)
         return open_painter(word, whole, store.blobs, ocr, user_settings, own, kind.protocol.blank_size)
 
-    def open_mind(spec: str, args: dict[str, Any]) -> ChatModel | ReplayModel:
+    def open_chat_model(spec: str, args: dict[str, Any]) -> ChatModel | ReplayModel:
         return open_model(spec, args, user_settings, images)
 
     if draw:
@@ -135,7 +135,7 @@ def make_plan(
         names = [painter.name for painter in opened]
         if twice := [name for name in names if names.count(name) > 1]:
             raise UsageError(f"two painters are named {twice[0]!r}; rename one: --painter other={twice[0]}")
-        arms = make_arms(opened, strategies, strategy_options or {}, open_mind, open_one)
+        arms = make_arms(opened, strategies, strategy_options or {}, open_chat_model, open_one)
         how |= {"chosen_arms": arms, "painters": list({id(arm.painter): arm.painter for arm in arms}.values())}
     chosen = whole.select(selection or Selection(), kind.protocol.breakdowns)
     if not chosen.questions:
