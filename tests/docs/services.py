@@ -58,10 +58,10 @@ def service_rows(name: str) -> Rows:
     if provider.image_shape:
         rows += _drawing_rows(name)
     if _marks(name):
-        described = f", replies described by `{provider.structured}`" if provider.structured != "none" else ""
+        described = f", structured output by `{provider.structured}`" if provider.structured != "none" else ""
         rows.append(("marks", f"`{provider.shape}` format{described}"))
     if provider.batch:
-        rows.append(("batches", f"{provider.batch.share:.0%} of the price, {provider.batch.calls:,} calls"))
+        rows.append(("batches", f"{provider.batch.share:.0%} of the price, up to {provider.batch.calls:,} calls each"))
     models = [spec for spec in {**SETTINGS.models, **SETTINGS.painters} if spec.startswith(f"{name}/")]
     return rows + [(_listed(alike), facts) for facts, alike in groupby(models, key=_model_facts) if facts]
 
@@ -131,7 +131,7 @@ def _listed(words: Iterable[str | None]) -> str:
 def _same_as(name: str) -> str:
     shape = SETTINGS.providers[name].image_shape
     first = next(each for each, provider in SETTINGS.providers.items() if provider.image_shape == shape)
-    return f"as [`{first}`](#{first})" if first != name and options(first) == options(name) else ""
+    return f"same as [`{first}`](#{first})" if first != name and options(first) == options(name) else ""
 
 
 def _option(item: tuple[str, str]) -> str:
@@ -188,7 +188,7 @@ def _rewriting(switches: dict[str, RewriteSwitch]) -> str:
 
     def field(pattern: str) -> str:
         switch = switches[pattern]
-        return "always on" if switch.always else _listed(switch.off) or "no field"
+        return "always on" if switch.always else _listed(switch.off) or "no rewriting"
 
     groups = groupby(sorted(switches, key=lambda pattern: (pattern == ANYTHING, field(pattern))), key=field)
     return "; ".join(f"{how}: {_listed(patterns)}" for how, patterns in groups).replace("`*`", "others")

@@ -159,5 +159,5 @@ def _open(given: JudgeInputs) -> ModelJudge:
     return ModelJudge(model, given.exam.protocol, given.variant, given.blobs, given.ocr)
 
 
-MODEL = JudgeKind("PROVIDER/MODEL", "a chat model that sees the pictures and gets the exam's prompt", _open)
-REPLAY = JudgeKind("replay/FILE", "replies stored in a file, as if a model had given them", _open)
+MODEL = JudgeKind("PROVIDER/MODEL", "asks a chat model with the exam's prompt and the pictures", _open)
+REPLAY = JudgeKind("replay/FILE", "uses replies stored in a file, as if a model had given them", _open)

@@ -109,4 +109,4 @@ def _open(given: JudgeInputs) -> Panel:
     return Panel(given.spec, members, facts, weights, given.exam.protocol)
 
 
-PANEL = JudgeKind("panel/NAME", "several judges whose marks become one; `[panels.NAME]` says which", _open)
+PANEL = JudgeKind("panel/NAME", "combines the marks of several judges, listed in `[panels.NAME]`", _open)

@@ -117,7 +117,7 @@ def choices(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
 
 
 BEST_OF = Stage(
-    "best-of-N", "N seeds, of which a chooser keeps one", "several", ("chooser",),
+    "best-of-N", "N drawings with different seeds, of which a chooser keeps one", "several", ("chooser",),
     {"choose": "listwise (all at once) or pairwise; both in both orders"}, {"choose": ("listwise", "pairwise")},
     many=best_of, guess=choices,
 )  # fmt: skip
@@ -196,7 +196,7 @@ def _guess(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
 
 
 EDIT = Stage(
-    "edit", "a critic lists faults, an editing painter mends them, a chooser keeps the best round", "finishing",
+    "edit", "a critic lists errors, a painter corrects them, a chooser keeps the best round", "finishing",
     ("critic", "chooser"),
     {
         "edit": "critique (the default), or plain: one pass by the editor alone, without critic or chooser",

@@ -285,7 +285,7 @@ def cut(text: str, most: int, count: Callable[[str], int] = about) -> str:
 
 
 RECAPTION = Stage(
-    "recaption", "a planner writes a plain longer caption", "words", ("planner",),
+    "recaption", "a planner writes a longer caption, without reasoning", "words", ("planner",),
     {"tokens": "its length at most; 512 by default", "tokenizer": "tokenizer.json of the painter's encoder"},
     numbers=("tokens",), words=recaption, guess=planned(700),
 )  # fmt: skip
@@ -374,6 +374,6 @@ def _stem(word: str) -> str:
 
 
 STRUCTURE = Stage(
-    "structure", "a planner puts the prompt in order, nothing added, dropped or altered", "words", ("planner",),
+    "structure", "a planner structures the prompt without adding, dropping or changing anything", "words", ("planner",),
     words=structure, guess=planned(400),
 )  # fmt: skip

@@ -127,4 +127,6 @@ def _open(given: PainterInputs) -> ControlPainter:
     return ControlPainter(given.name, given.spec, given.rest, given.exam, given.blobs, given.ocr, given.blank)
 
 
-CONTROL = PainterKind("control/NAME", "fixed rules: six painters with a known right result, to examine a judge", _open)
+CONTROL = PainterKind(
+    "control/NAME", "following fixed rules: six painters whose right result is known, to examine a judge", _open
+)

@@ -104,4 +104,4 @@ def why_no_image(choice: Mapping[str, Any], message: Mapping[str, Any]) -> tuple
     return ("unreadable" if text else "image"), f"no image in the reply ({detail})"
 
 
-SERVICE = Service("images from a chat, as OpenRouter has them", ChatImages)
+SERVICE = Service("images in chat replies, as from OpenRouter", ChatImages)

@@ -35,4 +35,4 @@ class DeclaredReplies(DeclaredPainter, OneReplyPainter):
         return where, replace(drawn, prompt=prompt if isinstance(prompt, str) else None, cost=cost)
 
 
-SERVICE = Service("a service of your own, described in limner.toml, that answers with the image", DeclaredReplies)
+SERVICE = Service("a service described in settings that replies with the image", DeclaredReplies)

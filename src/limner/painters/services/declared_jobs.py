@@ -68,4 +68,4 @@ def _text(value: Any, whole: bool) -> str | None:
     return str(value) if whole else quote(str(value), safe="")
 
 
-SERVICE = Service("a service of your own, described in limner.toml, that hands out jobs", DeclaredJobs)
+SERVICE = Service("a service described in settings that runs jobs", DeclaredJobs)

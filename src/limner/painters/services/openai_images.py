@@ -85,4 +85,4 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-SERVICE = Service("OpenAI's images/generations and images/edits, and servers that speak like them", OpenAIImages)
+SERVICE = Service("OpenAI's images/generations and images/edits, and compatible servers", OpenAIImages)
