@@ -67,7 +67,7 @@ def test_one_image_of_two_painters_is_two_drawings(tmp_path: Path) -> None:
         (",one,svg,,m,1\n", "one has no drawing by the strategy 'svg'; leave it empty for all of them"),
         (",one,,7,m,1\n", "one has no drawing with seed '7'"),
         ("q1,one,,,m,1\nq1,one,direct,0,m,2\n", "line 2 says 1 of the same; leave one of them"),
-        ("", "there is no row in this file"),
+        ("", "this file has no row"),
     ],
 )
 def test_what_is_wrong_is_named_with_file_and_fix(tmp_path: Path, rows: str, said: str) -> None:

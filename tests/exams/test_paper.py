@@ -88,6 +88,6 @@ def test_figures_of_a_board_need_its_day(folder: Path) -> None:
     (folder / "rules.toml").write_text(score)
     with pytest.raises(DataError, match=r"no entry of boards has the table 'board'"):
         rules("mine")
-    paper._read_rules.cache_clear()
+    paper._read_once.cache_clear()
     (folder / "rules.toml").write_text('[[boards]]\ntable = "board"\nday = 2026-01-02\nnote = "Early."\n' + score)
     assert rules("mine").board("board").about == "Release board of 2026-01-02: Early."

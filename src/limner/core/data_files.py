@@ -27,15 +27,7 @@ _BETWEEN = re.compile(r"[\s,]*+")
 
 def read_lines(path: Path) -> list[str]:
     """Return the lines of a UTF-8 file."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", file=path) from error
-    try:
-        return data.decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise DataError(f"not UTF-8 (byte {error.start})", file=path, line=line) from error
+    return list(stream_lines(path))
 
 
 def stream_lines(path: Path) -> Iterator[str]:

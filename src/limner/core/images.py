@@ -8,7 +8,7 @@ import io
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -142,15 +142,6 @@ def check_whole(data: bytes) -> ImageInfo:
 _one_big = threading.Semaphore()
 
 
-@contextmanager
-def _room(info: ImageInfo) -> Iterator[None]:
-    if info.width * info.height <= BIG_PIXELS:
-        yield
-        return
-    with _one_big:
-        yield
-
-
 def decode_checked(data: bytes, least: int | None = None) -> tuple[Image, bool]:
     """The image, and whether every viewer makes the same of the bytes as they are; for `least` see `_upright`."""
     with _upright(data, least) as (opened, upright):
@@ -197,7 +188,8 @@ def _upright(data: bytes, least: int | None = None, info: ImageInfo | None = Non
 
     info = info or inspect(data)
     try:
-        with _room(info), Image.open(io.BytesIO(data), formats=list(SUFFIXES)) as opened:
+        room = _one_big if info.width * info.height > BIG_PIXELS else nullcontext()
+        with room, Image.open(io.BytesIO(data), formats=list(SUFFIXES)) as opened:
             if least is not None and info.format == "JPEG":
                 opened.draft("RGB", (least, least))
             opened.load()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..calls import Calls, Fault
-from ..core.asks import Contract, Picture, Text, Unreadable
+from ..core.asks import Contract, Picture, Text, Unreadable, list_schema, object_schema
 from ..core.evidence import MODEL, TextLine
 from ..core.faults import picture_faults
 from ..core.images import decode
@@ -30,15 +30,10 @@ SCALE = 1000
 Size = tuple[int, int]
 
 
-def _object(**properties: Any) -> dict[str, Any]:
-    """Return the schema of an object that has these properties, all of them and no others."""
-    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
-
-
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
-LINE = _object(text=TEXT, box={"type": "array", "items": NUMBER}, confidence=NUMBER)
-LINES = _object(lines={"type": "array", "items": LINE})
-RATING = _object(reason=TEXT, rating=NUMBER)
+LINE = {"text": TEXT, "box": {"type": "array", "items": NUMBER}, "confidence": NUMBER}
+LINES = object_schema({"lines": list_schema(LINE)})
+RATING = object_schema({"reason": TEXT, "rating": NUMBER})
 
 
 class ModelProbe(ABC):

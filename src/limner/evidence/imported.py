@@ -6,7 +6,7 @@ import csv
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -59,41 +59,62 @@ def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str
     Raises:
         DataError: With file and line of everything that is wrong.
     """
-    lines = [line.removesuffix("\r") for line in read_lines(path)]
     column = COLUMNS[evidence][0]
-    rows = csv.DictReader(lines, strict=True)
-    try:
-        heads = [head.strip() for head in rows.fieldnames or ()]
-    except csv.Error as error:
-        raise DataError(f"not CSV: {error}", file=path, line=1) from error
-    if column not in heads or not {"id", "image"} & set(heads) or len(set(heads)) < len(heads):
-        wanted = f"id,painter,{column} or image,{column}"
-        raise DataError(f"the first line must name the columns, each once: {wanted}; it says {heads}", file=path)
-    rows.fieldnames = heads
+
+    def fits(heads: set[str]) -> bool:
+        return column in heads and bool({"id", "image"} & heads)
+
     finder, problems = DrawingFinder(drawings, path.parent), Problems()
     values: dict[str, tuple[float, int]] = {}
-    try:
-        for row in rows:
-            at = rows.line_num
-            if None in row or None in row.values():
-                problems.add(f"{len(heads)} columns are wanted", path, at)
-                continue
-            try:
-                value, drawing = _value(evidence, row[column]), finder.find(row)
-            except ValueError as error:
-                problems.add(str(error), path, at, short(row.get("id") or "") or None)
-                continue
-            subject = drawing.image or drawing.id
-            if subject in values and values[subject][0] != value:
-                old, there = values[subject]
-                problems.add(f"line {there} says {old:g} of the same image", path, at, drawing.question_id)
-            values.setdefault(subject, (value, at))
-    except csv.Error as error:
-        problems.add(f"not CSV: {error}", path, rows.reader.line_num)
-    if not values and not problems.found:
-        problems.add("there is no row in this file", path)
+    for line, row in _csv_rows(path, fits, f"id,painter,{column} or image,{column}", problems):
+        try:
+            value, drawing = _value(evidence, row[column]), finder.find(row)
+        except ValueError as error:
+            problems.add(str(error), path, line, short(row.get("id") or "") or None)
+            continue
+        subject = drawing.image or drawing.id
+        if subject in values and values[subject][0] != value:
+            old_value, old_line = values[subject]
+            problems.add(f"line {old_line} says {old_value:g} of the same image", path, line, drawing.question_id)
+        values.setdefault(subject, (value, line))
     problems.settle()
     return ImportedValues(evidence, table_name(path, name), {subject: value for subject, (value, _) in values.items()})
+
+
+def _csv_rows(
+    path: Path, fits: Callable[[set[str]], bool], columns: str, problems: Problems
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield line and cells of each row of a CSV file; rows that cannot be read, or none at all, are problems.
+
+    Args:
+        path: The file.
+        fits: Tells whether these column names will do.
+        columns: The names that are expected, for the message.
+        problems: Where problems are noted.
+
+    Raises:
+        DataError: The first line does not name the columns.
+    """
+    table = csv.DictReader([line.removesuffix("\r") for line in read_lines(path)], strict=True)
+    try:
+        heads = [head.strip() for head in table.fieldnames or ()]
+    except csv.Error as error:
+        raise DataError(f"not CSV: {error}", file=path, line=1) from error
+    if not fits(set(heads)) or len(set(heads)) < len(heads):
+        raise DataError(f"the first line must name the columns, each once: {columns}; it says {heads}", file=path)
+    table.fieldnames = heads
+    empty = True
+    try:
+        for row in table:
+            empty = False
+            if None in row or None in row.values():
+                problems.add(f"{len(heads)} columns are wanted", path, table.line_num)
+            else:
+                yield table.line_num, row
+    except csv.Error as error:
+        problems.add(f"not CSV: {error}", path, table.reader.line_num)
+    if empty and not problems.found:
+        problems.add("this file has no row", path)
 
 
 def table_name(path: Path, name: str | None = None) -> str:
@@ -167,28 +188,18 @@ def read_metrics(path: Path, exam: str, drawings: Iterable[Drawing], name: str |
     Raises:
         DataError: With file and line of everything that is wrong.
     """
-    rows = csv.DictReader([line.removesuffix("\r") for line in read_lines(path)], strict=True)
-    try:
-        heads = [head.strip() for head in rows.fieldnames or ()]
-    except csv.Error as error:
-        raise DataError(f"not CSV: {error}", file=path, line=1) from error
-    if not set(heads) >= NEEDED or len(set(heads)) < len(heads) or set(heads) - set(METRIC_COLUMNS):
-        wanted = ",".join(METRIC_COLUMNS)
-        raise DataError(
-            f"the first line must name the columns, each once: {wanted}; it says {heads}", file=path, line=1
-        )
-    rows.fieldnames = heads
-    reader = _Rows(exam, list(drawings), path, table_name(path, name))
-    try:
-        for row in rows:
-            reader.take(row, rows.line_num, len(heads))
-    except csv.Error as error:
-        reader.problems.add(f"not CSV: {error}", path, rows.reader.line_num)
+
+    def fits(heads: set[str]) -> bool:
+        return NEEDED <= heads <= set(METRIC_COLUMNS)
+
+    reader = _MetricRows(exam, list(drawings), path, table_name(path, name))
+    for line, row in _csv_rows(path, fits, ",".join(METRIC_COLUMNS), reader.problems):
+        reader.take({column: cell.strip() for column, cell in row.items()}, line)
     return reader.done()
 
 
-class _Rows:
-    """Reads one row after another."""
+class _MetricRows:
+    """Reader of a metrics file, one row after another."""
 
     def __init__(self, exam: str, drawings: list[Drawing], path: Path, source: str) -> None:
         self._exam, self._path, self._source = exam, path, source
@@ -198,36 +209,31 @@ class _Rows:
         self._called |= {drawing.label: drawing.label for drawing in drawings}
         self.problems = Problems()
         self._setups: dict[str, dict[str, Any]] = {}
-        self._found: dict[str, tuple[Rating | PainterMetric, int]] = {}
+        self._read: dict[str, tuple[Rating | PainterMetric, int]] = {}
 
-    def take(self, row: Mapping[str | None, Any], line: int, columns: int) -> None:
-        """One row: what is wrong with it is noted."""
-        if None in row or None in row.values():
-            self.problems.add(f"{columns} columns are wanted", self._path, line)
-            return
-        said = {str(key): value.strip() for key, value in row.items()}
+    def take(self, row: Mapping[str, str], line: int) -> None:
+        """Read one row; note what is wrong with it."""
         try:
-            for made in self._made(said):
-                before = self._found.get(made.id)
-                if before is not None and before[0].value != made.value:
-                    raise ValueError(f"line {before[1]} says {before[0].value:g} of the same; leave one of them")
-                self._found.setdefault(made.id, (made, line))
+            for number in self._numbers(row):
+                earlier = self._read.get(number.id)
+                if earlier is not None and earlier[0].value != number.value:
+                    raise ValueError(f"line {earlier[1]} says {earlier[0].value:g} of the same; leave one of them")
+                self._read.setdefault(number.id, (number, line))
         except ValueError as error:
-            self.problems.add(str(error), self._path, line, short(said["id"]) or None)
+            self.problems.add(str(error), self._path, line, short(row["id"]) or None)
 
-    def _made(self, row: Mapping[str, str]) -> list[Rating | PainterMetric]:
+    def _numbers(self, row: Mapping[str, str]) -> list[Rating | PainterMetric]:
         name, value = row["metric"], _finite(row["value"])
         if not _NAME.fullmatch(name):
             raise ValueError(f"metric: {name!r} is no name; use letters, digits and . _ - + : @")
         setup, body = metric_setup(name, source=self._source)
+        numbers: list[Rating | PainterMetric]
         if row["id"]:
-            made: list[Rating | PainterMetric] = [
-                Rating(drawing.id, setup, name, value) for drawing in self._finder.find_all(row)
-            ]
+            numbers = [Rating(drawing.id, setup, name, value) for drawing in self._finder.find_all(row)]
         else:
-            made = [self._painter(row, setup, value)]
+            numbers = [self._painter(row, setup, value)]
         self._setups[setup] = body
-        return made
+        return numbers
 
     def _painter(self, row: Mapping[str, str], setup: str, value: float) -> PainterMetric:
         painter, strategy, seed = row["painter"], row.get("strategy") or None, row.get("seed") or None
@@ -241,17 +247,13 @@ class _Rows:
             raise ValueError(f"{painter} has no drawing by the strategy {strategy!r}; leave it empty for all of them")
         if seed is not None and seed not in {str(n) for _, n in mine}:
             raise ValueError(f"{painter} has no drawing with seed {seed!r}; leave it empty for all of them")
-        body = {"source": self._source}
-        return PainterMetric(
-            self._exam, label, setup, value, strategy, None if seed is None else int(seed), body=body
-        )  # fmt: skip
+        number = None if seed is None else int(seed)
+        return PainterMetric(self._exam, label, setup, value, strategy, number, body={"source": self._source})
 
     def done(self) -> ImportedMetrics:
         """Return what was read; raises where something is wrong."""
-        if not self._found and not self.problems.found:
-            self.problems.add("there is no row in this file", self._path)
         self.problems.settle()
-        rows = [made for made, _ in self._found.values()]
+        rows = [number for number, _ in self._read.values()]
         return ImportedMetrics(
             self._setups,
             tuple(row for row in rows if isinstance(row, Rating)),
@@ -296,9 +298,8 @@ class DrawingFinder:
         return self._of.get(question, [])
 
     def fitting(self, row: Mapping[str, Any]) -> list[Drawing]:
-        """Every drawing that all the row's columns fit; a column that says nothing fits all."""
-        found, _ = self._fitting(row)
-        return found
+        """Return every drawing that all the row's columns fit; an empty column fits all."""
+        return self._fitting(row)[0]
 
     def find(self, row: Mapping[str, Any]) -> Drawing:
         """Return the drawing, or one of several with the same image.

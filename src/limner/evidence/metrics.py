@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Mapping
@@ -17,10 +16,10 @@ from numpy.typing import NDArray
 from ..calls import Attempt, Calls, Fault, Request, Result
 from ..core.errors import UsageError
 from ..core.images import BadImage, inspect
-from ..workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, pool_of
+from ..workers import Recipe
 from .backends import word_and_options
 from .imported import METRIC_COLUMNS
-from .probe import fault_of
+from .probe import run_in_worker
 from .regions.base import sha256
 
 SECONDS = 600.0
@@ -136,18 +135,11 @@ class LocalMetric:
         Raises:
             limner.calls.Fault: ``image`` when it cannot be decoded, ``probe`` when the model fails on it.
         """
-        name = hashlib.sha256(image).hexdigest()[:12]
         try:
             inspect(image)
         except BadImage as error:
             raise Fault("image", str(error)) from error
-        given = {"text": text} if self.kind.texts else {}
-        try:
-            job = pool_of(self._recipe).submit(given, (image,), seconds=SECONDS)
-            return (await asyncio.wrap_future(job)).value
-        except (WorkerDeath, JobFailure, WorkerUnfit) as error:
-            fault = fault_of(error, self._recipe.label)
-            raise Fault(fault.kind, f"image {name}: {fault.detail}") from error
+        return await run_in_worker(self._recipe, image, {"text": text} if self.kind.texts else {}, SECONDS)
 
     async def measure(self, image: bytes, text: str, calls: Calls) -> dict[str, Any]:
         """Return the number of one drawing, or what was measured before."""

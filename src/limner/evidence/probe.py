@@ -80,10 +80,13 @@ class LocalProbe:
     """For probes that measure on this machine, in workers: they cost nothing, and can die of an image."""
 
     field = "value"
-    """Under which name the journal has the value."""
+    """The name under which the journal has the value."""
 
-    def __init__(self, evidence: str, name: str, recipe: Recipe, seconds: float) -> None:
+    def __init__(
+        self, evidence: str, name: str, recipe: Recipe, seconds: float, given: Mapping[str, Any] | None = None
+    ) -> None:
         self.evidence, self._name, self._recipe, self.seconds = evidence, name, recipe, seconds
+        self._given = given or {}
 
     @property
     def name(self) -> str:
@@ -102,12 +105,7 @@ class LocalProbe:
         sha256 = hashlib.sha256(image).hexdigest()
 
         async def perform(_attempt: Attempt) -> Result:
-            job = pool_of(self._recipe).submit(given, (image,), seconds=self.seconds)
-            try:
-                return Result({self.field: (await asyncio.wrap_future(job)).value})
-            except (WorkerDeath, JobFailure, WorkerUnfit) as error:
-                fault = fault_of(error, self._recipe.label)
-                raise Fault(fault.kind, f"image {sha256[:12]}: {fault.detail}") from error
+            return Result({self.field: await run_in_worker(self._recipe, image, given, self.seconds)})
 
         # What is given beside the image follows from it and from the name.
         outcome = await calls.do(Request("probe", f"{self.evidence}/{self.name}", {"image": sha256}), perform)
@@ -115,12 +113,26 @@ class LocalProbe:
 
     async def measure(self, image: bytes, calls: Calls) -> Finding:
         """See `Probe`."""
-        value, call = await self.ask(image, calls)
+        value, call = await self.ask(image, calls, **self._given)
         return Finding(value, self.name, call)
 
 
+async def run_in_worker(recipe: Recipe, image: bytes, given: Mapping[str, Any], seconds: float) -> Any:
+    """Return the value that a worker measures on one image.
+
+    Raises:
+        limner.calls.Fault: ``image`` when it cannot be decoded, ``probe`` when the worker fails on it.
+    """
+    try:
+        job = pool_of(recipe).submit(dict(given), (image,), seconds=seconds)
+        return (await asyncio.wrap_future(job)).value
+    except (WorkerDeath, JobFailure, WorkerUnfit) as error:
+        fault = fault_of(error, recipe.label)
+        raise Fault(fault.kind, f"image {hashlib.sha256(image).hexdigest()[:12]}: {fault.detail}") from error
+
+
 def fault_of(error: WorkerDeath | JobFailure | WorkerUnfit, label: str) -> Fault:
-    """Return what a worker could not do, as the fault of its image."""
+    """Return a worker's failure as the fault of its image."""
     if isinstance(error, JobFailure):
         return Fault("image", error.detail) if error.kind == "image" else Fault("probe", f"{label}: {error.detail}")
     return Fault("probe", f"{label}: {'it cannot be started: ' if error.loading else ''}{error}")
@@ -137,15 +149,10 @@ class OcrProbe(LocalProbe):
     field = "lines"
 
     def __init__(self, seconds: float = OCR_S, again: bool = False) -> None:
-        engine, self._given = RapidOcr(), {"again": True} if again else {}
+        engine = RapidOcr()
         version = engine.second if again else engine.version
         recipe = Recipe(engine.name, "limner.evidence.ocr:rapidocr_reader")
-        super().__init__("ocr", f"{engine.name}/{version}", recipe, seconds)
-
-    async def measure(self, image: bytes, calls: Calls) -> Finding:
-        """See `Probe`."""
-        value, call = await self.ask(image, calls, **self._given)
-        return Finding(value, self.name, call)
+        super().__init__("ocr", f"{engine.name}/{version}", recipe, seconds, {"again": True} if again else None)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from ..core.errors import DataError
-from ..core.schema import StrictModel, read_model
+from ..core.schema import M, StrictModel, read_model
 from . import kind
 
 COLUMNS = (
@@ -158,7 +158,7 @@ def rules(exam: str) -> PaperRules:
     """
     path = paper_file(exam, "rules.toml")
     with naming_exam(exam):
-        return PaperRules() if path is None else _read_rules(path)
+        return PaperRules() if path is None else _read_once(path, PaperRules)
 
 
 def printed_scores(exam: str) -> Iterator[PrintedScore]:
@@ -217,8 +217,8 @@ def _is_number(text: str) -> bool:
 
 
 @cache
-def _read_rules(path: Path) -> PaperRules:
-    return read_model(path, PaperRules)
+def _read_once(path: Path, model: type[M]) -> M:
+    return read_model(path, model)
 
 
 FILE = "data.toml"
@@ -320,9 +320,4 @@ def data_panels(exam: str) -> DataPanels | None:
     """
     path = paper_file(exam, FILE)
     with naming_exam(exam):
-        return None if path is None else _read(path)
-
-
-@cache
-def _read(path: Path) -> DataPanels:
-    return read_model(path, DataPanels)
+        return None if path is None else _read_once(path, DataPanels)

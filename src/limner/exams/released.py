@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.asks import Variant
 from ..core.errors import DataError, UsageError
+from ..core.evaluator import SHORT
 from ..core.prompts import Prompts, Template
 from ..core.schema import read_toml
 
@@ -292,8 +293,6 @@ def _named(node: ast.expr) -> str:
 
 
 SHIPPED, OWN = "shipped", "own"
-SHORT = 4
-"""As many letters of a hash tell a wording."""
 
 
 def is_shipped(kind: Kind[Any], setup: Mapping[str, Any]) -> bool:

@@ -328,8 +328,7 @@ def marking_texts(store: Store, ids: Iterable[str]) -> Iterator[MarkingTexts]:
 
 def whole_drawings(store: Store, ids: Iterable[str]) -> list[Drawing]:
     """Return these drawings, the oldest first; one that is no longer there is left out."""
-    found = [Drawing(**row._mapping) for row in store.rows(sa.select(drawings), drawings.c.id, ids)]
-    return sorted(found, key=lambda drawing: (drawing.created, drawing.id))
+    return sorted(load_drawings_by_id(store, ids).values(), key=lambda drawing: (drawing.created, drawing.id))
 
 
 def evidence_row(subject: str, name: str, backend: str, value: Any) -> dict[str, Any]:

@@ -380,14 +380,10 @@ class ReadOnlyFile:
             return connection
 
         engine = sa.create_engine("sqlite://", creator=connect, poolclass=QueuePool)
-        sa.event.listen(engine, "begin", _begin)
+        sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
         return engine
 
     def close(self) -> None:
         """Remove the copy, where there is one."""
         if self._folder is not None:
             self._folder.cleanup()
-
-
-def _begin(connection: Any) -> None:
-    connection.exec_driver_sql("BEGIN")

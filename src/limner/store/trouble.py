@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import shutil
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 
@@ -53,7 +52,7 @@ def _is_full(file: Path) -> bool:
 
 def told(error: DBAPIError, url: str, done: str, file: Path | None = None) -> str:
     """Return the message for a store that cannot be read or written (`done`)."""
-    said = " ".join(str(_cause(error)).split())
+    said = " ".join(str(error.orig or error).split())
     what = advice(said, url, file)
     return f"the store {url} cannot be {done}: {said}" + (f"; {what}" if what else "")
 
@@ -71,7 +70,3 @@ def changed(url: str, how: str) -> str:
         f"the store {url} was {how} while it was in use; the run stops here. What had been stored was in the old one: "
         "put it back and run the same command again, or begin anew"
     )
-
-
-def _cause(error: DBAPIError) -> Any:
-    return error.orig if error.orig is not None else error

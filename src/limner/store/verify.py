@@ -62,14 +62,15 @@ def check(store: Store, *, quick: bool = False) -> Iterator[PartReport]:
     yield database
     if quick:
         return
-    looks: tuple[Callable[[Store], PartReport], ...] = (check_references, check_images, check_orphans)
-    for look in looks:
+    checks: dict[PartName, Callable[[Store], PartReport]]
+    checks = {"references": check_references, "images": check_images, "orphans": check_orphans}
+    for name, check_part in checks.items():
         try:
-            yield look(store)
+            yield check_part(store)
         except StoreError as error:
             if not database.defects:
                 raise
-            yield PartReport(_NAMES[look], 0, (Defect("database", f"cannot be looked at: {error}"),))
+            yield PartReport(name, 0, (Defect("database", f"cannot be looked at: {error}"),))
 
 
 def check_database(store: Store, *, quick: bool = False) -> PartReport:
@@ -185,11 +186,6 @@ def _named(store: Store) -> set[str]:
             for value in connection.scalars(sa.select(column).where(column.is_not(None))):
                 found |= set(HASH.findall(value if isinstance(value, str) else json.dumps(value)))
     return found
-
-
-_NAMES: dict[Callable[[Store], PartReport], PartName] = {
-    check_references: "references", check_images: "images", check_orphans: "orphans",
-}  # fmt: skip
 
 
 def without(report: PartReport, mended: Iterable[Defect]) -> PartReport:

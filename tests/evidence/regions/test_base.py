@@ -108,9 +108,9 @@ def test_a_line_too_narrow_to_be_a_region_still_covers() -> None:
     assert merge_regions([(11, 20, 17, 50)], [TextLine("I", turned, 0.99)]) == Regions.of([], [])
 
 
-def test_regions_survive_a_round_trip_and_must_add_up() -> None:
+def test_regions_must_add_up() -> None:
     found = Regions.of([(0, 1, 2, 3)], [(4, 5, 6.5, 7)])
     assert (found.count, found.masks, found.lines) == (2, 1, 1)
-    assert Regions.from_json(found.to_json()) == found
+    assert found.to_json() == {"count": 2, "masks": 1, "lines": 1, "boxes": [[0, 1, 2, 3], [4, 5, 6.5, 7]]}
     with pytest.raises(ValueError, match="not 3 regions"):
         Regions(3, 1, 1, found.boxes)

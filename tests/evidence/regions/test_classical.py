@@ -11,6 +11,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from limner.core.errors import UsageError
+from limner.core.evidence import is_paper
 from limner.core.images import font
 from limner.evidence.ocr import RapidOcr
 from limner.evidence.regions import WORDS, open_counter
@@ -100,7 +101,7 @@ def test_labels_are_lines_and_not_masks() -> None:
 def test_the_name_says_how_it_counts() -> None:
     counter = open_counter("classical")
     assert counter.name.startswith("classical/edge=32 close=7 ")
-    assert not counter.paper
+    assert not is_paper("regions", counter.name)
 
 
 def test_words_that_name_no_counter(tmp_path: Path) -> None:

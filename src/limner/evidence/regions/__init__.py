@@ -6,12 +6,10 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import UsageError
-from .base import Box, RegionCounter, Regions
+from .base import RegionCounter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-__all__ = ["WORDS", "Box", "RegionCounter", "Regions", "open_counter"]
 
 WORDS = {
     "classical": "areas within edges, by OpenCV; no model",

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,8 +20,6 @@ from ...core.images import flatten
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-    from ...core.evidence import TextLine
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom, in the image's pixels."""
@@ -64,15 +62,9 @@ class Regions:
         return cls(len(first) + len(second), len(first), len(second), first + second)
 
     def to_json(self) -> dict[str, Any]:
-        """Return a plain mapping that `from_json` reads back."""
+        """Return the regions as plain JSON, as the journal keeps them."""
         boxes = [list(box) for box in self.boxes]
         return {"count": self.count, "masks": self.masks, "lines": self.lines, "boxes": boxes}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Regions:
-        """Return the regions behind a mapping made by `to_json`."""
-        boxes = tuple((float(a), float(b), float(c), float(d)) for a, b, c, d in data["boxes"])
-        return cls(int(data["count"]), int(data["masks"]), int(data["lines"]), boxes)
 
 
 class RegionCounter(Protocol):
@@ -80,14 +72,10 @@ class RegionCounter(Protocol):
 
     Attributes:
         name: Backend, weights and settings: everything that decides a count.
-        paper: Whether this is the counter the paper used, with the release's settings.
     """
 
     @property
     def name(self) -> str: ...  # noqa: D102
-
-    @property
-    def paper(self) -> bool: ...  # noqa: D102
 
     def check(self) -> None:
         """Look whether it can work here, without loading anything large.
@@ -234,8 +222,6 @@ SMALLEST = 0.0003
 
 class ClassicalCounter:
     """Counts areas within edges. Right on flat diagrams; shading and texture fall apart into many."""
-
-    paper = False
 
     @property
     def name(self) -> str:

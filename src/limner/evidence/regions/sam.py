@@ -76,11 +76,6 @@ class SamCounter:
         how = f"{self._precision} compiled" if self._compiled else self._precision
         return f"{self._model_name}/{sha256(self._folder / FILES[1])[:12]}/{self._settings}/{how}"
 
-    @property
-    def paper(self) -> bool:
-        """Whether weights are those of SAM 2.1 large, as far as names tell, settings and precision the release's."""
-        return self._settings == RELEASE and self._model_name == "sam2.1-large" and self._precision == "float32"
-
     def check(self) -> None:
         """Packages and weights must be there."""
         _packages()

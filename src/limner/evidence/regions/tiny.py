@@ -45,8 +45,6 @@ class TinyCounter:
         threads: Cores to use; all of them unless told otherwise.
     """
 
-    paper = False
-
     def __init__(
         self, folder: str | None = None, settings: MaskSettings = FAST, *, batch: int = 4, threads: int = 0
     ) -> None:

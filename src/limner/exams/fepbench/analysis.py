@@ -349,13 +349,10 @@ def _told(row: Row | None) -> tuple[str, ...]:
     return (" · ".join(said[:2]), said[2], *([f"{items} unexpected"] if marked else []))
 
 
-FIGURES: Mapping[str, Plot] = {
+PLOTS: Mapping[str, Plot] = {
     "dispersion": Plot("how far painters differ in each part, and closed less open", dispersion, "dispersion"),
     "correlations": Plot("IF, RE and SP against each other, all painters together", pairs, "pairs"),
     "drawings": Plot("one figure drawn from both kinds of prompt", two_regimes, "gallery"),
-}
-PLOTS: Mapping[str, Plot] = {
-    **FIGURES,
     "atoms": Plot("scores against the number of atoms", atoms, "bands"),
     "if-re": Plot("IF against RE, coloured by SP", if_re, "points"),
     "panels": Plot("several panels less one, score by score", panels, "differences"),

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ...core.asks import Reply, Unreadable, list_schema, object_schema, text_in
+from ...core.asks import Reply, Unreadable, list_schema, object_schema, only_reply, text_in
 from ...core.json_text import loads
 from ...core.marks import Mark, values
 from .data import MODALITIES, ROLES, Atoms, Modality
@@ -191,11 +191,8 @@ def listed(text: str) -> list[Mark]:
 
 def read_marks(ask: str, replies: Sequence[Reply], parse: Callable[[str], list[Mark]]) -> list[Mark] | str:
     """Return the marks in the one reply to an ask, or why there are none."""
-    texts = [reply.text for reply in replies if reply.ask == ask]
-    if len(texts) != 1:
-        return f'{len(texts)} replies to "{ask}" where one is wanted'
     try:
-        return parse(texts[0])
+        return parse(only_reply(replies, (ask,)).text)
     except Unreadable as error:
         return f"{ask}: {error}"
 
