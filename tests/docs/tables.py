@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from limner.core.json_text import gaps
-from limner.core.settings import PainterFacts, Settings, shipped
+from limner.core.json_text import gap_names
+from limner.core.settings import PainterFacts, Settings, load_shipped
 from limner.core.wire import ANYTHING
 from limner.painters import SERVICES
 from tests.docs.blocks import ROOT
 
 PROVIDERS = ROOT / "docs" / "providers"
-KNOWN: dict[str, Any] = shipped()
+KNOWN: dict[str, Any] = load_shipped()
 SETTINGS = Settings.model_validate(KNOWN)
 NOTHING = "–"
 
@@ -195,7 +195,7 @@ def wire_fields(name: str) -> set[str]:
         found |= {option for option in wire.options if option != ANYTHING}
         found |= {*(wire.edit.fields if wire.edit else ()), *wire.image, *wire.error}
         found |= {way for way in (wire.state, wire.prompt_sent, wire.cost) if way}
-        found |= {gap for way in (wire.poll, wire.fetch, wire.link) if way for gap in gaps(way)}
+        found |= {gap for way in (wire.poll, wire.fetch, wire.link) if way for gap in gap_names(way)}
     return {field for field in found if not any(part in field for part in UNTOLD)}
 
 

@@ -55,7 +55,7 @@ def test_rows_are_read_as_they_were_written(
     ("text", "said"),
     [
         ("model,value\nBrush,3\n", "lacks the column 'benchmark'"),
-        (f"{HEAD}\n{ROW.format(value='many', unit='percent')}\n", r"published.csv:2: 'many' is no number"),
+        (f"{HEAD}\n{ROW.format(value='many', unit='percent')}\n", r"published.csv:2: 'many' is not a number"),
         (f"{HEAD}\nb,Table 1\n", "published.csv:2: has more or fewer cells"),
         (f'{HEAD}\n"b\n', "cannot be read"),
     ],

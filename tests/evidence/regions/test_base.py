@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.evidence import Position, TextLine
-from limner.evidence.regions.base import Box, Regions, merge_regions, overlap, text_lines
+from limner.evidence.regions.base import Box, Regions, box_overlap, merge_regions, text_lines
 from tests.evidence.regions import slow_way
 
 SIDE = 300
@@ -67,8 +67,8 @@ whole = st.integers(0, 60)
 @given(st.tuples(whole, whole, whole, whole), st.tuples(whole, whole, whole, whole))
 def test_overlap_is_what_counting_squares_gives(one: tuple[int, ...], other: tuple[int, ...]) -> None:
     first, second = ((a, b, a + c, b + d) for a, b, c, d in (one, other))
-    assert overlap(first, second) == pytest.approx(slow_way.share_of_smaller(first, second))
-    assert overlap(first, second) == overlap(second, first)
+    assert box_overlap(first, second) == pytest.approx(slow_way.share_of_smaller(first, second))
+    assert box_overlap(first, second) == box_overlap(second, first)
 
 
 @pytest.mark.parametrize(
