@@ -15,7 +15,7 @@ def balanced(rows: Sequence[dict[str, Any]], key: str) -> list[dict[str, Any]]:
     """Reorder the options of questions so that each letter is right about equally often.
 
     Questions with the same number of options share the letters evenly; which letter has one more, and how the wrong
-    options stand, is drawn by `key`. Dealt out evenly already, they stay as they are.
+    options are ordered, is decided by `key`. Options that are balanced already are kept.
     """
     out = [dict(row) for row in rows]
     for size in sorted({len(row["options"]) for row in rows}):

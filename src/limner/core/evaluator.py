@@ -248,7 +248,7 @@ def _text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Which:
-    """Which evaluators are wanted; all conditions hold together, nothing said means all of the kinds that are shown.
+    """A filter of evaluators: all conditions must hold; without any, all of the kinds shown by default match.
 
     Attributes:
         judges: ``openai/gpt-6-sol`` in all its ways, one of them by its label as tables show it or by its id, or

@@ -23,7 +23,7 @@ def checked_reading(word: str) -> Reading:
     """Return the value of ``--reading``, checked.
 
     Raises:
-        UsageError: There is no such reading; lists those there are.
+        UsageError: There is no such reading; lists the available ones.
     """
     for reading in READINGS:
         if word == reading:

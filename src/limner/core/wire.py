@@ -61,24 +61,24 @@ class WireFormat(StrictModel):
     """A description of an image service's requests and replies.
 
     Attributes:
-        submit: The path below the service's address that takes requests.
-        body: The request, with gaps for `GAP_NAMES`; a field whose word is not known is left out.
-        encoding: Whether the body goes as JSON or as the fields of a form.
-        headers: Fixed headers; the key is none of them, see `limner.core.settings.Provider`.
-        options: What users may set, passed through as it is; `ANYTHING` for services whose models differ.
-        options_at: The part of the body that options go into.
-        edit: How it starts from pictures; without it, it only draws.
-        image: Where a reply has the image: base64, a data URL, a link, or what `link` is made of.
-        link: The link's address, with gaps for what stands at `image`.
-        poll: For jobs, where to ask after one, with gaps for the first reply; the image then stands in a later one.
-        state: Where a reply says how the request fares.
-        done: The states with an image; where none is named, having one is enough.
-        failed: The states without, with the kind of fault.
-        fetch: Where a finished job's result is, when not in the reply that says so.
-        error: Where a reply says what went wrong.
-        refusals: Words in an error that mean: the service will not draw this.
-        prompt_sent: Where a reply has the prompt as drawn.
-        cost: Where a reply has the dollars charged.
+        submit: The path of requests, below the service's address.
+        body: The request, with gaps for `GAP_NAMES`; a field whose value is unknown is omitted.
+        encoding: Whether the body is sent as JSON or as the fields of a form.
+        headers: Fixed headers, without the key; see `limner.core.settings.Provider`.
+        options: Options that users may set, passed through; `ANYTHING` for services whose models differ.
+        options_at: The part of the body that holds options.
+        edit: The form of requests with pictures to start from; without it, the service only draws.
+        image: The path of the image in a reply: base64, a data URL, a link, or the input of `link`.
+        link: The link's address, with gaps for the value at `image`.
+        poll: For jobs, the address of a job's state, with gaps for the first reply; a later reply has the image.
+        state: The path of a request's state in a reply.
+        done: The states with an image; if none is named, an image is enough.
+        failed: The states without an image, with the kind of fault.
+        fetch: The address of a finished job's result, if not in the reply itself.
+        error: The path of the error message in a reply.
+        refusals: Words in an error that mean that the service refuses to draw this.
+        prompt_sent: The path in a reply of the prompt as drawn.
+        cost: The path in a reply of the dollars charged.
         models: By pattern of a model's name, the fields that differ for it, each replaced as a whole.
     """
 

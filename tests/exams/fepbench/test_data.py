@@ -94,7 +94,10 @@ WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
         "atoms.relation.r1.direction: .*'both'",
     ),
     "field of another atom": (changed("atoms.text.0.count", 2, id="S2"), "id S2: atoms.text.t1.count: Extra inputs"),
-    "escape sequence in a text": (changed("atoms.text.0.text", "\x1b[31m", id="S2"), "t1.text: it contains the control character"),
+    "escape sequence in a text": (
+        changed("atoms.text.0.text", "\x1b[31m", id="S2"),
+        "t1.text: it contains the control character",
+    ),
     "image that is none": (changed(id="S2", image_path="text.png"), "text.png: not an image"),
 }
 

@@ -55,9 +55,9 @@ def test_criteria_are_three_an_atom_the_layout_and_precision() -> None:
     assert [criterion.id for criterion in found] == expected
     assert {criterion.top for criterion in found} == {1}
     texts = {criterion.id: criterion.text for criterion in found}
-    assert texts["text/t1/attached"] == "This text belongs to the dark sphere: Nucleus"
-    assert texts["visual/v2/count"] == "As many as several: ribosomes"
-    assert texts["relation/r1/satisfied"] == "There is the relation: cell — contains — nucleus"
+    assert texts["text/t1/attached"] == "Text belongs to the dark sphere: Nucleus"
+    assert texts["visual/v2/count"] == "Number shown is several: ribosomes"
+    assert texts["relation/r1/satisfied"] == "Relation shown: cell — contains — nucleus"
 
 
 def test_words_that_look_like_fields_stay_words() -> None:

@@ -101,7 +101,7 @@ def test_the_released_data() -> None:
 
 WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
     "weights below one": (changed(scoring_points=points(0.5, 0.4)), "scoring_points: the weights sum to 0.9, not 1"),
-    "no point": (changed(scoring_points=[]), "scoring_points: there is no scoring point"),
+    "no point": (changed(scoring_points=[]), "scoring_points: it has no scoring point"),
     "weight of nothing": (changed(scoring_points=points(1.0, 0.0)), "scoring_points.1.score: "),
     "weight that is no number": (changed(scoring_points=points(float("nan"), 1.0)), "scoring_points.0.score: "),
     "weight as truth": (changed(scoring_points=points(True)), "scoring_points.0.score: "),

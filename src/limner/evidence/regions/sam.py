@@ -43,8 +43,8 @@ class SamCounter:
     Args:
         weights: A folder with ``config.json`` and ``model.safetensors``, or a repository in the hub's cache.
         settings: The settings; the release's by default.
-        device: A GPU where there is one.
-        precision: ``bfloat16`` on a GPU and ``float32`` elsewhere, unless told otherwise.
+        device: A GPU if there is one.
+        precision: ``bfloat16`` on a GPU and ``float32`` elsewhere, by default.
         batch: Prompts that go through the decoder together; 1,024 in ``bfloat16`` and 256 in ``float32`` by default.
         compiled: Whether the model is compiled first, which takes about a minute.
     """

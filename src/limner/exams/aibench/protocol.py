@@ -260,7 +260,7 @@ def read_batched(text: str) -> dict[str, str]:
     """Return question number -> answer, from one reply to all questions.
 
     Raises:
-        Unreadable: The reply is no JSON object.
+        Unreadable: The reply is not a JSON object.
     """
     return {key: answer for key, answer in loads(text).items() if isinstance(answer, str)}
 

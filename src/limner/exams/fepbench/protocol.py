@@ -28,18 +28,18 @@ from .scores import (
 )
 
 WORDS = {
-    "present": "There is: {name}",
-    "count": "As many as {count}: {name}",
-    "location": "At this place ({location}): {name}",
-    "exact": "This text stands there, letter for letter: {text}",
-    "readable": "This text can be read: {text}",
-    "attached": "This text belongs to {attached_to}: {text}",
-    "satisfied": "There is the relation: {source} — {type} — {target}",
-    "type": "The relation is of the type {type}: {source} — {target}",
-    "direction": "The relation runs the right way ({direction}): {source} — {type} — {target}",
-    "panel_structure": "The panels are these: {panel_structure}",
-    "panel_count": "The number of panels is {panel_count}",
-    "global_layout": "The whole is laid out so: {global_layout}",
+    "present": "Shown: {name}",
+    "count": "Number shown is {count}: {name}",
+    "location": "Location is {location}: {name}",
+    "exact": "Text written exactly like this: {text}",
+    "readable": "Text is readable: {text}",
+    "attached": "Text belongs to {attached_to}: {text}",
+    "satisfied": "Relation shown: {source} — {type} — {target}",
+    "type": "Relation has the type {type}: {source} — {target}",
+    "direction": "Relation has the right direction ({direction}): {source} — {type} — {target}",
+    "panel_structure": "Panels: {panel_structure}",
+    "panel_count": "Number of panels is {panel_count}",
+    "global_layout": "Overall layout: {global_layout}",
 }
 """The text of each flag's criterion, with an atom's fields."""
 

@@ -165,7 +165,7 @@ def _atoms(atoms: Atoms, modality: Modality, answers: object) -> list[Mark]:
 def read_unexpected(text: str) -> list[Mark]:
     """Read a list of unexpected content into marks: for each modality whether there is none, then each item.
 
-    Items are told apart by modality, text and place; the same item named again is counted once.
+    Items are identified by modality, text and place; a repeated item is counted once.
 
     Raises:
         Unreadable: There is no list, or an item lacks its modality, its text or its place.

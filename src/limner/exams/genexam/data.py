@@ -43,7 +43,7 @@ class ScoringPointsRubric(FrozenModel):
     @classmethod
     def _sums_to_one(cls, points: tuple[ScoringPoint, ...]) -> tuple[ScoringPoint, ...]:
         if not points:
-            raise ValueError("there is no scoring point")
+            raise ValueError("it has no scoring point")
         total = round(sum(point.score for point in points), 4)
         if total != 1:
             raise ValueError(f"the weights sum to {total:g}, not 1")

@@ -38,7 +38,7 @@ def read_answers(items: Items, ask: str, text: str, reading: Reading) -> list[Ma
     last answer counts, and no answer is a no; release takes free text by the released parser's own rules.
 
     Raises:
-        Unreadable: A structured reply that is no object, or free text beyond all length.
+        Unreadable: A structured reply that is not an object, or an overlong text.
     """
     if ask == STRUCTURED:
         answers = read_structured(items, text)

@@ -120,8 +120,8 @@ _BRACKET = re.compile(r"[\[\]]")
 def read_list(text: str, count: int) -> list[int]:
     """Return the only list of zeros and ones in a reply.
 
-    Prose, fences, thinking or an object may stand around it. Lists in fences go before lists in prose. Several
-    lists must agree, since nothing says which of them is meant.
+    Prose, fences, thinking or an object may surround it. Lists in fences take precedence over lists in prose. Several
+    lists must agree, because it is unknown which one is meant.
 
     Raises:
         Unreadable: There is no list, there are different ones, one is broken, or it is not `count` zeros and ones.
