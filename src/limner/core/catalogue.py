@@ -123,9 +123,7 @@ def refreshed_rows() -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(
-            f"cannot be read ({error}); delete it and run `limner models update` again", file=path
-        ) from error
+        raise DataError(f"cannot be read ({error}); delete it and run `limner models update`", file=path) from error
     kinds = {"models", "painters"}
     if not isinstance(rows, dict) or not all(isinstance(rows.get(kind, {}), dict) for kind in kinds):
         raise DataError("is not a catalogue; delete it and run `limner models update` again", file=path)

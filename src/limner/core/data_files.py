@@ -181,12 +181,8 @@ def parse_row(
         for issue in error.errors(include_url=False, include_input=False)[:5]:
             place = _path_to(row, issue["loc"])
             message = issue["msg"].removeprefix("Value error, ")
-            problems.add(
-                f"{place}: {message}" if place else message,
-                file,
-                line,
-                shorten(name) if isinstance(name, str) else None,
-            )
+            id = shorten(name) if isinstance(name, str) else None
+            problems.add(f"{place}: {message}" if place else message, file, line, id)
         return None
 
 

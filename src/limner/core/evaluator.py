@@ -219,9 +219,7 @@ def _identifying_facts(evaluator: Evaluator, others: Sequence[Evaluator]) -> str
     if not others or not differing:
         return ""
     for size in range(1, min(MAX_FACTS, len(differing)) + 1):
-        for chosen in sorted(
-            combinations(differing, size), key=lambda keys: sum(k not in evaluator.facts for k in keys)
-        ):
+        for chosen in sorted(combinations(differing, size), key=lambda keys: len({*keys} - evaluator.facts.keys())):
             if all(any(other.facts.get(k) != evaluator.facts.get(k) for k in chosen) for other in others):
                 return _describe_facts(evaluator, chosen)
     return _describe_facts(evaluator, differing)
@@ -281,9 +279,8 @@ class Which:
         named = (("variant", self.variant, self._varied), ("wording", self.wording, self._worded))
         for what, asked, test in named:
             if asked is not None and evaluators and not any(test(each) for each in evaluators):
-                names = {
-                    name for e in evaluators for name in (e.worded if what == "wording" else ()) or (getattr(e, what),)
-                }
+                worded = what == "wording"
+                names = {name for e in evaluators for name in (e.worded if worded else ()) or (getattr(e, what),)}
                 choices = ", ".join(sorted(str(name) for name in names if name)) or "none"
                 raise UsageError(f"no {what} {asked!r} in this store; it has: {choices}")
         return self.among(evaluators)
@@ -306,9 +303,8 @@ class Which:
 
     def _worded(self, evaluator: Evaluator) -> bool:
         word = self.wording
-        return (
-            word is None or word in evaluator.worded or (len(word) > 2 and (evaluator.wording or "").startswith(word))
-        )
+        begins = word is not None and len(word) > 2 and (evaluator.wording or "").startswith(word)
+        return word is None or word in evaluator.worded or begins
 
 
 def _find_by_word(evaluators: Sequence[Evaluator], word: str) -> list[Evaluator]:

@@ -294,9 +294,7 @@ def prepare(data: bytes, max_side: int | None, form: ImageForm = "jpeg") -> Prep
     if native:
         return _url(encode_png(image, 1 if quick else -1), "image/png", image)
     if max(image.size) > MAX_JPEG_SIDE:
-        raise BadImage(
-            f"{image.width} x {image.height} pixels; it is sent as JPEG, which allows {MAX_JPEG_SIDE:,} a side"
-        )
+        raise BadImage(f"{image.width} x {image.height} pixels; JPEG, as it is sent, allows {MAX_JPEG_SIDE:,} a side")
     buffer = io.BytesIO()
     image.save(buffer, format="JPEG")
     return _url(buffer.getvalue(), "image/jpeg", image)

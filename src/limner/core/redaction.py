@@ -47,9 +47,8 @@ def known_secrets(environ: Mapping[str, str] | None = None) -> list[str]:
     given = os.environ if environ is None else environ
     keys = {value for value in _address_secrets if len(value) >= MIN_REGISTERED_KEY_CHARS}
     for name, value in given.items():
-        if is_key(name) and len(value.strip()) >= (
-            MIN_REGISTERED_KEY_CHARS if name in _key_variables else MIN_KEY_CHARS
-        ):
+        shortest = MIN_REGISTERED_KEY_CHARS if name in _key_variables else MIN_KEY_CHARS
+        if is_key(name) and len(value.strip()) >= shortest:
             keys.add(value.strip())
     return sorted(keys, key=lambda value: (-len(value), value))
 

@@ -345,12 +345,8 @@ class DrawingFinder:
         return [drawing for drawing in drawings if str(getattr(drawing, key)) == wanted]
 
     def _hint(self, key: str) -> str:
-        names = (
-            sorted({name for drawing in self._done for name in (drawing.painter, drawing.label)})
-            if key == "painter"
-            else []
-        )
-        return f"; choose from: {', '.join(names)}" if names else ""
+        names = sorted({name for drawing in self._done for name in (drawing.painter, drawing.label)})
+        return f"; choose from: {', '.join(names)}" if names and key == "painter" else ""
 
     def _hash(self, word: str) -> str:
         if _HASH.fullmatch(word.lower()):

@@ -138,9 +138,8 @@ def _layers(file: Path) -> list[tuple[Any, Any]]:
         chain.append((layer["weight"], layer["bias"]))
     for (weights, _), (next_weights, _) in pairwise(chain):
         if next_weights.shape[1] != weights.shape[0]:
-            raise RuntimeError(
-                f"{file}: a layer gives {weights.shape[0]} numbers and the next takes {next_weights.shape[1]}"
-            )
+            size, next_size = weights.shape[0], next_weights.shape[1]
+            raise RuntimeError(f"{file}: a layer gives {size} numbers and the next takes {next_size}")
     if not chain or chain[-1][0].shape[0] != 1:
         raise RuntimeError(f"{file}: the last layer must give one number")
     return chain

@@ -141,9 +141,7 @@ class Kind(Generic[R]):
         if not name:
             return {}
         if name not in self.all_presets:
-            raise UsageError(
-                f"{self.name} has no preset {name!r}; choose from: {', '.join(self.all_presets) or 'none'}"
-            )
+            raise UsageError(f"{self.name} has no preset {name!r}; choose from: {', '.join(self.all_presets)}")
         return dict(self.all_presets[name])
 
 

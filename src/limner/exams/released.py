@@ -127,11 +127,8 @@ def _template(text: str, given: ReleasedText) -> Template:
     else:
         pieces = [text]
         for mark, name in given.replace.items():
-            pieces = [
-                part
-                for n, piece in enumerate(pieces)
-                for part in ([piece] if n % 2 else _split_at_mark(piece, mark, name))
-            ]
+            split = ([piece] if n % 2 else _split_at_mark(piece, mark, name) for n, piece in enumerate(pieces))
+            pieces = [part for parts in split for part in parts]
     lacking = [name for name in (*given.format, *given.replace.values()) if name not in pieces[1::2]]
     if lacking:
         raise ValueError(f"the text has no place for {', '.join(lacking)}")

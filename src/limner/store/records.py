@@ -288,9 +288,7 @@ SHARED_FIELDS = ("exam", "question_id", "question_hash", "painter", "spec", "str
 def json_as_text(table: sa.Table, *names: str) -> list[sa.ColumnElement[Any]]:
     """Return some columns of a table, with JSON as text, which `parsed` reads when needed."""
     chosen = [table.c[name] for name in names] if names else table.c
-    return [
-        sa.cast(column, sa.Text).label(column.name) if isinstance(column.type, sa.JSON) else column for column in chosen
-    ]
+    return [sa.cast(c, sa.Text).label(c.name) if isinstance(c.type, sa.JSON) else c for c in chosen]
 
 
 def read_records(
@@ -359,10 +357,8 @@ def known_evidence(store: Store, names: Iterable[str]) -> dict[tuple[str, str], 
     """Return the subjects with values of these names, by name and backend."""
     if not (wanted := sorted(set(names))):
         return {}
-    query, subjects = (
-        sa.select(evidence.c.subject, evidence.c.name, evidence.c.backend),
-        dict[tuple[str, str], set[str]](),
-    )
+    query = sa.select(evidence.c.subject, evidence.c.name, evidence.c.backend)
+    subjects: dict[tuple[str, str], set[str]] = {}
     with store.reading() as connection:
         for row in connection.execution_options(yield_per=500).execute(query.where(evidence.c.name.in_(wanted))):
             subjects.setdefault((row.name, row.backend), set()).add(row.subject)

@@ -138,10 +138,8 @@ class BucketFiles:
 
         if "NoSuchBucket" in message:
             return f"there is no bucket {self._bucket!r}; create it, or correct blobs= in --store. Nothing is lost"
-        if (
-            isinstance(error, PermissionError | PermissionDeniedError | UnauthenticatedError)
-            or "AccessDenied" in message
-        ):
+        denied = isinstance(error, PermissionError | PermissionDeniedError | UnauthenticatedError)
+        if denied or "AccessDenied" in message:
             return f"the keys in the environment lack permissions; they need {PERMISSIONS} ({message})"
         check = "check AWS_ENDPOINT_URL and the network"
         return f"the service cannot be reached or fails: {message}; {check}, then {RUN_AGAIN}"

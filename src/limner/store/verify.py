@@ -112,9 +112,8 @@ def check_references(store: Store) -> PartReport:
         defects += _drawings_without_question(connection)
         keys = set(connection.scalars(sa.select(calls.c.key)))
         for row in connection.execute(sa.select(drawings.c.id, drawings.c.calls)):
-            defects += [
-                Defect(f"drawings {row.id}", f"its call {key} is missing") for key in row.calls if key not in keys
-            ]
+            lost = [key for key in row.calls if key not in keys]
+            defects += [Defect(f"drawings {row.id}", f"its call {key} is missing") for key in lost]
         for row in connection.execute(sa.select(markings.c.id, markings.c.replies)):
             lost = [key for _, key in row.replies if key not in keys]
             defects += [Defect(f"markings {row.id}", f"its reply, call {key}, is missing") for key in lost]

@@ -258,9 +258,8 @@ def find_areas(image: Image) -> list[Box]:
         pixels = np.asarray(cv2.resize(pixels, (width, height), interpolation=cv2.INTER_AREA))
     height, width = pixels.shape[:2]
     steps = cv2.morphologyEx(pixels, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8)).max(axis=2)
-    edges = cv2.morphologyEx(
-        (steps > EDGE_STEP).astype(np.uint8), cv2.MORPH_CLOSE, np.ones((EDGE_GAP, EDGE_GAP), np.uint8)
-    )
+    square = np.ones((EDGE_GAP, EDGE_GAP), np.uint8)
+    edges = cv2.morphologyEx((steps > EDGE_STEP).astype(np.uint8), cv2.MORPH_CLOSE, square)
     number, labels, figures, _ = cv2.connectedComponentsWithStats(1 - edges, connectivity=4)
     rim = _border_colour(pixels)
     across, down = flat.width / width, flat.height / height

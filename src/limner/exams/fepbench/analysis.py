@@ -295,9 +295,8 @@ def pairs(source: Source) -> ScorePairs:
         coefficients = pooled[f"{first}-{second}"]
         drawings = tuple(pair for _, both in drawn for pair in both)
         called = source.protocol.called
-        score_pairs.append(
-            ScorePair(called(first), called(second), drawings, means, coefficients["pearson"], coefficients["spearman"])
-        )
+        pearson, spearman = coefficients["pearson"], coefficients["spearman"]
+        score_pairs.append(ScorePair(called(first), called(second), drawings, means, pearson, spearman))
     if not any(pair.drawings for pair in score_pairs):
         raise UsageError(f"{source.exam}: this judge decides no two of if, re, sp; mark with a model, not with ocr")
     rivals = sum(name not in source.controls for name in source.names)

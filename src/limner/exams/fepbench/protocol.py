@@ -83,9 +83,8 @@ class FEPBench(Protocol[Atoms]):
                 again = "repeated " if label and counts[normalize_text(label)] > 1 else ""
                 for part in PARTS[modality]:
                     id, text = f"{modality}/{atom.id}/{part}", WORDS[part].format(**fields)
-                    criteria.append(
-                        Criterion(id, text, again + part, labels=(label,) if label else (), exact=bool(label))
-                    )
+                    labels = (label,) if label else ()
+                    criteria.append(Criterion(id, text, again + part, labels=labels, exact=bool(label)))
         layout = atoms.layout.model_dump()
         criteria += [Criterion(f"layout/{part}", WORDS[part].format(**layout), "layout") for part in LAYOUT]
         return criteria + [

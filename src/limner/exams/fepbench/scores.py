@@ -181,9 +181,8 @@ def read_unexpected(text: str) -> list[Mark]:
             raise Unreadable(f'item {number}: "modality" must be one of {", ".join(MODALITIES)}')
         if not isinstance(what, str) or not isinstance(place, str) or not what.strip() or not place.strip():
             raise Unreadable(f'item {number} needs an "item" and a "place" in words')
-        items_by_modality[modality].setdefault(
-            (normalize_text(what), normalize_text(place)), f"{what.strip()} ({place.strip()})"
-        )
+        key = normalize_text(what), normalize_text(place)
+        items_by_modality[modality].setdefault(key, f"{what.strip()} ({place.strip()})")
     marks = [Mark(f"unexpected/{modality}", int(not items_by_modality[modality])) for modality in MODALITIES]
     for modality in MODALITIES:
         texts = enumerate(items_by_modality[modality].values(), 1)

@@ -54,9 +54,8 @@ def read_graph(draft: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         Unreadable: With all that is wrong.
     """
-    elements, dependencies, definitions = (
-        _read_paper_shape(draft) if "Visual Components" in draft else _read_item_shape(draft)
-    )
+    read_shape = _read_paper_shape if "Visual Components" in draft else _read_item_shape
+    elements, dependencies, definitions = read_shape(draft)
     links, faults = check_graph(elements, dependencies, definitions)
     refuse(faults)
     return {
@@ -173,10 +172,7 @@ def _why_misread(link: Link, names: Sequence[str]) -> str | None:
     wanted = graph.directed_edges(link.relation, link.first.lower(), link.second.lower())
     nodes = list(dict.fromkeys(name.lower() for name in names))
     try:
-        ends = [
-            (graph.resolve_endpoint(first, nodes), graph.resolve_endpoint(second, nodes))
-            for first, second in graph.edge_ends(text)
-        ]
+        ends = [tuple(graph.resolve_endpoint(end, nodes) for end in pair) for pair in graph.edge_ends(text)]
     except graph.ScorerError as error:
         return str(error)
     edges = exact.resolve(tuple(names), (text,)).edges[0]

@@ -128,9 +128,8 @@ def _fill_defaults(row: dict[str, Any], within: Path, number: int) -> dict[str, 
     """Return the row with defaults from its file: an id, and fields from names such as ``nature/Physics.json``."""
     filled: dict[str, Any] = {"id": f"{within.as_posix()}_{number}"}
     for part in within.parts:
-        filled |= {
-            field: names[_normalize(part)] for field, names in _ABBREVIATIONS.items() if _normalize(part) in names
-        }
+        name = _normalize(part)
+        filled |= {field: names[name] for field, names in _ABBREVIATIONS.items() if name in names}
     filled |= row
     if "domain" not in filled and any(filled.get(field) for field in ("country", "continent", "discipline")):
         filled["domain"] = "nature" if filled.get("discipline") else "humanities"
