@@ -65,7 +65,7 @@ def measure(count: int, seed: int = 1) -> Table:
     references = [exact.resolve(tuple(e), tuple(d)) for e, d in found]
     answers = [(r, list(e.values()), list(d.values())) for r, (e, d) in zip(references, found, strict=True)]
     built = [(graph.build(*all_), graph.build(*case)) for all_, case in zip(whole, found, strict=True)]
-    drawn = [(graph.drawn(a), graph.drawn(b)) for a, b in built]
+    drawn = [(graph.to_networkx(a), graph.to_networkx(b)) for a, b in built]
     small = [pair for pair, (a, _) in zip(drawn, built, strict=True) if len(a.nodes) <= SMALL]
     ms = {
         "exact": timed(lambda case: exact.similarity(*case), answers),

@@ -114,7 +114,7 @@ def test_marking_without_drawing_needs_the_store_alone(
 
 def test_marking_drawings_of_an_unknown_painter(small_exam: SmallExam, painter: str, judge: str, store: Store) -> None:
     limner.run("genexam", painters=[painter], data=small_exam.data, store=store)
-    with pytest.raises(UsageError, match=r"has no drawing of genexam by 'yours'; there is: mine"):
+    with pytest.raises(UsageError, match=r"has no drawing of genexam by 'yours'; it has: mine"):
         limner.run("genexam", painters=["yours"], judges=[judge], store=store, draw=False)
 
 
@@ -149,7 +149,7 @@ def test_the_row_a_painter_has(word: str, name: str) -> None:
 
 def test_a_store_that_is_not_there(tmp_path: Path) -> None:
     assert not store_exists(tmp_path / "none")
-    with pytest.raises(NoStore, match=r"no store at .*none; `limner run … --store .*none` makes one"):
+    with pytest.raises(NoStore, match=r"no store at .*none; `limner run … --store .*none` creates one"):
         limner.scores("genexam", store=tmp_path / "none")
     assert list(tmp_path.iterdir()) == []
 

@@ -129,5 +129,5 @@ def test_a_bucket_that_cannot_be_used_is_told(tmp_path: Path) -> None:
         assert doctor._store(url).state == "ok"
         bucket.plan = [403]
         check = next(check for check in examine(url) if check.name == "store")
-    assert (check.state, "the keys in the environment may not use it" in check.detail) == ("bad", True)
+    assert (check.state, "the keys in the environment lack permissions" in check.detail) == ("bad", True)
     assert doctor._folder(url) == tmp_path

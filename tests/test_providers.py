@@ -14,7 +14,7 @@ import pytest
 
 from limner.core import catalogue, settings
 from limner.core.exam import Exam
-from limner.core.settings import SHIPPED, ModelFacts, PainterFacts, Provider, Settings, load
+from limner.core.settings import PROVIDERS_FILE, ModelFacts, PainterFacts, Provider, Settings, load
 from limner.evidence.probe import OcrProbe
 from limner.painters import SERVICES, ApiPainter, PaintRequest, open_painter
 from limner.painters.base import Aspect
@@ -25,7 +25,7 @@ from tests.fakes import gemini_checks, jobs_checks
 from tests.fakes.images_checks import check_chat, check_images
 from tests.fakes.images_plan import ImagePlan
 
-RAW = tomllib.loads(SHIPPED.read_text("utf-8") + catalogue.SHIPPED.read_text("utf-8"))
+RAW = tomllib.loads(PROVIDERS_FILE.read_text("utf-8") + catalogue.MODELS_FILE.read_text("utf-8"))
 ASPECTS: tuple[Aspect, ...] = ("square", "landscape", "portrait")
 
 
@@ -42,7 +42,7 @@ def test_every_table_and_field_is_one_the_settings_know() -> None:
         for name, fields in RAW[table].items():
             assert set(fields) <= set(kind.model_fields), name
     # Every field can be found in the file's own explanation.
-    told = "".join(file.read_text("utf-8").partition("\n[")[0] for file in (SHIPPED, catalogue.SHIPPED))
+    told = "".join(file.read_text("utf-8").partition("\n[")[0] for file in (PROVIDERS_FILE, catalogue.MODELS_FILE))
     for kind in (Provider, ModelFacts, PainterFacts):
         assert [field for field in kind.model_fields if field not in told] == []
 
@@ -204,10 +204,13 @@ def test_a_user_s_file_changes_single_fields_and_adds_entries(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('[providers.openai]\nkey = "sk-canary"', "providers.openai.key: no such field; there is: base_url, shape, "),
-        ('[models."a/b"]\nprice = 1', "models.a/b.price: no such field; there is: maker, released, "),
-        ('[painters."a/b"]\nsize = "1x1"', "painters.a/b.size: no such field; there is: access, kind, "),
-        ("[provider.x]\nbase_url = 1", "provider: no such field; there is: providers, models, painters"),
+        (
+            '[providers.openai]\nkey = "sk-canary"',
+            "providers.openai.key: no such field; choose from: base_url, shape, ",
+        ),
+        ('[models."a/b"]\nprice = 1', "models.a/b.price: no such field; choose from: maker, released, "),
+        ('[painters."a/b"]\nsize = "1x1"', "painters.a/b.size: no such field; choose from: access, kind, "),
+        ("[provider.x]\nbase_url = 1", "provider: no such field; choose from: providers, models, painters"),
         (
             "[providers.openai]\nrequests_per_minute = 0",
             "providers.openai.requests_per_minute: Input should be greater",
@@ -215,7 +218,7 @@ def test_a_user_s_file_changes_single_fields_and_adds_entries(tmp_path: Path) ->
         ("[providers.openai]\ntimeout_s = -1", "providers.openai.timeout_s: Input should be greater than 0"),
         (
             "[providers.openai]\nimage_shape = 'odd'",
-            "providers.openai.image_shape: no image service 'odd'; there",
+            "providers.openai.image_shape: no image service 'odd'; choose",
         ),
         ('[models."a/b"]\ninput_price = -1', "models.a/b.input_price: Input should be greater than or equal to 0"),
         ('[models."a/b"]\ninput_price = nan', "models.a/b.input_price: Input should be greater than or equal to 0"),

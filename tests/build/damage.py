@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import cast
 
 from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageFont, ImageOps
 
 import limner.core.images
 
-FONT = Path(str(limner.core.images.__path__[0])) / "DejaVuSans.ttf"
+FONT = limner.core.images.PATH
 Damage = Callable[[Image.Image, random.Random], Image.Image]
 
 

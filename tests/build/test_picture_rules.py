@@ -203,7 +203,7 @@ def test_another_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
     (tmp_path / "model.onnx").write_bytes(b"other")
     monkeypatch.setattr(embedding, "find_spec", lambda _name: Spec)
-    with pytest.raises(UsageError, match=r"model\.onnx is another file: its sha256 is"):
+    with pytest.raises(UsageError, match=r"model\.onnx is a different file: its sha256 is"):
         embed(["x"])
 
 

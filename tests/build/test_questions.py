@@ -16,7 +16,7 @@ from limner.build.flow import StepCount
 from limner.build.open import change_build, new_build, with_models
 from limner.build.records import load_build, load_rows
 from limner.core import settings as core_settings
-from limner.core.choices import constants
+from limner.core.choices import constant_answers
 from limner.store import Store
 from limner.store.store import open_store
 from tests.build.annotator import MARKS, routes
@@ -102,7 +102,7 @@ def test_only_what_is_wrong_twice_goes(built: Built) -> None:
 def test_no_constant_answer_wins(built: Built) -> None:
     rows = [row for item in built[2].values() for row in item.body["checklist"]]
     assert {one["options"]["A"] for theme in THEMES for one in theme.questions("semantics")}, "A was always right"
-    found = constants(rows)
+    found = constant_answers(rows)
     for name in ("A of 2", "B of 2"):
         assert found[name]["right"] <= 0.65, found
     for letter in "ABCD":

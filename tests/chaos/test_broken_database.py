@@ -61,7 +61,7 @@ def test_a_full_disk_stops_the_run_with_one_message(tmp_path: Path, world: ExamR
         ballast = fill(world.store)
         said = world.mark(code=1)
         assert said.err.count("limner: ") == 1
-        assert "no room left" in said.err
+        assert "its disk is full" in said.err
         assert "run the same command again" in said.err
         ballast.unlink()
         assert world.mark().json()["failed"] == 0
@@ -76,7 +76,7 @@ def test_a_disk_without_room_for_images_stops_the_run_with_one_message(world: Ex
             world.exam.drawing(id).write_bytes(picture(number, "BMP", (600, 600)))
         said = world.draw(code=1)
         assert said.err.count("limner: ") == 1
-        assert "no room left" in said.err
+        assert "its disk is full" in said.err
         assert not list(world.store.rglob(".part-*"))
 
 
@@ -88,11 +88,11 @@ def test_a_database_that_may_not_grow_is_told_in_one_message(store: Store) -> No
         connection.execute(meta.insert().values(key="much", value="x" * 2**20))
 
     sa.event.listen(store._writers, "begin", lambda c: c.exec_driver_sql("PRAGMA max_page_count = 1"))
-    with pytest.raises(StoreError, match=r"no room left.*run the same command again"):
+    with pytest.raises(StoreError, match=r"its disk is full.*run the same command again"):
         store.write(much)
-    with pytest.raises(StoreError, match=r"no room left.*run the same command again"):
+    with pytest.raises(StoreError, match=r"its disk is full.*run the same command again"):
         store.submit(much).result()
-    with pytest.raises(StoreError, match=r"no room left.*run the same command again"):
+    with pytest.raises(StoreError, match=r"its disk is full.*run the same command again"):
         asyncio.run(store.awrite(much))
 
 

@@ -92,13 +92,13 @@ def test_a_run_on_a_readonly_store_says_so_in_one_message(world: ExamRun) -> Non
     with mounted_readonly(world.store):
         said = world.run(code=1)
     assert said.err.count("limner: ") == 1
-    assert "can only be read here" in said.err
+    assert "is read-only here" in said.err
 
 
 def test_what_may_not_be_written_is_refused_before_it_is_queued(world: ExamRun) -> None:
     with mounted_readonly(world.store), Store(world.store, create=False) as store:
         assert store.readonly
-        with pytest.raises(StoreError, match="can only be read here"):
+        with pytest.raises(StoreError, match="is read-only here"):
             store.write(lambda _: None)
 
 

@@ -52,7 +52,7 @@ def test_a_run_warns_and_a_presets_judge_is_never_replaced(small_exam: SmallExam
     assert "another evaluator" not in named
     assert limner("run", *words, "--judge", "ocr", "--dry-run").err == ""
     drawn = limner("draw", "genexam", "--data", small_exam.data, "--painter", "openai/gpt-image-1", "--dry-run").err
-    assert "warning: openai/gpt-image-1 is gone since 2026-10-23" in drawn
+    assert "warning: openai/gpt-image-1 has been gone since 2026-10-23" in drawn
 
 
 def test_a_dry_run_says_whether_a_budget_can_be_kept(small_exam: SmallExam) -> None:

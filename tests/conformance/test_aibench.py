@@ -15,7 +15,7 @@ import limner
 from limner.core.asks import Unreadable
 from limner.core.protocol import Row
 from limner.exams.aibench import AIBENCH
-from limner.exams.aibench.protocol import careful, release
+from limner.exams.aibench.protocol import read_choice, read_release_choice
 from tests.exams.aibench.rows import item, question, replies
 
 PROTOCOL = AIBENCH.protocol
@@ -173,12 +173,12 @@ CASES = sorted(set(cases()), key=str)
 
 @pytest.mark.parametrize(("text", "by_release", "by_care"), CASES)
 def test_both_readers(text: str, by_release: str | None, by_care: str | None) -> None:
-    assert release(text) == by_release
+    assert read_release_choice(text) == by_release
     if by_care is None:
         with pytest.raises(Unreadable):
-            careful(text, OPTIONS)
+            read_choice(text, OPTIONS)
     else:
-        assert careful(text, OPTIONS) == by_care
+        assert read_choice(text, OPTIONS) == by_care
 
 
 def told(text: str) -> str | None:
@@ -191,4 +191,4 @@ def told(text: str) -> str | None:
 
 @given(st.text(alphabet="ABCDEabde .\n<>/think", max_size=24) | st.text(max_size=24))
 def test_the_release_rule_on_any_text(text: str) -> None:
-    assert release(text) == told(text)
+    assert read_release_choice(text) == told(text)

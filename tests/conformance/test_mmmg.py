@@ -16,7 +16,7 @@ from limner.core.exam import Question
 from limner.core.protocol import Row
 from limner.exams.mmmg import MMMG, exact, graph
 from limner.exams.mmmg.data import LEVELS, GraphRubric
-from limner.exams.mmmg.protocol import averaged, readability
+from limner.exams.mmmg.protocol import readability, with_level_averages
 from limner.scoring.stats import rank_agreement
 from tests.cli.invoke import limner
 from tests.exams.mmmg.cases import body, checklist, marks
@@ -215,7 +215,7 @@ def test_the_printed_average_is_the_plain_mean_of_the_levels(table: str) -> None
     off = set()
     for model, (levels, printed) in found.items():
         means = {f"mmmg_release@{level}": value for level, value in levels.items()}
-        ours = averaged({"mmmg_release": 0.0, **means})["mmmg_release_avg"]
+        ours = with_level_averages({"mmmg_release": 0.0, **means})["mmmg_release_avg"]
         assert ours == pytest.approx(sum(levels.values()) / len(levels))
         if abs(ours - printed) > 0.0101:
             off.add((model, printed, round(ours, 2)))

@@ -115,7 +115,7 @@ def test_what_is_said_of_a_model_that_goes() -> None:
     said = warnings(["openai/gpt-5", "openai/gpt-image-1", "openai/gpt-6-sol", "lab/unknown"], KNOWN.models, DAY)
     assert said == {
         "openai/gpt-5": "openai/gpt-5 will be gone on 2026-12-11; its successor is openai/gpt-5.6-sol",
-        "openai/gpt-image-1": "openai/gpt-image-1 is gone since 2026-10-23; its successor is "
+        "openai/gpt-image-1": "openai/gpt-image-1 has been gone since 2026-10-23; its successor is "
         "openai/gpt-image-2.5-sunburst",
     }
     (unsure,) = warnings(["gemini/gemini-2.5-pro"], KNOWN.models, DAY).values()
@@ -135,7 +135,7 @@ def test_the_user_has_the_last_word(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_spoilt_file_of_refreshed_rows_is_named(body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_CONFIG", str(tmp_path))
     (tmp_path / "models.json").write_text(body)
-    with pytest.raises(DataError, match=r"models\.json.*update once more"):
+    with pytest.raises(DataError, match=r"models\.json.*models update"):
         settings.load()
 
 

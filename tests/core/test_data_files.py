@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from limner.core.data_files import (
-    LONGEST,
-    SHOWN,
+    MAX_PROBLEMS_SHOWN,
+    MAX_TEXT_SHOWN,
     Problems,
     Rows,
     find_reference,
     parse_row,
     read_questions,
-    short,
+    shorten,
     stream_lines,
 )
 from limner.core.errors import DataError, UsageError
@@ -67,9 +67,9 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     )
     assert told(path) == [
         "6 problems:",
-        "a.jsonl:2: id x: this id stands already in line 1",
+        "a.jsonl:2: id x: this id is already used in line 1",
         "a.jsonl:3: not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
-        "a.jsonl:4: a JSON object is wanted, not int",
+        "a.jsonl:4: expected a JSON object, not int",
         "a.jsonl:5: id y: cannot be drawn",
         "a.jsonl:6: id: Field required",
         "a.jsonl:6: no: Extra inputs are not permitted",
@@ -87,7 +87,7 @@ def test_rows_under_another_name_for_their_id(tmp_path: Path) -> None:
 
     with pytest.raises(DataError) as caught:
         read_questions(tmp_path, Keyed, lambda row, _: [Question(row.key, "", row)], rows=rows, key="key")
-    assert f"{tmp_path}:2: id x: this key stands already in line 1" in str(caught.value)
+    assert f"{tmp_path}:2: id x: this key is already used in line 1" in str(caught.value)
     assert f"{tmp_path}:3: id y: more: Extra inputs are not permitted" in str(caught.value)
 
 
@@ -136,12 +136,16 @@ def test_one_problem_is_told_as_itself() -> None:
 
 def test_of_many_problems_the_first_are_shown() -> None:
     problems = Problems()
-    for line in range(1, SHOWN + 4):
+    for line in range(1, MAX_PROBLEMS_SHOWN + 4):
         problems.add("is odd", FILE, line)
     with pytest.raises(DataError) as caught:
         problems.settle()
     first, *shown, last = str(caught.value).splitlines()
-    assert (first, len(shown), last.strip()) == (f"{SHOWN + 3} problems:", SHOWN, "… and 3 more")
+    assert (first, len(shown), last.strip()) == (
+        f"{MAX_PROBLEMS_SHOWN + 3} problems:",
+        MAX_PROBLEMS_SHOWN,
+        "… and 3 more",
+    )
 
 
 def test_what_stands_in_a_list_goes_by_its_own_id() -> None:
@@ -155,8 +159,8 @@ def test_what_stands_in_a_list_goes_by_its_own_id() -> None:
 
 
 def test_a_message_bears_only_so_much() -> None:
-    assert short("x" * LONGEST) == "x" * LONGEST
-    assert short("x" * 5000) == "x" * LONGEST + "… (5,000 characters)"
+    assert shorten("x" * MAX_TEXT_SHOWN) == "x" * MAX_TEXT_SHOWN
+    assert shorten("x" * 5000) == "x" * MAX_TEXT_SHOWN + "… (5,000 characters)"
 
 
 class Entry(StrictModel):
@@ -174,7 +178,7 @@ def wrong(**fields: object) -> str:
 
 @pytest.mark.parametrize("id", ["", "a//b", "../a", "a/.", " a", "a\\b", "a\nb", "a\u200bb"])
 def test_an_id_names_a_file(id: str) -> None:
-    assert wrong(id=id).startswith("id: Value error, an id names a file: no ")
+    assert wrong(id=id).startswith("id: Value error, an id is used as a file name: no ")
 
 
 def test_ids_and_words_as_they_should_be() -> None:
@@ -183,8 +187,8 @@ def test_ids_and_words_as_they_should_be() -> None:
 
 
 def test_words_that_no_terminal_can_take() -> None:
-    assert wrong(words="a\x1b[1m") == "words: Value error, the control character U+001B stands in it"
-    assert wrong(words="\ud800") == "words: Value error, half of a surrogate pair stands in it"
+    assert wrong(words="a\x1b[1m") == "words: Value error, it contains the control character U+001B"
+    assert wrong(words="\ud800") == "words: Value error, it contains half of a surrogate pair"
 
 
 def test_toml_that_cannot_be_read(tmp_path: Path) -> None:

@@ -96,5 +96,5 @@ def test_words_choose() -> None:
     ],
 )
 def test_a_word_for_nobody_says_who_is_there(which: Which, there: str) -> None:
-    with pytest.raises(UsageError, match=f"there is: {there}"):
+    with pytest.raises(UsageError, match=f"it has: {there}"):
         which.choose(made(PLAIN))

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from limner import exams
-from limner.core.choices import balanced, constants
+from limner.core.choices import balanced, constant_answers
 from limner.core.errors import UsageError
-from limner.core.exam import Exam, Question, Reference, Selection, shares, stratified
+from limner.core.exam import Exam, Question, Reference, Selection, allocate_proportionally, stratified
 from limner.running.setup import load_exam_or_data
 
 
@@ -71,17 +71,17 @@ def test_selection(words: dict[str, object], expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"subset": "maxi"}, r"no subset 'maxi' in this exam; there is: mini"),
+        ({"subset": "maxi"}, r"no subset 'maxi' in this exam; it has: mini"),
         ({"ids": "q1,nope,never"}, r"no question with id never, nope"),
         ({"ids": " , "}, r"--ids names no id"),
         ({"ids": "@/nowhere/at/all"}, r"--ids @/nowhere/at/all: cannot be read"),
-        ({"where": ["colour=red"]}, r"no tag 'colour' in this exam; there is: extra, level, subject"),
+        ({"where": ["colour=red"]}, r"no tag 'colour' in this exam; it has: extra, level, subject"),
         ({"where": ["subject"]}, r"--where takes TAG=VALUE, not 'subject'"),
         ({"where": ["=Music"]}, r"--where takes TAG=VALUE, not '=Music'"),
-        ({"limit": 0}, r"--limit takes a number from 1 up, not 0"),
-        ({"limit": -3}, r"--limit takes a number from 1 up, not -3"),
-        ({"sample": 0}, r"--sample takes a number from 1 up, not 0"),
-        ({"sample_seed": 3}, r"--sample-seed says which sample: give --sample N too"),
+        ({"limit": 0}, r"--limit must be at least 1, not 0"),
+        ({"limit": -3}, r"--limit must be at least 1, not -3"),
+        ({"sample": 0}, r"--sample must be at least 1, not 0"),
+        ({"sample_seed": 3}, r"--sample-seed needs --sample N"),
     ],
 )
 def test_selection_refuses(words: dict[str, object], said: str) -> None:
@@ -181,7 +181,7 @@ def pick(items: list[Item], n: int, seed: int = 0) -> list[Item]:
 
 @given(SIZES, st.integers(0, 400))
 def test_shares_are_whole_numbers_next_to_the_exact_ones(sizes: dict[str, int], n: int) -> None:
-    found, whole = shares(sizes, n), sum(sizes.values())
+    found, whole = allocate_proportionally(sizes, n), sum(sizes.values())
     assert sum(found.values()) == min(n, whole)
     for name, size in sizes.items():
         assert 0 <= found[name] <= size
@@ -205,10 +205,10 @@ def test_a_sample_is_as_large_as_asked_for_and_does_not_hang_on_the_order(
 def test_groups_and_the_groups_within_them_keep_their_shares(items: list[Item], n: int, seed: int) -> None:
     found = pick(items, n, seed)
     taken = Counter(one[1] for one in found)
-    assert +taken == +Counter(shares(Counter(one[1] for one in items), n))
+    assert +taken == +Counter(allocate_proportionally(Counter(one[1] for one in items), n))
     for outer, room in taken.items():
         inner = Counter(one[2] for one in found if one[1] == outer)
-        assert +inner == +Counter(shares(Counter(one[2] for one in items if one[1] == outer), room))
+        assert +inner == +Counter(allocate_proportionally(Counter(one[2] for one in items if one[1] == outer), room))
 
 
 @pytest.mark.parametrize("sample", ["genexam", "mmmg", "worldgenbench", "fepbench", "aibench"])
@@ -256,7 +256,7 @@ def test_constants_are_measured() -> None:
         {"id": 3, "options": {"A": "No", "B": "Yes, it is"}, "correct_option": "A"},
         {"id": 4, "options": {"A": "a", "B": "b", "C": "c", "D": "the longest"}, "correct_option": "D"},
     ]
-    found = constants(rows)
+    found = constant_answers(rows)
     assert found["A of 2"] == {"right": 1.0, "n": 3, "chance": 0.5}
     assert found["D of 4"] == {"right": 1.0, "n": 1, "chance": 0.25}
     assert found["yes"]["right"] == 2 / 3

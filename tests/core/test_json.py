@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limner.core.asks import Unreadable
-from limner.core.json_text import MAX_CHARS, Reader, fill, find, find_first, loads, put
+from limner.core.json_text import MAX_CHARS, ReplyReader, fill, find, find_first, loads, put
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(
@@ -237,7 +237,7 @@ TEXTS = st.builds(lambda first, rest: first + "".join(rest), st.sampled_from("{[
 
 def outcome(text: str, quick: bool) -> tuple[object, ...]:
     """What a reading gives: the value or the fault, where it ended, and for faults whether a key was met."""
-    reader = Reader(text)
+    reader = ReplyReader(text)
     reader._plain &= quick
     try:
         return repr(reader.read(0)), reader.at
@@ -251,7 +251,7 @@ def test_the_quick_reading_is_the_slow_one(text: str) -> None:
 
 
 def test_strict_json_is_read_quickly() -> None:
-    reader = Reader('{"a": [1, 2.5, "é"], "b": {"c": null}} and more')
+    reader = ReplyReader('{"a": [1, 2.5, "é"], "b": {"c": null}} and more')
     reader._value = None  # type: ignore[assignment, method-assign]
     assert reader.read(0) == {"a": [1, 2.5, "é"], "b": {"c": None}}
     assert reader.text[reader.at :] == " and more"

@@ -25,7 +25,7 @@ MARKS = st.one_of(
 
 @pytest.mark.parametrize(("value", "verdict"), [(None, "answer"), (1, "abstain"), (0, "unread")])
 def test_a_value_goes_with_an_answer_alone(value: int | None, verdict: str) -> None:
-    with pytest.raises(ValueError, match="mark point/1: a value goes with an answer"):
+    with pytest.raises(ValueError, match="mark point/1: only an answer has a value"):
         Mark("point/1", value, verdict=verdict)  # type: ignore[arg-type]
 
 
@@ -55,7 +55,7 @@ def test_the_one_reply_to_an_ask() -> None:
     replies = [Reply("ocr", "words"), Reply("mark", "yes")]
     assert only_reply(replies, {"mark"}).text == "yes"
     for asks, count in (({"caption"}, 0), ({"mark", "ocr"}, 2)):
-        with pytest.raises(Unreadable, match=f"{count} replies where one is wanted"):
+        with pytest.raises(Unreadable, match=f"expected one reply, not {count}"):
             only_reply(replies, asks)
 
 
@@ -187,8 +187,8 @@ def test_votes_are_read_back_whatever_members_are_called() -> None:
         ({"members": ["ocr"]}, "at least 2"),
         ({"members": ["ocr", "ocr"]}, "named twice"),
         ({"members": ["ocr", "panel/x"]}, "cannot be a member of a panel"),
-        ({"members": ["a/b", "c/d"], "rule": "weights"}, "weights go with"),
-        ({"members": ["a/b", "c/d"], "weights": [1, 2]}, "weights go with"),
+        ({"members": ["a/b", "c/d"], "rule": "weights"}, "weights are used with"),
+        ({"members": ["a/b", "c/d"], "weights": [1, 2]}, "weights are used with"),
         ({"members": ["a/b", "c/d"], "rule": "weights", "weights": [1]}, "one weight above 0"),
         ({"members": ["a/b", "c/d"], "rule": "weights", "weights": "luck"}, "not 'luck'"),
         ({"members": ["a/b", "c/d"], "rule": "lottery"}, "majority"),

@@ -55,7 +55,7 @@ def test_names_and_things(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("no_such_module:THING", "ModuleNotFoundError: No module named 'no_such_module'"),
         (f"{HERE}:ABSENT", "AttributeError: "),
-        (f"{HERE}:NOTHING", f"it gives no {HERE}.Thing"),
+        (f"{HERE}:NOTHING", f"it is not a {HERE}.Thing"),
         (f"{HERE}:RIGHT", "it calls itself 'right'"),
     ],
 )

@@ -23,7 +23,7 @@ def test_the_shipped_file_is_right_and_holds_no_key(tmp_path: Path, monkeypatch:
     assert {"openai", "local"} <= set(known.providers)
     assert known.provider("openai").key_env == "OPENAI_API_KEY"
     assert known.provider("local").key() is None
-    assert all("sk-" not in file.read_text("utf-8") for file in (settings.SHIPPED, settings.DESCRIBED))
+    assert all("sk-" not in file.read_text("utf-8") for file in (settings.PROVIDERS_FILE, settings.SERVICES_FILE))
     for name, facts in known.models.items():
         assert (facts.priced_on is None) == (facts.input_price is None), name
 

@@ -22,7 +22,7 @@ import limner
 from limner import api
 from limner.core import redaction
 from limner.core.loops import run_to_end
-from limner.core.redaction import HIDDEN, name_key, printable, redacted, visible, without_key, without_secrets
+from limner.core.redaction import MASK, printable, redacted, register_key, visible, without_key, without_secrets
 from limner.scoring.groups import find_groups
 
 BIDI = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -71,7 +71,7 @@ PLAIN = re.compile(r"[\w.-]*\*{3,}[\w-]*")
 
 @given(st.text(st.sampled_from("ab.-_* é\n"), max_size=40))
 def test_masked_words_are_those_of_the_plain_rule(text: str) -> None:
-    assert without_key(text, None) == PLAIN.sub(HIDDEN, text)
+    assert without_key(text, None) == PLAIN.sub(MASK, text)
 
 
 @pytest.mark.slow
@@ -79,10 +79,10 @@ def test_a_long_word_takes_no_more_than_its_length() -> None:
     """The plain rule would take hours for these."""
     long = "x." * 2**20
     assert redacted(long) == long
-    assert redacted(f"{long}***{long}") == HIDDEN + long[1:]
+    assert redacted(f"{long}***{long}") == MASK + long[1:]
     login = "https://" + "a:" * 2**20
     assert redacted(login) == login
-    assert redacted("https://me:pass:word@host/x") == f"https://{HIDDEN}@host/x"
+    assert redacted("https://me:pass:word@host/x") == f"https://{MASK}@host/x"
 
 
 def test_a_key_is_known_once_it_is_set_and_no_longer_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,10 +97,10 @@ def test_a_key_is_known_once_it_is_set_and_no_longer_than_that(monkeypatch: pyte
 
 
 def test_a_variable_that_is_named_later_is_a_key_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redaction, "_named", set())
+    monkeypatch.setattr(redaction, "_key_variables", set())
     monkeypatch.setenv("PLAIN_NAME", "value-of-mine")
     assert redacted("value-of-mine") == "value-of-mine"
-    name_key("PLAIN_NAME")
+    register_key("PLAIN_NAME")
     assert redacted("value-of-mine") == "***"
 
 

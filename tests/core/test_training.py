@@ -32,9 +32,9 @@ def test_samples_are_questions_with_their_pictures(data: Path) -> None:
     ("change", "said"),
     [
         ({"image": "../x.png"}, "leaves the folder"),
-        ({"image": "images/9.png"}, "there is no image"),
+        ({"image": "images/9.png"}, "no image"),
         ({"final_prompt": ""}, "final_prompt"),
-        ({"id": "s0"}, "stands already"),
+        ({"id": "s0"}, "is already used"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, change: dict[str, Any], said: str) -> None:
@@ -45,7 +45,7 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, change: dict[str, A
 
 
 def test_a_folder_without_samples_says_where_they_come_from(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"no train\.jsonl here, with a sample a line"):
+    with pytest.raises(DataError, match=r"no train\.jsonl with one sample a line"):
         read_samples(tmp_path)
 
 

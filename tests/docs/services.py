@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from limner.core.evaluator import SERVICE_REWRITE
-from limner.core.json_text import gaps
-from limner.core.settings import Settings, shipped
+from limner.core.json_text import gap_names
+from limner.core.settings import Settings, load_shipped
 from limner.core.wire import ANYTHING, RewriteSwitch
 from limner.painters import SERVICES
 from limner.painters.base import PaintRequest
@@ -20,7 +20,7 @@ from tests.docs.blocks import ROOT
 
 SERVICES_PAGE, MODELS_PAGE = ROOT / "docs" / "services.md", ROOT / "docs" / "models.md"
 Rows = list[tuple[str, ...]]
-KNOWN: dict[str, Any] = shipped()
+KNOWN: dict[str, Any] = load_shipped()
 SETTINGS = Settings.model_validate(KNOWN)
 ANY = "some-model"
 """A model that nothing is known of."""
@@ -161,7 +161,9 @@ def _sent(name: str) -> list[str]:
     """Return the fields of a request beside options; of a described one, those filled in and constants at its top."""
     wire, seeds = SETTINGS.wires.get(name), SETTINGS.providers[name].seeds
     bodies = [wire.of_model(each).body for each in _painters(name)] if wire else map(_body, _painters(name).values())
-    fields = [way for body in bodies for way, value in _leaves(body) if not wire or [*gaps(value)] or "." not in way]
+    fields = [
+        way for body in bodies for way, value in _leaves(body) if not wire or [*gap_names(value)] or "." not in way
+    ]
     unwanted = options(name).keys() - {"size"} | (set() if seeds else {"seed"})
     return [way for way in dict.fromkeys(fields) if way.rpartition(".")[2] not in unwanted]
 

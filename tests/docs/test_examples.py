@@ -12,10 +12,10 @@ from datetime import date
 from pathlib import Path
 
 from limner.core.catalogue import ModelFacts, state_of
-from limner.core.settings import Settings, shipped
+from limner.core.settings import Settings, load_shipped
 from tests.docs.blocks import PAGES, ROOT
 
-KNOWN = Settings.model_validate(shipped())
+KNOWN = Settings.model_validate(load_shipped())
 READ = (".py", ".toml", ".sh", ".md")
 """What the package's own files with examples end in."""
 EXEMPT_FILES = (

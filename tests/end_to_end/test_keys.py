@@ -177,7 +177,8 @@ def test_a_key_that_fits_into_no_header_is_refused_without_repeating_it(
             monkeypatch.setenv(provider.key_env, key)
             said = limner(*words_for(name, exam), code=2)
             assert said.err == (
-                f"limner: the environment variable {provider.key_env} holds no key: keys have no such characters\n"
+                f"limner: the environment variable {provider.key_env} does not hold a key: "
+                "it has characters that keys never have\n"
             )
     assert not echo.echoed
     assert leaks(here) == []

@@ -16,7 +16,7 @@ from PIL import Image
 from limner.calls import Calls, Fault
 from limner.core import settings
 from limner.core.errors import UsageError
-from limner.core.evidence import is_paper
+from limner.core.evidence import is_paper_backend
 from limner.core.images import Preparer
 from limner.evidence import backends
 from limner.evidence.aesthetics import UniPercept
@@ -105,7 +105,7 @@ def test_a_python_of_its_own(python: Path, store: Store) -> None:
     probe = open_probe(f"unipercept:{python}?device=cpu", store)
     probe.check()
     assert probe.name == "unipercept/1.0.3 iaa model=Thunderbolt215215/UniPercept"
-    assert is_paper("aesthetics", probe.name)
+    assert is_paper_backend("aesthetics", probe.name)
     found = measure(probe, image((20, 10)), store)
     assert (found.value, found.backend) == (pytest.approx(20.0), probe.name)
     assert measure(probe, image((20, 10)), store).call == found.call
@@ -139,7 +139,7 @@ def test_it_sees_what_judges_see(python: Path, store: Store) -> None:
     [
         (13, r"no rating: Error processing .+: thirteen"),
         (17, r"unipercept: the worker died \(exit code 5\)"),
-        (19, "a rating of 1000.0, where 0 to 100 is wanted"),
+        (19, "a rating of 1000.0 is not within 0 to 100"),
     ],
 )
 def test_what_goes_wrong_is_a_fault_of_the_image(python: Path, store: Store, width: int, said: str) -> None:
@@ -156,13 +156,13 @@ def test_a_model_that_cannot_be_loaded(python: Path, store: Store) -> None:
 
 
 def test_a_python_without_it(store: Store, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is not installed beside Limner; make an environment for it"):
+    with pytest.raises(UsageError, match="is not installed with Limner; make an environment for it"):
         open_probe("unipercept", store).check()
     with pytest.raises(UsageError, match="no such program"):
         open_probe(f"unipercept:{tmp_path}/none", store).check()
     with pytest.raises(UsageError, match="has no package unipercept-reward"):
         open_probe(f"unipercept:{sys.executable}", store).check()
-    with pytest.raises(UsageError, match="no option speed; there is: device, model"):
+    with pytest.raises(UsageError, match="no option speed; choose from: device, model"):
         open_probe("unipercept?speed=fast", store)
     assert UniPercept(sys.executable).seconds > 60
     assert os.access(sys.executable, os.X_OK)

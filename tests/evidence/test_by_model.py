@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from limner.calls import Calls, Fault
 from limner.core import settings
 from limner.core.asks import Unreadable
-from limner.core.evidence import is_paper
+from limner.core.evidence import is_paper_backend
 from limner.core.images import Preparer
 from limner.evidence.backends import open_probe
 from limner.evidence.by_model import ModelRating, read_lines, read_rating
@@ -139,7 +139,7 @@ def test_a_model_rates_under_its_own_name(prepared: bytes, chat: ChatServer, sto
     found = measure(probe, prepared, store)
     assert (found.value, found.backend) == (41.5, probe.name)
     assert "unipercept" not in probe.name.casefold()
-    assert not is_paper("aesthetics", probe.name)
+    assert not is_paper_backend("aesthetics", probe.name)
     with store.reading() as connection:
         (row,) = connection.execute(sa.select(table))
     assert (row.kind, row.target, row.key) == ("chat", JUDGE, found.call)

@@ -124,7 +124,7 @@ def test_a_run_counts_regions_where_the_exam_needs_them(mmmg: tuple[str, ...]) -
     assert (counts["done"], counts["failed"]) == (2 + 2 + 2, 0)
     found = standings()["one"]
     assert found["scores"]["mmmg_exact"]["value"] == 1.0
-    assert "regions counted by classical: not the paper's readability, which takes SAM 2.1 large" in found["remarks"]
+    assert "regions counted by classical: not the paper's readability, which uses SAM 2.1 large" in found["remarks"]
     ((backend, drawings),) = found["evidence"]["regions"].items()
     assert (backend.startswith("classical/"), drawings) == (True, 2)
     again = limner("run", *mmmg, "--painter", "one=folder/one", "--json").json()

@@ -72,7 +72,7 @@ def test_counts_are_whole(tmp_path: Path) -> None:
     found = table(tmp_path, "id,count\na,83\n", "regions")
     assert found.values == {"a0": 83}
     assert isinstance(found.values["a0"], int)
-    assert "count: 8.5 is no whole number" in wrong(tmp_path, "id,count\na,8.5\n", "regions")
+    assert "count: 8.5 is not a whole number" in wrong(tmp_path, "id,count\na,8.5\n", "regions")
 
 
 @pytest.mark.parametrize(
@@ -80,14 +80,14 @@ def test_counts_are_whole(tmp_path: Path) -> None:
     [
         ("", "the first line must name the columns"),
         ("id,score,score\na,7,8\n", "each once"),
-        ("id,score\n", "there is no row in this file"),
-        ("id,painter,score\na,you,7\n", "no drawing in the store with painter 'you'; there is: mine, other"),
+        ("id,score\n", "this file has no row"),
+        ("id,painter,score\na,you,7\n", "no drawing in the store with painter 'you'; choose from: mine, other"),
         ("id,score\nc,7\n", "values.csv:2: id c: 'c': 2 drawings fit; add the column painter"),
-        ("id,score\na,seven\n", "score: 'seven' is no number"),
+        ("id,score\na,seven\n", "score: 'seven' is not a number"),
         ("id,score\na,101\n", "score: 101 is not a number from 0 to 100"),
-        ("id,score\na,7,8\n", "values.csv:2: 2 columns are wanted"),
+        ("id,score\na,7,8\n", "values.csv:2: expected 2 columns"),
         ("id,score\na,7\na,8\n", "values.csv:3: id a: line 2 says 7 of the same image"),
-        ('id,score\n"a,7\n', "values.csv:3: not CSV: unexpected end of data"),
+        ('id,score\n"a,7\n', "values.csv:2: not CSV: unexpected end of data"),
         (b"id,score\n\xff,7\n", "values.csv:2: not UTF-8"),
     ],
 )

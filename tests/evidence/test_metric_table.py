@@ -60,14 +60,14 @@ def test_one_image_of_two_painters_is_two_drawings(tmp_path: Path) -> None:
     ("rows", "said"),
     [
         ("q1,two,,,m,1\n", "numbers.csv:2: id q1: 'q1': 2 drawings fit; add the column strategy"),
-        ("q1,three,,,m,1\n", "no drawing in the store with painter 'three'; there is: one, two"),
-        ("q1,one,,,m,high\n", "value: 'high' is no number; leave out rows that have none"),
-        ("q1,one,,,,1\n", "metric: '' is no name"),
-        (",,,,m,1\n", "a row without an id names a painter; there is: one, two"),
+        ("q1,three,,,m,1\n", "no drawing in the store with painter 'three'; choose from: one, two"),
+        ("q1,one,,,m,high\n", "value: 'high' is not a number; leave out rows without one"),
+        ("q1,one,,,,1\n", "metric: '' is not a name"),
+        (",,,,m,1\n", "a row without an id needs a painter; choose from: one, two"),
         (",one,svg,,m,1\n", "one has no drawing by the strategy 'svg'; leave it empty for all of them"),
         (",one,,7,m,1\n", "one has no drawing with seed '7'"),
-        ("q1,one,,,m,1\nq1,one,direct,0,m,2\n", "line 2 says 1 of the same; leave one of them"),
-        ("", "there is no row in this file"),
+        ("q1,one,,,m,1\nq1,one,direct,0,m,2\n", "line 2 says 1 of the same; remove one of them"),
+        ("", "this file has no row"),
     ],
 )
 def test_what_is_wrong_is_named_with_file_and_fix(tmp_path: Path, rows: str, said: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from limner.core.evidence import is_paper
+from limner.core.evidence import is_paper_backend
 from limner.core.images import MAX_BYTES, MAX_PIXELS, SUFFIXES
 from limner.core.settings import Measures
 from limner.evidence.aesthetics import AESTHETICS_S
@@ -45,5 +45,5 @@ def test_settings_and_probes_have_the_same_limits() -> None:
 
 def test_the_papers_counter_is_known_by_its_name() -> None:
     name = "sam2.1-large/0123456789ab/{}/float32 lines=rapidocr/3.10.0#01234567"
-    assert is_paper("regions", name.format(RELEASE))
-    assert not is_paper("regions", name.format(MaskSettings(points=16)))
+    assert is_paper_backend("regions", name.format(RELEASE))
+    assert not is_paper_backend("regions", name.format(MaskSettings(points=16)))

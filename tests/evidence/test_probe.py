@@ -18,7 +18,7 @@ from PIL import Image, ImageDraw
 
 from limner.calls import Calls, Fault
 from limner.core.errors import UsageError
-from limner.core.evidence import TextLine, is_paper
+from limner.core.evidence import TextLine, is_paper_backend
 from limner.core.images import encode_png, font
 from limner.evidence.probe import BackendChoice, Finding, LocalProbe, OcrProbe, Subjects
 from limner.store import Store
@@ -149,7 +149,7 @@ def test_the_ocr_engine_is_not_loaded_here() -> None:
     ],
 )
 def test_what_is_the_papers(evidence: str, backend: str, paper: bool) -> None:
-    assert is_paper(evidence, backend) is paper
+    assert is_paper_backend(evidence, backend) is paper
 
 
 PAPER, OURS, OTHER = "sam2.1-large/0123456789ab/release/float32 lines=x", "classical/1 rev=1", "sam2-tiny-onnx/a/b"

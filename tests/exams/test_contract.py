@@ -131,7 +131,7 @@ def test_presets_are_the_papers_and_name_what_there_is(name: str) -> None:
         assert body.get("reading", READINGS[0]) in READINGS, preset
         for option, value in body.get("draw_options", {}).items():
             assert value in found.protocol.draw_options[option], preset
-    with pytest.raises(UsageError, match=f"{name} has no preset 'peper'; there is: {', '.join(presets)}"):
+    with pytest.raises(UsageError, match=f"{name} has no preset 'peper'; choose from: {', '.join(presets)}"):
         found.preset("peper")
 
 
@@ -257,10 +257,10 @@ def test_wrong_lines_are_named_with_file_line_and_id(name: str, tmp_path: Path) 
     climbs = json.dumps({**row, IDS[name]: "../b_C_1"}).encode()
     images = [field for field in row if field in ("image", "image_path")]
     wrong = [
-        (first, f"{row[IDS[name]]}: this {'key' if name == 'mmmg' else 'id'} stands already in"),
-        (climbs, "an id names a file"),
+        (first, f"{row[IDS[name]]}: this {'key' if name == 'mmmg' else 'id'} is already used in"),
+        (climbs, "an id is used as a file name"),
         (json.dumps({**row, IDS[name]: 7}).encode(), f"{IDS[name]}: Input should be a valid string"),
-        (b"[1, 2]", "a JSON object is wanted, not list"),
+        (b"[1, 2]", "expected a JSON object, not list"),
         (first[:50], "not JSON: "),
         (b'{"id":' + b"[" * 200_000, "not JSON: "),
         (b'{"id": "\xff\xfe"}', "not UTF-8"),

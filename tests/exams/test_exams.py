@@ -42,7 +42,7 @@ def register(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
             r"the exam 'odd' of limner-odd 1\.0 \(limner_no_such_module:EXAM\) is broken: ModuleNotFoundError",
         ),
         ("limner.exams:nothing", "is broken: AttributeError"),
-        ("limner.exams:SAMPLE", r"is broken: it gives no limner\.exams\.Kind"),
+        ("limner.exams:SAMPLE", r"is broken: it is not a limner\.exams\.Kind"),
     ],
 )
 def test_a_broken_exam_is_named(monkeypatch: pytest.MonkeyPatch, value: str, said: str) -> None:

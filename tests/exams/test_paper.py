@@ -55,7 +55,7 @@ def test_rows_are_read_as_they_were_written(
     ("text", "said"),
     [
         ("model,value\nBrush,3\n", "lacks the column 'benchmark'"),
-        (f"{HEAD}\n{ROW.format(value='many', unit='percent')}\n", r"published.csv:2: 'many' is no number"),
+        (f"{HEAD}\n{ROW.format(value='many', unit='percent')}\n", r"published.csv:2: 'many' is not a number"),
         (f"{HEAD}\nb,Table 1\n", "published.csv:2: has more or fewer cells"),
         (f'{HEAD}\n"b\n', "cannot be read"),
     ],
@@ -88,6 +88,6 @@ def test_figures_of_a_board_need_its_day(folder: Path) -> None:
     (folder / "rules.toml").write_text(score)
     with pytest.raises(DataError, match=r"no entry of boards has the table 'board'"):
         rules("mine")
-    paper._read_rules.cache_clear()
+    paper._read_once.cache_clear()
     (folder / "rules.toml").write_text('[[boards]]\ntable = "board"\nday = 2026-01-02\nnote = "Early."\n' + score)
     assert rules("mine").board("board").about == "Release board of 2026-01-02: Early."

@@ -20,7 +20,7 @@ from limner.exams import kind
 from limner.exams.genexam import GENEXAM
 from limner.exams.genexam.protocol import release_loads
 from limner.exams.released import (
-    LARGEST,
+    MAX_FILE_BYTES,
     ReleasedText,
     _template,
     read_release,
@@ -132,14 +132,16 @@ def test_the_way_of_asking_is_the_releases(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["fepbench", "worldgenbench"])
 def test_exams_without_a_released_wording(name: str, tmp_path: Path) -> None:
     assert release_of(kind(name)) is None
-    with pytest.raises(UsageError, match=f"{name}: the authors have released no wording of their judge; --prompts DIR"):
+    with pytest.raises(
+        UsageError, match=f"{name}: the authors have not released their judge's wording; use --prompts DIR"
+    ):
         make_variant(kind(name), None, {}, f"release:{tmp_path}")
 
 
 def test_folders_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"no such folder; clone https://github\.com/OpenGVLab/GenExam there"):
         make_variant(GENEXAM, None, {}, f"release:{tmp_path / 'none'}")
-    with pytest.raises(UsageError, match="release:FOLDER: name the folder"):
+    with pytest.raises(UsageError, match="release:FOLDER: give the folder"):
         make_variant(GENEXAM, None, {}, "release:")
     with pytest.raises(DataError, match=r"eval_prompt\.py: cannot be read: No such file"):
         make_variant(GENEXAM, None, {}, f"release:{tmp_path}")
@@ -151,9 +153,9 @@ def test_folders_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{prompt}", "nothing in the text is filled with scoring_points"),
-        ("{prompt} {scoring_points} {answer}", r"nothing is known to fill the place \{answer\} with"),
-        ("{prompt!r} {scoring_points}", "says how it is to be formatted"),
+        ("{prompt}", "the text has no place for scoring_points"),
+        ("{prompt} {scoring_points} {answer}", r"the place \{answer\} cannot be filled"),
+        ("{prompt!r} {scoring_points}", "has a format, which is not supported"),
         ("{prompt} {scoring_points} {", "prompt_for_eval: "),
         ("{prompt} {scoring_points} \ud800", "half of a surrogate pair"),
     ],
@@ -163,7 +165,7 @@ def test_texts_that_cannot_be_filled(tmp_path: Path, text: str, said: str) -> No
     with pytest.raises(DataError, match=said) as caught:
         read_release(GENEXAM, folder)
     assert (caught.value.file, caught.value.line) == (folder / "eval_prompt.py", 3)
-    assert "check out the release's file anew, or write your own" in str(caught.value)
+    assert "check out the release's file again, or write your own" in str(caught.value)
 
 
 FIELDS = st.dictionaries(st.sampled_from(["prompt", "points"]), st.text(), min_size=2)
@@ -335,20 +337,20 @@ def test_nothing_is_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "line", "said"),
     [
-        ("x = 1\nwords = f'one {x}'\n", 2, "made with an f-string, and nothing here is run; write it as a plain text"),
+        ("x = 1\nwords = f'one {x}'\n", 2, "made with an f-string, and no code is run; write it as a plain text"),
         ("words = HEAD + 'two'\n", 1, "made with the name HEAD"),
         ("words = ''.join(['a'])\n", 1, "made with a call"),
-        ("words = b'one'\n", 1, r"made with what is no text \(Constant\)"),
+        ("words = b'one'\n", 1, r"made with something other than text \(Constant\)"),
         ("words = 'one'\nwords = 'two'\n", 2, r"set more than once \(lines 1 and 2\)"),
         ("words = 'one'\nif x:\n    words = 'two'\n", 3, "set more than once"),
         ("words = 'one'\ndef words(): pass\n", 2, "set more than once"),
         ("words, more = 'one', 'two'\n", 1, "not simply set to a text; write it as one"),
         ("other = 'one'\n", None, "does not set words; check out the release's file, or name its folder"),
-        ("words = 'one\n", 1, "is no Python: .*; check out the release's file anew"),
+        ("words = 'one\n", 1, "is not Python: .*; check out the release's file again"),
         (b"x = 1\nwords = '\xff'\n", 2, r"not UTF-8 \(byte 15\); save it as UTF-8"),
         ("words = 'one'\0", None, "null bytes|cannot be parsed"),
-        ("words = " + "(" * 5000, 1, "is no Python: too many nested parentheses"),
-        ("words = " + "'a' + " * 60_000 + "'b'", None, "cannot be parsed: nested too deeply"),
+        ("words = " + "(" * 5000, 1, "is not Python: too many nested parentheses"),
+        ("words = " + "'a' + " * 60_000 + "'b'", None, "cannot be parsed: it is nested too deeply"),
     ],
 )  # fmt: skip
 def test_what_only_running_would_tell_is_refused(
@@ -362,8 +364,8 @@ def test_what_only_running_would_tell_is_refused(
 @pytest.mark.parametrize(
     ("source", "name", "said"),
     [
-        (CLASS, "Other.first", "has no class Other; one is wanted"),
-        (CLASS + CLASS, "Words.first", "has 2 class Words; one is wanted"),
+        (CLASS, "Other.first", "has no class Other; it must have one"),
+        (CLASS + CLASS, "Words.first", "has 2 class Words; it must have one"),
         (CLASS, "Words.third", r"does not set Words\.third"),
         (CLASS.replace('"one"', "make()"), "Words.first", "made with a call"),
         (CLASS + "    def set(self):\n        self.first = ''\n", "Words.first", r"more than once \(lines 4 and 9\)"),
@@ -375,8 +377,8 @@ def test_classes_that_are_not_as_wanted(tmp_path: Path, source: str, name: str, 
 
 
 def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"file\.py: has 1,000,014 bytes, more than 1,000,000; put the release's own"):
-        found(tmp_path, "words = 'one'\n" + "#" * LARGEST)
+    with pytest.raises(DataError, match=r"file\.py: has 1,000,014 bytes, more than 1,000,000; copy the release's own"):
+        found(tmp_path, "words = 'one'\n" + "#" * MAX_FILE_BYTES)
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:
@@ -388,7 +390,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     os.symlink(real / "file.py", clone / "file.py")
     os.symlink(real, clone / "inner")
     for file in ("file.py", "inner/file.py"):
-        with pytest.raises(DataError, match="is a link, which is not followed; put the file itself there"):
+        with pytest.raises(DataError, match="is a link, which is not followed; copy the file itself there"):
             read_texts(clone, file, ["words"])
     # The folder itself is the user's own to name.
     os.symlink(real, tmp_path / "way")
@@ -399,8 +401,8 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"file\.py: cannot be read: No such file"):
         read_texts(tmp_path, "file.py", ["words"])
     (tmp_path / "file.py").mkdir()
-    with pytest.raises(DataError, match="is no plain file"):
+    with pytest.raises(DataError, match="is not a regular file"):
         read_texts(tmp_path, "file.py", ["words"])
     os.mkfifo(tmp_path / "pipe.py")
-    with pytest.raises(DataError, match="is no plain file"):
+    with pytest.raises(DataError, match="is not a regular file"):
         read_texts(tmp_path, "pipe.py", ["words"])

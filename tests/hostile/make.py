@@ -199,7 +199,7 @@ def unsound() -> dict[str, Callable[[], Case]]:
         "pdf": lambda: Case(b"%PDF-1.7\n" + b"0" * 100, "refused", "this is PDF"),
         "json": lambda: Case(b'{"error": "quota"}', "refused", "this is JSON"),
         "tiff": lambda: Case(saved(page(), "TIFF"), "refused", "this is TIFF"),
-        "avif": lambda: Case(b"\0\0\0\x1cftypavif" + b"\0" * 64, "refused", "this is AVIF, HEIC or a film"),
+        "avif": lambda: Case(b"\0\0\0\x1cftypavif" + b"\0" * 64, "refused", "this is AVIF, HEIC or a video"),
         "postscript": lambda: Case(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "refused", "not an image"),
         "header-only": lambda: Case(plain[:33], "refused", "not an image"),
         "cut-png": lambda: Case(cut("PNG"), "broken", "cannot be decoded"),

@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from limner.calls import Calls, Fault, Limits
-from limner.core.settings import Settings, shipped
+from limner.core.settings import Settings, load_shipped
 from limner.painters.base import Painting, PaintRequest
 from limner.painters.service import ApiPainter
 from limner.painters.services.bfl import BflPainter
@@ -109,7 +109,7 @@ class Studio:
             "providers": {name: usual | provider},
             "models": {target: {"input_price": PRICES[0], "output_price": PRICES[1]}},
             "painters": {target: price | dict(facts or {})},
-            "rewrites": {name: shipped()["rewrites"][name]} if self.kind.jobs else {},
+            "rewrites": {name: load_shipped()["rewrites"][name]} if self.kind.jobs else {},
         }
         settings = Settings.model_validate(data)
         self.painter = self.kind.painter("mine", target, model, quick | dict(options or {}), settings, store.blobs)

@@ -13,7 +13,7 @@ import pytest
 from limner.calls import Budget, BudgetReached, Calls, Fault
 from limner.core.errors import DataError, UsageError
 from limner.core.exam import Exam
-from limner.core.settings import Settings, load, shipped
+from limner.core.settings import Settings, load, load_shipped
 from limner.core.wire import RewriteSwitch
 from limner.evidence.probe import OcrProbe
 from limner.painters import open_painter
@@ -31,7 +31,7 @@ _LOOP = asyncio.Runner()
 
 def known(service: WireServer, **rows: Any) -> Settings:
     """The shipped settings with every service at the fake's address."""
-    data = shipped()
+    data = load_shipped()
     for name in (*(name for name in data["painters"] if "/" not in name), "azure", "vertex"):
         whole = data["providers"][name]["base_url"]
         data["providers"][name]["base_url"] = (
@@ -322,11 +322,11 @@ def test_a_repeated_key_is_not_kept(store: Store, tmp_path: Path) -> None:
     ("change", "said"),
     [
         (('submit = "/draw/{model}"', ""), "painters.own.submit: Field required"),
-        (("{prompt}", "{promt}"), "painters.own.body: nothing is known to fill {promt} with; there is: height, model"),
-        (('text = "{prompt}", ', ""), "body: the prompt is nowhere in it: write {prompt} where it goes"),
+        (("{prompt}", "{promt}"), "painters.own.body: {promt} cannot be filled; choose from: height, model"),
+        (('text = "{prompt}", ', ""), "body: it has no {prompt}: write that where the prompt goes"),
         (('X-Version = "2"', 'Authorization = "Bearer abc"'), "painters.own.headers: Authorization is a key: name its"),
         (('"X-Own-Key: {key}"', '"X-Own-Key: abc"'), "providers.own.key_header"),
-        (("image_price = 0.02", 'done = ["ok"]'), "state: say where replies have it"),
+        (("image_price = 0.02", 'done = ["ok"]'), "state: done and failed need the path"),
         (("image_price = 0.02", 'edit = { field = "a" }'), "painters.own.edit"),
         (("image_price = 0.02", "models = { x = { submit = 3 } }"), "models.x.submit: Input should be a valid string"),
     ],

@@ -132,7 +132,7 @@ def test_a_file_beyond_the_limits_is_not_read(tmp_path: Path, store: Store) -> N
     painter = fill(tmp_path / "in", "Q_1.png")
     with (tmp_path / "in" / "Q_1.png").open("ab") as file:
         file.truncate(MAX_BYTES + 1)
-    with pytest.raises(Fault, match="bytes; at most") as caught:
+    with pytest.raises(Fault, match="bytes; the limit is") as caught:
         paint(painter, store, "Q_1")
     assert caught.value.kind == "image"
 

@@ -108,7 +108,7 @@ def test_a_users_file_describes_a_field(tmp_path: Path, store: Store) -> None:
 
 
 def test_a_service_that_always_rewrites_cannot_be_told_not_to(shipped: Settings, store: Store) -> None:
-    with pytest.raises(UsageError, match="ideogram/v4 rewrites every prompt and cannot be told not to"):
+    with pytest.raises(UsageError, match="ideogram/v4 always rewrites prompts"):
         open_service("ideogram/v4", shipped, store.blobs, {"service_rewrite": "off"})
     assert row(open_service("ideogram/v4", shipped, store.blobs)) == "ideogram/v4"
 

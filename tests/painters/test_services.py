@@ -809,7 +809,7 @@ def test_a_paid_image_is_stored_once_and_decoded_once(name: str, make: Make, mon
     count(blobs.LocalFiles, "write")
     count(blobs.LocalFiles, "read")
     count(images, "inspect")
-    count(images, "_upright")
+    count(images, "_open_upright")
     count(blobs, "inspect")
     count(ClaimedCall, "settle")
     asked = request()
@@ -821,4 +821,4 @@ def test_a_paid_image_is_stored_once_and_decoded_once(name: str, make: Make, mon
 
     drawing = asyncio.run(draw_one())
     assert (drawing.status, drawing.image) == ("done", hashlib.sha256(studio.truth()).hexdigest())
-    assert events == ["inspect", "_upright", "write", "settle"]
+    assert events == ["inspect", "_open_upright", "write", "settle"]

@@ -62,16 +62,16 @@ def test_clip_score_and_fid_through_the_command(tmp_path: Path, monkeypatch: pyt
 def test_what_is_wrong_is_said_before_anything_is_done(tmp_path: Path) -> None:
     (tmp_path / "weights").mkdir()
     for word, said in (
-        ("clip", "there is clip-score:FOLDER, pickscore:FOLDER"),
+        ("clip", "choose from clip-score:FOLDER, pickscore:FOLDER"),
         ("clip-score", "or FILE.csv, a table of id,painter,strategy,seed,metric,value"),
-        ("clip-score:x?question=1", "no option question; there is: device"),
+        ("clip-score:x?question=1", "no option question; choose from: device"),
     ):
         with pytest.raises(UsageError, match=said.replace("?", "\\?")):
             open_metric(word)
     for word, said in (
         (f"clip-score:{tmp_path}/none", "no such folder"),
         (f"fid:{tmp_path}/weights", "no such file"),
-        (f"aesthetic-clip:{tmp_path}/weights", "name the head too"),
+        (f"aesthetic-clip:{tmp_path}/weights", "it needs a head"),
         (f"aesthetic-clip:{tmp_path}/weights?head=none.pth", "none.pth: no such file"),
     ):
         with pytest.raises(UsageError, match=said):

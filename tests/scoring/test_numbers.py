@@ -75,7 +75,7 @@ def test_a_mapping_is_made_once_and_only_when_it_is_looked_into() -> None:
 
 
 def test_a_mark_that_contradicts_itself_is_refused_from_json_too() -> None:
-    with pytest.raises(ValueError, match="a value goes with an answer"):
+    with pytest.raises(ValueError, match="only an answer has a value"):
         Mark.from_json({**Mark("x", 1).to_json(), "verdict": "abstain"})
 
 

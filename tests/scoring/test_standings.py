@@ -189,10 +189,10 @@ def test_variants_never_mix(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("which", "said"),
     [
-        ({"judges": ["nobody"]}, r"no judge 'nobody' in this store; there is: judge"),
-        ({"variant": "odd"}, r"no variant 'odd' in this store; there is: release"),
-        ({"painters": ["nobody"]}, r"has no drawing of exam by 'nobody'; there is: p"),
-        ({"reading": "fast"}, r"no reading 'fast'; there is: careful, paper, release"),
+        ({"judges": ["nobody"]}, r"no judge 'nobody' in this store; it has: judge"),
+        ({"variant": "odd"}, r"no variant 'odd' in this store; it has: release"),
+        ({"painters": ["nobody"]}, r"has no drawing of exam by 'nobody'; it has: p"),
+        ({"reading": "fast"}, r"no reading 'fast'; choose from: careful, paper, release"),
         ({"by": ["colour"]}, r"--by colour: there is: difficulty, dimension, img_type, subject, taxonomy"),
     ],
 )

@@ -120,6 +120,8 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytes
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(StoreError, match=r"No space left.*make room and run the same command again"):
+    with pytest.raises(
+        StoreError, match=r"No space left.*its disk is full: free some space, then run the same command again"
+    ):
         Blobs(str(tmp_path)).put(picture(1))
     assert files(Blobs(str(tmp_path))) == []

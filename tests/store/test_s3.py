@@ -56,7 +56,7 @@ def test_a_service_that_stays_broken_is_told(bucket: FailingBucket) -> None:
 def test_keys_that_may_not_are_told_and_not_asked_again(bucket: FailingBucket) -> None:
     bucket.plan = [403] * 20
     with pytest.raises(
-        StoreError, match="the keys in the environment may not use it; they need s3:GetObject"
+        StoreError, match="the keys in the environment lack permissions; they need s3:GetObject"
     ) as caught:
         Blobs("s3://some-bucket").get("ab" * 32)
     # Not one image that is lost: none can be had.
@@ -71,7 +71,7 @@ def test_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_keys_nobody_is_asked(bucket: FailingBucket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    with pytest.raises(StoreError, match="AWS_ACCESS_KEY_ID not set; keys come from the environment alone"):
+    with pytest.raises(StoreError, match="AWS_ACCESS_KEY_ID not set; keys come only from the environment"):
         Blobs("s3://some-bucket").check()
     assert bucket.asked == []
 

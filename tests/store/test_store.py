@@ -91,9 +91,9 @@ def test_a_database_file_has_its_images_beside_it(tmp_path: Path) -> None:
     [
         ("sqlite://", "must be a file"),
         ("sqlite:///:memory:", "must be a file"),
-        ("mysql://somebody@host/base", "SQLite and PostgreSQL are known, not mysql"),
-        ("://nothing", "not a database URL"),
-        ("postgresql://host:port/base?blobs=here", "not a database URL"),
+        ("mysql://somebody@host/base", "SQLite and PostgreSQL are supported, not mysql"),
+        ("://nothing", "this is not a database URL"),
+        ("postgresql://host:port/base?blobs=here", "this is not a database URL"),
         ("postgresql://host/base", r"add \?blobs="),
     ],
 )
@@ -122,7 +122,7 @@ def test_what_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot make a store"):
+    with pytest.raises(StoreError, match="cannot create a store"):
         Store(tmp_path / "file" / "store")
 
 

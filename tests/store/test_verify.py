@@ -116,7 +116,7 @@ def test_old_images_that_something_names_are_no_orphans(drawn: Store) -> None:
     [
         (sa.delete(drawings), "its drawing is not in drawings"),
         (sa.delete(questions), "its question Biology_0 is not in questions"),
-        (sa.delete(attempts), "it is done, but its result is gone"),
+        (sa.delete(attempts), "it is done, but its result is missing"),
         (sa.update(markings).values(replies=[["ocr", "0" * 64]]), "is gone"),
     ],
 )

@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 
 from limner.store import Store, writer
 from limner.store.schema import meta
-from limner.store.writer import is_passing, waited
+from limner.store.writer import is_passing, retry_while_away
 from tests.store.places import NO_BUCKET
 
 Rows = list[tuple[str, str]]
@@ -227,9 +227,9 @@ def test_it_is_done_again_until_the_server_is_back(
         return "back"
 
     back = 9.0
-    assert waited(action) == "back"
+    assert retry_while_away(action) == "back"
     assert capsys.readouterr().err == "the database does not answer (connection refused); waiting for it\n"
     back = 10_000.0
     with pytest.raises(OperationalError):
-        waited(action)
+        retry_while_away(action)
     assert clock[0] == pytest.approx(9 + writer.WAIT_S, abs=2)

@@ -1,1 +1,1 @@
-"""What every other part speaks: the words that stand below all rooms."""
+"""The concepts that all other packages use: exams, marks, evidence, settings, faults."""

@@ -1,4 +1,4 @@
-"""What a model is asked and what it replies: the parts of a message, the contract a reply keeps, the reply. Pure."""
+"""The parts of a message to a model, the contract its reply keeps, and the reply. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .marks import Criterion
 from .prompts import Prompts
 
 T_co = TypeVar("T_co", covariant=True)
-TOLD = 6
-"""Faults of a draft that are told to the model."""
+MAX_REPORTED_FAULTS = 6
+"""How many faults of a draft are reported to the model."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """How a judge is asked: all of it is part of what identifies a marking."""
+    """The way a judge is asked; all of it is part of a marking's identity."""
 
     name: str
     prompts: Prompts
@@ -24,23 +24,23 @@ class Variant:
 
     @property
     def released(self) -> tuple[str, ...]:
-        """The templates of the release's own wording, where the judge is asked in that."""
+        """The templates of the release's own wording, if the judge is asked in that wording."""
         return tuple(self.prompts.released)
 
 
 class Unreadable(ValueError):
-    """A reply that breaks its contract. The message can be told to the model."""
+    """A reply that breaks its contract. The message is suitable to be shown to the model."""
 
 
 @dataclass(frozen=True)
 class DraftFault:
-    """One thing that is wrong with what a model drafted: a word that is counted, and what was seen."""
+    """One fault in what a model drafted: its kind, by which faults are counted, and a description."""
 
     kind: str
     detail: str
 
     def __str__(self) -> str:
-        """Both."""
+        """Return kind and description."""
         return f"{self.kind}: {self.detail}"
 
 
@@ -51,18 +51,18 @@ def refuse(faults: Sequence[DraftFault]) -> None:
         Unreadable: With the first of them, and how many more there are.
     """
     if faults:
-        more = f"; and {len(faults) - TOLD} more" if len(faults) > TOLD else ""
-        raise Unreadable("; ".join(map(str, faults[:TOLD])) + more)
+        more = f"; and {len(faults) - MAX_REPORTED_FAULTS} more" if len(faults) > MAX_REPORTED_FAULTS else ""
+        raise Unreadable("; ".join(map(str, faults[:MAX_REPORTED_FAULTS])) + more)
 
 
 @dataclass(frozen=True)
 class Contract(Generic[T_co]):
-    """What a reply must be: the parser is the authority, the schema only describes the shape.
+    """The form a reply must have: the parser decides, the schema only describes the shape.
 
     Attributes:
-        required: Whether a reply that breaks it every time is a fault; if not, the last one is kept as it is, for the
-            readings to make of it what they can.
-        heavy: Whether parsing takes long enough to be done beside everything else.
+        required: Whether a reply that breaks it every time is a fault; if not, the last reply is kept for the readings
+            to interpret.
+        heavy: Whether parsing takes long enough to be done in a thread.
     """
 
     parse: Callable[[str], T_co]
@@ -73,7 +73,7 @@ class Contract(Generic[T_co]):
 
 @dataclass(frozen=True)
 class Text:
-    """Words sent to a model."""
+    """Text sent to a model."""
 
     text: str
 
@@ -82,7 +82,7 @@ class Text:
 class Picture:
     """An image sent to a model, by content hash, with how it is prepared.
 
-    Without `max_side` it goes as it is, up to what the service takes.
+    Without `max_side` it is sent unchanged, up to the service's limit.
     """
 
     sha256: str
@@ -98,11 +98,11 @@ class Ask:
     """One call to a judge.
 
     Attributes:
-        name: Tells the asks of one question apart.
-        shown: What is sent, in order.
-        criteria: The same in typed form, for judges that do not read prose.
-        contract: What the reply must be.
-        system: What the model is told of itself beforehand, where the protocol says something.
+        name: Identifies the ask within its question.
+        shown: The parts that are sent, in order.
+        criteria: The criteria in typed form, for judges that do not read prose.
+        contract: The form the reply must have.
+        system: The system message, if the protocol has one.
     """
 
     name: str
@@ -122,15 +122,15 @@ class Reply:
 
 
 def only_reply(replies: Sequence[Reply], asks: Container[str]) -> Reply:
-    """Return the one reply to one of these asks.
+    """Return the only reply to one of these asks.
 
     Raises:
         Unreadable: There is none, or more than one.
     """
-    found = [reply for reply in replies if reply.ask in asks]
-    if len(found) != 1:
-        raise Unreadable(f"{len(found)} replies where one is wanted")
-    return found[0]
+    matching = [reply for reply in replies if reply.ask in asks]
+    if len(matching) != 1:
+        raise Unreadable(f"expected one reply, not {len(matching)}")
+    return matching[0]
 
 
 def object_schema(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,6 +144,6 @@ def list_schema(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def text_in(entry: Mapping[str, Any], name: str) -> str:
-    """Return the text that a reply's object has under a name; nothing where it has none."""
+    """Return the text under a name of a reply's object; empty if there is none."""
     text = entry.get(name)
     return text if isinstance(text, str) else ""

@@ -1,4 +1,4 @@
-"""The catalogue of models: what is known of each, with dates; as shipped, and as the user has refreshed it since."""
+"""The catalogue of models: facts about each, with dates, as shipped and as the user has refreshed them."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from pydantic import Field
 from .errors import DataError, UsageError
 from .schema import StrictModel
 
-SHIPPED = Path(__file__).parent / "models.toml"
+MODELS_FILE = Path(__file__).parent / "models.toml"
 ENDING_DAYS = 90
-"""How long before its end a model is warned of."""
+"""Days before its end from which a model is warned about."""
 FOLDER_VARIABLE, DAY_VARIABLE = "LIMNER_CONFIG", "LIMNER_TODAY"
 State = Literal["gone", "ending", "current"]
 
 
 class ModelFacts(StrictModel):
-    """What is known of one model: who made it, how long it lives, dollars per million tokens with date and source.
+    """Facts about one model: maker, dates, and dollars per million tokens with date and source.
 
     Attributes:
-        shutdown: The first day on which its service no longer has it.
-        successor: The model that its maker names instead.
-        confirmed: Whether every fact was found in pages of its maker or its service.
-        image_input: Whether it sees pictures, where that is known.
-        paper_names: What it is called in the papers' tables.
-        max_output_tokens: The most it writes in one reply, where no argument limits it.
-        image_tokens: The most one picture is counted as.
-        image_input_price: Dollars per million tokens of pictures sent to an image model, where not `input_price`.
-        batch_share: The part of the price that a call in a batch costs, where that is not what its service says.
+        shutdown: The first day on which its service no longer offers it.
+        successor: The replacement that its maker names.
+        confirmed: Whether every fact was confirmed by pages of its maker or its service.
+        image_input: Whether it sees pictures, if known.
+        paper_names: Its names in the papers' tables.
+        max_output_tokens: The longest reply it writes if no argument limits it.
+        image_tokens: The largest number of tokens that one picture counts as.
+        image_input_price: Dollars per million tokens of pictures sent to an image model, if not `input_price`.
+        batch_share: The share of the price that a call in a batch costs, if not that of its service.
     """
 
     maker: str | None = None
@@ -54,24 +54,24 @@ class ModelFacts(StrictModel):
 
 
 class PainterFacts(StrictModel):
-    """What is known of one painter: what tables group by, what it takes, what it costs.
+    """Facts about one painter: what tables group it by, what it accepts, what it costs.
 
     Attributes:
         access: Whether its weights are ``closed`` or ``open``.
-        kind: Such as ``diffusion`` or ``unified``.
-        parameters: Its size in words, such as ``12B``.
-        sizes: Width and height as the service writes them, by aspect.
-        prompt_limit: The longest prompt it reads, in characters, as its documentation says.
-        over_limit: What its documentation says of a longer one: ``refused``, which is then not sent, or ``cut``. Where
-            nothing is said, it is sent and the service decides.
-        encoder_tokens: How many tokens of a prompt its text encoder reads.
-        option_names: What it calls ``guidance`` or ``steps``, where its shape has several names for it.
-        image_input: Whether it starts from pictures; as the provider says, where nothing is said here.
-        prompt_group: Which drawing prompt it gets from exams that have two.
-        image_price: Dollars per image; where tokens are charged, see `ModelFacts`.
-        edit_price: Dollars per image that starts from pictures, where that is not `image_price`.
-        image_bound: The most one image can cost, where tokens are charged.
-        bound_for: By option, the values for which `image_bound` holds; with any other the most is not known.
+        kind: Its kind of model, such as ``diffusion`` or ``unified``.
+        parameters: Its size as text, such as ``12B``.
+        sizes: Width and height by aspect, in the service's notation.
+        prompt_limit: The longest prompt it reads, in characters, according to its documentation.
+        over_limit: What happens to a longer prompt according to its documentation: ``refused``, so it is not sent, or
+            ``cut``. Without it, the prompt is sent and the service decides.
+        encoder_tokens: The number of a prompt's tokens that its text encoder reads.
+        option_names: Its names for ``guidance`` and ``steps``, if its shape has several.
+        image_input: Whether it can start from pictures; by default as its provider.
+        prompt_group: The drawing prompt it gets from exams that have two.
+        image_price: Dollars per image; if tokens are charged, see `ModelFacts`.
+        edit_price: Dollars per image that starts from pictures, if not `image_price`.
+        image_bound: The maximum cost of one image, if tokens are charged.
+        bound_for: By option, the values for which `image_bound` holds; with others the maximum is unknown.
     """
 
     access: Literal["closed", "open"] | None = None
@@ -93,11 +93,11 @@ class PainterFacts(StrictModel):
     source: str | None = None
 
     def beyond_limit(self, prompt: str) -> Literal["refused", "cut"] | None:
-        """What is known to happen to this prompt for its length; None for one that fits, or where nobody knows."""
+        """Return what happens to this prompt because of its length; None if it fits or nothing is known."""
         return self.over_limit if self.prompt_limit is not None and len(prompt) > self.prompt_limit else None
 
 
-def folder() -> Path:
+def config_folder() -> Path:
     """Return the user's configuration folder, whatever folder they work in."""
     if own := os.environ.get(FOLDER_VARIABLE):
         return Path(own)
@@ -107,47 +107,47 @@ def folder() -> Path:
 
 
 def refreshed_file() -> Path:
-    """Where the rows are kept that `limner models update` brought."""
-    return folder() / "models.json"
+    """Return the file with the rows that `limner models update` fetched."""
+    return config_folder() / "models.json"
 
 
 def refreshed_rows() -> dict[str, Any]:
     """Return the rows that the user has refreshed, by kind and name.
 
     Raises:
-        DataError: The file is no longer what was written there.
+        DataError: The file is not what was written there.
     """
     path = refreshed_file()
     try:
-        found = json.loads(path.read_text("utf-8"))
+        rows = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"cannot be read ({error}); delete it and update once more", file=path) from error
+        raise DataError(f"cannot be read ({error}); delete it and run `limner models update`", file=path) from error
     kinds = {"models", "painters"}
-    if not isinstance(found, dict) or not all(isinstance(found.get(kind, {}), dict) for kind in kinds):
-        raise DataError("holds no catalogue; delete it and update once more", file=path)
-    return {kind: found[kind] for kind in kinds & found.keys()}
+    if not isinstance(rows, dict) or not all(isinstance(rows.get(kind, {}), dict) for kind in kinds):
+        raise DataError("is not a catalogue; delete it and run `limner models update` again", file=path)
+    return {kind: rows[kind] for kind in kinds & rows.keys()}
 
 
 def today() -> date:
-    """Return the day by which models live or are gone; another one may be named in LIMNER_TODAY."""
+    """Return the current day, by which models are available or gone; LIMNER_TODAY overrides it."""
     word = os.environ.get(DAY_VARIABLE)
     try:
         return date.fromisoformat(word) if word else date.today()
     except ValueError as error:
-        raise UsageError(f"{DAY_VARIABLE}={word}: a day is written as 2026-11-16") from error
+        raise UsageError(f"{DAY_VARIABLE}={word} is not a day; write it as 2026-11-16") from error
 
 
 def state_of(facts: ModelFacts, day: date) -> State:
-    """Whether a model is gone, ends within `ENDING_DAYS`, or neither."""
+    """Return whether a model is gone, ends within `ENDING_DAYS`, or is current."""
     if facts.shutdown is None or facts.shutdown - day > timedelta(ENDING_DAYS):
         return "current"
     return "gone" if facts.shutdown <= day else "ending"
 
 
 def successor_of(name: str, models: Mapping[str, ModelFacts], day: date) -> str | None:
-    """Return the first of a model's successors, and theirs, that is not gone; None where none is known.
+    """Follow a model's successors to the first that is not gone; None if there is none.
 
     >>> gone = ModelFacts(shutdown=date(2026, 1, 1), successor="b")
     >>> successor_of("a", {"a": gone, "b": gone.model_copy(update={"successor": "c"})}, date(2026, 2, 1))
@@ -163,50 +163,51 @@ def successor_of(name: str, models: Mapping[str, ModelFacts], day: date) -> str 
 
 
 def warnings(names: Iterable[str], models: Mapping[str, ModelFacts], day: date) -> dict[str, str]:
-    """Return what is to be said of those models that are gone or going, by name."""
-    found: dict[str, str] = {}
+    """Return a warning for each of these models that is gone or ending, by name."""
+    texts: dict[str, str] = {}
     for name in names:
         facts = models.get(name, ModelFacts())
         state = state_of(facts, day)
         if state == "current":
             continue
-        said = "is gone since" if state == "gone" else "will be gone on"
-        unsure = "" if facts.confirmed else ", which is not confirmed"
-        heir = successor_of(name, models, day)
-        found[name] = f"{name} {said} {facts.shutdown}{unsure}" + (f"; its successor is {heir}" if heir else "")
-    return found
+        verb = "has been gone since" if state == "gone" else "will be gone on"
+        doubt = "" if facts.confirmed else ", which is not confirmed"
+        successor = successor_of(name, models, day)
+        heir = f"; its successor is {successor}" if successor else ""
+        texts[name] = f"{name} {verb} {facts.shutdown}{doubt}{heir}"
+    return texts
 
 
 class Costly(Protocol):
     """A painter, judge or probe."""
 
     def unpriced(self) -> str | None:
-        """Why nobody knows what one of its calls can cost, or None when that is known."""
+        """Return why the cost of one of its calls is unknown, or None if it is known."""
         ...
 
 
 @runtime_checkable
 class Priced(Protocol):
-    """What those have that may cost money; one that lacks it, and whose price is no secret, is free."""
+    """A painter, judge or probe whose calls may cost money; without `price` it is free."""
 
     def price(self) -> tuple[float | None, str]:
-        """Dollars for one image, marking or measurement, and how that is known; None where it is not."""
+        """Return the dollars for one image, marking or measurement, and their source; None if unknown."""
         ...
 
 
 @runtime_checkable
 class PricedEditor(Priced, Protocol):
-    """A painter whose images may cost more that start from pictures."""
+    """A painter whose images may cost more when they start from pictures."""
 
     def edit_price(self, pictures: float) -> tuple[float | None, str]:
-        """Dollars for one image that starts from so many pictures, and how that is known; None where it is not."""
+        """Return the dollars for one image that starts from so many pictures, and their source; None if unknown."""
         ...
 
 
-def price_of(one: Costly, pictures: float = 0) -> tuple[float | None, str]:
-    """Dollars for one image, marking or measurement that starts from so many pictures, and how that is known."""
-    if pictures and isinstance(one, PricedEditor):
-        return one.edit_price(pictures)
-    if isinstance(one, Priced):
-        return one.price()
-    return (0.0, "free") if one.unpriced() is None else (None, "no price")
+def price_of(priced: Costly, pictures: float = 0) -> tuple[float | None, str]:
+    """Return the dollars for one image, marking or measurement from so many pictures, and their source."""
+    if pictures and isinstance(priced, PricedEditor):
+        return priced.edit_price(pictures)
+    if isinstance(priced, Priced):
+        return priced.price()
+    return (0.0, "free") if priced.unpriced() is None else (None, "no price")

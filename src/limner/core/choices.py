@@ -1,4 +1,4 @@
-"""Multiple choice: letters dealt out so that no constant answer wins, and the measure of that. Pure."""
+"""Multiple-choice questions: letters assigned so that no constant answer wins, and a measure of that. Pure."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ LETTERS = ("A", "B", "C", "D")
 
 
 def balanced(rows: Sequence[dict[str, Any]], key: str) -> list[dict[str, Any]]:
-    """Return the questions with their options in an order by which each letter is right about as often as the others.
+    """Reorder the options of questions so that each letter is right about equally often.
 
     Questions with the same number of options share the letters evenly; which letter has one more, and how the wrong
-    options stand, is drawn by `key`. Dealt out evenly already, they stay as they are.
+    options are ordered, is decided by `key`. Options that are balanced already are kept.
     """
     out = [dict(row) for row in rows]
     for size in sorted({len(row["options"]) for row in rows}):
@@ -23,14 +23,14 @@ def balanced(rows: Sequence[dict[str, Any]], key: str) -> list[dict[str, Any]]:
         counts = Counter(row["correct_option"] for row in group)
         if max(counts.values()) - min(counts[letter] for letter in LETTERS[:size]) <= 1:
             continue
-        dealt = _dealt(len(group), size, f"{key}/{size}")
+        dealt = _deal_letters(len(group), size, f"{key}/{size}")
         for row, letter in zip(group, dealt, strict=True):
-            _turn(row, letter, random.Random(f"{key}/{row['id']}"))
+            _reorder_options(row, letter, random.Random(f"{key}/{row['id']}"))
     return out
 
 
-def constants(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Return what answering always the same would get: each letter, yes, no, and the longest option.
+def constant_answers(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Return the accuracy of constant answers: each letter, yes, no, and the longest option.
 
     Returns:
         By the strategy's name: the share that is right, over all questions that have such an option, its number, and
@@ -58,20 +58,20 @@ def constants(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, float]]:
     }
 
 
-def _dealt(count: int, size: int, key: str) -> list[str]:
-    """So many letters, each as often as the others but for a rest, in an order of the key's."""
-    chance = random.Random(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
-    first = chance.sample(LETTERS[:size], size)
+def _deal_letters(count: int, size: int, key: str) -> list[str]:
+    """Return `count` letters, each equally often up to a remainder, in an order decided by the key."""
+    generator = random.Random(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
+    first = generator.sample(LETTERS[:size], size)
     letters = [first[n % size] for n in range(count)]
-    chance.shuffle(letters)
+    generator.shuffle(letters)
     return letters
 
 
-def _turn(row: dict[str, Any], letter: str, chance: random.Random) -> None:
+def _reorder_options(row: dict[str, Any], letter: str, generator: random.Random) -> None:
     options = row["options"]
     right = options[row["correct_option"]]
     wrong = [text for name, text in sorted(options.items()) if name != row["correct_option"]]
-    chance.shuffle(wrong)
+    generator.shuffle(wrong)
     letters = LETTERS[: len(options)]
     row["options"] = {name: right if name == letter else wrong.pop() for name in letters}
     row["correct_option"] = letter

@@ -1,4 +1,4 @@
-"""Data files into questions: their rows, the reference images they name, and every problem by file, line and id."""
+"""Reading of data files into questions: rows, reference images, and every problem by file, line and id."""
 
 from __future__ import annotations
 
@@ -14,28 +14,20 @@ from pydantic import ValidationError
 from .errors import DataError
 from .exam import Question, R, Reference
 from .images import BadImage, inspect
-from .schema import HALF_PAIR, M
+from .schema import LONE_SURROGATE, M
 
-# As `Id` and `Words`: for exams of other packages.
+# Exams of other packages import `Id` and `Words` from here.
 from .schema import Id as Id
 from .schema import Words as Words
 
 Rows = Iterator[tuple[int, dict[str, Any]]]
 """Line number and columns of each row of a file."""
-_BETWEEN = re.compile(r"[\s,]*+")
+_ITEM_GAP = re.compile(r"[\s,]*+")
 
 
 def read_lines(path: Path) -> list[str]:
     """Return the lines of a UTF-8 file."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", file=path) from error
-    try:
-        return data.decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise DataError(f"not UTF-8 (byte {error.start})", file=path, line=line) from error
+    return list(stream_lines(path))
 
 
 def stream_lines(path: Path) -> Iterator[str]:
@@ -55,7 +47,7 @@ def stream_lines(path: Path) -> Iterator[str]:
 
 
 def json_lines(path: Path, problems: Problems, broken: Problems | None = None) -> Rows:
-    """Line number and object of each line that holds one; the others become problems, or `broken` if no JSON at all."""
+    """Yield line number and object of each line; other lines are problems, or `broken` if not JSON at all."""
     for number, line in enumerate(stream_lines(path), 1):
         if not line.strip():
             continue
@@ -67,11 +59,11 @@ def json_lines(path: Path, problems: Problems, broken: Problems | None = None) -
         if isinstance(row, dict):
             yield number, row
         else:
-            problems.add(f"a JSON object is wanted, not {type(row).__name__}", path, number)
+            problems.add(f"expected a JSON object, not {type(row).__name__}", path, number)
 
 
 def json_rows(path: Path, problems: Problems) -> Rows:
-    """Line number and object of each entry of a file that holds one JSON list, or JSON lines."""
+    """Yield line number and object of each entry of a file with one JSON list, or of JSON lines."""
     first = next((line for line in stream_lines(path) if line.strip()), "")
     if not first.lstrip().startswith("["):
         yield from json_lines(path, problems)
@@ -84,13 +76,13 @@ def json_rows(path: Path, problems: Problems) -> Rows:
         return
     decoder, line, done = json.JSONDecoder(), 1, 0
     at = text.index("[") + 1
-    while (gap := _BETWEEN.match(text, at)) and text[gap.end()] != "]":
+    while (gap := _ITEM_GAP.match(text, at)) and text[gap.end()] != "]":
         row, at = decoder.raw_decode(text, gap.end())
         line, done = line + text.count("\n", done, gap.end()), gap.end()
         if isinstance(row, dict):
             yield line, row
         else:
-            problems.add(f"a JSON object is wanted, not {type(row).__name__}", path, line)
+            problems.add(f"expected a JSON object, not {type(row).__name__}", path, line)
 
 
 def read_questions(
@@ -103,16 +95,16 @@ def read_questions(
     key: str = "id",
     nothing: str = "no question in this file",
 ) -> tuple[Question[R], ...]:
-    """Return the questions of all rows.
+    """Return the questions made from all rows.
 
     Args:
         path: The file, or the folder of several `files`.
         model: The shape of a row.
-        make: The questions of a row, given its file; what it cannot make them of is a ValueError.
+        make: Makes the questions of a row, given its file; raises ValueError for a row it cannot use.
         files: The files, where `path` is not the only one.
         rows: Reads one file.
-        key: The column that tells rows apart.
-        nothing: What is said where there is no row at all.
+        key: The column that identifies a row.
+        nothing: The message if there is no row at all.
 
     Raises:
         DataError: With file, line and id of everything that is wrong.
@@ -125,7 +117,7 @@ def read_questions(
                 continue
             id = getattr(row, key)
             if id in places:
-                problems.add(f"this {key} stands already in {places[id]}", file, line, id)
+                problems.add(f"this {key} is already used in {places[id]}", file, line, id)
                 continue
             within = file.relative_to(path) if path in file.parents else file.name
             places[id] = f"line {line}" if files is None else f"{within}:{line}"
@@ -140,21 +132,21 @@ def read_questions(
 
 
 def files_under(path: Path, *patterns: str) -> list[Path]:
-    """Return the file `path` itself, or all files of these names under the folder `path`, in order."""
+    """Return the file `path` itself, or all files with these names under the folder `path`, in order."""
     return sorted(file for pattern in patterns for file in path.rglob(pattern)) if path.is_dir() else [path]
 
 
-SHOWN = 20
-LONGEST = 80
+MAX_PROBLEMS_SHOWN = 20
+MAX_TEXT_SHOWN = 80
 
 
-def short(text: str) -> str:
-    """As much of a text as a message can bear."""
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
+def shorten(text: str) -> str:
+    """Return a text cut to a length that fits into a message."""
+    return text if len(text) <= MAX_TEXT_SHOWN else f"{text[:MAX_TEXT_SHOWN]}… ({len(text):,} characters)"
 
 
 class Problems:
-    """Collects what is wrong with a data set, so that one look shows all of it."""
+    """The problems of a data set, collected so that all are reported together."""
 
     def __init__(self) -> None:
         self.found: list[DataError] = []
@@ -164,7 +156,7 @@ class Problems:
         self.found.append(DataError(message, file=file, line=line, id=id))
 
     def settle(self) -> None:
-        """Raise when anything was found.
+        """Raise if any problem was noted.
 
         Raises:
             DataError: One problem as itself, several as a list.
@@ -172,31 +164,30 @@ class Problems:
         if len(self.found) == 1:
             raise self.found[0]
         if self.found:
-            shown = [str(problem) for problem in self.found[:SHOWN]]
-            if len(self.found) > SHOWN:
-                shown.append(f"… and {len(self.found) - SHOWN} more")
+            shown = [str(problem) for problem in self.found[:MAX_PROBLEMS_SHOWN]]
+            if len(self.found) > MAX_PROBLEMS_SHOWN:
+                shown.append(f"… and {len(self.found) - MAX_PROBLEMS_SHOWN} more")
             raise DataError(f"{len(self.found)} problems:\n  " + "\n  ".join(shown))
 
 
 def parse_row(
     model: type[M], row: dict[str, Any], problems: Problems, file: Path, line: int, key: str = "id"
 ) -> M | None:
-    """The typed row, or None with every wrong field noted as a problem; `key` is the column with the row's id."""
+    """Return the typed row, or None with every wrong field noted; `key` is the column of the row's id."""
     try:
         return model.model_validate(row)
     except ValidationError as error:
         name = row.get(key)
-        for wrong in error.errors(include_url=False, include_input=False)[:5]:
-            place = _place(row, wrong["loc"])
-            said = wrong["msg"].removeprefix("Value error, ")
-            problems.add(
-                f"{place}: {said}" if place else said, file, line, short(name) if isinstance(name, str) else None
-            )
+        for issue in error.errors(include_url=False, include_input=False)[:5]:
+            place = _path_to(row, issue["loc"])
+            message = issue["msg"].removeprefix("Value error, ")
+            id = shorten(name) if isinstance(name, str) else None
+            problems.add(f"{place}: {message}" if place else message, file, line, id)
         return None
 
 
-def _place(row: object, path: tuple[int | str, ...]) -> str:
-    """Where in a row something is wrong; what stands in a list goes by its own id where it has one."""
+def _path_to(row: object, path: tuple[int | str, ...]) -> str:
+    """Return the path to a wrong value in a row; list items go by their own id if they have one."""
     names = []
     for part in path:
         try:
@@ -204,37 +195,37 @@ def _place(row: object, path: tuple[int | str, ...]) -> str:
         except (KeyError, IndexError, TypeError):
             row = None
         own = row.get("id") if isinstance(part, int) and isinstance(row, dict) else None
-        names.append(short(own) if isinstance(own, str) and own else str(part))
+        names.append(shorten(own) if isinstance(own, str) and own else str(part))
     return ".".join(names)
 
 
 def find_reference(folder: Path, name: str) -> Reference:
-    """Return the reference image `name` under `folder`; absent is a state, not an error.
+    """Return the reference image `name` under `folder`; an absent image is not an error.
 
     Raises:
-        ValueError: The name leaves the folder, or the file is no image.
+        ValueError: The name leaves the folder, or the file is not an image.
     """
     pure = PurePosixPath(name)
-    if HALF_PAIR.search(name):
-        raise ValueError("image path holds half of a surrogate pair")
+    if LONE_SURROGATE.search(name):
+        raise ValueError("image path contains half of a surrogate pair")
     if pure.is_absolute() or ".." in pure.parts or "\\" in name or "\0" in name or not pure.parts:
-        raise ValueError(f"image path {short(name)!r} leaves the folder {folder}")
+        raise ValueError(f"image path {shorten(name)!r} leaves the folder {folder}")
     path = folder / pure
     try:
         if not path.is_file():
             return Reference(name)
         if _is_linked(folder, pure) and not path.resolve().is_relative_to(folder.resolve()):
-            raise ValueError(f"image path {short(name)!r} leaves the folder {folder} through a link")
+            raise ValueError(f"image path {shorten(name)!r} leaves the folder {folder} through a link")
         inspect(path)
     except BadImage as error:
         raise ValueError(f"image {path}: {error}") from error
     except OSError as error:
-        raise ValueError(f"image {short(name)!r} cannot be read: {error.strerror or error}") from error
+        raise ValueError(f"image {shorten(name)!r} cannot be read: {error.strerror or error}") from error
     return Reference(name, path)
 
 
 def _is_linked(folder: Path, below: PurePosixPath) -> bool:
-    """Whether a link stands on the way from the folder to what is below it."""
+    """Return whether a link lies on the way from the folder to a path below it."""
     at = str(folder)
     for part in below.parts:
         at = os.path.join(at, part)
@@ -244,5 +235,5 @@ def _is_linked(folder: Path, below: PurePosixPath) -> bool:
 
 
 def absent_references(questions: Iterable[Question[Any]]) -> int:
-    """How many of these questions have no reference image that could be shown."""
+    """Count the questions without a reference image that can be shown."""
     return sum(q.reference is None or not (q.reference.path or q.reference.load) for q in questions)

@@ -1,4 +1,4 @@
-"""Every error a user can meet. Each says what is wrong, where, and what to do."""
+"""All errors shown to users. Each says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class LimnerError(Exception):
 
 
 class UsageError(LimnerError):
-    """The command or call was put together wrongly."""
+    """A wrong command or call."""
 
     exit_code = 2
 
 
 class DataError(LimnerError):
-    """A data file is wrong. Names the file and, where known, the line and the id."""
+    """An error in a data file, with the file and, where known, the line and the id."""
 
     def __init__(
         self, message: str, *, file: Path | str | None = None, line: int | None = None, id: str | None = None
@@ -32,23 +32,23 @@ class DataError(LimnerError):
 
 
 class Lacking(LimnerError):
-    """Something a single question needs is not there; the others go on."""
+    """Something that a single question needs is missing; other questions continue."""
 
 
 class StoreError(LimnerError):
-    """The store cannot be opened, read or written."""
+    """A store that cannot be opened, read or written."""
 
 
 class NoStore(StoreError):
-    """There is no store at this place yet."""
+    """A place without a store."""
 
 
 class LostImage(StoreError):
-    """An image of the store cannot be had; the others go on."""
+    """A stored image that cannot be read; other images continue."""
 
 
 class DamagedImage(LostImage):
-    """An image of the store has other bytes than those that its hash names."""
+    """A stored image whose bytes do not match its hash."""
 
 
 class StopRun(LimnerError):
@@ -56,7 +56,7 @@ class StopRun(LimnerError):
 
 
 PARQUET = ".parquet"
-"""How the name of such a file ends."""
+"""The suffix of Parquet files."""
 
 
 def need_extra(package: str, extra: str, what: str) -> None:
@@ -83,10 +83,10 @@ def need_polars(what: str) -> None:
 
 
 def check_tables(files: Iterable[Path]) -> None:
-    """Raise where a file cannot be read for want of a package.
+    """Raise if a file cannot be read because a package is missing.
 
     Raises:
-        UsageError: One is a Parquet file, and there is no polars.
+        UsageError: One is a Parquet file, and polars is not installed.
     """
     for file in files:
         if file.suffix == PARQUET:

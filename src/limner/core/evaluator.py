@@ -1,4 +1,4 @@
-"""Who drew, and who marked and how: the names that rows, columns and comparisons are made of."""
+"""Names of painters and evaluators: who drew, who marked and how. Rows and comparisons are made of these."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from typing import Any, Protocol, TypeVar
 
 from .errors import UsageError
 
-BETWEEN = " · "
-"""Stands between a judge and what sets it apart."""
+SEPARATOR = " · "
+"""Separates a judge from the facts that identify it."""
 FACTS = ("variant", "options", "args", "prompts", "templates", "rules", "engine")
-"""What a label tells first; whatever else a setup has comes after."""
-WORDS = {"templates": "wording"}
-SHORT = 4
-"""Of a hash a label shows so much."""
+"""The order of facts in a label; other facts of a setup follow."""
+FACT_TITLES = {"templates": "wording"}
+HASH_LETTERS = 4
+"""Letters of a hash shown in a label."""
 KINDS = ("judge", "panel", "person", "metric")
-"""The sorts of evaluators."""
+"""The kinds of evaluators."""
 SHOWN = ("judge", "panel")
-"""Evaluators of these kinds are shown where none is named: they give an exam's scores to all drawings."""
-MOST = 4
-"""More facts than this are not tried together; then a label has all that differ."""
+"""Kinds of evaluators shown by default: they give an exam's scores to all drawings."""
+MAX_FACTS = 4
+"""The largest combination of facts that is tried; beyond it, a label has all facts that differ."""
 
 
 @dataclass(frozen=True)
 class WrongDrawings:
-    """A judge's scores of wrong drawings, where they are about those of right ones; see `limner.scoring.groups`.
+    """A judge's score of wrong drawings where it is close to its score of right ones.
 
     Attributes:
         score: The exam's main score.
-        shuffled: What it gives another question's drawing, ``control/shuffled``.
-        reference: What it gives the right drawing, ``control/reference``.
-        questions: How many questions both rest on.
-        digits: How many decimals the score is shown with.
+        shuffled: Its score of another question's drawing, ``control/shuffled``.
+        reference: Its score of the right drawing, ``control/reference``.
+        questions: The number of questions behind both.
+        digits: Decimals shown.
     """
 
     score: str
@@ -47,13 +47,13 @@ class WrongDrawings:
 
     @property
     def words(self) -> str:
-        """What stands wherever this judge's scores stand."""
+        """The warning shown beside this judge's scores."""
         shuffled, reference = (f"{value:.{self.digits}f}" for value in (self.shuffled, self.reference))
         scores = f"another question's drawing scores {shuffled}, the reference {reference}"
         return f"This judge passes wrong drawings: {scores}."
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON, with the sentence."""
+        """Return plain JSON, including the sentence."""
         names = ("score", "shuffled", "reference", "questions", "words")
         return {name: getattr(self, name) for name in names}
 
@@ -63,14 +63,14 @@ class Evaluator:
     """A judge with its arguments, variant, options of asking and wording; or a person, a metric, a panel.
 
     Attributes:
-        id: The setup's hash, which is also how the store knows it.
-        setup: Everything that shapes its marks.
-        label: The shortest name that tells it from the others in the store.
-        kind: What it is; one of `KINDS`.
+        id: The setup's hash, its id in the store.
+        setup: Everything that affects its marks.
+        label: The shortest name that is unique in the store.
+        kind: One of `KINDS`.
         worded: Names of its wording beside the hash, such as ``shipped``.
-        examined: The day of its newest certificate for this exam; None where it was not examined.
-        passes_wrong_drawings: What it gives wrong drawings in the reading that is shown, where that is about what it
-            gives right ones; None where it tells them apart, or where too few controls were drawn to know.
+        examined: The day of its newest certificate for this exam; None if it was not examined.
+        passes_wrong_drawings: Its scores of wrong drawings in the reading shown, if they are close to those of right
+            ones; None if it distinguishes them, or if too few controls were drawn to tell.
     """
 
     id: str
@@ -83,45 +83,45 @@ class Evaluator:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What must stand wherever its scores stand."""
+        """Warnings to be shown beside its scores."""
         return (self.passes_wrong_drawings.words,) if self.passes_wrong_drawings else ()
 
     @property
     def warnings_json(self) -> dict[str, Any]:
-        """The same as fields of plain JSON, which are null where there is nothing to say."""
+        """The warnings as fields of plain JSON, null where there is none."""
         wrong = self.passes_wrong_drawings
         return {"passes_wrong_drawings": None if wrong is None else wrong.to_json()}
 
     @property
     def told(self) -> str:
-        """The name, for a judge with the day on which it was examined, as tables show it."""
+        """The name shown in tables; for a judge, with the day of its examination."""
         if self.kind != "judge":
             return self.name
         return f"{self.name} (examined {self.examined})" if self.examined else f"{self.name} (not examined)"
 
     @property
     def judge(self) -> str:
-        """Whom it asks: ``ocr`` or ``openai/gpt-6-sol``."""
+        """The judge's spec, such as ``ocr`` or ``openai/gpt-6-sol``."""
         return str(self.setup["judge"])
 
     @property
     def name(self) -> str:
-        """The label, or the judge where it has none yet."""
+        """The label, or the judge if it has no label yet."""
         return self.label or self.judge
 
     @property
     def order(self) -> tuple[str, str, str]:
-        """Where it stands among others: by its judge, for labels change with what else is in the store."""
+        """Its sort key: by judge first, because labels depend on the rest of the store."""
         return self.judge, self.label, self.id
 
     @property
     def variant(self) -> str | None:
-        """How it is asked."""
+        """The variant in which it is asked."""
         return self.setup.get("variant")
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """The exam's options it is asked with."""
+        """The exam's options of asking."""
         return self.setup.get("options") or {}
 
     @property
@@ -136,37 +136,37 @@ class Evaluator:
 
     @cached_property
     def facts(self) -> dict[tuple[str, str], str]:
-        """All that can set it apart from others of the same judge, in the order labels tell it."""
-        found: dict[tuple[str, str], str] = {}
+        """All facts that can distinguish it from others of the same judge, in the order of labels."""
+        facts: dict[tuple[str, str], str] = {}
         keys = [key for key in FACTS if key in self.setup]
         keys += sorted(key for key in self.setup if key not in (*FACTS, "judge", "model"))
         for key in keys:
             value = self.setup[key]
             if isinstance(value, Mapping):
-                found |= {(key, name): _text(item) for name, item in sorted(value.items())}
+                facts |= {(key, name): _text(item) for name, item in sorted(value.items())}
             elif value is not None:
-                found[key, ""] = _text(value)
-        return found
+                facts[key, ""] = _text(value)
+        return facts
 
 
 class Evaluated:
-    """Anything that rests on one evaluator's marks."""
+    """Base of results that rest on one evaluator's marks."""
 
     evaluator: Evaluator
 
     @property
     def judge(self) -> str:
-        """Whom the evaluator asks."""
+        """The evaluator's judge."""
         return self.evaluator.judge
 
     @property
     def setup(self) -> Mapping[str, Any]:
-        """Everything that shapes the marks."""
+        """The evaluator's setup."""
         return self.evaluator.setup
 
 
 class HasEvaluator(Protocol):
-    """Anything that rests on one evaluator's marks."""
+    """A result that rests on one evaluator's marks."""
 
     @property
     def evaluator(self) -> Evaluator:
@@ -176,16 +176,16 @@ class HasEvaluator(Protocol):
 E = TypeVar("E", bound=HasEvaluator)
 
 
-def by_evaluator(found: Iterable[E]) -> list[list[E]]:
-    """Return what rests on the same evaluator's marks together, in the order it comes in."""
-    sides: dict[str, list[E]] = {}
-    for each in found:
-        sides.setdefault(each.evaluator.id, []).append(each)
-    return list(sides.values())
+def by_evaluator(results: Iterable[E]) -> list[list[E]]:
+    """Group results by the evaluator whose marks they rest on, in order of appearance."""
+    groups: dict[str, list[E]] = {}
+    for result in results:
+        groups.setdefault(result.evaluator.id, []).append(result)
+    return list(groups.values())
 
 
 def labelled(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
-    """Return the same with the shortest labels that tell them apart, whatever the order they come in.
+    """Return evaluators with the shortest labels that are unique among them, whatever their order.
 
     >>> gpt = {"judge": "openai/gpt-5", "model": "gpt-5", "args": {}}
     >>> low = {**gpt, "args": {"reasoning_effort": "low"}}
@@ -194,50 +194,50 @@ def labelled(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
     """
     listed = list(evaluators)
     shorts = _short_names(sorted({each.judge for each in listed}), {e.judge for e in listed if "model" in e.setup})
-    found = []
+    named = []
     for each in listed:
         rivals = [other for other in listed if other.judge == each.judge and other.id != each.id]
-        told = BETWEEN.join([shorts[each.judge], *([words] if (words := _apart(each, rivals)) else [])])
-        found.append(replace(each, label=told))
+        label = SEPARATOR.join([shorts[each.judge], *([words] if (words := _identifying_facts(each, rivals)) else [])])
+        named.append(replace(each, label=label))
     counts: dict[str, list[str]] = {}
-    for each in found:
+    for each in named:
         counts.setdefault(each.label, []).append(each.id)
-    return [replace(e, label=f"{e.label}{BETWEEN}{e.id[:8]}") if len(set(counts[e.label])) > 1 else e for e in found]
+    return [replace(e, label=f"{e.label}{SEPARATOR}{e.id[:8]}") if len(set(counts[e.label])) > 1 else e for e in named]
 
 
 def _short_names(judges: Sequence[str], models: set[str]) -> dict[str, str]:
-    """Return a model's name without its provider, where no other judge is called so."""
+    """Return models' names without their provider, where that is unique."""
     short = {judge: judge.partition("/")[2] or judge if judge in models else judge for judge in judges}
     taken = [*short.values()]
     return {judge: name if taken.count(name) == 1 else judge for judge, name in short.items()}
 
 
-def _apart(one: Evaluator, others: Sequence[Evaluator]) -> str:
-    """Return the fewest facts that no other has all of; facts it has go before facts it lacks."""
-    keys = [key for each in (one, *others) for key in each.facts]
-    differing = [k for k in dict.fromkeys(keys) if len({each.facts.get(k) for each in (one, *others)}) > 1]
+def _identifying_facts(evaluator: Evaluator, others: Sequence[Evaluator]) -> str:
+    """Return the fewest facts that identify an evaluator among others; facts it has before facts it lacks."""
+    keys = [key for each in (evaluator, *others) for key in each.facts]
+    differing = [k for k in dict.fromkeys(keys) if len({each.facts.get(k) for each in (evaluator, *others)}) > 1]
     if not others or not differing:
         return ""
-    for size in range(1, min(MOST, len(differing)) + 1):
-        for chosen in sorted(combinations(differing, size), key=lambda keys: sum(k not in one.facts for k in keys)):
-            if all(any(other.facts.get(k) != one.facts.get(k) for k in chosen) for other in others):
-                return _words(one, chosen)
-    return _words(one, differing)
+    for size in range(1, min(MAX_FACTS, len(differing)) + 1):
+        for chosen in sorted(combinations(differing, size), key=lambda keys: len({*keys} - evaluator.facts.keys())):
+            if all(any(other.facts.get(k) != evaluator.facts.get(k) for k in chosen) for other in others):
+                return _describe_facts(evaluator, chosen)
+    return _describe_facts(evaluator, differing)
 
 
-def _words(one: Evaluator, keys: Sequence[tuple[str, str]]) -> str:
-    said = []
+def _describe_facts(evaluator: Evaluator, keys: Sequence[tuple[str, str]]) -> str:
+    words = []
     for key, name in keys:
-        value = one.facts.get((key, name))
+        value = evaluator.facts.get((key, name))
         if value is None:
             continue
         if name:
-            said.append(f"{name}={value}")
+            words.append(f"{name}={value}")
         elif key == "variant":
-            said.append(value)
+            words.append(value)
         else:
-            said.append(f"{WORDS.get(key, key)} {value[:SHORT] if key == 'templates' else value}")
-    return " ".join(said)
+            words.append(f"{FACT_TITLES.get(key, key)} {value[:HASH_LETTERS] if key == 'templates' else value}")
+    return " ".join(words)
 
 
 def _text(value: Any) -> str:
@@ -246,14 +246,14 @@ def _text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Which:
-    """Which evaluators are wanted; all conditions hold together, nothing said means all of the kinds that are shown.
+    """A filter of evaluators: all conditions must hold; without any, all of the kinds shown by default match.
 
     Attributes:
         judges: ``openai/gpt-6-sol`` in all its ways, one of them by its label as tables show it or by its id, or
-            ``openai/gpt-6-sol?reasoning_effort=low``. An empty value, as in ``?reasoning_effort=``, asks for those
+            ``openai/gpt-6-sol?reasoning_effort=low``. An empty value, as in ``?reasoning_effort=``, matches those
             without the argument.
-        wording: ``shipped``, ``release``, the OCR examiner's rules, or how the wording's hash begins.
-        kinds: The sorts of evaluators that are wanted where none is named; whoever is named is there whatever it is.
+        wording: ``shipped``, ``release``, the OCR examiner's rules, or the beginning of the wording's hash.
+        kinds: The kinds that match if no judge is named; a named judge matches whatever its kind.
     """
 
     judges: tuple[str, ...] = ()
@@ -264,60 +264,66 @@ class Which:
 
     @property
     def everyone(self) -> bool:
-        """Whether nothing is said."""
+        """Whether there is no condition."""
         return not (self.judges or self.variant or self.options or self.wording)
 
-    def choose(self, there: Sequence[Evaluator]) -> list[Evaluator]:
-        """Those of the labelled evaluators that are wanted.
+    def choose(self, evaluators: Sequence[Evaluator]) -> list[Evaluator]:
+        """Return the labelled evaluators that match.
 
         Raises:
-            UsageError: A word matches nobody; says who is there.
+            UsageError: A word matches no evaluator; lists those in the store.
         """
         for word in self.judges:
-            if not _named(there, word):
-                raise UsageError(f"no judge {word!r} in this store; there is: {_listed(there)}")
+            if not _find_by_word(evaluators, word):
+                raise UsageError(f"no judge {word!r} in this store; it has: {_list_labels(evaluators)}")
         named = (("variant", self.variant, self._varied), ("wording", self.wording, self._worded))
         for what, asked, test in named:
-            if asked is not None and there and not any(test(each) for each in there):
-                names = {name for e in there for name in (e.worded if what == "wording" else ()) or (getattr(e, what),)}
-                known = ", ".join(sorted(str(name) for name in names if name)) or "none"
-                raise UsageError(f"no {what} {asked!r} in this store; there is: {known}")
-        return self.among(there)
+            if asked is not None and evaluators and not any(test(each) for each in evaluators):
+                worded = what == "wording"
+                names = {name for e in evaluators for name in (e.worded if worded else ()) or (getattr(e, what),)}
+                choices = ", ".join(sorted(str(name) for name in names if name)) or "none"
+                raise UsageError(f"no {what} {asked!r} in this store; it has: {choices}")
+        return self.among(evaluators)
 
-    def among(self, there: Sequence[Evaluator]) -> list[Evaluator]:
-        """Return the same without a word where nobody is meant."""
+    def among(self, evaluators: Sequence[Evaluator]) -> list[Evaluator]:
+        """Return the labelled evaluators that match, without complaint if there are none."""
         asked = {*(self.options or {}).items()}
-        named = {each.id for word in self.judges for each in _named(there, word)}
+        named = {each.id for word in self.judges for each in _find_by_word(evaluators, word)}
         return [
             each
-            for each in there
+            for each in evaluators
             if (each.id in named if self.judges else each.kind in self.kinds)
             and self._varied(each)
             and self._worded(each)
             and asked <= {*_texts(each.options).items()}
         ]
 
-    def _varied(self, one: Evaluator) -> bool:
-        return self.variant is None or one.variant == self.variant
+    def _varied(self, evaluator: Evaluator) -> bool:
+        return self.variant is None or evaluator.variant == self.variant
 
-    def _worded(self, one: Evaluator) -> bool:
+    def _worded(self, evaluator: Evaluator) -> bool:
         word = self.wording
-        return word is None or word in one.worded or (len(word) > 2 and (one.wording or "").startswith(word))
+        begins = word is not None and len(word) > 2 and (evaluator.wording or "").startswith(word)
+        return word is None or word in evaluator.worded or begins
 
 
-def _named(there: Sequence[Evaluator], word: str) -> list[Evaluator]:
-    """A whole judge in all its ways, one evaluator by its label, or those that a question mark leaves of a judge."""
-    whole = [each for each in there if each.judge == word]
-    return whole or [each for each in there if word in (each.id, each.label)] or [e for e in there if _answers(e, word)]
+def _find_by_word(evaluators: Sequence[Evaluator], word: str) -> list[Evaluator]:
+    """Return all evaluators of a judge, the one with a label or id, or those matching ``judge?argument=value``."""
+    whole = [each for each in evaluators if each.judge == word]
+    return (
+        whole
+        or [each for each in evaluators if word in (each.id, each.label)]
+        or [e for e in evaluators if _matches_query(e, word)]
+    )
 
 
-def _answers(one: Evaluator, word: str) -> bool:
+def _matches_query(evaluator: Evaluator, word: str) -> bool:
     judge, _, rest = word.partition("?")
-    if judge not in (one.judge, one.judge.partition("/")[2]):
+    if judge not in (evaluator.judge, evaluator.judge.partition("/")[2]):
         return False
-    given = {**_texts(one.options), **_texts(one.args)}
-    if one.variant is not None:
-        given.setdefault("variant", one.variant)
+    given = {**_texts(evaluator.options), **_texts(evaluator.args)}
+    if evaluator.variant is not None:
+        given.setdefault("variant", evaluator.variant)
     pairs = [pair.partition("=") for pair in rest.split("&") if pair]
     return all(given.get(name, "") == value for name, _, value in pairs)
 
@@ -326,18 +332,18 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
     return {name: _text(value) for name, value in values.items()}
 
 
-def _listed(there: Sequence[Evaluator]) -> str:
-    return ", ".join(sorted({each.label or each.judge for each in there})) or "none"
+def _list_labels(evaluators: Sequence[Evaluator]) -> str:
+    return ", ".join(sorted({each.label or each.judge for each in evaluators})) or "none"
 
 
 CONTROL = "control/"
-"""What the specs of controls begin with."""
+"""The prefix of the specs of controls."""
 SERVICE_REWRITE = "service_rewrite"
 """The option of painters that asks the service to rewrite prompts: ``on`` or ``off``; ``off`` unless it is given."""
-REWRITTEN = " · service rewrite"
-"""What is said after the name of a painter whose service was asked to rewrite prompts."""
+REWRITE_SUFFIX = " · service rewrite"
+"""The suffix of the name of a painter whose service was asked to rewrite prompts."""
 REFERENCE, SHUFFLED = f"{CONTROL}reference", f"{CONTROL}shuffled"
-"""The control that ought to get everything, and the one that shows another question's reference."""
+"""The control that should get full marks, and the one that shows another question's reference."""
 
 
 def name_and_spec(word: str) -> tuple[str, str]:
@@ -348,31 +354,31 @@ def name_and_spec(word: str) -> tuple[str, str]:
     >>> name_and_spec("FLUX-Reason (R1)=folder/a")
     ('FLUX-Reason (R1)', 'folder/a')
     """
-    found = re.match(r"([\w.:+()-]+(?: [\w.:+()-]+)*)=(.+)", word)
-    return (found[1], found[2]) if found else (word, word)
+    match = re.match(r"([\w.:+()-]+(?: [\w.:+()-]+)*)=(.+)", word)
+    return (match[1], match[2]) if match else (word, word)
 
 
 def label(painter: str, options: Mapping[str, Any]) -> str:
-    """Return a painter's name with its options: one row of a table.
+    """Return a painter's name with its options, which is a row's name in tables.
 
     >>> label("mine", {"size": 9}), label("mine", {"service_rewrite": "on"})
     ('mine?size=9', 'mine · service rewrite')
     """
     words = "&".join(f"{key}={value}" for key, value in sorted(options.items()) if key != SERVICE_REWRITE)
-    return (f"{painter}?{words}" if words else painter) + (REWRITTEN if SERVICE_REWRITE in options else "")
+    return (f"{painter}?{words}" if words else painter) + (REWRITE_SUFFIX if SERVICE_REWRITE in options else "")
 
 
 def without_options(label: str) -> str:
-    """Return the painter's name in its label.
+    """Return a painter's name from its label.
 
     >>> without_options("mine?size=9 · service rewrite"), without_options("mine · service rewrite")
     ('mine', 'mine')
     """
-    return label.partition("?")[0].removesuffix(REWRITTEN)
+    return label.partition("?")[0].removesuffix(REWRITE_SUFFIX)
 
 
 def row_name(painter: str, strategy: str) -> str:
-    """Return a painter's row in tables: with its strategy, where that is not the direct one.
+    """Return a painter's name in tables, with its strategy unless it is the direct one.
 
     >>> row_name("mine", "direct"), row_name("mine", "rewrite")
     ('mine', 'mine + rewrite')
@@ -381,7 +387,7 @@ def row_name(painter: str, strategy: str) -> str:
 
 
 def short_row_name(name: str) -> str:
-    """Return a row's name where room is scarce: without the providers before its slashes.
+    """Return a row's name without providers, for places with little room.
 
     >>> short_row_name("lab/brush?quality=high + best-of-3[chooser=lab/chooser2]")
     'brush?quality=high + best-of-3[chooser=chooser2]'

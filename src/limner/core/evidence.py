@@ -1,4 +1,4 @@
-"""What is measured on drawings: its names, what a backend's name tells, lines of text. Pure: protocols use it."""
+"""Names of evidence, facts in a backend's name, and lines of text. Pure: protocols use it."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Any
 OCR, REGIONS, AESTHETICS = "ocr", "regions", "aesthetics"
 EVIDENCE = (OCR, REGIONS, AESTHETICS)
 IMPORTED = "imported"
-"""The backend of values that came with the results of a benchmark's own scorer."""
-TABLE = "csv:"
-"""Begins the backend of values that came from a table."""
-MODEL = "model:"
-"""Begins the backend of values that a chat model gave."""
+"""The backend of values imported with the results of a benchmark's own scorer."""
+TABLE_PREFIX = "csv:"
+"""The prefix of the backend of values imported from a table."""
+MODEL_PREFIX = "model:"
+"""The prefix of the backend of values given by a chat model."""
 _PAPER = {
     REGIONS: re.compile(r"imported|sam2\.1-large/[0-9a-f]+/release/float32\b.*"),
     AESTHETICS: re.compile(r"imported|(?:csv:)?unipercept\b.*"),
 }
 
 
-def is_paper(evidence: str, backend: str) -> bool:
-    """Whether this is what the exam's paper measures with, as far as a name tells.
+def is_paper_backend(evidence: str, backend: str) -> bool:
+    """Return whether a backend is the one the exam's paper uses, as far as its name tells.
 
-    >>> is_paper("aesthetics", "unipercept/1.0.3 iaa model=Thunderbolt215215/UniPercept")
+    >>> is_paper_backend("aesthetics", "unipercept/1.0.3 iaa model=Thunderbolt215215/UniPercept")
     True
-    >>> is_paper("regions", "classical/close=7")
+    >>> is_paper_backend("regions", "classical/close=7")
     False
     """
     pattern = _PAPER.get(evidence)
@@ -43,45 +43,49 @@ def short(backend: str) -> str:
     ('model:openai/gpt-5', 'csv:ratings.csv#0123abcd')
     """
     head = backend.partition(" ")[0]
-    return head if head.startswith((MODEL, TABLE)) else head.partition("/")[0]
+    return head if head.startswith((MODEL_PREFIX, TABLE_PREFIX)) else head.partition("/")[0]
 
 
-def number(evidence: Mapping[str, Any], name: str) -> float | None:
-    """Return what was measured, where it is a number.
+def measured_number(evidence: Mapping[str, Any], name: str) -> float | None:
+    """Return a measured value if it is a number.
 
-    >>> number({"regions": {"value": 12, "backend": "imported"}}, "regions"), number({}, "regions")
+    >>> measured_number({"regions": {"value": 12, "backend": "imported"}}, "regions"), measured_number({}, "regions")
     (12.0, None)
     """
-    found = evidence.get(name)
-    value = found.get("value") if isinstance(found, Mapping) else None
+    measurement = evidence.get(name)
+    value = measurement.get("value") if isinstance(measurement, Mapping) else None
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def measurers(rows: Iterable[Mapping[str, Any]], evidence: str) -> list[tuple[str, int, bool]]:
-    """Who measured something here: in short, on how many drawings, and whether that is what the paper measures with.
+def summarize_backends(rows: Iterable[Mapping[str, Any]], evidence: str) -> list[tuple[str, int, bool]]:
+    """Return who measured the evidence of these drawings: short name, count, whether it is the paper's backend.
 
-    What came with imported results is left out.
+    Values imported with results are left out.
     """
-    found = backends(rows, evidence).items()
-    return [(short(name), count, is_paper(evidence, name)) for name, count in found if name != IMPORTED]
+    counts = backends(rows, evidence).items()
+    return [(short(name), count, is_paper_backend(evidence, name)) for name, count in counts if name != IMPORTED]
 
 
 def backends(rows: Iterable[Mapping[str, Any]], evidence: str) -> Counter[str]:
-    """Who measured something on how many of these drawings, given what is known of each."""
-    found = (row.get(evidence) for row in rows)
-    return Counter(str(one["backend"]) for one in found if isinstance(one, Mapping) and one.get("backend"))
+    """Count the drawings on which each backend measured some evidence."""
+    measurements = (row.get(evidence) for row in rows)
+    return Counter(
+        str(measurement["backend"])
+        for measurement in measurements
+        if isinstance(measurement, Mapping) and measurement.get("backend")
+    )
 
 
 Position = tuple[float, float]
 LATIN_LOOKS = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβικμνορυχавекмнорстухі", "ABEZHIKMNOPTYXabikuvopuxabekmhopctyxi")
 """Greek letters and small Cyrillic ones that look like Latin ones, for `str.translate`."""
-TALL = 1.5
-"""A box this many times higher than wide holds text that runs up or down."""
+MIN_UPRIGHT_RATIO = 1.5
+"""A box at least this many times higher than wide holds vertical text."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """One line of text: its words, its four corners (clockwise from top left, pixels), its confidence 0-1."""
+    """A line of text: its words, four corners (clockwise from top left, in pixels) and confidence (0 to 1)."""
 
     text: str
     box: tuple[Position, Position, Position, Position]
@@ -95,9 +99,9 @@ class TextLine:
 
     @property
     def is_upright(self) -> bool:
-        """Whether the text runs up or down the page."""
+        """Whether the text is vertical."""
         left, top, right, bottom = self.bounds
-        return bottom - top >= TALL * (right - left) and len(self.text.strip()) > 1
+        return bottom - top >= MIN_UPRIGHT_RATIO * (right - left) and len(self.text.strip()) > 1
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain mapping that `from_json` reads back."""

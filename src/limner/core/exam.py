@@ -1,4 +1,4 @@
-"""Exams and questions: what is asked of a painter, and the rubric it is marked by."""
+"""Exams and questions: what a painter is asked to draw, and the rubric drawings are marked by."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Reference:
 
     Attributes:
         name: Its name in the data, such as ``Biology/Biology_97.png``.
-        path: The file, or None where the data names an image that is not there.
-        known_sha256: Set when the image already lies in a store.
-        load: Gives the image where it is no file of its own, but lies inside the data's.
+        path: The file, or None if the data names an image that is absent.
+        known_sha256: Set if the image is already in a store.
+        load: Returns the image if it is part of a data file rather than a file.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Reference:
         return None if data is None else hashlib.sha256(data).hexdigest()
 
     def read(self) -> bytes | None:
-        """Return the image as the data has it; None where it is absent, or lies in a store alone."""
+        """Return the image's bytes from the data; None if it is absent, or only in a store."""
         if self.load is not None:
             return self.load()
         return None if self.path is None else self.path.read_bytes()
@@ -66,11 +66,11 @@ class Question(Generic[R]):
         return hashlib.sha256(_canonical(content).encode()).hexdigest()
 
     def know_hash(self, hash: str) -> None:
-        """Take the content hash that is known already: to work it out anew takes longer than to read the question."""
+        """Set the content hash where it is known: to compute it takes longer than to read the question."""
         self.__dict__["hash"] = hash
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the reference image's bytes."""
+        """Return everything except the reference image's bytes."""
         return {
             "id": self.id,
             "prompt": self.prompt,
@@ -81,7 +81,7 @@ class Question(Generic[R]):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], rubric: type[R], reference_sha256: str | None) -> Question[R]:
-        """Return the question behind `to_json`; its reference is known by hash."""
+        """Return the question behind `to_json`, its reference image identified by hash."""
         name = data["reference"]
         reference = Reference(name, known_sha256=reference_sha256) if name is not None else None
         return cls(data["id"], data["prompt"], rubric.model_validate(data["rubric"]), data["tags"], reference)
@@ -97,9 +97,9 @@ class Exam(Generic[R]):
     Attributes:
         name: The name results are stored under.
         kind: The name of the protocol, as registered.
-        questions: In their order.
+        questions: The questions in order.
         subsets: Named lists of question ids, such as ``mini``.
-        notes: What a user should know about this copy of the data, such as absent images.
+        notes: Remarks on this copy of the data, such as absent images.
     """
 
     name: str
@@ -109,11 +109,11 @@ class Exam(Generic[R]):
     notes: tuple[str, ...] = ()
 
     def select(self, selection: Selection, breakdowns: Sequence[str] = ()) -> Exam[R]:
-        """The same exam with the selected questions only, in their order; samples are spread over `breakdowns`."""
+        """Return the exam with the selected questions only, in order; samples are spread over `breakdowns`."""
         return replace(self, questions=tuple(selection.apply(self.questions, self.subsets, breakdowns)))
 
     def find(self, id: str) -> Question[R] | None:
-        """Return the question of this id."""
+        """Return the question with this id."""
         return self._by_id.get(id)
 
     @cached_property
@@ -123,15 +123,15 @@ class Exam(Generic[R]):
 
 @dataclass(frozen=True)
 class Selection:
-    """Which questions to take. All conditions hold together; ``sample`` comes after them, ``limit`` last.
+    """The questions to take. All conditions must hold; ``sample`` is applied after them, ``limit`` last.
 
     Attributes:
         subset: A named list of the exam, such as ``mini``.
         ids: Question ids; an id the exam does not have is an error.
         where: Tag conditions ``(tag, value)``; values of one tag are alternatives, tags hold together.
-        limit: The first N of what is left.
-        sample: N of what is left, in the exam's own proportions; see `limner.core.exam`.
-        sample_seed: Another one takes others.
+        limit: The first N of the remaining questions.
+        sample: N of the remaining questions, in the exam's proportions.
+        sample_seed: Decides which questions are sampled.
     """
 
     subset: str | None = None
@@ -147,11 +147,11 @@ class Selection:
         """Return the questions that fulfil every condition, in their order; a sample is spread over these tags.
 
         Raises:
-            UsageError: The exam has no such subset, id or tag; says which it has.
+            UsageError: The exam has no such subset, id or tag; lists those it has.
         """
         if self.subset is not None and self.subset not in subsets:
-            known = ", ".join(sorted(subsets)) or "none"
-            raise UsageError(f"no subset {self.subset!r} in this exam; there is: {known}")
+            names = ", ".join(sorted(subsets)) or "none"
+            raise UsageError(f"no subset {self.subset!r} in this exam; it has: {names}")
         known_ids = {question.id for question in questions}
         wanted = known_ids if self.ids is None else set(self.ids)
         if unknown := wanted - known_ids:
@@ -171,14 +171,14 @@ class Selection:
         return chosen[: self.limit]
 
     def _conditions(self, questions: Sequence[Question[R]]) -> dict[str, set[str]]:
-        """Return the values that each tag may have."""
+        """Return the allowed values of each tag."""
         conditions: dict[str, set[str]] = {}
         for tag, value in self.where:
             conditions.setdefault(tag, set()).add(value.casefold())
         tags = {tag for question in questions for tag in question.tags} if conditions else set[str]()
         for tag in conditions:
             if tag not in tags:
-                raise UsageError(f"no tag {tag!r} in this exam; there is: {', '.join(sorted(tags)) or 'none'}")
+                raise UsageError(f"no tag {tag!r} in this exam; it has: {', '.join(sorted(tags)) or 'none'}")
         return conditions
 
     @classmethod
@@ -191,7 +191,7 @@ class Selection:
         sample: int | None = None,
         sample_seed: int | None = None,
     ) -> Selection:
-        """From the command line's words: ``a,b`` or ``@file`` for ids, ``tag=value`` for conditions."""
+        """Parse command-line words: ``a,b`` or ``@file`` for ids, ``tag=value`` for conditions."""
         pairs = []
         for condition in where:
             tag, sep, value = condition.partition("=")
@@ -199,67 +199,67 @@ class Selection:
                 raise UsageError(f"--where takes TAG=VALUE, not {condition!r}")
             pairs.append((tag.strip(), value.strip()))
         if limit is not None and limit < 1:
-            raise UsageError(f"--limit takes a number from 1 up, not {limit}")
+            raise UsageError(f"--limit must be at least 1, not {limit}")
         if sample is not None and sample < 1:
-            raise UsageError(f"--sample takes a number from 1 up, not {sample}")
+            raise UsageError(f"--sample must be at least 1, not {sample}")
         if sample is None and sample_seed is not None:
-            raise UsageError("--sample-seed says which sample: give --sample N too")
-        found = None if ids is None else _ids(ids)
-        return cls(subset, found, tuple(pairs), limit, sample, sample_seed or 0)
+            raise UsageError("--sample-seed needs --sample N")
+        chosen = None if ids is None else _parse_ids(ids)
+        return cls(subset, chosen, tuple(pairs), limit, sample, sample_seed or 0)
 
 
 def _tag_value(tag: str) -> Callable[[Question[Any]], str]:
     return lambda question: question.tags.get(tag, "")
 
 
-def _ids(text: str) -> tuple[str, ...]:
+def _parse_ids(text: str) -> tuple[str, ...]:
     if text.startswith("@"):
         try:
             text = Path(text[1:]).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--ids {text}: cannot be read: {error}") from error
-    found = tuple(part.strip() for part in re.split(r"[,\n]", text) if part.strip())
-    if not found:
+    ids = tuple(part.strip() for part in re.split(r"[,\n]", text) if part.strip())
+    if not ids:
         raise UsageError("--ids names no id")
-    return found
+    return ids
 
 
 T = TypeVar("T")
 
 
-def shares(sizes: Mapping[str, int], n: int) -> dict[str, int]:
-    """How many of each group to take for n of all: in proportion, by the largest remainder, the larger group of equals.
+def allocate_proportionally(sizes: Mapping[str, int], n: int) -> dict[str, int]:
+    """Allocate n to groups in proportion to their sizes, by largest remainder; ties favour larger groups.
 
-    >>> shares({"biology": 6, "physics": 3, "music": 1}, 4)
+    >>> allocate_proportionally({"biology": 6, "physics": 3, "music": 1}, 4)
     {'biology': 3, 'physics': 1, 'music': 0}
     """
     whole = sum(sizes.values())
     n = min(n, whole)
     parts = {name: divmod(size * n, whole) if whole else (0, 0) for name, size in sizes.items()}
-    found = {name: part for name, (part, _) in parts.items()}
+    counts = {name: part for name, (part, _) in parts.items()}
     order = sorted(sizes, key=lambda name: (-parts[name][1], -sizes[name], name))
-    for name in order[: n - sum(found.values())]:
-        found[name] += 1
-    return found
+    for name in order[: n - sum(counts.values())]:
+        counts[name] += 1
+    return counts
 
 
 def stratified(
     items: Sequence[T], n: int, seed: int, strata: Sequence[Callable[[T], str]], name: Callable[[T], str]
 ) -> list[T]:
-    """n of the items, in their order, or all where there are no more.
+    """Sample n of the items, kept in order; all of them if there are not more.
 
     Args:
-        items: What is chosen from.
-        n: How many.
-        seed: Another one chooses others.
-        strata: Groups to spread the choice over: by the first, within its groups by the next, and so on.
-        name: What an item is called. By this and the seed it is chosen, whatever order the items come in.
+        items: The population.
+        n: The sample size.
+        seed: Decides which items are chosen.
+        strata: Groupings to spread the sample over: by the first, within its groups by the next, and so on.
+        name: Returns an item's name, which decides with the seed whether it is chosen, whatever the order of items.
     """
-    chosen = {name(item) for item in _chosen(items, n, seed, strata, name)}
+    chosen = {name(item) for item in _choose(items, n, seed, strata, name)}
     return [item for item in items if name(item) in chosen]
 
 
-def _chosen(
+def _choose(
     items: Sequence[T], n: int, seed: int, strata: Sequence[Callable[[T], str]], name: Callable[[T], str]
 ) -> list[T]:
     if n <= 0:
@@ -269,5 +269,5 @@ def _chosen(
     groups: dict[str, list[T]] = {}
     for item in items:
         groups.setdefault(strata[0](item), []).append(item)
-    taken = shares({group: len(found) for group, found in groups.items()}, n)
-    return [item for group in groups for item in _chosen(groups[group], taken[group], seed, strata[1:], name)]
+    taken = allocate_proportionally({group: len(members) for group, members in groups.items()}, n)
+    return [item for group in groups for item in _choose(groups[group], taken[group], seed, strata[1:], name)]

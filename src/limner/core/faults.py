@@ -1,4 +1,4 @@
-"""Faults: why a call gave no result. Stored with their kind, never turned into a zero."""
+"""Faults: reasons why a call gave no result. They are stored with their kind, never turned into a zero."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ Kind = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 PASSING: frozenset[str] = frozenset({"network", "timeout", "rate_limit", "server"})
-"""Tried again at once, with back-off, and by every later run."""
+"""Kinds that are retried at once, with back-off, and by every later run."""
 
 REPAIRABLE: frozenset[str] = frozenset({"auth", "credits", "setup", "local"})
-"""The user can remove the cause: a key, an account, a model's name or address, their own function, memory."""
+"""Kinds whose cause the user can remove: a key, an account, a model's name or address, a function, memory."""
 
 RETRIED_NEXT_RUN: frozenset[str] = PASSING | REPAIRABLE | {"interrupted", "missing", "damaged", "probe"}
-"""Tried again by the next run without being asked to; the others only by ``--retry-failed``."""
+"""Kinds that the next run retries by default; the others are retried only with ``--retry-failed``."""
 
 ASKED_AGAIN: frozenset[str] = RETRIED_NEXT_RUN - {"damaged"}
-"""What the next run asks for again; for a damaged image it only looks whether that costs nothing."""
+"""Kinds that the next run requests again; a damaged image is only redone if that costs nothing."""
 
 OF_A_MACHINE: frozenset[str] = REPAIRABLE - {"credits"} | {"missing", "probe"}
-"""These may be another machine's alone, such as a wrong key: who shares a run with it tries them for itself."""
+"""Kinds that may concern one machine only, such as a wrong key: other machines of a shared run try for themselves."""
 
 STOPPING: frozenset[str] = REPAIRABLE - {"local"}
-"""Every further call to the same service would fail alike: the run stops with one message."""
+"""Kinds after which every further call to the same service would fail: the run stops with one message."""
 
 
 ASK_AGAIN = "Fix this, then run the same command again: it asks again"
-"""What to do about faults that the next run tries again."""
+"""Advice for faults that the next run retries."""
 
 
-MOST_SAID = 500
-"""Of an unexpected exception's own words so many characters are kept."""
+MAX_DETAIL_CHARS = 500
+"""Characters kept of an unexpected exception's message."""
 
 
 class Fault(Exception):
-    """A call that gave no result.
+    """The reason why a call gave no result.
 
     Attributes:
         kind: What sort of fault.
-        detail: What was seen, in one line where possible.
+        detail: A description, in one line where possible.
         retry_after: Seconds the service asked to wait.
         calls: Keys of the calls that led here.
-        cost: What was paid all the same; None when unknown.
-        doubt: Why the service's word on that is not credible.
+        cost: Dollars paid nevertheless; None when unknown.
+        doubt: Why the cost that the service reported is not credible.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Fault(Exception):
         result: dict[str, object] | None = None,
         doubt: str | None = None,
     ) -> None:
-        # Services' own words end up here; no database takes half a character pair or a NUL.
+        # This may quote a service; databases refuse lone surrogates and NUL.
         self.detail = redacted(detail.encode("utf-8", "replace").decode().replace("\0", ""))
         super().__init__(f"{kind}: {self.detail}")
         self.kind, self.retry_after = kind, retry_after
@@ -77,7 +77,7 @@ class Fault(Exception):
 
 @contextmanager
 def picture_faults(picture: str) -> Iterator[None]:
-    """A picture that is broken, or not in the store, as the fault of the call that needs it.
+    """Raise the fault of the call that needs a picture if it is broken or missing from the store.
 
     Args:
         picture: What it is called in the message.
@@ -94,23 +94,25 @@ def picture_faults(picture: str) -> Iterator[None]:
 
 
 def lost(error: LostImage | Fault) -> Fault:
-    """Return an image that the store does not have, or no longer as it was, as a fault; a fault is one already."""
+    """Return the fault for an image that the store lacks or has damaged; a fault is returned as it is."""
     if isinstance(error, Fault):
         return error
     return Fault("damaged" if isinstance(error, DamagedImage) else "missing", str(error))
 
 
 def unexpected(error: Exception, calls: tuple[str, ...] = ()) -> Fault:
-    """Return an exception that nobody foresaw, as the fault of the one item it happened to, with where it happened."""
-    said = f"{type(error).__name__}: {error}".rstrip(": ")
-    return Fault("internal", f"{redacted(said)[:MOST_SAID]} ({_place(error)})", calls=calls, cost=None)
+    """Return an unforeseen exception as the fault of the item it happened to, with its place in the code."""
+    description = f"{type(error).__name__}: {error}".rstrip(": ")
+    return Fault(
+        "internal", f"{redacted(description)[:MAX_DETAIL_CHARS]} ({_where_raised(error)})", calls=calls, cost=None
+    )
 
 
-def _place(error: Exception) -> str:
-    """Where it was raised, and the nearest place of Limner's that led there."""
+def _where_raised(error: Exception) -> str:
+    """Return where it was raised, and the nearest place in Limner's code that led there."""
     frames = list(traceback.walk_tb(error.__traceback__))
     if not frames:
-        return "nobody knows where"
-    told = [f"{frame.f_globals.get('__name__')}:{line}, in {frame.f_code.co_name}" for frame, line in frames]
-    own = [place for place in told if place.startswith("limner.")]
-    return told[-1] if not own or own[-1] == told[-1] else f"{told[-1]}, from {own[-1]}"
+        return "place unknown"
+    places = [f"{frame.f_globals.get('__name__')}:{line}, in {frame.f_code.co_name}" for frame, line in frames]
+    own = [place for place in places if place.startswith("limner.")]
+    return places[-1] if not own or own[-1] == places[-1] else f"{places[-1]}, from {own[-1]}"

@@ -1,4 +1,4 @@
-"""A graph laid out in layers: boxes for its nodes, which layer each is in, in which order, and where it is placed."""
+"""Layered graph layout: boxes for nodes, their layers, their order and their positions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T", int, str)
 
 @dataclass
 class Box:
-    """A node's box: its lines of words, its size and the place of its middle."""
+    """A node's box: its lines of text, its size and the position of its centre."""
 
     lines: list[str]
     width: float
@@ -21,17 +21,17 @@ class Box:
     y: float = 0.0
 
     def turned(self) -> Box:
-        """Return the same box with across and down exchanged."""
+        """Return the box with both axes exchanged."""
         return Box(self.lines, self.height, self.width, self.y, self.x)
 
 
 def wrap_name(name: str, letters: int, most: int) -> list[str]:
-    """Break a node's name into at most so many lines of so many letters; a longer one ends in dots."""
+    """Break a node's name into at most so many lines of so many letters; a longer one ends in an ellipsis."""
     return textwrap.wrap(name, letters, max_lines=most, placeholder=" …") or ["?"]
 
 
 def layer_nodes(nodes: Sequence[T], pairs: Iterable[tuple[T, T]]) -> list[list[T]]:
-    """Put every node one layer behind the last that leads to it; a pair that would close a circle does not count.
+    """Assign each node to the layer after its last predecessor; pairs that would close a cycle do not count.
 
     >>> layer_nodes(["a", "b", "c", "d"], [("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")])
     [['a'], ['b', 'd'], ['c']]
@@ -48,7 +48,7 @@ def layer_nodes(nodes: Sequence[T], pairs: Iterable[tuple[T, T]]) -> list[list[T
 
 
 def order_layers(layers: list[list[T]], pairs: Iterable[tuple[T, T]]) -> list[list[T]]:
-    """Sort each layer by the middle of its neighbours, a few times down and up: fewer crossings.
+    """Sort each layer by the mean position of its neighbours, several times down and up, to reduce crossings.
 
     >>> order_layers([["a", "b"], ["c", "d"]], [("a", "d"), ("b", "c")])
     [['a', 'b'], ['d', 'c']]
@@ -67,7 +67,7 @@ def order_layers(layers: list[list[T]], pairs: Iterable[tuple[T, T]]) -> list[li
 
 
 def place_row(row: Sequence[Box], left: float, top: float, gap: float) -> tuple[float, float]:
-    """Place boxes beside each other, their middles on one line; return where the row ends, at the right and below."""
+    """Place boxes side by side with centres on one line; return the right and lower end of the row."""
     height = max(box.height for box in row)
     for box in row:
         box.x, box.y = left + box.width / 2, top + height / 2

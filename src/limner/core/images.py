@@ -8,7 +8,7 @@ import io
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
 MAX_BYTES = 64 * 2**20
 MAX_PIXELS = 100_000_000
 SUFFIXES = {"PNG": "png", "JPEG": "jpg", "WEBP": "webp", "GIF": "gif", "BMP": "bmp"}
-"""Formats taken, with the suffix their blobs get."""
+"""Accepted formats, with the suffix of their blobs."""
 BIG_PIXELS = 25_000_000
-"""Larger images are decoded one at a time: many at once would take all memory."""
+"""Images with more pixels are decoded one at a time: many at once would exhaust memory."""
 ORIENTATION = 0x0112
-"""The EXIF field that says how an image is to be turned."""
-OTHERS = (
+"""The EXIF field with an image's orientation."""
+OTHER_FORMATS = (
     (b"%PDF", "PDF"), (b"II*\0", "TIFF"), (b"MM\0*", "TIFF"), (b"\0\0\1\0", "an icon"), (b"PK\3\4", "a ZIP archive"),
     (b"\x1f\x8b", "gzip"), (b"{", "JSON"), (b"<!doctype html", "HTML"), (b"<html", "HTML"), (b"<svg", "SVG"),
 )  # fmt: skip
-"""How files begin that are taken for images by mistake."""
+"""First bytes of files that are often mistaken for images."""
 WEB_FORMATS = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
-"""Formats that services take as they are."""
+"""Formats that services accept unchanged."""
 
 
 class BadImage(ValueError):
-    """Bytes that are no image, or one beyond the limits."""
+    """Bytes that are not an image, or one beyond the limits."""
 
 
 @dataclass(frozen=True)
 class ImageInfo:
-    """What an image's header says.
+    """Facts from an image's header.
 
     Attributes:
-        width: Of the upright image, as `height` is.
-        notes: What is done with it beyond decoding, in words.
+        width: Width of the upright image; so is `height`.
+        notes: Descriptions of what is done with it beyond decoding.
     """
 
     format: str
@@ -60,31 +60,31 @@ class ImageInfo:
 
 
 def inspect(source: bytes | Path) -> ImageInfo:
-    """Read the header only and hold it against the limits.
+    """Read an image's header and check it against the limits.
 
     Raises:
-        BadImage: It is no image, of a format not taken, or too large.
+        BadImage: It is not an image, has a format that is not accepted, or is too large.
         PermissionError: The file may not be read.
     """
     from PIL import Image, UnidentifiedImageError
 
     size = len(source) if isinstance(source, bytes) else source.stat().st_size
     if size > MAX_BYTES:
-        raise BadImage(f"{size:,} bytes; at most {MAX_BYTES:,} are taken")
+        raise BadImage(f"{size:,} bytes; the limit is {MAX_BYTES:,}")
     stream = io.BytesIO(source) if isinstance(source, bytes) else source
     try:
         with Image.open(stream, formats=list(SUFFIXES)) as image:
             info = _header(image)
     except UnidentifiedImageError as error:
-        found = _other(source)
-        said = f"this is {found}, not an image" if found else "not an image"
-        raise BadImage(f"{said} ({', '.join(SUFFIXES)} are taken)") from error
+        other = _guess_format(source)
+        problem = f"this is {other}, not an image" if other else "not an image"
+        raise BadImage(f"{problem} (accepted: {', '.join(SUFFIXES)})") from error
     except PermissionError:
-        raise  # That says nothing of the image.
-    except Exception as error:  # Whatever a header can be made to do to its reader.
+        raise  # This is not about the image.
+    except Exception as error:  # A malicious header can raise anything.
         raise BadImage(f"not a readable image: {error}") from error
     if info.width * info.height > MAX_PIXELS:
-        raise BadImage(f"{info.width} x {info.height} pixels; at most {MAX_PIXELS:,} in all are taken")
+        raise BadImage(f"{info.width} x {info.height} pixels; the limit is {MAX_PIXELS:,} in total")
     return info
 
 
@@ -93,19 +93,19 @@ def _header(image: Any) -> ImageInfo:
     kind = "JPEG" if image.format == "MPO" else image.format or ""
     width, height, notes = image.width, image.height, []
     if min(width, height) < 1:
-        raise BadImage(f"{width} x {height} pixels: there is nothing to see")
+        raise BadImage(f"{width} x {height} pixels: the image is empty")
     if image.info.get("exif"):
         turned = image.getexif().get(ORIENTATION)
         if turned in range(2, 9):
             notes.append(f"turned upright by its EXIF orientation, {turned}")
             width, height = (height, width) if turned > 4 else (width, height)
     if getattr(image, "is_animated", False):
-        notes.append("of several frames the first counts")
+        notes.append("only the first of several frames is used")
     return ImageInfo(kind, width, height, tuple(notes))
 
 
-def _other(source: bytes | Path) -> str | None:
-    """Return what a file that is no image seems to be."""
+def _guess_format(source: bytes | Path) -> str | None:
+    """Return the type that a file which is not an image seems to have."""
     if isinstance(source, bytes):
         head = source[:512]
     else:
@@ -115,12 +115,12 @@ def _other(source: bytes | Path) -> str | None:
     if head.startswith(b"<?xml"):
         return "SVG" if b"<svg" in head else "XML"
     if head[4:8] == b"ftyp":
-        return "AVIF, HEIC or a film"
-    return next((name for start, name in OTHERS if head.startswith(start)), None)
+        return "AVIF, HEIC or a video"
+    return next((name for start, name in OTHER_FORMATS if head.startswith(start)), None)
 
 
 def decode(data: bytes) -> Image:
-    """Return the upright RGB image on white behind `data`.
+    """Return the image as upright RGB on white.
 
     Raises:
         BadImage: It cannot be decoded within the limits.
@@ -129,44 +129,35 @@ def decode(data: bytes) -> Image:
 
 
 def check_whole(data: bytes) -> ImageInfo:
-    """Decode all of an image and return its header: a good header alone would let half an image pass.
+    """Decode an image fully and return its header: a valid header does not prove that the rest is there.
 
     Raises:
         BadImage: It cannot be decoded within the limits.
     """
     info = inspect(data)
-    with _upright(data, info=info):
+    with _open_upright(data, info=info):
         return info
 
 
-_one_big = threading.Semaphore()
-
-
-@contextmanager
-def _room(info: ImageInfo) -> Iterator[None]:
-    if info.width * info.height <= BIG_PIXELS:
-        yield
-        return
-    with _one_big:
-        yield
+_big_image_lock = threading.Semaphore()
 
 
 def decode_checked(data: bytes, least: int | None = None) -> tuple[Image, bool]:
-    """The image, and whether every viewer makes the same of the bytes as they are; for `least` see `_upright`."""
-    with _upright(data, least) as (opened, upright):
-        same = upright is opened and not getattr(opened, "is_animated", False) and _opaque(opened)
+    """Return the image, and whether all viewers show its bytes alike; for `least` see `_open_upright`."""
+    with _open_upright(data, least) as (opened, upright):
+        same = upright is opened and not getattr(opened, "is_animated", False) and _is_opaque(opened)
         return flatten(upright), same and opened.mode in ("RGB", "RGBA", "L", "LA", "P", "1")
 
 
 def reduced(data: bytes, side: int, info: ImageInfo | None = None) -> Image:
-    """Return a small upright RGB image on white, `shrunk` before anything else is done with it.
+    """Return a small upright RGB image on white, reduced by `shrunk` before any other step.
 
-    That takes a fraction of the time of scaling to an exact size, and is as good to look at.
+    This takes a fraction of the time of scaling to an exact size and looks as good.
 
     Args:
         data: The image's bytes.
-        side: About how long its longer side is to be.
-        info: What `inspect` says of the bytes, where that is known already.
+        side: The approximate length of its longer side.
+        info: The result of `inspect`, if it is already known.
 
     >>> from PIL import Image
     >>> [reduced(encode_png(Image.new("RGB", (width, 99))), 320).size for width in (1024, 512, 400)]
@@ -175,29 +166,32 @@ def reduced(data: bytes, side: int, info: ImageInfo | None = None) -> Image:
     Raises:
         BadImage: It cannot be decoded within the limits.
     """
-    with _upright(data, side * 4 // 5, info) as (_, upright):
+    with _open_upright(data, side * 4 // 5, info) as (_, upright):
         simple = upright.mode in ("RGB", "RGBA", "L", "LA") and "transparency" not in upright.info
         return flatten(shrunk(upright if simple else flatten(upright), side))
 
 
 def shrunk(image: Image, side: int) -> Image:
-    """Return the image reduced by the whole number that brings its longer side nearest to `side`."""
+    """Return the image reduced by the integer factor that makes its longer side closest to `side`."""
     factor = max(1, round(max(image.size) / side))
     return image.reduce(factor) if factor > 1 else image
 
 
 @contextmanager
-def _upright(data: bytes, least: int | None = None, info: ImageInfo | None = None) -> Iterator[tuple[Image, Image]]:
-    """The image as it was stored, and turned upright: the same one where there is nothing to turn.
+def _open_upright(
+    data: bytes, least: int | None = None, info: ImageInfo | None = None
+) -> Iterator[tuple[Image, Image]]:
+    """Open an image as stored and turned upright, which are the same object if nothing has to be turned.
 
-    A JPEG of which no more than `least` pixels of a side are needed is decoded at a half, a quarter or an eighth of its
-    size, as long as that is enough.
+    A JPEG of which at most `least` pixels a side are needed is decoded at a half, a quarter or an eighth of its size,
+    as long as that is enough.
     """
     from PIL import Image, ImageOps
 
     info = info or inspect(data)
     try:
-        with _room(info), Image.open(io.BytesIO(data), formats=list(SUFFIXES)) as opened:
+        room = _big_image_lock if info.width * info.height > BIG_PIXELS else nullcontext()
+        with room, Image.open(io.BytesIO(data), formats=list(SUFFIXES)) as opened:
             if least is not None and info.format == "JPEG":
                 opened.draft("RGB", (least, least))
             opened.load()
@@ -207,8 +201,8 @@ def _upright(data: bytes, least: int | None = None, info: ImageInfo | None = Non
         raise BadImage(f"cannot be decoded: {error}") from error
 
 
-def _opaque(image: Image) -> bool:
-    """Whether nothing shows through."""
+def _is_opaque(image: Image) -> bool:
+    """Return whether the image has no transparent pixel."""
     if not image.has_transparency_data:
         return True
     least = image.convert("RGBA").getchannel("A").getextrema()[0]
@@ -216,7 +210,7 @@ def _opaque(image: Image) -> bool:
 
 
 def flatten(image: Image) -> Image:
-    """RGB on white, whatever the mode; 16-bit greys are brought down to 8 bits."""
+    """Return the image as RGB on white, whatever its mode; 16-bit greys become 8-bit."""
     import numpy as np
     from PIL import Image as Module
 
@@ -234,7 +228,7 @@ def flatten(image: Image) -> Image:
 
 
 def encode_png(image: Image, compress_level: int = -1) -> bytes:
-    """Return the image as PNG bytes, packed as zlib packs unless told otherwise."""
+    """Return the image as PNG bytes, with zlib's default compression unless given."""
     buffer = io.BytesIO()
     image.save(buffer, format="PNG", compress_level=compress_level)
     return buffer.getvalue()
@@ -245,7 +239,7 @@ MAX_JPEG_SIDE = 65_500
 
 @dataclass(frozen=True)
 class PreparedImage:
-    """An image as it is sent: a data URL, and the size it was sent at."""
+    """An image ready to be sent: a data URL, and its size."""
 
     url: str
     width: int
@@ -265,23 +259,22 @@ class PreparedImage:
 
 
 ImageForm = Literal["jpeg", "native", "quick-jpeg", "quick-native"]
-"""How an image is prepared, as it stands in the keys of calls."""
+"""The way an image is prepared; part of the keys of calls."""
 QUICK = "quick-"
 QUICK_GAP = 1.25
-"""The quick way begins with the nearest size that is at least so many times the one wanted."""
+"""The quick way starts from a decoded size that is at least this many times the requested one."""
 
 
 def prepare(data: bytes, max_side: int | None, form: ImageForm = "jpeg") -> PreparedImage:
-    """Make an image ready to be sent.
+    """Prepare an image for sending.
 
     Args:
         data: The image's bytes.
         max_side: The longer side is scaled down to this; never up.
-        form: ``jpeg`` flattens and encodes; ``native`` sends the bytes as they are where the web's formats and the
-            size allow it and every service must see the same in them, and a PNG otherwise: what is turned by its
-            EXIF orientation, transparent, animated, or in colours for print may be shown differently elsewhere.
-            With ``quick-`` before it, what is scaled down is scaled by a shorter filter from a rougher decoding, and
-            a PNG is packed less tightly: the same picture to the eye, in other bytes.
+        form: ``jpeg`` flattens and encodes; ``native`` sends the bytes unchanged if format and size allow it and all
+            services decode them alike, and a PNG otherwise: images with an EXIF rotation, transparency, animation or
+            print colours may be shown differently elsewhere. With the prefix ``quick-``, scaling uses a shorter
+            filter on a rougher decoding, and a PNG is compressed less: visually the same picture, in other bytes.
     """
     info = inspect(data)
     quick, native = form.startswith(QUICK), form.endswith("native")
@@ -301,7 +294,7 @@ def prepare(data: bytes, max_side: int | None, form: ImageForm = "jpeg") -> Prep
     if native:
         return _url(encode_png(image, 1 if quick else -1), "image/png", image)
     if max(image.size) > MAX_JPEG_SIDE:
-        raise BadImage(f"{image.width} x {image.height} pixels; JPEG, as it is sent, has {MAX_JPEG_SIDE:,} at most")
+        raise BadImage(f"{image.width} x {image.height} pixels; JPEG, as it is sent, allows {MAX_JPEG_SIDE:,} a side")
     buffer = io.BytesIO()
     image.save(buffer, format="JPEG")
     return _url(buffer.getvalue(), "image/jpeg", image)
@@ -311,28 +304,28 @@ def _url(data: bytes, media: str, image: Image) -> PreparedImage:
     return PreparedImage(f"data:{media};base64,{base64.b64encode(data).decode()}", *image.size)
 
 
-_Wanted = tuple[str, int | None, ImageForm]
+_PreparedKey = tuple[str, int | None, ImageForm]
 
 
 class Preparer:
-    """Prepares each image once per size; holds at most `limit` bytes of results.
+    """A cache that prepares each image once per size and holds at most `limit` bytes of results.
 
     Attributes:
-        elsewhere: What prepares images in place of this process, as `prepare` does; set where workers stand elsewhere.
+        elsewhere: Prepares images on other machines, as `prepare` does here; set where workers run elsewhere.
     """
 
     elsewhere: ClassVar[Callable[[bytes, int | None, ImageForm], Awaitable[PreparedImage]] | None] = None
 
     def __init__(self, load: Callable[[str], bytes], limit: int = 256 * 2**20) -> None:
         self._load, self._limit = load, limit
-        self._kept: OrderedDict[_Wanted, PreparedImage] = OrderedDict()
-        self._flying: dict[_Wanted, asyncio.Future[PreparedImage]] = {}
+        self._kept: OrderedDict[_PreparedKey, PreparedImage] = OrderedDict()
+        self._flying: dict[_PreparedKey, asyncio.Future[PreparedImage]] = {}
         self._counts: Counter[str] = Counter()
         self._bytes = 0
         self.prepared = 0
 
     async def get(self, sha256: str, max_side: int | None, form: ImageForm = "jpeg") -> PreparedImage:
-        """Return the prepared image, made in a thread unless it is at hand."""
+        """Return the prepared image, made in a thread unless it is cached."""
         key = (sha256, max_side, form)
         if key in self._kept:
             self._kept.move_to_end(key)
@@ -344,16 +337,16 @@ class Preparer:
         return await asyncio.shield(self._flying[key])
 
     def has(self, sha256: str) -> bool:
-        """Whether the image is at hand in some form, so that its bytes were whole when they were read."""
+        """Return whether the image is cached in some form, so that its bytes were whole when they were read."""
         return sha256 in self._counts
 
     async def _make(self, sha256: str, max_side: int | None, form: ImageForm) -> PreparedImage:
-        there = Preparer.elsewhere
-        if there is not None:
-            return await there(await asyncio.to_thread(self._load, sha256), max_side, form)
+        prepare_elsewhere = Preparer.elsewhere
+        if prepare_elsewhere is not None:
+            return await prepare_elsewhere(await asyncio.to_thread(self._load, sha256), max_side, form)
         return await asyncio.to_thread(lambda: prepare(self._load(sha256), max_side, form))
 
-    def _keep(self, key: _Wanted, done: asyncio.Future[PreparedImage]) -> None:
+    def _keep(self, key: _PreparedKey, done: asyncio.Future[PreparedImage]) -> None:
         self._flying.pop(key, None)
         if done.cancelled() or done.exception() is not None:
             return
@@ -374,7 +367,7 @@ PATH = Path(__file__).parent / "fonts" / "DejaVuSans.ttf"
 
 @lru_cache(maxsize=64)
 def font(size: int) -> FreeTypeFont:
-    """DejaVu Sans at `size` pixels."""
+    """Return DejaVu Sans at `size` pixels."""
     from PIL import ImageFont
 
     return ImageFont.truetype(PATH, size)

@@ -1,4 +1,4 @@
-"""JSON as others write it: strict and bounded from services, tolerant of form from models, and paths into it."""
+"""JSON from services (strict, bounded) and from models (tolerant of form), and paths into it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 from .asks import Unreadable
 
 MAX_DEPTH = 50
-"""Levels of lists and objects within each other; what goes deeper is no reply."""
+"""The deepest nesting of lists and objects in a valid reply."""
 MAX_PARTS = 1_000_000
-"""Lists, objects and their items in one text: each takes many times its bytes of memory."""
+"""The largest number of lists, objects and items in one text: each takes many times its bytes of memory."""
 _NESTS = (dict, list, tuple)
 _DEEP = f"nested more than {MAX_DEPTH} deep"
 _TEXT = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
@@ -24,25 +24,25 @@ class TooComplex(ValueError):
 
 
 def parse_json(data: bytes | str) -> Any:
-    """The value; numbers that are none, such as NaN, and those beyond a float stay the words they were written with.
+    """Parse JSON; numbers such as NaN, and those beyond a float, are kept as text.
 
     Raises:
-        ValueError: It is no JSON; `TooComplex` where it is nested too deep or has too many parts.
+        ValueError: It is not JSON; `TooComplex` if it is nested too deeply or has too many parts.
     """
     if isinstance(data, bytes):
         data = data.decode(json.detect_encoding(data), "surrogatepass")
     if sum(map(data.count, ",[{")) > MAX_PARTS and _parts(data) > MAX_PARTS:
         raise TooComplex(f"more than {MAX_PARTS:,} parts")
     try:
-        found = json.loads(data, parse_constant=str, parse_float=_number)
+        value = json.loads(data, parse_constant=str, parse_float=_number)
     except RecursionError:
         raise TooComplex(_DEEP) from None
-    check_depth(found)
-    return found
+    check_depth(value)
+    return value
 
 
 def check_depth(value: Any) -> None:
-    """Refuse what functions that call themselves could not walk through.
+    """Refuse values nested too deeply for recursive functions.
 
     Raises:
         TooComplex: It is nested more than `MAX_DEPTH` deep.
@@ -51,14 +51,14 @@ def check_depth(value: Any) -> None:
     for _ in range(MAX_DEPTH):
         if not level:
             return
-        inside = [one.values() if isinstance(one, dict) else one for one in level]
+        inside = [container.values() if isinstance(container, dict) else container for container in level]
         level = [item for items in inside for item in items if isinstance(item, _NESTS)]
     if level:
         raise TooComplex(_DEEP)
 
 
 def _parts(data: str) -> int:
-    """How many there are at most; signs inside texts count for nothing."""
+    """Return an upper bound on the number of parts; characters inside strings do not count."""
     bare = _TEXT.sub("", data)
     return sum(map(bare.count, ",[{"))
 
@@ -70,7 +70,7 @@ def _number(word: str) -> float | str:
 
 MAX_DIGITS = 500
 _DOUBLE, _SINGLE = "“”", "‘’"
-# Each class both opens and closes: a stray opening quote is closed by the next, and scanning stays linear.
+# Each class both opens and closes: the next quote closes a stray opening one, and scanning stays linear.
 _STRINGS = {
     quote: re.compile(rf"[{marks}]((?:[^{marks}\\]++|\\.)*+)[{marks}]", re.DOTALL)
     for marks in ('"', "'", _DOUBLE, _SINGLE)
@@ -83,45 +83,45 @@ _WORDS = {"true": True, "false": False, "null": None, "True": True, "False": Fal
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
 _ESCAPED = dict(zip("bfnrt", "\b\f\n\r\t", strict=True)) | {c: c for c in f"\"'\\/{_DOUBLE}{_SINGLE}"}
 _LARGE = re.compile(r"[0-9]{309}")
-"""What may be beyond a float, which begins at 309 digits."""
+"""Integers that may exceed a float, which happens from 309 digits on."""
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-class Ended(Unreadable):
-    """The text ends before the value does."""
+class TextEnded(Unreadable):
+    """A text that ends inside a value."""
 
     def __init__(self) -> None:
         super().__init__("the object ends before it is closed")
 
 
-def is_gap(text: str, start: int, end: int) -> bool:
-    """Whether nothing but white space and comments stands between two places."""
+def is_blank_between(text: str, start: int, end: int) -> bool:
+    """Return whether only white space and comments lie between two positions."""
     return _GAP.fullmatch(text, start, end) is not None
 
 
-class Reader:
-    """Reads values out of one text.
+class ReplyReader:
+    """A reader of values out of one text.
 
     Attributes:
-        at: Where the last reading ended or failed.
-        keyed: Whether the last reading met a quoted key with its colon: the sign of an object, not of prose.
+        at: The position where the last reading ended or failed.
+        keyed: Whether the last reading met a quoted key with a colon, the sign of an object rather than prose.
     """
 
     def __init__(self, text: str) -> None:
         self.text, self.at, self.keyed = text, 0, False
-        # Of halves of surrogate pairs in escapes, and of numbers too large, the quick reading would not tell.
+        # Strict reading would not notice lone surrogates in escapes and numbers that are too large.
         plain = "\\u" not in text and (text.isascii() or _SURROGATE.search(text) is None)
         self._plain = plain and _LARGE.search(text) is None
 
     def read(self, start: int) -> object:
-        """Return the value that starts at `start`; raises `Unreadable`, or `Ended` when the text stops inside it."""
+        """Return the value starting at `start`; raises `Unreadable`, or `TextEnded` if the text stops inside it."""
         self.at, self.keyed = start, False
         return self._strict(start) or self._value(0)
 
     def _strict(self, start: int) -> object:
-        """Return the value where it is strict JSON and means the same here; otherwise None, and the place is unchanged.
+        """Return the value if it is strict JSON with the same meaning here; otherwise None, without moving on.
 
-        Tried until it fails once: a text with many beginnings is still read in linear time.
+        It is tried until it fails once, so that a text with many openings is still read in linear time.
         """
         if not self._plain:
             return None
@@ -149,7 +149,7 @@ class Reader:
         return self._string(mark) if mark in _STRINGS else self._scalar()
 
     def _object(self, depth: int) -> dict[str, object]:
-        found: dict[str, object] = {}
+        members: dict[str, object] = {}
         self.at += 1
         while (mark := self._peek()) != "}":
             if mark not in _STRINGS:
@@ -160,23 +160,23 @@ class Reader:
                 raise Unreadable("a colon was expected after a key")
             self.at += 1
             self.keyed = True
-            if key in found:
+            if key in members:
                 self.at = start
                 raise Unreadable(f"the key {_quoted(key)} is given twice")
-            found[key] = self._value(depth)
+            members[key] = self._value(depth)
             self._comma("}")
         self.at += 1
-        return found
+        return members
 
     def _items(self, close: str, depth: int) -> tuple[list[object], bool]:
-        found: list[object] = []
+        items: list[object] = []
         comma = False
         self.at += 1
         while self._peek() != close:
-            found.append(self._value(depth))
+            items.append(self._value(depth))
             comma = self._comma(close)
         self.at += 1
-        return found, comma
+        return items, comma
 
     def _comma(self, close: str) -> bool:
         mark = self._peek()
@@ -189,15 +189,15 @@ class Reader:
         match = _STRINGS[quote].match(self.text, self.at)
         if not match:
             self.at = len(self.text)
-            raise Ended
-        found = _ESCAPE.sub(_unescape, match[1]) if "\\" in match[1] else match[1]
-        if _SURROGATE.search(found):
+            raise TextEnded
+        text = _ESCAPE.sub(_unescape, match[1]) if "\\" in match[1] else match[1]
+        if _SURROGATE.search(text):
             try:
-                found = found.encode("utf-16", "surrogatepass").decode("utf-16")
+                text = text.encode("utf-16", "surrogatepass").decode("utf-16")
             except UnicodeDecodeError:
                 raise Unreadable("half of a surrogate pair stands in a string") from None
         self.at = match.end()
-        return found
+        return text
 
     def _scalar(self) -> object:
         if number := _NUMBER.match(self.text, self.at):
@@ -216,22 +216,22 @@ class Reader:
         if word.lstrip("+-").lower() in ("nan", "inf", "infinity"):
             raise Unreadable("NaN and Infinity are not allowed")
         if self.at + len(word) == len(self.text):
-            raise Ended
+            raise TextEnded
         raise Unreadable(f"a value was expected, not {_quoted(word or self.text[self.at])}")
 
     def _peek(self) -> str:
         gap = _GAP.match(self.text, self.at)
         self.at = gap.end() if gap else self.at
         if self.at == len(self.text):
-            raise Ended
+            raise TextEnded
         return self.text[self.at]
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise ValueError("a key is given twice")
-    return found
+    return members
 
 
 def _finite(word: str) -> float:
@@ -248,7 +248,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, pars
 
 
 def _unescape(match: re.Match[str]) -> str:
-    """One escape; what neither JSON nor Python escapes, such as LaTeX's \\alpha, keeps its backslash."""
+    """Return an escape's character; escapes of neither JSON nor Python, such as LaTeX's \\alpha, stay."""
     body = match[1]
     if len(body) == 1:
         return _ESCAPED.get(body, match[0])
@@ -274,7 +274,7 @@ def loads(text: str) -> dict[str, object]:
     """Return the object in a model's reply: the last fenced one, or without fences the last one in the text.
 
     Args:
-        text: The reply, with whatever surrounds the object.
+        text: The reply, including anything around the object.
 
     Returns:
         The object, equal to what `json.loads` gives for the same object written strictly. Tuples are lists.
@@ -294,19 +294,19 @@ def loads(text: str) -> dict[str, object]:
                 fault, fault_at = attempt, at
         elif in_fence:
             fenced, fault = attempt, None
-        elif fenced is None and (attempt or loose is None):  # a {} in prose after the answer is no newer answer
+        elif fenced is None and (attempt or loose is None):  # a {} in prose after the answer is not another answer
             loose, fault = attempt, None
     if fault:
         column = fault_at - text.rfind("\n", 0, fault_at)
         raise Unreadable(f"{fault.args[0]} (line {text.count(chr(10), 0, fault_at) + 1}, column {column})")
-    found = loose if fenced is None else fenced
-    if found is None:
+    answer = loose if fenced is None else fenced
+    if answer is None:
         raise Unreadable("no JSON object found")
-    return found
+    return answer
 
 
 def check_length(text: str) -> None:
-    """Refuse a reply beyond all length, before anything looks into it.
+    """Refuse an overlong reply before anything parses it.
 
     Raises:
         Unreadable: It is longer than `MAX_CHARS`.
@@ -316,8 +316,8 @@ def check_length(text: str) -> None:
 
 
 def _attempts(text: str) -> Iterator[tuple[dict[str, object] | Unreadable, int, bool]]:
-    """Every object written or begun: its value or fault, where that ends, whether a fenced block holds it."""
-    reader = Reader(text)
+    """Yield every object written or begun: its value or fault, where it ends, whether it is fenced."""
+    reader = ReplyReader(text)
     at = _after_lone_thought(text)
     opening: int | None = at
     fence, work = False, 0
@@ -328,21 +328,21 @@ def _attempts(text: str) -> Iterator[tuple[dict[str, object] | Unreadable, int, 
         if mark["think"] or mark["fence"]:
             opening, fence = at, bool(mark["fence"])
             continue
-        opens = opening is not None and is_gap(text, opening, start)
+        opens = opening is not None and is_blank_between(text, opening, start)
         opening = None
         try:
             value = reader.read(start)
         except Unreadable as error:
             work += reader.at - start
-            if work > 2 * len(text) + 10_000:  # failed readings can overlap, and add up to quadratic work
+            if work > 2 * len(text) + 10_000:  # overlapping failed readings can add up to quadratic work
                 raise Unreadable("too many brackets that hold no JSON") from None
             if not reader.keyed and not (opens and mark[0] == "{"):
                 at = _after_braces(text, start) if mark[0] == "{" else at
                 continue
-            if isinstance(error, Ended):
+            if isinstance(error, TextEnded):
                 raise
             yield error, reader.at, opens and fence
-            # A whole object inside a broken one looks like an answer, so only a new fence starts afresh.
+            # A whole object inside a broken one looks like an answer, so reading resumes only at a new fence.
             line = _FENCE_LINE.search(text, at)
             at = line.end() if line else len(text)
         else:
@@ -358,29 +358,29 @@ def _after_thought(text: str, at: int) -> int:
 
 
 def _after_lone_thought(text: str) -> int:
-    """Where the answer starts when the chat template has kept the opening tag of the thinking to itself."""
+    """Return where the answer starts if the chat template has swallowed the opening tag of the thinking."""
     if _THINK.search(text):
         return 0
     return max((m.end() for m in _LONE_THOUGHT.finditer(text)), default=0)
 
 
 def _after_braces(text: str, start: int) -> int:
-    """Past the brace that closes the one at `start`, so that nothing inside it is taken for the answer."""
+    """Return the position after the brace closing the one at `start`, so that nothing inside is the answer."""
     depth = 0
     for mark in _BRACES.finditer(text, start):
         depth += {"{": 1, "}": -1}.get(mark[0], 0)
         if not depth:
             return mark.end()
-    raise Ended
+    raise TextEnded
 
 
 ANY = "*"
-"""A step of a path that stands for every item, of which the first counts that leads on to something."""
+"""A step of a path that matches every item; the first item that has the rest of the path counts."""
 _FIELD_GAP = re.compile(r"\{([\w*.-]+)\}")
 
 
 def find(value: Any, path: str) -> Any:
-    """Return what stands at a path; None where there is nothing.
+    """Return the value at a path, or None.
 
     >>> find({"data": [{"url": "a"}]}, "data.0.url"), find({"x": {"b": 1}}, "*.b"), find([], "0")
     ('a', 1, None)
@@ -394,7 +394,7 @@ def _find(value: Any, steps: list[str]) -> Any:
     step, rest = steps[0], steps[1:]
     if step == ANY:
         items: Iterable[Any] = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        return next((found for item in items if (found := _find(item, rest)) is not None), None)
+        return next((inner for item in items if (inner := _find(item, rest)) is not None), None)
     if isinstance(value, dict):
         return _find(value.get(step), rest)
     if isinstance(value, list) and re.fullmatch(r"[0-9]{1,6}", step) and int(step) < len(value):
@@ -403,12 +403,12 @@ def _find(value: Any, steps: list[str]) -> Any:
 
 
 def find_first(value: Any, paths: Iterable[str]) -> Any:
-    """Return what stands at the first of the paths that leads to something."""
-    return next((found for path in paths if (found := find(value, path)) is not None), None)
+    """Return the value at the first of the paths that has one."""
+    return next((inner for path in paths if (inner := find(value, path)) is not None), None)
 
 
 def put(value: dict[str, Any], path: str, item: Any) -> None:
-    """Lay an item at a path of names, making the tables on the way.
+    """Set an item at a path of names, creating the tables on the way.
 
     >>> body = {"input": {"prompt": "p"}}
     >>> put(body, "input.image", 7), body
@@ -422,19 +422,19 @@ def put(value: dict[str, Any], path: str, item: Any) -> None:
     value[last] = item
 
 
-def gaps(template: Any) -> Iterator[str]:
+def gap_names(template: Any) -> Iterator[str]:
     """Yield the names of all gaps in a text, or in the texts of a table."""
     if isinstance(template, str):
         yield from _FIELD_GAP.findall(template)
     elif isinstance(template, dict | list):
         for item in template.values() if isinstance(template, dict) else template:
-            yield from gaps(item)
+            yield from gap_names(item)
 
 
 def fill(template: Any, word: Callable[[str], Any]) -> Any:
-    """Return the template with its gaps filled. A text that is one gap becomes the word itself, whatever that is.
+    """Fill the gaps of a template. A text that is a single gap becomes the word itself, of whatever type.
 
-    Fields and items whose word is None are left out.
+    Fields and items whose word is None are omitted.
 
     >>> fill({"a": "{n}", "b": "{no}", "c": "n={n}"}, {"n": 7}.get)
     {'a': 7, 'c': 'n=7'}
@@ -448,5 +448,5 @@ def fill(template: Any, word: Callable[[str], Any]) -> Any:
         return template
     if whole := _FIELD_GAP.fullmatch(template):
         return word(whole[1])
-    found = {name: word(name) for name in _FIELD_GAP.findall(template)}
-    return None if None in found.values() else _FIELD_GAP.sub(lambda gap: str(found[gap[1]]), template)
+    words = {name: word(name) for name in _FIELD_GAP.findall(template)}
+    return None if None in words.values() else _FIELD_GAP.sub(lambda gap: str(words[gap[1]]), template)

@@ -1,4 +1,4 @@
-"""Runs asynchronous work from plain code, also where a loop runs already, as in a notebook."""
+"""Running of asynchronous work from synchronous code, also where a loop already runs, as in a notebook."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ T = TypeVar("T")
 
 
 def run_to_end(work: Coroutine[Any, Any, T], stop: Callable[[], None] | None = None) -> T:
-    """Return what the work gives.
+    """Run the work and return its result.
 
-    In a notebook a loop runs in this thread already: then the work gets a thread of its own, and this one waits for it.
+    In a notebook a loop already runs in this thread: the work then runs in a thread of its own, and this one waits.
 
     Args:
-        work: Started at once.
-        stop: In a notebook, called at the first interrupt: the work ends by itself. Without it, and at the second
+        work: The coroutine to run.
+        stop: In a notebook, called at the first interrupt so that the work can finish. Without it, and at the second
             interrupt, the work is cancelled.
     """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    return _beside(work, stop)
+    return _run_in_thread(work, stop)
 
 
 async def take_all(
@@ -35,16 +35,16 @@ async def take_all(
     concurrency: int,
     is_over: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Take every item, so many at a time, until it is over.
+    """Process every item, `concurrency` at a time, until `is_over`.
 
-    After an error nothing more is begun; what is in flight, which may be paid for, ends before the error is raised.
+    After an error no further item is started; items in flight, which may be paid for, finish before it is raised.
     """
     queue, errors = iter(items), list[Exception]()
 
     async def work() -> None:
         while not errors and not is_over():
             try:
-                # To find the next item may take a look into the store, which may fail as any step does.
+                # Finding the next item may read the store, which can fail like any step.
                 item = next(queue)
             except StopIteration:
                 return
@@ -61,8 +61,8 @@ async def take_all(
         raise errors[0]
 
 
-def _beside(work: Coroutine[Any, Any, T], stop: Callable[[], None] | None) -> T:
-    found: Future[T] = Future()
+def _run_in_thread(work: Coroutine[Any, Any, T], stop: Callable[[], None] | None) -> T:
+    outcome: Future[T] = Future()
     tasks: list[asyncio.Task[Any]] = []
 
     async def main() -> T:
@@ -72,15 +72,15 @@ def _beside(work: Coroutine[Any, Any, T], stop: Callable[[], None] | None) -> T:
 
     def call() -> None:
         try:
-            found.set_result(asyncio.run(main()))
+            outcome.set_result(asyncio.run(main()))
         except BaseException as error:
-            found.set_exception(error)
+            outcome.set_exception(error)
 
     threading.Thread(target=contextvars.copy_context().run, args=(call,), name="limner-run", daemon=True).start()
     interrupts = 0
     while True:
         try:
-            return found.result()
+            return outcome.result()
         except KeyboardInterrupt:
             interrupts += 1
             if interrupts == 1 and stop is not None:

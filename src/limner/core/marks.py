@@ -1,4 +1,4 @@
-"""Marks: the answer to one criterion about one drawing; and panels, which make one mark of several."""
+"""Marks, the answers to one criterion about one drawing; and panels, which combine marks of several judges."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Verdict = Literal["answer", "abstain", "unread"]
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One thing a judge decides.
+    """One thing that a judge decides.
 
     Attributes:
         id: Unique within its question, such as ``point/3`` or ``spelling``.
-        text: What is asked, in words.
-        kind: The protocol's own name for this sort of criterion.
+        text: The question.
+        kind: The protocol's name for this kind of criterion.
         top: The best value; values run from 0 to ``top`` in whole steps.
-        weight: Share in the question's score, where the protocol has one.
-        labels: Words whose presence decides it, where the rubric names them; without them `text` is searched for some.
-        also: Other words that may stand for the label, where there is one label.
+        weight: Its share in the question's score, if the protocol has one.
+        labels: Words whose presence decides it, if the rubric names them; otherwise `text` is searched for some.
+        also: Other words accepted for the label, if there is one label.
         present_means: The value that the labels' presence proves, 1 (of `top`) or 0; their absence proves the other.
-        exact: Whether the labels must stand as they are written: a slip or a further word then proves nothing.
+        exact: Whether the labels must appear exactly as written: a misspelling or an extra word then proves nothing.
     """
 
     id: str
@@ -56,16 +56,16 @@ class Mark:
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.verdict == "answer"):
-            raise ValueError(f"mark {self.criterion}: a value goes with an answer and with nothing else")
+            raise ValueError(f"mark {self.criterion}: only an answer has a value")
 
     @classmethod
     def abstain(cls, criterion: str, reason: str, source: str = "") -> Mark:
-        """Return the judge cannot decide this criterion."""
+        """Return the mark of a judge that cannot decide this criterion."""
         return cls(criterion, None, reason, source, "abstain")
 
     @classmethod
     def unread(cls, criterion: str, reason: str, source: str = "") -> Mark:
-        """Return the judge's reply on this criterion could not be read."""
+        """Return the mark for a reply that could not be read on this criterion."""
         return cls(criterion, None, reason, source, "unread")
 
     def to_json(self) -> dict[str, Any]:
@@ -76,9 +76,9 @@ class Mark:
     def from_json(cls, data: Mapping[str, Any]) -> Mark:
         """Return the mark behind a mapping made by `to_json`."""
         value, verdict = data["value"], data.get("verdict", "answer")
-        if len(data) != FIELDS or (value is None) == (verdict == "answer"):
+        if len(data) != FIELD_COUNT or (value is None) == (verdict == "answer"):
             return PanelMark(**data) if "votes" in data else cls(**data)
-        # Scores read marks by the million: to set the fields one by one takes half as long as to call the class.
+        # Scores read millions of marks: setting the fields one by one takes half as long as calling the class.
         mark = object.__new__(cls)
         _set_criterion(mark, data["criterion"])
         _set_value(mark, value)
@@ -93,32 +93,32 @@ class PanelMark(Mark):
     """A panel's answer to one criterion.
 
     Attributes:
-        votes: Member -> its value; or why it has none: ``abstain``, ``unread`` or ``nothing``.
+        votes: Member -> its value, or the reason for having none: ``abstain``, ``unread`` or ``nothing``.
     """
 
     votes: Mapping[str, int | str] = field(default_factory=dict, hash=False)
 
 
-FIELDS = len(fields(Mark))
+FIELD_COUNT = len(fields(Mark))
 _set_criterion, _set_value, _set_reason, _set_source, _set_verdict = (
     getattr(Mark, field.name).__set__ for field in fields(Mark)
 )
 
 
 def values(marks: Iterable[Mark]) -> dict[str, int]:
-    """Return the answered marks as criterion id -> value; abstentions and unread items are left out."""
+    """Return answered marks as criterion id -> value; abstentions and unread items are left out."""
     return {m.criterion: m.value for m in marks if m.value is not None}
 
 
 def fill(marks: Iterable[Mark], criteria: Iterable[Criterion], best: bool) -> list[Mark]:
-    """All criteria answered: undecided ones get their best or worst value. The ends of what is possible."""
-    known = values(marks)
-    return [Mark(c.id, known.get(c.id, c.top if best else 0)) for c in criteria]
+    """Answer all criteria, undecided ones with their best or worst value: the bounds of what is possible."""
+    answers = values(marks)
+    return [Mark(c.id, answers.get(c.id, c.top if best else 0)) for c in criteria]
 
 
-PREFIX = "panel/"
-"""How panels are named among judges."""
-SOURCE = "panel"
+PANEL_PREFIX = "panel/"
+"""The prefix of panels' names among judges."""
+PANEL_SOURCE = "panel"
 OF_STUDY, OF_CERTIFICATE = "study:", "certificate"
 Rule = Literal["majority", "median", "weights"]
 
@@ -128,8 +128,8 @@ class PanelFacts(StrictModel):
 
     Attributes:
         members: Judges as ``--judge`` names them; ``openai/gpt-5?reasoning_effort=low`` has arguments of its own.
-        rule: How their marks become one.
-        weights: With the rule ``weights``: a number for each member; or where they come from, ``certificate`` or
+        rule: The rule by which their marks are combined.
+        weights: With the rule ``weights``: a number for each member, or the source of the weights, ``certificate`` or
             ``study:NAME``.
     """
 
@@ -141,10 +141,10 @@ class PanelFacts(StrictModel):
     def _fits(self) -> PanelFacts:
         if len(set(self.members)) < len(self.members):
             raise ValueError("a member is named twice")
-        if any(member.startswith(PREFIX) for member in self.members):
+        if any(member.startswith(PANEL_PREFIX) for member in self.members):
             raise ValueError("a panel cannot be a member of a panel")
         if (self.rule == "weights") != (self.weights is not None):
-            raise ValueError('weights go with rule = "weights", and with nothing else')
+            raise ValueError('weights are used with rule = "weights" only, and required there')
         if isinstance(self.weights, str) and self.weights != OF_CERTIFICATE and not self.weights.startswith(OF_STUDY):
             raise ValueError(f'weights are numbers, "{OF_CERTIFICATE}" or "{OF_STUDY}NAME", not {self.weights!r}')
         if isinstance(self.weights, tuple) and (
@@ -157,44 +157,44 @@ class PanelFacts(StrictModel):
 def combined(
     given: Mapping[str, Sequence[Mark]], rule: Rule, weights: Sequence[float], criteria: Sequence[str]
 ) -> list[PanelMark]:
-    """Return one mark for each criterion from those of members.
+    """Combine the marks of members into one mark for each criterion.
 
-    Where members with less than half of the weight decide, or votes tie, the panel abstains. What members found beyond
-    the criteria is kept where at least half did.
+    If members with less than half of the weight decide, or votes tie, the panel abstains. Marks beyond the criteria are
+    kept if at least half of the weight gave them.
 
     Args:
         given: Member -> its marks.
-        rule: ``median`` takes the middle mark (of two the lower), the others the mark with most votes.
-        weights: How much each member's vote counts.
-        criteria: What every marking decides.
+        rule: ``median`` takes the middle mark (the lower of two), the other rules the mark with most votes.
+        weights: The weight of each member's vote.
+        criteria: The criteria that every marking decides.
 
     >>> yes, no = [Mark("point/1", 1)], [Mark("point/1", 0)]
-    >>> (found,) = combined({"a": yes, "b": no, "c": yes}, "majority", [1, 1, 1], ["point/1"])
-    >>> found.value, found.votes, found.reason
+    >>> (mark,) = combined({"a": yes, "b": no, "c": yes}, "majority", [1, 1, 1], ["point/1"])
+    >>> mark.value, mark.votes, mark.reason
     (1, {'a': 1, 'b': 0, 'c': 1}, 'a 1, b 0, c 1')
     """
     by = {member: {mark.criterion: mark for mark in marks} for member, marks in given.items()}
     beyond = dict.fromkeys(name for marks in by.values() for name in marks if name not in criteria)
-    found = []
+    panel_marks = []
     for name in (*criteria, *beyond):
         votes = [
             (mark.value, weight)
             for marks, weight in zip(by.values(), weights, strict=True)
             if (mark := marks.get(name)) is not None and mark.value is not None
         ]
-        said = {member: _vote(marks.get(name)) for member, marks in by.items()}
-        reason = ", ".join(f"{member} {vote}" for member, vote in said.items())
+        verdicts = {member: _vote(marks.get(name)) for member, marks in by.items()}
+        reason = ", ".join(f"{member} {vote}" for member, vote in verdicts.items())
         decided = 2 * sum(weight for _, weight in votes) >= sum(weights) and votes
-        value = (_median(votes) if rule == "median" else _most(votes)) if decided else None
+        value = (_median(votes) if rule == "median" else _plurality(votes)) if decided else None
         if value is not None:
-            found.append(PanelMark(name, value, reason, SOURCE, votes=said))
+            panel_marks.append(PanelMark(name, value, reason, PANEL_SOURCE, votes=verdicts))
         elif name not in beyond:
-            found.append(PanelMark(name, None, reason, SOURCE, "abstain", said))
-    return found
+            panel_marks.append(PanelMark(name, None, reason, PANEL_SOURCE, "abstain", verdicts))
+    return panel_marks
 
 
 def divided(marks: Sequence[Mark]) -> tuple[int, int]:
-    """Of a panel's marks: on how many two members who decided differ, and how many two or more decided.
+    """Count a panel's marks on which deciding members differ, and those that two or more members decided.
 
     >>> divided(combined({"a": [Mark("x", 1)], "b": [Mark("x", 0)], "c": [Mark("x", 1)]}, "majority", [1, 1, 1], ["x"]))
     (1, 1)
@@ -209,8 +209,8 @@ def _vote(mark: Mark | None) -> int | str:
     return "nothing" if mark is None else mark.verdict if mark.value is None else mark.value
 
 
-def _most(votes: Sequence[tuple[int, float]]) -> int | None:
-    """Return the value with most weight; None where two have it."""
+def _plurality(votes: Sequence[tuple[int, float]]) -> int | None:
+    """Return the value with the most weight; None for a tie."""
     sums: dict[int, float] = {}
     for value, weight in votes:
         sums[value] = sums.get(value, 0.0) + weight

@@ -1,4 +1,4 @@
-"""What plots show, as numbers: the frames that plots draw, and what an exam's own plots are made from. Pure."""
+"""The numbers that plots show, as frames, and the input of an exam's own plots. Pure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Draw = Literal[
     "bands", "differences", "dispersion", "dots", "gallery", "histograms", "kinds", "matrices", "pairs", "points",
     "profiles", "raters", "scores", "violins",
 ]  # fmt: skip
-"""Ways to draw a frame. Of a `Grid`: ``dots``, ``scores`` (a map), ``profiles``, ``kinds``, ``raters``,
-``differences``. Further frames stand in `limner.core.plot_data`."""
-WAYS: tuple[str, ...] = get_args(Draw)
+"""Ways to draw a frame; a `Grid` can be drawn as ``dots``, ``scores`` (a map), ``profiles``, ``kinds``, ``raters`` and
+``differences``."""
+DRAW_NAMES: tuple[str, ...] = get_args(Draw)
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number with its 95% interval; or, where the judge abstained, the least and the most it could be."""
+    """A number with its 95% interval; or, where the judge abstained, the range it could be in."""
 
     value: float | None = None
     low: float | None = None
@@ -32,12 +32,12 @@ class Quantity:
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The ends of the line that is drawn: of the interval, or of what is possible."""
+        """The ends of the line that is drawn: the interval, or the possible range."""
         low, high = (self.low, self.high) if self.value is not None else (self.least, self.most)
         return None if low is None or high is None else (low, high)
 
     def scaled(self, by: float) -> Quantity:
-        """All numbers times `by`."""
+        """Return all numbers times `by`."""
         numbers = {name: getattr(self, name) for name in ("value", "low", "high", "least", "most")}
         return replace(self, **{name: number * by for name, number in numbers.items() if number is not None})
 
@@ -48,13 +48,13 @@ class Grid:
 
     Attributes:
         cells: A row of cells for each painter.
-        label: What the numbers are.
+        label: The meaning of the numbers.
         top: The best possible number.
-        caption: What stands below the plot.
-        controls: Rows that are no rivals of the others.
-        notes: For each row a few words at its end, where a plot has room for them.
-        published: For each row the paper's own number, where it has one.
-        printed: Whose numbers these are.
+        caption: The text below the plot.
+        controls: Rows of controls, which do not compete with the others.
+        notes: A few words at the end of each row, if the plot has room.
+        published: The paper's number for each row, if it has one.
+        printed: The source of the published numbers.
     """
 
     rows: tuple[str, ...]
@@ -69,7 +69,7 @@ class Grid:
     printed: str = ""
 
     def counted(self, column: int) -> str:
-        """How many questions stand behind a column's numbers.
+        """Return the number of questions behind a column's numbers.
 
         >>> Grid(("a", "b"), ("x",), ((Quantity(1, n=3),), (Quantity(2, n=5),)), "", 1, "").counted(0)
         'n = 3 to 5'
@@ -78,14 +78,14 @@ class Grid:
         return f"n = {' to '.join(dict.fromkeys(str(end) for end in (counts[0], counts[-1])))}" if counts else "n = 0"
 
     def scaled(self, by: float) -> Grid:
-        """All numbers and the best possible one times `by`."""
+        """Return the grid with all numbers, and the best possible one, times `by`."""
         cells = tuple(tuple(cell.scaled(by) for cell in row) for row in self.cells)
         return replace(self, cells=cells, top=self.top * by)
 
 
 @dataclass(frozen=True)
 class Point:
-    """A painter: two numbers with their intervals, perhaps a third as its colour."""
+    """A painter's two numbers with their intervals, and a third as its colour."""
 
     name: str
     x: Quantity
@@ -99,8 +99,8 @@ class Points:
     """Painters in a plane.
 
     Attributes:
-        front: Names of those that no other beats in both directions, from left to right; controls never count.
-        money: Whether x is in dollars, of which less is better.
+        front: Names of painters that no other beats in both directions, left to right; controls do not count.
+        money: Whether x is in dollars, so that less is better.
     """
 
     points: tuple[Point, ...]
@@ -112,7 +112,7 @@ class Points:
     money: bool = False
 
     def with_front(self) -> Points:
-        """Return the same with its front."""
+        """Return the points with their front computed."""
         rivals = [point for point in self.points if not point.control]
         places = front([(point.x.value or 0.0, point.y.value or 0.0) for point in rivals], less=self.money)
         return replace(self, front=tuple(rivals[place].name for place in places))
@@ -120,7 +120,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Spread:
-    """For each of some scores and each painter, the numbers of its drawings."""
+    """The numbers of each painter's drawings, for some scores."""
 
     rows: tuple[str, ...]
     scores: tuple[str, ...]
@@ -132,7 +132,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Histograms:
-    """For each painter the counts in its drawings of what `unit` names, and the share above each of two marks."""
+    """Counts in each painter's drawings of what `unit` names, and the share above each of two limits."""
 
     rows: tuple[str, ...]
     counts: tuple[tuple[float, ...], ...]
@@ -144,7 +144,7 @@ class Histograms:
 
 @dataclass(frozen=True)
 class Bin:
-    """Drawings of questions of about the same size, from the least to the most."""
+    """Drawings of questions of similar size."""
 
     size: tuple[int, int]
     n: int
@@ -155,10 +155,10 @@ class Bin:
 
 @dataclass(frozen=True)
 class Bands:
-    """For each painter and each of some scores the bins, and the drawings themselves as (size, number).
+    """Bins for each painter and score, and the drawings themselves as (size, number).
 
     Attributes:
-        label: What the size of a question is.
+        label: The meaning of a question's size.
     """
 
     rows: tuple[str, ...]
@@ -171,18 +171,18 @@ class Bands:
 
 @dataclass(frozen=True)
 class Source(ABC):
-    """What an exam's plot is made from: its painters under one judge, on the questions that all of them have.
+    """The input of an exam's plot: its painters under one judge, on the questions that all of them have.
 
-    The best painter stands first, controls last.
+    The best painter comes first, controls last.
 
     Attributes:
         exam: The exam's name in the store.
         score: The score that painters are ordered by.
-        names: The painters' rows.
-        controls: Those of them that are controls.
-        caption: What stands below every plot: whose marks these are, and on how much they rest.
-        protocol: The exam's.
-        rows: For each painter its drawings.
+        names: The painters' row names.
+        controls: The names of controls.
+        caption: The text below every plot: whose marks these are, and how many.
+        protocol: The exam's protocol.
+        rows: The drawings of each painter.
     """
 
     exam: str
@@ -195,11 +195,11 @@ class Source(ABC):
 
     @abstractmethod
     def cells(self, score: str) -> list[Quantity]:
-        """Every painter's number."""
+        """Return every painter's number."""
 
     @abstractmethod
     def mean(self, scores: Sequence[str]) -> list[Quantity]:
-        """Return the mean of several scores, where a painter has all of them."""
+        """Return the mean of several scores, for painters that have all of them."""
 
     @abstractmethod
     def shares(self, scores: Sequence[str]) -> Grid:
@@ -207,30 +207,30 @@ class Source(ABC):
 
     @abstractmethod
     def access(self) -> list[str | None]:
-        """For each painter ``closed`` or ``open``, where that is known of it."""
+        """Return ``closed`` or ``open`` for each painter; None if unknown."""
 
     @abstractmethod
     def pictures(self, questions: Sequence[str]) -> list[dict[str, bytes]]:
-        """For the reference, and then for each painter, the images of these questions that the store has, by id."""
+        """Return the stored images of these questions by id: of the reference first, then of each painter."""
 
     @property
     @abstractmethod
     def wanted(self) -> str | None:
-        """The question that was asked for."""
+        """The id of the requested question, if any."""
 
     @abstractmethod
     def measured(self, evidence: str) -> list[tuple[float, ...]]:
-        """For each painter the numbers that were measured on its drawings, each drawing's once."""
+        """Return the numbers measured on each painter's drawings, one per drawing."""
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot of an exam's own.
+    """A plot that belongs to one exam.
 
     Attributes:
-        about: One line on what it shows.
-        frame: Its numbers; raises `limner.core.errors.UsageError` where there are none, with what to run.
-        draw: How they are drawn.
+        about: A one-line description.
+        frame: Computes its numbers; raises `limner.core.errors.UsageError` if there are none, with what to run.
+        draw: The way they are drawn.
     """
 
     about: str
@@ -239,7 +239,7 @@ class Plot:
 
 
 def front(points: Sequence[tuple[float, float]], less: bool = False) -> list[int]:
-    """Return the places of the points that no other beats, from left to right; with `less`, a smaller x is better.
+    """Return the indices of points that no other point beats, left to right; with `less`, smaller x is better.
 
     >>> front([(1, 3), (2, 2), (2, 1), (0, 0)]), front([(1, 3), (2, 5), (3, 4)], less=True)
     ([0, 1], [0, 1])
@@ -254,13 +254,13 @@ def front(points: Sequence[tuple[float, float]], less: bool = False) -> list[int
 
 
 def abstained(rows: Sequence[Row], score: str) -> bool:
-    """Whether the judge abstained on some: then those that have the score are no fair sample of the drawings."""
+    """Return whether the judge abstained on some drawings: the others are then not a fair sample."""
     open_ = (row for row in rows if row.scores.get(score) is None)
     return any(mark.verdict == "abstain" for row in open_ for mark in row.marks)
 
 
 def plain(word: str) -> str:
-    """Return a tag's value, or a dimension, as people write it.
+    """Return a tag's value or a dimension as people write it.
 
     >>> plain("Computer_Science")
     'Computer Science'
@@ -274,19 +274,19 @@ def shown(score: Score) -> str:
 
 
 def left_out(count: int, why: str) -> str:
-    """Return what a caption says of painters that are not shown."""
+    """Return the caption's words about painters that are not shown."""
     return f" · {count} left out: {why}" if count else ""
 
 
 @dataclass(frozen=True)
 class Dispersion:
-    """For each of some scores how far painters differ, and by how much closed ones are ahead of open ones.
+    """The spread between painters for some scores, and the lead of closed painters over open ones.
 
     Attributes:
         columns: The scores' names.
         deviations: The standard deviation over painters (n - 1); None with fewer than two.
-        gaps: The mean of closed painters less that of open ones; None where one side has nobody.
-        paper: The same two numbers from the paper's own table, score by score; nothing where it prints none.
+        gaps: The mean of closed painters minus that of open ones; None if one side is empty.
+        paper: Both numbers from the paper's table, score by score; empty if it prints none.
     """
 
     columns: tuple[str, ...]
@@ -299,11 +299,11 @@ class Dispersion:
 
 @dataclass(frozen=True)
 class ScorePair:
-    """Two scores of the same drawings, all painters together, with their coefficients.
+    """Two scores of the same drawings of all painters, with their correlation coefficients.
 
     Attributes:
-        drawings: (one, other) of every drawing that has both.
-        means: Each painter's means, with its name.
+        drawings: (one, other) for every drawing that has both.
+        means: Each painter's name and means.
     """
 
     one: str
@@ -316,7 +316,7 @@ class ScorePair:
 
 @dataclass(frozen=True)
 class ScorePairs:
-    """Every two of some scores."""
+    """All pairs of some scores."""
 
     pairs: tuple[ScorePair, ...]
     caption: str
@@ -325,7 +325,7 @@ class ScorePairs:
 
 @dataclass(frozen=True)
 class Tile:
-    """A picture as the store has it, with a line or two below it; None where there is none."""
+    """A stored picture with a line or two below it; `image` is None where there is none."""
 
     image: bytes | None
     words: tuple[str, ...] = ()
@@ -336,8 +336,8 @@ class Gallery:
     """Drawings side by side: a column for each painter, the reference first where there is one.
 
     Attributes:
-        rows: What the rows are, such as the two kinds of prompt; one without a name for a single question.
-        tiles: A row of tiles for each of them.
+        rows: Titles of rows, such as the two kinds of prompt; one empty title for a single question.
+        tiles: The tiles of each row.
         title: The question.
     """
 
@@ -349,31 +349,31 @@ class Gallery:
 
 
 def spread_and_gap(values: Sequence[float | None], access: Sequence[str | None]) -> tuple[float | None, float | None]:
-    """Return the standard deviation of all known values, and the mean of closed painters less that of open ones.
+    """Return the standard deviation of known values, and the mean of closed painters minus that of open ones.
 
     >>> spread_and_gap([0.5, 0.75, 0.25, None], ["closed", "closed", "open", "open"])
     (0.25, 0.375)
     >>> spread_and_gap([0.5, 0.75], ["closed", None])[1] is None
     True
     """
-    known = [value for value in values if value is not None]
+    numbers = [value for value in values if value is not None]
     sides = [
         [value for value, word in zip(values, access, strict=True) if word == side and value is not None]
         for side in ("closed", "open")
     ]
     gap = fmean(sides[0]) - fmean(sides[1]) if all(sides) else None
-    return (stdev(known) if len(known) > 1 else None), gap
+    return (stdev(numbers) if len(numbers) > 1 else None), gap
 
 
 @dataclass(frozen=True)
 class BarPanel:
-    """Bars, one a row, perhaps of several parts.
+    """Bars, one per row, optionally stacked.
 
     Attributes:
-        groups: The title each row stands under; all empty where there is none.
-        parts: Names of the parts; one without a name for plain bars.
-        values: For each row the length of each part.
-        printed: What the paper tells for a row.
+        groups: The title above each row; all empty if there are none.
+        parts: Names of the parts; one empty name for plain bars.
+        values: The length of each part, for each row.
+        printed: The paper's number for each row.
     """
 
     title: str
@@ -388,7 +388,7 @@ class BarPanel:
 
 @dataclass(frozen=True)
 class MapPanel:
-    """Counts of two tags' values together."""
+    """Counts of combinations of two tags' values."""
 
     title: str
     rows: tuple[str, ...]
@@ -400,10 +400,10 @@ class MapPanel:
 
 @dataclass(frozen=True)
 class HistogramPanel:
-    """How often a statistic has each value; wide ranges are binned.
+    """A histogram of a statistic; wide ranges are binned.
 
     Attributes:
-        edges: Ends of the bins, one more than there are counts.
+        edges: Edges of the bins, one more than there are counts.
     """
 
     title: str
@@ -416,7 +416,7 @@ class HistogramPanel:
 
 @dataclass(frozen=True)
 class QuartilePanel:
-    """A statistic's quartiles and mean for each row, and the mean that the paper tells."""
+    """A statistic's quartiles and mean for each row, and the mean that the paper reports."""
 
     title: str
     rows: tuple[str, ...]
@@ -429,7 +429,7 @@ class QuartilePanel:
 
 @dataclass(frozen=True)
 class WordsPanel:
-    """For each group the words that most of its prompts have, with how many have them; the most frequent first."""
+    """The words that occur in most prompts of each group, with counts, most frequent first."""
 
     title: str
     groups: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]

@@ -13,11 +13,11 @@ from .errors import UsageError
 
 @dataclass(frozen=True)
 class Template:
-    """A text with fields whose places are known, whatever braces it has.
+    """A text with fields at known positions, whatever braces it contains.
 
     Attributes:
-        text: As it stands where it comes from; its hash is made of this.
-        pieces: Words and fields' names in turn, words first and last.
+        text: The original text, which is hashed.
+        pieces: Text and names of fields in turn, starting and ending with text.
     """
 
     text: str
@@ -32,7 +32,7 @@ class Prompts:
     """Markdown templates with ``{{name}}`` fields: the shipped ones, or a user's own wording.
 
     Attributes:
-        released: The templates of the authors' release; where there are some, the protocol asks by these alone.
+        released: The templates of the authors' release; if there are any, the protocol uses only these.
     """
 
     def __init__(self, shipped: Path, own: Path | None = None, released: Mapping[str, Template] | None = None) -> None:
@@ -42,7 +42,7 @@ class Prompts:
             raise UsageError(f"--prompts {own}: no such folder")
 
     def text(self, name: str) -> str:
-        """Return the template called `name`, from the user's folder where it has one; read once."""
+        """Return the template called `name`, from the user's folder if it has one; read once."""
         if name not in self._read:
             self._read[name] = self._load(name)
         return self._read[name]
@@ -57,7 +57,7 @@ class Prompts:
         raise UsageError(f"no prompt template {name}.md in {self.own or self.shipped}")
 
     def hash(self, *names: str) -> str:
-        """Identifies the wording of the named templates."""
+        """Return a hash that identifies the wording of the named templates."""
         digest = hashlib.sha256()
         for name in sorted(names):
             digest.update(name.encode() + b"\0" + self.text(name).encode() + b"\0")
@@ -77,7 +77,7 @@ class Prompts:
         for field_name in fields:
             if field_name not in spare and f"{{{{{field_name}}}}}" not in text:
                 raise UsageError(f"prompt template {name}.md lacks the field {{{{{field_name}}}}}")
-        # One pass over the template, so that a value which itself holds "{{…}}" stays as it is.
+        # One pass over the template, so that "{{…}}" inside a value is not filled.
         pieces = text.split("{{")
         out = [pieces[0]]
         for piece in pieces[1:]:
@@ -98,12 +98,12 @@ _GAP = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
 
 def stripped(text: str) -> str:
-    r"""Return the text without comments, figures and citations.
+    r"""Return LaTeX text without comments, figures and citations.
 
     >>> stripped("An encoder~\\cite{a,b} maps $x$ to $z$.% see Fig. 2")
     'An encoder maps $x$ to $z$.'
     """
-    text = _COMMENT.sub(lambda found: found[1] or "", text)
+    text = _COMMENT.sub(lambda match: match[1] or "", text)
     for pattern in (_FIGURE, _PICTURE, _CITATION):
         text = pattern.sub("", text)
     return _GAP.sub("\n\n", text).strip()

@@ -1,4 +1,4 @@
-"""The seam between an exam and the rest: what to ask, how to read replies, how to score marks. Pure."""
+"""The interface between an exam and the rest: what to ask, how to read replies, how to score marks. Pure."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ READINGS: tuple[Reading, ...] = ("careful", "paper", "release")
 
 
 def checked_reading(word: str) -> Reading:
-    """Return the word of ``--reading``, checked.
+    """Return the value of ``--reading``, checked.
 
     Raises:
-        UsageError: There is none of that name; says which there are.
+        UsageError: There is no such reading; lists the available ones.
     """
     for reading in READINGS:
         if word == reading:
             return reading
-    raise UsageError(f"no reading {word!r}; there is: {', '.join(READINGS)}")
+    raise UsageError(f"no reading {word!r}; choose from: {', '.join(READINGS)}")
 
 
 Evidence = Mapping[str, Any]
-"""What was measured (``{"value": …, "backend": …}``) or asked beforehand (a reply's text), by name."""
+"""Measurements (``{"value": …, "backend": …}``) and replies to preliminary asks (text), by name."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Score:
 
     Attributes:
         top: The best possible value.
-        monotone: Whether a better mark can never lower it; bounds are shown only where this holds.
+        monotone: Whether a better mark can never lower it; bounds are shown only for such scores.
         digits: Decimals shown.
-        main: Whether tables have a column for it; the others stand under ``--by dimension``, in JSON and in CSV.
-        summaries: How its numbers per question become one number; see `limner.scoring.numbers.SUMMARIES`.
+        main: Whether tables have a column for it; others appear with ``--by dimension``, in JSON and in CSV.
+        summaries: The ways its numbers per question are summarised; see `limner.scoring.numbers.SUMMARIES`.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Row:
-    """One marked drawing as the summary sees it; `size` is its width and height where they are known."""
+    """One marked drawing, input of the summary; `size` is its width and height where known."""
 
     question: Question[Any]
     marks: tuple[Mark, ...]
@@ -68,7 +68,7 @@ class Row:
 
 
 def mean_of_known(parts: Sequence[Any]) -> Any:
-    """Return the plain mean of numbers, or of arrays of resamples in which some may be missing (NaN).
+    """Return the mean of numbers, or of arrays of resamples in which some may be missing (NaN).
 
     >>> mean_of_known([0.25, 0.75])
     0.5
@@ -85,7 +85,7 @@ class Protocol(ABC, Generic[R]):
     """The pure functions of one exam."""
 
     scored: tuple[Score, ...]
-    """The scores, the most telling first."""
+    """The scores, the most important first."""
     variants: tuple[str, ...]
     """Ways of asking; the first is the default."""
     options: Mapping[str, tuple[str, ...]] = {}
@@ -93,46 +93,46 @@ class Protocol(ABC, Generic[R]):
     draw_options: Mapping[str, tuple[str, ...]] = {}
     """The exam's own options of drawing and their values; the first value is the default."""
     selecting: frozenset[str] = frozenset()
-    """Drawing options that choose among questions only, and change nothing about a drawing."""
+    """Drawing options that only select questions and do not affect drawings."""
     constants: Mapping[str, float] = {}
-    """Numbers the scores are computed with, at their usual values; ``-O`` changes them where scores are shown."""
+    """Constants of the scores with their default values; ``-O`` changes them when scores are shown."""
     needs: frozenset[str] = frozenset()
     """Evidence that must exist before asking or scoring."""
     uses: frozenset[str] = frozenset()
-    """Evidence that the scores take where it was measured, and do without where it was not."""
+    """Evidence that the scores use if it was measured, and do without otherwise."""
     label_kinds: frozenset[str] = frozenset()
     """Kinds of criteria that words in the drawing can decide."""
     breakdowns: tuple[str, ...] = ()
-    """The tags the exam's paper breaks its scores down by."""
+    """The tags by which the exam's paper breaks down its scores."""
     orders: Mapping[str, tuple[str, ...]] = {}
-    """The order of a tag's values in tables, where the alphabet is not it."""
+    """The order of a tag's values in tables, if it is not alphabetical."""
     reply_tokens: Mapping[str, int] = {}
-    """About how long a reply to each ask is, thinking included, by the ask's name or its part before the first slash;
-    for estimates before there are stored replies."""
+    """The approximate length of replies, thinking included, by the ask's name or its part before the first slash;
+    used for estimates while there are no stored replies."""
     dimensions: tuple[str, ...] = ()
     """Scores that ``--by dimension`` lists."""
     weights: Mapping[str, Mapping[str, float]] = {}
-    """Scores that are weighted sums: of the shares of the best value of these other scores, with these weights."""
+    """Scores that are weighted sums of other scores, each as a share of its best value, with these weights."""
     titles: Mapping[str, str] = {}
-    """What people call scores whose names are short for something; see `called`."""
+    """Titles of scores whose names are abbreviations; see `called`."""
     consistency: Mapping[str, float] = {}
-    """What a judge must at least give the references themselves, by score, as the exam's paper reports of its own."""
+    """The minimum that a judge must give the references, by score, as the exam's paper reports for its own judge."""
     reasons: bool = True
-    """Whether numbers may be made of the reasons of marks. Where False, scores and parts are made of criteria, values
-    and verdicts alone, and neither analyses nor remarks read a reason: then nobody keeps them to work out numbers."""
+    """Whether numbers may depend on the reasons of marks. If False, scores, parts, analyses and remarks use criteria,
+    values and verdicts only, so that reasons need not be loaded to compute numbers."""
     blank_size: tuple[int, int] = (1024, 1024)
-    """Width and height of the white sheet that ``control/blank`` hands in."""
+    """Width and height of the white image of ``control/blank``."""
 
     def tuned(self, constants: Mapping[str, float]) -> Self:
-        """Return the same protocol with other constants.
+        """Return the protocol with other constants.
 
         Raises:
             UsageError: It has no constant of that name.
         """
         for name in constants:
             if name not in self.constants:
-                known = ", ".join(self.constants) or "none"
-                raise UsageError(f"the scores have no number {name!r} to be set; there is: {known}")
+                names = ", ".join(self.constants) or "none"
+                raise UsageError(f"the scores have no constant {name!r}; they have: {names}")
         if not constants:
             return self
         other = copy.copy(self)
@@ -140,84 +140,84 @@ class Protocol(ABC, Generic[R]):
         return other
 
     def called(self, score: str) -> str:
-        """Return a score as people call it, for heads of tables and plots; programs know it by its name."""
+        """Return a score's title for heads of tables and plots."""
         return self.titles.get(score, score.replace("_", " "))
 
     def in_order(self, tag: str, values: Iterable[str]) -> list[str]:
-        """Return a tag's values as tables list them: those of `orders` first, the others by the alphabet."""
-        known = self.orders.get(tag, ())
-        return sorted(values, key=lambda value: (known.index(value) if value in known else len(known), value))
+        """Return a tag's values in the order of tables: those of `orders` first, the others alphabetically."""
+        order = self.orders.get(tag, ())
+        return sorted(values, key=lambda value: (order.index(value) if value in order else len(order), value))
 
     @abstractmethod
     def criteria(self, question: Question[R]) -> list[Criterion]:
-        """Everything a judge decides about a drawing of this question."""
+        """Return all criteria that a judge decides about a drawing of this question."""
 
     @abstractmethod
     def asks(self, question: Question[R], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
         """Return the calls that mark one drawing; `image` is its content hash."""
 
     def takes(self, question: Question[R], options: Mapping[str, str]) -> bool:
-        """Whether the drawing options leave this question in."""
+        """Return whether the drawing options select this question."""
         return True
 
     def drawing_prompt(self, question: Question[R], group: str | None, options: Mapping[str, str]) -> str:
-        """Return what a painter is sent; `group` is ``closed`` or ``open`` where that is known of it."""
+        """Return the prompt for a painter; `group` is ``closed`` or ``open`` where known."""
         return question.prompt
 
     def cluster(self, question: Question[R]) -> str:
-        """Questions of one cluster are resampled together."""
+        """Return the cluster of a question; questions of one cluster are resampled together."""
         return question.id
 
     def needed(self, variant: Variant) -> frozenset[str]:
-        """Evidence that `asks` gets in this variant; a judge measures ``ocr``, the lines of text in a drawing."""
+        """Return the evidence that `asks` gets in this variant; a judge measures ``ocr``, lines of text."""
         return self.needs
 
     def before(self, question: Question[R], variant: Variant) -> list[Ask]:
-        """Asks answered once per question before the others; their replies become evidence by ask name."""
+        """Return asks answered once per question, before the others; their replies become evidence by ask name."""
         return []
 
     @abstractmethod
     def templates(self, variant: Variant) -> tuple[str, ...]:
-        """Names of the prompt templates this variant uses."""
+        """Return the names of the prompt templates that this variant uses."""
 
     @abstractmethod
     def marks(self, question: Question[R], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
-        """One mark per criterion; what cannot be read is an unread mark, never a zero."""
+        """Return one mark per criterion; what cannot be read is an unread mark, never a zero."""
 
     @abstractmethod
     def scores(self, question: Question[R], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
-        """Named numbers of one drawing; None where the marks do not settle it."""
+        """Return the named numbers of one drawing; None where the marks do not determine one."""
 
     def from_evidence(self, evidence: Evidence) -> dict[str, float]:
-        """Scores that follow from what was measured alone, such as readability from a count of regions."""
+        """Return scores that follow from evidence alone, such as readability from a count of regions."""
         return {}
 
     def nothing(self, question: Question[R]) -> dict[str, float | None]:
-        """The scores of a drawing that was never made: no criterion met. What is not measured on it counts least."""
+        """Return the scores of a drawing that was never made: no criterion met, worst values for evidence."""
         return self.scores(question, [Mark(criterion.id, 0) for criterion in self.criteria(question)], {})
 
     def parts(self, row: Row) -> dict[str, tuple[float, float]]:
-        """Return what a row adds to each summary number: numerator and denominator.
+        """Return a row's contribution to each summary number: numerator and denominator.
 
-        The default makes every summary number the plain mean of the rows that have it. Exams whose averages
-        run over questions or criteria rather than drawings say so here, so that resampling stays exact.
+        By default every summary number is the mean over the rows that have it. Exams that average over questions or
+        criteria rather than drawings override this, so that resampling stays exact.
         """
         return {name: (value, 1.0) for name, value in row.scores.items() if value is not None}
 
     def derive(self, means: Mapping[str, Any]) -> dict[str, Any]:
-        """Summary numbers from the ratios of `parts`; works on numbers and on arrays of resamples alike."""
+        """Compute summary numbers from the ratios of `parts`, which are numbers or arrays of resamples."""
         return dict(means)
 
     def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:
-        """Return what the exam's paper reports beyond its scores, by name; plain JSON."""
+        """Return analyses that the exam's paper reports beyond its scores, by name; plain JSON."""
         return {}
 
     def remarks(self, rows: Sequence[Row]) -> list[str]:
-        """Return what a reader must know to take these scores right."""
+        """Return caveats that a reader needs to interpret these scores."""
         return []
 
     def summary(self, rows: Sequence[Row]) -> dict[str, float]:
-        """Return the exam's numbers over many drawings."""
+        """Return the exam's summary numbers over many drawings."""
         sums: dict[str, list[float]] = {}
         for row in rows:
             for name, (top, bottom) in self.parts(row).items():
@@ -228,20 +228,20 @@ class Protocol(ABC, Generic[R]):
 
 
 UNREAD = "unread"
-"""In place of a mode: the model named none for this criterion, three times."""
+"""Used in place of a mode if the model named none for this criterion, three times."""
 
 
 @dataclass(frozen=True)
 class FailureModes(Generic[R]):
-    """What an exam says of its modes of failure.
+    """An exam's classification of failures.
 
     Attributes:
-        names: The modes, by the words that the model uses for them -> what tables call them.
-        about: Whose classification this is, in a line.
+        names: The model's word for each mode -> its title in tables.
+        about: One line on the source of the classification.
         prompts: The folder with the wording.
-        wrong: Of a drawing's marks those that are sorted.
-        ask: The one call that sorts these marks; `image` is the drawing's content hash.
-        read: Criterion -> mode, as far as a reply names them.
+        wrong: Selects the marks to be classified.
+        ask: Makes the call that classifies these marks; `image` is the drawing's content hash.
+        read: Reads a reply into criterion -> mode, as far as it names them.
     """
 
     names: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""What may be shown: keys, secrets in addresses and links, and control characters are taken out first."""
+"""Redaction: removal of keys, secrets in addresses and links, and control characters before anything is shown."""
 
 from __future__ import annotations
 
@@ -13,120 +13,121 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urljoin, urlsplit, urlunsplit
 
-LEAST = 8
-"""Characters of the shortest value that is taken for a secret by its variable's name."""
-LEAST_TOLD = 6
-"""Characters of the shortest secret that the settings tell: shorter ones stand in ordinary words."""
-HIDDEN = "***"
+MIN_KEY_CHARS = 8
+"""Characters of the shortest value that counts as a key because of its variable's name."""
+MIN_REGISTERED_KEY_CHARS = 6
+"""Characters of the shortest key that the settings name: shorter ones occur in ordinary words."""
+MASK = "***"
 _LIKE_A_KEY = re.compile(r"KEY(_|$)|TOKEN(_|$)|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
-# What others say may be long: nothing here looks at a character more than a few times.
+# Replies of services may be long: these patterns look at each character only a few times.
 _LOGIN = re.compile(r"(?<=://)[^/\s@:]*+:[^/\s@]++(?=@)")
 _MASKED = re.compile(r"[\w.-]++(?:\*{3,}[\w-]*+)?|\*{3,}[\w-]*+")
-"""Every word, for a masked one is known by its end alone."""
-_named: set[str] = set()
-_parts: set[str] = set()
+"""Every word; a masked one is recognised by its end alone."""
+_key_variables: set[str] = set()
+_address_secrets: set[str] = set()
 
 
-def name_key(variable: str) -> None:
-    """Say that an environment variable holds a key, whatever it is called."""
-    _named.add(variable)
+def register_key(variable: str) -> None:
+    """Register an environment variable as holding a key, whatever its name."""
+    _key_variables.add(variable)
 
 
-def name_address(url: str) -> None:
-    """Say that an address is used: its login and its query are keys."""
-    _parts.update(secret_parts(url))
+def register_address(url: str) -> None:
+    """Register an address that is used: its login and its query are keys."""
+    _address_secrets.update(secret_parts(url))
 
 
 def is_key(variable: str) -> bool:
-    """Whether an environment variable holds a key, as far as its name or the settings tell."""
-    return variable in _named or _LIKE_A_KEY.search(variable) is not None
+    """Return whether an environment variable holds a key, judging by its name or the settings."""
+    return variable in _key_variables or _LIKE_A_KEY.search(variable) is not None
 
 
 def known_secrets(environ: Mapping[str, str] | None = None) -> list[str]:
-    """Return the keys that this process knows, the longest first."""
+    """Return the keys known to this process, longest first."""
     given = os.environ if environ is None else environ
-    found = {value for value in _parts if len(value) >= LEAST_TOLD}
+    keys = {value for value in _address_secrets if len(value) >= MIN_REGISTERED_KEY_CHARS}
     for name, value in given.items():
-        if is_key(name) and len(value.strip()) >= (LEAST_TOLD if name in _named else LEAST):
-            found.add(value.strip())
-    return sorted(found, key=lambda value: (-len(value), value))
+        shortest = MIN_REGISTERED_KEY_CHARS if name in _key_variables else MIN_KEY_CHARS
+        if is_key(name) and len(value.strip()) >= shortest:
+            keys.add(value.strip())
+    return sorted(keys, key=lambda value: (-len(value), value))
 
 
 _last: tuple[dict[Any, Any], set[str], set[str], tuple[str, ...]] | None = None
 
 
-def _known() -> tuple[str, ...]:
-    """Return the same, found anew only when the environment or what is named has changed: it is asked at every step."""
+def _current_secrets() -> tuple[str, ...]:
+    """Return the known keys, collected again only after a change: this is called at every step."""
     global _last
-    # As the environment itself keeps it: to read each variable takes fifty times as long.
+    # The mapping behind os.environ: reading each variable takes fifty times as long.
     plain: dict[Any, Any] | None = getattr(os.environ, "_data", None)
     if plain is None:
         return tuple(known_secrets())
     last = _last
-    if last is None or last[:3] != (plain, _named, _parts):
-        _last = last = dict(plain), set(_named), set(_parts), tuple(known_secrets())
+    if last is None or last[:3] != (plain, _key_variables, _address_secrets):
+        _last = last = dict(plain), set(_key_variables), set(_address_secrets), tuple(known_secrets())
     return last[3]
 
 
 def without_key(text: str, key: str | None) -> str:
     """Return a text without the key, whole or with its middle masked."""
     if key:
-        text = text.replace(key, HIDDEN)
-    return _MASKED.sub(lambda word: HIDDEN if HIDDEN in word[0] else word[0], text) if HIDDEN in text else text
+        text = text.replace(key, MASK)
+    return _MASKED.sub(lambda word: MASK if MASK in word[0] else word[0], text) if MASK in text else text
 
 
 def redacted(text: str) -> str:
-    """Return a message without any key this process knows, and without the logins in addresses; masked words go too."""
-    return without_key(_LOGIN.sub(HIDDEN, _without(text, _known())), None)
+    """Return a message without keys known to this process, logins in addresses, and masked words."""
+    return without_key(_LOGIN.sub(MASK, _redact_text(text, _current_secrets())), None)
 
 
 def without_secrets(value: Any) -> Any:
-    """Data without any key this process knows, whole or with its middle masked; other asterisks stay as they are.
+    """Return data without keys known to this process, whole or masked; other asterisks are kept.
 
     Args:
         value: Plain JSON, or one text.
     """
-    known = _known()
-    return _walked(value, known) if known else value
+    keys = _current_secrets()
+    return _redact_nested(value, keys) if keys else value
 
 
-def _walked(value: Any, known: tuple[str, ...]) -> Any:
+def _redact_nested(value: Any, keys: tuple[str, ...]) -> Any:
     if isinstance(value, str):
-        return _without(value, known)
+        return _redact_text(value, keys)
     if isinstance(value, list | tuple):
-        return [_walked(item, known) for item in value]
+        return [_redact_nested(item, keys) for item in value]
     if isinstance(value, Mapping):
-        return {_walked(key, known): _walked(item, known) for key, item in value.items()}
+        return {_redact_nested(key, keys): _redact_nested(item, keys) for key, item in value.items()}
     return value
 
 
-def _without(text: str, known: tuple[str, ...]) -> str:
-    for secret in known:
+def _redact_text(text: str, keys: tuple[str, ...]) -> str:
+    for secret in keys:
         if secret in text:
-            text = text.replace(secret, HIDDEN)
-    if HIDDEN in text:
-        for ends in _ends(known):
-            text = ends.sub(HIDDEN, text)
+            text = text.replace(secret, MASK)
+    if MASK in text:
+        for ends in _masked_patterns(keys):
+            text = ends.sub(MASK, text)
     return text
 
 
 @lru_cache(maxsize=8)
-def _ends(known: tuple[str, ...]) -> list[re.Pattern[str]]:
-    """Finds each secret with its middle masked, as complaints about keys show them."""
-    found = []
-    for secret in known:
+def _masked_patterns(keys: tuple[str, ...]) -> list[re.Pattern[str]]:
+    """Return patterns that match each key with its middle masked, as complaints about keys show them."""
+    patterns = []
+    for secret in keys:
         heads = "|".join(re.escape(secret[:n]) for n in range(min(12, len(secret)), 2, -1))
         tails = "|".join(re.escape(secret[-n:]) for n in range(min(12, len(secret)), 2, -1))
-        found.append(re.compile(rf"(?:{heads})\*{{3,}}(?:{tails})?|\*{{3,}}(?:{tails})"))
-    return found
+        patterns.append(re.compile(rf"(?:{heads})\*{{3,}}(?:{tails})?|\*{{3,}}(?:{tails})"))
+    return patterns
 
 
-PUBLIC = frozenset({"api-version", "api_version", "version"})
-"""What a query may say in the open: everything else in it is taken for a key."""
+PUBLIC_PARAMETERS = frozenset({"api-version", "api_version", "version"})
+"""Query parameters that may be shown: all others are treated as keys."""
 
 
 def join_path(base: str, path: str) -> str:
-    """The address of a path below a base: the base's login and query stay, a query of the path's own comes behind.
+    """Return the address of a path below a base; the base's login and query are kept, a path's query follows.
 
     >>> join_path("https://me:pw@host/v1/?key=k", "/jobs?id=7")
     'https://me:pw@host/v1/jobs?key=k&id=7'
@@ -137,7 +138,7 @@ def join_path(base: str, path: str) -> str:
 
 
 def lead_on(url: str, to: str) -> str:
-    """Where an address leads that stands at another, whole or as a path; what is none stays as it is.
+    """Return the target of a link found at an address; an invalid one is returned as it is.
 
     >>> lead_on("https://host/a/b", "/c"), lead_on("https://host/a", "//[")
     ('https://host/c', '//[')
@@ -149,7 +150,7 @@ def lead_on(url: str, to: str) -> str:
 
 
 def bare(url: str) -> str:
-    """Return an address as it may be shown: without its login, its query and what comes after.
+    """Return an address that may be shown: without login, query and fragment.
 
     >>> bare("https://me:pw@host:8000/v1?key=k")
     'https://host:8000/v1'
@@ -157,12 +158,12 @@ def bare(url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError:
-        return "an address that is none"
+        return "an invalid address"
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def secret_parts(url: str) -> set[str]:
-    """All spellings of what is secret in an address: its login, and what its query holds.
+    """Return all spellings of the secrets in an address: its login and the contents of its query.
 
     >>> sorted(secret_parts("https://me:p%77d@host/v1?key=k1"))
     ['bWU6cHdk', 'k1', 'key=k1', 'me:p%77d', 'me:pwd', 'p%77d', 'pwd']
@@ -171,68 +172,68 @@ def secret_parts(url: str) -> set[str]:
         parts = urlsplit(url)
     except ValueError:
         return set()
-    found: set[str] = set()
+    spellings: set[str] = set()
     if login := parts.netloc.rpartition("@")[0]:
         user, colon, word = login.partition(":")
-        found |= {login, unquote(login), word or user, unquote(word or user)}
-        # As it goes out in a header.
-        found.add(b64encode(unquote(login if colon else f"{user}:").encode()).decode().rstrip("="))
+        spellings |= {login, unquote(login), word or user, unquote(word or user)}
+        # The form it has in a header.
+        spellings.add(b64encode(unquote(login if colon else f"{user}:").encode()).decode().rstrip("="))
     pairs = parse_qsl(parts.query, keep_blank_values=True)
-    if any(name not in PUBLIC for name, _ in pairs) or (parts.query and not pairs):
-        found.add(parts.query)
+    if any(name not in PUBLIC_PARAMETERS for name, _ in pairs) or (parts.query and not pairs):
+        spellings.add(parts.query)
     for word in parts.query.split("&"):
         name, equals, value = word.partition("=")
-        if unquote(name) not in PUBLIC:
-            found |= {value, unquote(value)} if equals and value else {name, unquote(name)}
-    return found - {""}
+        if unquote(name) not in PUBLIC_PARAMETERS:
+            spellings |= {value, unquote(value)} if equals and value else {name, unquote(name)}
+    return spellings - {""}
 
 
-# C0, DEL and C1 drive a terminal, marks of direction reorder what it shows, halves of surrogate pairs break its
-# encoding, and the two separators are ends of lines.
+# C0, DEL and C1 control a terminal, direction marks reorder its output, lone surrogates break its encoding, and the
+# two separators end lines.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 DIRECTION = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-"""Marks of direction, which text for print may need."""
+"""Direction marks, which text for print may need."""
 LAYOUT = "\n\t"
-"""What may stand in text of several lines."""
+"""Characters allowed in text of several lines."""
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Return a text with its control characters spelt out, as JSON spells them.
+    r"""Return a text with its control characters escaped as in JSON.
 
     Args:
-        text: Of whatever origin.
-        keep: Characters that stay as they are.
+        text: A text of any origin.
+        keep: Characters that are not escaped.
 
     >>> visible("a\x1b[31m\nb")
     'a\\u001b[31m\\u000ab'
     """
-    return _CONTROL.sub(lambda found: found[0] if found[0] in keep else f"\\u{ord(found[0]):04x}", text)
+    return _CONTROL.sub(lambda match: match[0] if match[0] in keep else f"\\u{ord(match[0]):04x}", text)
 
 
 def printable(text: str) -> str:
-    """Whole output as it is printed: lines stay lines, keys and control characters do not get out."""
+    """Return output ready to be printed: line ends are kept, keys and control characters removed."""
     return visible(str(without_secrets(text)), LAYOUT)
 
 
-BYTES = 24
-"""192 bits: nobody guesses a link."""
+TOKEN_BYTES = 24
+"""192 bits: links cannot be guessed."""
 
 
 def new_token() -> str:
     """Return a secret for a link; keep only its `token_hash`."""
-    return secrets.token_urlsafe(BYTES)
+    return secrets.token_urlsafe(TOKEN_BYTES)
 
 
 def token_hash(token: str) -> str:
-    """Return what is stored of a token. Tokens are random and long, so a plain hash tells nothing."""
+    """Return the stored hash of a token. Tokens are random and long, so a plain hash reveals nothing."""
     return hashlib.sha256(f"limner-token\n{token}".encode()).hexdigest()
 
 
-def same(one: str, other: str) -> bool:
-    """Whether two secrets are equal; takes as long whether they are or not."""
-    return hmac.compare_digest(one.encode(), other.encode())
+def same(secret: str, candidate: str) -> bool:
+    """Return whether two secrets are equal, in constant time."""
+    return hmac.compare_digest(secret.encode(), candidate.encode())
 
 
 def csrf_of(token: str) -> str:
-    """What a page under a secret link sends back with every change; it outlives the server, and tells no token."""
+    """Return the value a page sends back with every change; it outlives the server and does not reveal the token."""
     return hmac.new(token.encode(), b"limner-csrf", hashlib.sha256).hexdigest()

@@ -1,4 +1,4 @@
-"""What is registered: exams, painters, judges, strategies and probes, by Limner and by other packages alike.
+"""The registry of exams, painters, judges, strategies and probes, of Limner and of other packages.
 
 A package registers a thing by an entry point, ``name = "module:thing"`` in a group such as ``limner.painters``.
 """
@@ -17,24 +17,24 @@ from typing import Any, Generic, TypeVar
 
 from .errors import UsageError
 
-OWN = "limner"
-SHELVES = {
+OWN_PACKAGE = "limner"
+MODULE_GROUPS = {
     "limner.services": ("limner.painters.services", "SERVICE"),
     "limner.steps": ("limner.build.steps", "STEP"),
 }
-"""Packages whose every module is registered too, by its name and as what it calls so: Limner's own, by group."""
+"""Limner's packages of which every module registers the object with this name, by group."""
 T = TypeVar("T")
 Inputs = TypeVar("Inputs")
 
 
 @dataclass(frozen=True)
 class Opener(Generic[Inputs, T]):
-    """A sort of thing that users name by a word.
+    """A registered kind of thing that users name by a word.
 
     Attributes:
-        usage: How it is written: ``folder/PATH``.
-        about: What it is or does, in a line.
-        open: Makes one; it refuses what it cannot work with, and loads nothing large yet.
+        usage: Its form on the command line: ``folder/PATH``.
+        about: A one-line description.
+        open: Opens one; refuses unusable inputs and loads nothing large yet.
     """
 
     usage: str
@@ -47,43 +47,43 @@ class Registration:
     """One registered name.
 
     Attributes:
-        value: Where the thing stands: ``module:thing``.
+        value: The place of the thing: ``module:thing``.
         package: The distribution that registers it.
     """
 
     name: str
     value: str
-    package: str = OWN
+    package: str = OWN_PACKAGE
     version: str = ""
 
     @property
     def own(self) -> bool:
         """Whether Limner itself ships it."""
-        return self.package == OWN
+        return self.package == OWN_PACKAGE
 
     def load(self) -> Any:
-        """Return the thing."""
+        """Load and return the registered thing."""
         return EntryPoint(self.name, self.value, "").load()
 
     def __str__(self) -> str:
-        """Who registers what."""
+        """Return package, version and place of the registration."""
         return f"{self.package} {self.version} ({self.value})"
 
 
 @lru_cache
 def entries(group: str) -> tuple[Registration, ...]:
-    """All that is registered under a group of entry points, ordered by name; nothing is loaded."""
-    found = [_entry(point) for point in entry_points(group=group)]
-    if (shelf := SHELVES.get(group)) is not None:
+    """Return all registrations in a group of entry points, ordered by name; nothing is loaded."""
+    registrations = [_entry(point) for point in entry_points(group=group)]
+    if (shelf := MODULE_GROUPS.get(group)) is not None:
         package, thing = shelf
         folder = Path(__file__).parents[2].joinpath(*package.split("."))
         modules = [module.name for module in pkgutil.iter_modules([str(folder)])]
-        found += [Registration(module.replace("_", "-"), f"{package}.{module}:{thing}") for module in modules]
-    return tuple(sorted(found, key=lambda entry: (entry.name, not entry.own, entry.package)))
+        registrations += [Registration(module.replace("_", "-"), f"{package}.{module}:{thing}") for module in modules]
+    return tuple(sorted(registrations, key=lambda entry: (entry.name, not entry.own, entry.package)))
 
 
 def names(group: str) -> list[str]:
-    """Every name registered under a group; nothing is loaded."""
+    """Return every name registered in a group; nothing is loaded."""
     return list(dict.fromkeys(entry.name for entry in entries(group)))
 
 
@@ -94,58 +94,58 @@ def _entry(point: EntryPoint) -> Registration:
 
 
 class Registry(Generic[T]):
-    """The things of one sort, by name."""
+    """The registered things of one kind, by name."""
 
     def __init__(self, group: str, thing: str, kind: type[T], hint: str = "") -> None:
-        """Nothing is looked up yet.
+        """Create the registry; nothing is looked up yet.
 
         Args:
             group: The group of entry points.
-            thing: What one of them is called in messages.
-            kind: What an entry point must give.
-            hint: What else a user can write, told where a name is not there.
+            thing: The word for one of them in messages.
+            kind: The type that an entry point must have.
+            hint: Advice for a name that is not registered.
         """
         self.group, self.thing = group, thing
         self.kind, self._hint = kind, hint
 
     def entries(self) -> tuple[Registration, ...]:
-        """All that is registered; nothing is loaded."""
+        """Return all registrations; nothing is loaded."""
         return entries(self.group)
 
     def names(self) -> list[str]:
-        """Every name; nothing is loaded."""
+        """Return every name; nothing is loaded."""
         return names(self.group)
 
     def own(self) -> list[str]:
-        """Return the names of what Limner itself ships.
+        """Return the names of things that Limner itself ships.
 
         Raises:
-            UsageError: There is none: the installation is older than the source.
+            UsageError: There are none: the installation is older than the source.
         """
-        found = [entry.name for entry in self.entries() if entry.own]
-        if not found:
+        names = [entry.name for entry in self.entries() if entry.own]
+        if not names:
             raise UsageError(f"Limner's own {self.group} are not registered; reinstall Limner: pip install -e .")
-        return found
+        return names
 
     def serves(self, name: str, providers: Container[str]) -> bool:
-        """Whether a word's head names one of these: Limner's own, or another's where no provider is called so."""
+        """Return whether a word's head names one of these: Limner's own, or another's that no provider is named."""
         return name in self.own() or (name not in providers and name in self.names())
 
     def get(self, name: str) -> T:
-        """Return the thing called `name`. Of two, Limner's own counts.
+        """Return the thing called `name`; Limner's own takes precedence.
 
         Raises:
             UsageError: There is none, it is broken, or two other packages have one of this name.
         """
-        found = [entry for entry in self.entries() if entry.name == name]
-        if not found:
+        matches = [entry for entry in self.entries() if entry.name == name]
+        if not matches:
             self.own()
             hint = f". {self._hint}" if self._hint else ""
             raise UsageError(f"no {self.thing} {name!r}; installed: {', '.join(self.names())}{hint}")
-        if len(found) > 1 and not found[0].own:
-            both = " and ".join(map(str, found))
+        if len(matches) > 1 and not matches[0].own:
+            both = " and ".join(map(str, matches))
             raise UsageError(f"the {self.thing} {name!r} is registered twice, by {both}: uninstall one of them")
-        return self._load(found[0])
+        return self._load(matches[0])
 
     def _load(self, entry: Registration) -> T:
         broken = f"the {self.thing} {entry.name!r} of {entry} is broken"
@@ -154,24 +154,24 @@ class Registry(Generic[T]):
         except (Exception, SystemExit) as error:
             raise UsageError(f"{broken}: {type(error).__name__}: {error}") from error
         if not isinstance(loaded, self.kind):
-            raise UsageError(f"{broken}: it gives no {self.kind.__module__}.{self.kind.__qualname__}")
+            raise UsageError(f"{broken}: it is not a {self.kind.__module__}.{self.kind.__qualname__}")
         if (called := getattr(loaded, "name", entry.name)) != entry.name:
             raise UsageError(f"{broken}: it calls itself {called!r}")
         return loaded
 
     def usage(self, name: str) -> str:
-        """How it is written on a command line; of a broken one its name."""
-        return self._told(name, "usage") or name
+        """Return how it is written on a command line; for a broken one, its name."""
+        return self._attribute(name, "usage") or name
 
     def usages(self) -> list[str]:
-        """How each is written on a command line."""
+        """Return how each is written on a command line."""
         return [self.usage(name) for name in self.names()]
 
     def about(self, name: str) -> str:
-        """Return what it is, in a line; nothing of a broken one."""
-        return self._told(name, "about")
+        """Return a one-line description; empty for a broken one."""
+        return self._attribute(name, "about")
 
-    def _told(self, name: str, what: str) -> str:
+    def _attribute(self, name: str, what: str) -> str:
         try:
             return str(getattr(self.get(name), what, ""))
         except UsageError:
@@ -179,11 +179,11 @@ class Registry(Generic[T]):
 
 
 def loaded_on_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return a package's ``__getattr__`` and ``__dir__``.
+    """Return ``__getattr__`` and ``__dir__`` for a package that loads its modules on first use.
 
     Args:
         package: Its name.
-        homes: What it offers -> the module in it that has it, with a name of its own there after a colon.
+        homes: Name offered -> the module that has it, with a colon and its name there if that differs.
     """
 
     def get(name: str) -> Any:
@@ -193,7 +193,7 @@ def loaded_on_use(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str
         return getattr(import_module(f".{module}", package), own or name)
 
     def offered() -> list[str]:
-        # By tab completion too, before it is loaded.
+        # So that tab completion lists them before they are loaded.
         return sorted({*vars(sys.modules[package]), *homes})
 
     return get, offered

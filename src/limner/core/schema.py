@@ -1,4 +1,4 @@
-"""The shapes data and settings must have: models that never change, texts and ids as fields, TOML held to them."""
+"""Shapes of data and settings: immutable models, texts and ids as fields, TOML validated by models."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from .errors import DataError
 
 M = TypeVar("M", bound=BaseModel)
-HALF_PAIR = re.compile("[\ud800-\udfff]")
-"""Half of a surrogate pair: no text that can be written as UTF-8."""
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half of a surrogate pair, which cannot be encoded as UTF-8."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class FrozenModel(BaseModel):
-    """A part of a row or a rubric; it never changes."""
+    """An immutable part of a row or a rubric."""
 
     model_config = ConfigDict(frozen=True)
 
 
 class StrictModel(FrozenModel):
-    """The same, with no other fields than those it names."""
+    """A frozen model that refuses unknown fields."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-def _printable(text: str) -> str:
+def _check_printable(text: str) -> str:
     if text.isprintable():
         return text
-    if found := _CONTROL.search(text):
-        raise ValueError(f"the control character U+{ord(found[0]):04X} stands in it")
-    if HALF_PAIR.search(text):
-        raise ValueError("half of a surrogate pair stands in it")
+    if control := _CONTROL.search(text):
+        raise ValueError(f"it contains the control character U+{ord(control[0]):04X}")
+    if LONE_SURROGATE.search(text):
+        raise ValueError("it contains half of a surrogate pair")
     return text
 
 
-Words = Annotated[str, AfterValidator(_printable)]
-"""Text for people: no control characters but line ends and tabs, so that terminals and databases can take it."""
+Words = Annotated[str, AfterValidator(_check_printable)]
+"""Text for people, without control characters except line ends and tabs, so that it can be shown and stored."""
 
 
 def without_controls(text: object) -> object:
-    """Return a text with a space in place of each control character, for data taken from the sources of papers.
+    """Replace each control character of a text by a space, for data taken from the sources of papers.
 
     >>> without_controls("a\\x0cb\\n")
     'a b\\n'
@@ -52,21 +52,21 @@ def without_controls(text: object) -> object:
     return _CONTROL.sub(" ", text) if isinstance(text, str) else text
 
 
-def _id(value: str) -> str:
+def _check_id(value: str) -> str:
     parts = value.split("/")
     if value != value.strip() or any(part in ("", ".", "..") for part in parts) or "\\" in value:
-        raise ValueError("an id names a file: no empty part, no dots alone, no backslash")
+        raise ValueError("an id is used as a file name: no empty part, no part of dots, no backslash")
     if not value.isprintable():
-        raise ValueError("an id names a file: no line end, tab or other character that does not show")
+        raise ValueError("an id is used as a file name: no line end, tab or other invisible character")
     return value
 
 
-Id = Annotated[str, AfterValidator(_id)]
-"""A question's id: drawings are files of this name."""
+Id = Annotated[str, AfterValidator(_check_id)]
+"""A question's id, which is also the file name of drawings."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return what a TOML file says."""
+    """Return the contents of a TOML file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -74,10 +74,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_model(path: Path, model: type[M]) -> M:
-    """Return what a TOML file says, checked.
+    """Return the contents of a TOML file, validated.
 
     Raises:
-        DataError: It cannot be read, or something in it does not fit; with where that is.
+        DataError: It cannot be read, or a value is invalid; says where.
     """
     try:
         return model.model_validate(read_toml(path))
@@ -86,6 +86,6 @@ def read_model(path: Path, model: type[M]) -> M:
 
 
 def first_wrong(error: ValidationError) -> str:
-    """Return the first thing that does not fit: where it is, and what is wrong with it."""
+    """Return the first validation error: its place and its message."""
     first = error.errors(include_input=False)[0]
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

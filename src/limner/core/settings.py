@@ -1,4 +1,4 @@
-"""Settings: named services and the catalogue of models as shipped, what the user refreshed, then limner.toml on top."""
+"""Settings: named services and the catalogue of models as shipped, refreshed by the user, overridden by limner.toml."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from . import catalogue
 from .catalogue import ModelFacts, PainterFacts
 from .errors import DataError, UsageError
 from .marks import PanelFacts
-from .redaction import bare, join_path, name_address, name_key
+from .redaction import bare, join_path, register_address, register_key
 from .registry import names
 from .schema import StrictModel, read_toml
-from .wire import EditForm, RewriteSwitch, WireFormat, field_names
+from .wire import EditForm, RewriteSwitch, WireFormat, rewrite_field_names
 
 __all__ = [
     "OWN",
@@ -29,29 +29,29 @@ __all__ = [
     "Settings",
     "WireFormat",
     "load",
+    "load_shipped",
     "parse_value",
-    "shipped",
 ]
 
-SHIPPED = Path(__file__).parent / "providers.toml"
-DESCRIBED = Path(__file__).parent / "services.toml"
+PROVIDERS_FILE = Path(__file__).parent / "providers.toml"
+SERVICES_FILE = Path(__file__).parent / "services.toml"
 OWN = "limner.toml"
-DECLARED = {False: "declared", True: "declared-jobs"}
-"""The ``image_shape`` of services that ``[painters.NAME]`` describes, by whether they hand out jobs."""
+DECLARED_SHAPES = {False: "declared", True: "declared-jobs"}
+"""The ``image_shape`` of services described by ``[painters.NAME]``, by whether they use jobs."""
 
 
 class BatchFacts(StrictModel):
-    """What a service says of its batches: calls that are handed in together and come back within a day, for less.
+    """A service's batches: calls that are submitted together and answered within a day, at a lower price.
 
     Attributes:
-        shape: Whose wire format it is.
-        share: The part of the usual price that a call in a batch costs.
-        calls: How many calls one batch takes.
-        bytes: How many bytes its file may have.
-        inline_bytes: Up to so many bytes go without a file, where the service takes them so.
-        window_s: Within so many seconds a batch is answered or expires.
-        poll_s: Seconds before it is asked after for the first time; then less and less often.
-        doubt_s: Seconds after which a batch that was taken is sure to stand in the service's list.
+        shape: The provider whose wire format is used.
+        share: The share of the usual price that a call in a batch costs.
+        calls: The maximum number of calls in a batch.
+        bytes: The maximum size of its file.
+        inline_bytes: The maximum size of a batch sent without a file, if the service supports that.
+        window_s: Seconds within which a batch is answered or expires.
+        poll_s: Seconds before its state is first requested; later requests are less frequent.
+        doubt_s: Seconds after which a batch that was accepted is certain to appear in the service's list.
     """
 
     shape: Literal["openai", "gemini"]
@@ -70,18 +70,18 @@ class Provider(StrictModel):
     """A service that answers chat requests, draws, or both.
 
     Attributes:
-        key_header: The header that holds the key, and how; each wire format has its usual one.
+        key_header: The header with the key and its form; each wire format has a default.
         image_shape: The wire format of its image calls: a registered image service.
-        image_url: Where image calls go, when not to `base_url`.
+        image_url: The address of image calls, if not `base_url`.
         seeds: Whether image calls take a seed.
-        structured: What it takes as a description of a reply's shape.
-        image_input: Whether its models see pictures, and its painters start from them.
-        max_image_side: The longer side of the largest picture it takes.
+        structured: The description of a reply's shape that it accepts.
+        image_input: Whether its models see pictures, and its painters can start from them.
+        max_image_side: The longer side of the largest picture it accepts.
         quick_images: Whether pictures are scaled down the quick way; see `limner.core.images.prepare`.
-        link_hosts: Hosts that links to finished images may lead to, beside the service's own; ``*.name`` for all
-            below a name.
-        poll_hosts: Hosts a job may be asked after at, beside the service's own; they get the key.
-        batch: What it says of its batches, where it has some.
+        link_hosts: Hosts to which links to finished images may lead, beside the service's own; ``*.name`` for all
+            subdomains.
+        poll_hosts: Hosts at which a job may be polled, beside the service's own; they get the key.
+        batch: Its batches, if it has any.
     """
 
     base_url: str = Field(pattern=r"^https?://\S+$")
@@ -104,31 +104,31 @@ class Provider(StrictModel):
     batch: BatchFacts | None = None
 
     def model_post_init(self, _context: Any) -> None:
-        """Wherever a key comes from, it is to be told to nobody."""
+        """Register keys and addresses so that they are redacted everywhere."""
         if self.key_env is not None:
-            name_key(self.key_env)
+            register_key(self.key_env)
         for url in (self.base_url, self.image_url):
             if url is not None:
-                name_address(url)
+                register_address(url)
 
     @field_validator("image_shape")
     @classmethod
     def _is_registered(cls, shape: str | None) -> str | None:
-        known = names("limner.services")
-        if shape is not None and shape not in known:
-            raise ValueError(f"no image service {shape!r}; there is: {', '.join(known)}")
+        shapes = names("limner.services")
+        if shape is not None and shape not in shapes:
+            raise ValueError(f"no image service {shape!r}; choose from: {', '.join(shapes)}")
         return shape
 
     def address(self, path: str) -> str:
-        """Where chat calls go: the path below `base_url`, whose login and query go along."""
+        """Return the address of chat calls: a path below `base_url`, with its login and query."""
         return join_path(self.base_url, path)
 
     def key_headers(self, usual: str = "Authorization: Bearer {key}", otherwise: str | None = None) -> dict[str, str]:
         """Return the header with the key; none for a service that needs no key.
 
         Args:
-            usual: As `key_header` is written, where the settings do not say it.
-            otherwise: What stands for the key of a service that needs none, should a header be wanted all the same.
+            usual: The header in the form of `key_header`, used if the settings have none.
+            otherwise: The key to send to a service that needs none but expects a header.
         """
         name, _, how = (self.key_header or usual).partition(": ")
         key = self.key() or otherwise
@@ -142,19 +142,21 @@ class Provider(StrictModel):
         if not key:
             raise UsageError(f"{bare(self.base_url)} needs a key: set the environment variable {self.key_env}")
         if not (key.isascii() and key.isprintable()) or " " in key:
-            # It would fit into no header, and the error about that would repeat it.
-            raise UsageError(f"the environment variable {self.key_env} holds no key: keys have no such characters")
+            # No header can hold it, and the error about that would show it.
+            raise UsageError(
+                f"the environment variable {self.key_env} does not hold a key: it has characters that keys never have"
+            )
         return key
 
 
 class Measures(StrictModel):
-    """How drawings are measured where no option says otherwise; see `limner.evidence.backends`.
+    """Default backends for measuring drawings; see `limner.evidence.backends`.
 
     Attributes:
-        ocr: What reads text, but for the OCR examiner, which keeps to its own.
-        regions: What counts regions.
-        aesthetics: What rates looks.
-        ocr_timeout_s: Seconds one image may take.
+        ocr: The backend that reads text, except for the OCR examiner, which has its own.
+        regions: The backend that counts regions.
+        aesthetics: The backend that rates aesthetics.
+        ocr_timeout_s: Seconds allowed for one image.
     """
 
     ocr: str = "rapidocr"
@@ -166,11 +168,11 @@ class Measures(StrictModel):
 
 
 class Settings(StrictModel):
-    """All named services and model facts.
+    """All named services and facts about models.
 
     Attributes:
-        wires: Services that are described, by name.
-        usual: What holds for all models of such a service.
+        wires: Wire formats of described services, by name.
+        usual: Facts about all models of such a service.
         panels: Panels of judges.
         rewrites: By service or wire format, and by pattern of a model's name, how rewriting of prompts is turned off.
     """
@@ -187,7 +189,7 @@ class Settings(StrictModel):
     @model_validator(mode="before")
     @classmethod
     def _sorted(cls, data: Any) -> Any:
-        """``[painters.NAME]`` with a wire format in it: its fields go where those of providers and painters stand."""
+        """Move the fields of ``[painters.NAME]`` with a wire format to providers, wire formats and painters."""
         rows = data.get("painters") if isinstance(data, dict) else None
         if not isinstance(rows, dict) or not isinstance(data.get("providers"), dict):
             return data
@@ -201,45 +203,45 @@ class Settings(StrictModel):
             wires[name] = {key: value for key, value in row.items() if key not in of_provider.keys() | facts.keys()}
             usual[name] = facts
             del data["painters"][name]
-            shape = {"image_shape": DECLARED["poll" in row]}
+            shape = {"image_shape": DECLARED_SHAPES["poll" in row]}
             data["providers"][name] = shape | dict(data["providers"].get(name) or {}) | of_provider
         return data | ({"wires": wires, "usual": usual} if wires else {})
 
     def with_exact_images(self) -> Settings:
-        """Return the same, with no pictures prepared the quick way."""
-        exact = {name: one.model_copy(update={"quick_images": False}) for name, one in self.providers.items()}
+        """Return the settings with quick preparation of pictures turned off."""
+        exact = {name: provider.model_copy(update={"quick_images": False}) for name, provider in self.providers.items()}
         return self.model_copy(update={"providers": exact})
 
     def painter(self, target: str) -> PainterFacts:
-        """Return what is known of a painter, by its own name first and by its service's second."""
+        """Return the facts about a painter, by its own name first, then by its service's."""
         usual = self.usual.get(target.partition("/")[0], PainterFacts())
         if (own := self.painters.get(target)) is None:
             return usual
         return usual.model_copy(update={key: getattr(own, key) for key in own.model_fields_set})
 
     def rewrite_switches(self, service: str) -> dict[str, RewriteSwitch]:
-        """How a service is told to rewrite prompts or not to: by its name first, by its wire format second."""
+        """Return a service's switches for prompt rewriting, by its name first, then by its wire format."""
         return self.rewrites.get(service) or self.rewrites.get(self.provider(service).image_shape or "", {})
 
     def rewrite_fields(self) -> frozenset[str]:
-        """Return what all services call their fields for it."""
-        return field_names(switch for switches in self.rewrites.values() for switch in switches.values())
+        """Return the names of all services' fields for prompt rewriting."""
+        return rewrite_field_names(switch for switches in self.rewrites.values() for switch in switches.values())
 
     def provider(self, name: str) -> Provider:
         """Return the service called `name`."""
         if name not in self.providers:
-            known = ", ".join(sorted(self.providers))
-            raise UsageError(f"no provider {name!r}; known: {known}. Add [providers.{name}] to {OWN}")
+            names = ", ".join(sorted(self.providers))
+            raise UsageError(f"no provider {name!r}; known: {names}. Add [providers.{name}] to {OWN}")
         return self.providers[name]
 
     def price(self, target: str, tokens_in: int, tokens_out: int, *, of_pictures: int = 0) -> float | None:
-        """Dollars for a call, or None when the model's price is not known.
+        """Return the dollars for a call, or None if the model's price is unknown.
 
         Args:
             target: The model.
             tokens_in: All tokens sent.
             tokens_out: All tokens written or drawn.
-            of_pictures: How many of those sent are a picture's, where these have a price of their own.
+            of_pictures: Tokens of pictures among those sent, which may have their own price.
         """
         facts = self.models.get(target)
         if facts is None or facts.input_price is None or facts.output_price is None:
@@ -248,7 +250,7 @@ class Settings(StrictModel):
         return (tokens_in * facts.input_price + of_pictures * dearer + tokens_out * facts.output_price) / 1e6
 
     def batch_share(self, target: str) -> float | None:
-        """Return the part of the usual price that a call in a batch costs; None where its service has no batches."""
+        """Return the share of the usual price that a call in a batch costs; None without batches."""
         provider = self.providers.get(target.partition("/")[0])
         if provider is None or provider.batch is None:
             return None
@@ -257,69 +259,69 @@ class Settings(StrictModel):
 
 
 def load(own: Path | None = None) -> Settings:
-    """Return the shipped settings with the user's file laid over them.
+    """Return the shipped settings with the user's file on top.
 
     Args:
-        own: The user's file; by default ``limner.toml`` in the working folder, where there is one.
+        own: The user's file; by default ``limner.toml`` in the working folder, if it exists.
     """
     path = own if own is not None else Path.cwd() / OWN
-    return _loaded(path, own is not None, (_bytes(path), _bytes(catalogue.refreshed_file())))
+    return _load_cached(path, own is not None, (_read_bytes(path), _read_bytes(catalogue.refreshed_file())))
 
 
 @lru_cache(maxsize=4)
-def _loaded(path: Path, wanted: bool, _said: tuple[bytes | None, ...]) -> Settings:
-    """Return the settings, read anew only when one of the user's two files says something else."""
-    merged = _overlay(shipped(), catalogue.refreshed_rows())
-    if wanted or path.is_file():
-        merged = _overlay(merged, read_toml(path))
+def _load_cached(path: Path, required: bool, _contents: tuple[bytes | None, ...]) -> Settings:
+    """Return the settings, read again only after one of the user's two files has changed."""
+    merged = _merge(load_shipped(), catalogue.refreshed_rows())
+    if required or path.is_file():
+        merged = _merge(merged, read_toml(path))
     try:
         return Settings.model_validate(merged)
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
-        said = first["msg"].removeprefix("Value error, ")
+        message = first["msg"].removeprefix("Value error, ")
         if first["type"] == "extra_forbidden":
-            said = f"no such field; there is: {', '.join(_fields(first['loc']))}"
-        told = ("painters", *first["loc"][1:]) if first["loc"][0] in ("wires", "usual") else first["loc"]
-        place = ".".join(str(part) for part in told)
-        raise DataError(f"{place}: {said}", file=path) from error
+            message = f"no such field; choose from: {', '.join(_fields(first['loc']))}"
+        path_parts = ("painters", *first["loc"][1:]) if first["loc"][0] in ("wires", "usual") else first["loc"]
+        place = ".".join(str(part) for part in path_parts)
+        raise DataError(f"{place}: {message}", file=path) from error
 
 
-def _bytes(path: Path) -> bytes | None:
+def _read_bytes(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
     except OSError:
         return None
 
 
-def shipped() -> dict[str, Any]:
-    """Return what the shipped files say, one laid over the other."""
+def load_shipped() -> dict[str, Any]:
+    """Return the merged contents of the shipped files."""
     merged: dict[str, Any] = {}
-    for file in (SHIPPED, DESCRIBED, catalogue.SHIPPED):
-        merged = _overlay(merged, read_toml(file))
+    for file in (PROVIDERS_FILE, SERVICES_FILE, catalogue.MODELS_FILE):
+        merged = _merge(merged, read_toml(file))
     return merged
 
 
 def _fields(place: tuple[int | str, ...]) -> list[str]:
-    """Return the fields that may stand where a wrong one does."""
-    known: dict[str, type[BaseModel]] = {"providers": Provider, "models": ModelFacts, "painters": PainterFacts}
-    known |= {"evidence": Measures, "panels": PanelFacts, "rewrites": RewriteSwitch}
+    """Return the fields that are allowed where an unknown one was given."""
+    models: dict[str, type[BaseModel]] = {"providers": Provider, "models": ModelFacts, "painters": PainterFacts}
+    models |= {"evidence": Measures, "panels": PanelFacts, "rewrites": RewriteSwitch}
     if place[0] == "wires":
         inner = WireFormat if len(place) < 4 else EditForm
         more = [] if inner is EditForm else [*Provider.model_fields, *PainterFacts.model_fields]
         return [*inner.model_fields, *more]
-    return list((known[str(place[0])] if len(place) > 1 else Settings).model_fields)
+    return list((models[str(place[0])] if len(place) > 1 else Settings).model_fields)
 
 
-def _overlay(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     merged = dict(below)
     for key, value in above.items():
         old = merged.get(key)
-        merged[key] = _overlay(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        merged[key] = _merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
     return merged
 
 
 def parse_value(word: str) -> Any:
-    """Return what the word says as JSON, or the word itself.
+    """Return a word parsed as JSON, or the word itself.
 
     >>> parse_value("0.5"), parse_value("true"), parse_value("high")
     (0.5, True, 'high')

@@ -1,4 +1,4 @@
-"""The wire format of an image service: as settings describe it, and the field that turns its prompt rewriting off."""
+"""The wire format of an image service as settings describe it, and the switch for its prompt rewriting."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator, m
 from .errors import UsageError
 from .evaluator import SERVICE_REWRITE
 from .faults import Kind
-from .json_text import gaps
+from .json_text import gap_names
 from .redaction import is_key
 from .schema import StrictModel
 
-WORDS = frozenset({"model", "prompt", "size", "width", "height", "seed"})
-"""What gaps in a request may ask for."""
+GAP_NAMES = frozenset({"model", "prompt", "size", "width", "height", "seed"})
+"""Names allowed in the gaps of a request."""
 ANYTHING = "*"
-"""Among options: every name is passed through."""
+"""As an option: every name is passed through."""
 POLLING = ("poll_limit_s", "poll_pause_s")
 
 
-def _several(value: Any) -> Any:
+def _as_tuple(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
-Paths = Annotated[tuple[str, ...], BeforeValidator(_several)]
-"""One path into a reply, or several of which the first counts that leads to something."""
+Paths = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+"""One path into a reply, or several of which the first with a value counts."""
 BelowBase = Annotated[str, Field(pattern=r"^/")]
 
 
 class EditForm(StrictModel):
-    """How pictures to start from are sent along.
+    """The form in which pictures to start from are sent.
 
     Attributes:
-        fields: Where they go in the body: a field for each, in order; with `listed` one field for all.
+        fields: Fields of the body: one for each picture, in order; with `listed` one for all.
         listed: Whether the one field holds a list.
-        written: As a data URL, as bare base64, or as a file: requests with pictures are then forms.
-        most: How many there may be.
-        submit: Where such requests go, when elsewhere.
+        written: As a data URL, as base64, or as a file, which makes requests with pictures forms.
+        most: The maximum number of pictures.
+        submit: The path for such requests, if it differs.
     """
 
     fields: Paths = Field(min_length=1)
@@ -58,27 +58,27 @@ class EditForm(StrictModel):
 
 
 class WireFormat(StrictModel):
-    """What is sent to an image service and where its replies say what.
+    """A description of an image service's requests and replies.
 
     Attributes:
-        submit: The path below the service's address that takes requests.
-        body: The request, with gaps for `WORDS`; a field whose word is not known is left out.
-        encoding: Whether the body goes as JSON or as the fields of a form.
-        headers: Fixed headers; the key is none of them, see `limner.core.settings.Provider`.
-        options: What users may set, passed through as it is; `ANYTHING` for services whose models differ.
-        options_at: The part of the body that options go into.
-        edit: How it starts from pictures; without it, it only draws.
-        image: Where a reply has the image: base64, a data URL, a link, or what `link` is made of.
-        link: The link's address, with gaps for what stands at `image`.
-        poll: For jobs, where to ask after one, with gaps for the first reply; the image then stands in a later one.
-        state: Where a reply says how the request fares.
-        done: The states with an image; where none is named, having one is enough.
-        failed: The states without, with the kind of fault.
-        fetch: Where a finished job's result is, when not in the reply that says so.
-        error: Where a reply says what went wrong.
-        refusals: Words in an error that mean: the service will not draw this.
-        prompt_sent: Where a reply has the prompt as drawn.
-        cost: Where a reply has the dollars charged.
+        submit: The path of requests, below the service's address.
+        body: The request, with gaps for `GAP_NAMES`; a field whose value is unknown is omitted.
+        encoding: Whether the body is sent as JSON or as the fields of a form.
+        headers: Fixed headers, without the key; see `limner.core.settings.Provider`.
+        options: Options that users may set, passed through; `ANYTHING` for services whose models differ.
+        options_at: The part of the body that holds options.
+        edit: The form of requests with pictures to start from; without it, the service only draws.
+        image: The path of the image in a reply: base64, a data URL, a link, or the input of `link`.
+        link: The link's address, with gaps for the value at `image`.
+        poll: For jobs, the address of a job's state, with gaps for the first reply; a later reply has the image.
+        state: The path of a request's state in a reply.
+        done: The states with an image; if none is named, an image is enough.
+        failed: The states without an image, with the kind of fault.
+        fetch: The address of a finished job's result, if not in the reply itself.
+        error: The path of the error message in a reply.
+        refusals: Words in an error that mean that the service refuses to draw this.
+        prompt_sent: The path in a reply of the prompt as drawn.
+        cost: The path in a reply of the dollars charged.
         models: By pattern of a model's name, the fields that differ for it, each replaced as a whole.
     """
 
@@ -106,9 +106,9 @@ class WireFormat(StrictModel):
     @field_validator("body", "submit")
     @classmethod
     def _known_words(cls, template: Any) -> Any:
-        for name in gaps(template):
-            if name not in WORDS:
-                raise ValueError(f"nothing is known to fill {{{name}}} with; there is: {', '.join(sorted(WORDS))}")
+        for name in gap_names(template):
+            if name not in GAP_NAMES:
+                raise ValueError(f"{{{name}}} cannot be filled; choose from: {', '.join(sorted(GAP_NAMES))}")
         return template
 
     @field_validator("headers")
@@ -129,12 +129,12 @@ class WireFormat(StrictModel):
 
     @model_validator(mode="after")
     def _fits_together(self) -> WireFormat:
-        if "prompt" not in gaps(self.body):
-            raise ValueError("body: the prompt is nowhere in it: write {prompt} where it goes")
+        if "prompt" not in gap_names(self.body):
+            raise ValueError("body: it has no {prompt}: write that where the prompt goes")
         if (self.done or self.failed) and self.state is None:
-            raise ValueError("state: say where replies have it, for done and failed to mean anything")
+            raise ValueError("state: done and failed need the path of the state in replies")
         if self.fetch is not None and self.poll is None:
-            raise ValueError("fetch: only a job's result is fetched: say where to poll")
+            raise ValueError("fetch: only the result of a job is fetched: add poll")
         if self.edit is not None and self.encoding == "form" and self.edit.written != "file":
             raise ValueError('edit.written: pictures go into a form as "file"')
         for pattern in self.models:
@@ -142,38 +142,38 @@ class WireFormat(StrictModel):
         return self
 
     def _varied(self, pattern: str) -> WireFormat:
-        known = self.model_dump(exclude={"models"}, exclude_unset=True)
+        fields = self.model_dump(exclude={"models"}, exclude_unset=True)
         try:
-            return WireFormat.model_validate(known | self.models[pattern])
+            return WireFormat.model_validate(fields | self.models[pattern])
         except ValidationError as error:
             first = error.errors(include_input=False)[0]
             place = ".".join(map(str, ("models", pattern, *first["loc"])))
             raise ValueError(f"{place}: {first['msg'].removeprefix('Value error, ')}") from error
 
     def of_model(self, model: str) -> WireFormat:
-        """Return the format as it is for a model."""
+        """Return the format for one model."""
         pattern = next((pattern for pattern in self.models if fnmatchcase(model, pattern)), None)
         return self if pattern is None else self._varied(pattern)
 
     @property
     def sized(self) -> bool:
         """Whether a request says how large the image is to be."""
-        return bool({"size", "width", "height"} & set(gaps(self.body)))
+        return bool({"size", "width", "height"} & set(gap_names(self.body)))
 
 
-SWITCH = {"on": True, "off": False, True: True, False: False}
-CONTAINERS = ("input.", "parameters.")
-"""Parts of a body whose fields users set without naming the part."""
+SWITCH_VALUES = {"on": True, "off": False, True: True, False: False}
+BODY_CONTAINERS = ("input.", "parameters.")
+"""Parts of a body whose fields users can set without naming the part."""
 
 
 class RewriteSwitch(StrictModel):
-    """How a model's service is told to rewrite prompts, or not to; with nothing in it, it does not rewrite.
+    """The fields that turn a service's prompt rewriting on or off; empty if it does not rewrite.
 
     Attributes:
-        off: By path in the body, the values that turn rewriting off.
-        on: The same that turn it on.
+        off: The values that turn rewriting off, by path in the body.
+        on: The values that turn it on, by path in the body.
         drawing_only: Whether requests with pictures must not have these fields.
-        always: Whether the service rewrites and cannot be told not to.
+        always: Whether the service always rewrites.
     """
 
     off: dict[str, Any] = Field(default_factory=dict)
@@ -184,9 +184,9 @@ class RewriteSwitch(StrictModel):
     @model_validator(mode="after")
     def _fits_together(self) -> RewriteSwitch:
         if self.off.keys() != self.on.keys():
-            raise ValueError("off and on have to name the same fields")
+            raise ValueError("off and on must name the same fields")
         if self.always and self.off:
-            raise ValueError("a service that can be told to rewrite or not has no always = true")
+            raise ValueError("always = true is only for services whose rewriting cannot be switched")
         return self
 
     def sent(self, *, on: bool, edits: bool) -> Mapping[str, Any]:
@@ -197,7 +197,7 @@ class RewriteSwitch(StrictModel):
 
 
 def switch_for(switches: Mapping[str, RewriteSwitch], model: str) -> RewriteSwitch:
-    """Return the switch of a model: of the patterns that fit its name, the longest counts.
+    """Return the switch of a model: the longest pattern that matches its name wins.
 
     >>> switches = {"*": RewriteSwitch(always=True), "plain-*": RewriteSwitch()}
     >>> switch_for(switches, "plain-1").always, switch_for(switches, "other").always
@@ -207,33 +207,33 @@ def switch_for(switches: Mapping[str, RewriteSwitch], model: str) -> RewriteSwit
     return switches[max(fitting, key=len)] if fitting else RewriteSwitch()
 
 
-def field_names(switches: Iterable[RewriteSwitch]) -> frozenset[str]:
-    """Return what users would call the fields, were they options: refused, since there is one option for all services.
+def rewrite_field_names(switches: Iterable[RewriteSwitch]) -> frozenset[str]:
+    """Return the names of rewriting fields as options: they are refused, since one option serves all services.
 
-    >>> sorted(field_names([RewriteSwitch(off={"input.magic": 0, "a.b": 0}, on={"input.magic": 1, "a.b": 1})]))
+    >>> sorted(rewrite_field_names([RewriteSwitch(off={"input.magic": 0, "a.b": 0}, on={"input.magic": 1, "a.b": 1})]))
     ['a', 'magic']
     """
-    found = set()
+    names = set()
     for path in (path for switch in switches for path in switch.off):
-        inner = next((path.removeprefix(part) for part in CONTAINERS if path.startswith(part)), path)
-        found.add(inner.partition(".")[0])
-    return frozenset(found)
+        inner = next((path.removeprefix(part) for part in BODY_CONTAINERS if path.startswith(part)), path)
+        names.add(inner.partition(".")[0])
+    return frozenset(names)
 
 
 def read_switch(options: Mapping[str, Any], switch: RewriteSwitch, spec: str) -> bool:
-    """Whether options ask for rewriting.
+    """Return whether options ask for rewriting.
 
     Raises:
-        UsageError: The value is neither ``on`` nor ``off``, or the model cannot be told so.
+        UsageError: The value is neither ``on`` nor ``off``, or the model does not support it.
     """
     value = options.get(SERVICE_REWRITE, "off")
-    if not isinstance(value, str | bool) or value not in SWITCH:
+    if not isinstance(value, str | bool) or value not in SWITCH_VALUES:
         raise UsageError(f"{SERVICE_REWRITE} of {spec} is on or off, not {value!r}")
-    wanted = SWITCH[value]
+    wanted = SWITCH_VALUES[value]
     if wanted and not switch.on and not switch.always:
         raise UsageError(f"{spec} is not known to rewrite prompts: leave out {SERVICE_REWRITE}, or {_describe(spec)}")
     if SERVICE_REWRITE in options and not wanted and switch.always:
-        raise UsageError(f"{spec} rewrites every prompt and cannot be told not to: leave out {SERVICE_REWRITE}")
+        raise UsageError(f"{spec} always rewrites prompts: leave out {SERVICE_REWRITE}")
     return wanted and not switch.always
 
 

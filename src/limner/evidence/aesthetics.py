@@ -1,4 +1,4 @@
-"""UniPercept's rating of a drawing's looks: in workers, with a Python that has it."""
+"""UniPercept's rating of a drawing's aesthetics, computed in workers by a Python that has the package."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .unipercept import KEY
 
 PACKAGE = "unipercept-reward"
 MODEL = "Thunderbolt215215/UniPercept"
-"""What the package loads where no model is named."""
+"""The model that the package loads by default."""
 AESTHETICS_S = 600.0
-"""Seconds that rating one image may take."""
+"""Seconds allowed for rating one image."""
 LOAD_S = 3600.0
-"""Seconds that loading the model may take; it may have to be fetched first."""
-ASK = "from importlib.metadata import version; print(version('unipercept-reward'))"
+"""Seconds allowed for loading the model, which may have to be downloaded first."""
+VERSION_PROGRAM = "from importlib.metadata import version; print(version('unipercept-reward'))"
 HELP = (
     f"make an environment for it (`python -m venv uni && uni/bin/pip install {PACKAGE}`) and say "
     "--aesthetics unipercept:uni/bin/python"
@@ -31,13 +31,13 @@ HELP = (
 
 
 class UniPercept(LocalProbe):
-    """Rates with UniPercept; the value is its rating of image aesthetics, 0 to 100.
+    """A probe that rates aesthetics with UniPercept, from 0 to 100.
 
     Args:
         python: The Python that has the package; this one by default.
-        device: Where the model computes.
+        device: The device of the model.
         model: A folder or repository of weights; the package's own choice by default.
-        seconds: What one image may take.
+        seconds: The time allowed for one image.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class UniPercept(LocalProbe):
         script = Path(__file__).with_name("unipercept.py")
         recipe = Recipe(
             "unipercept", f"{script}:rater", json.dumps(args, sort_keys=True),
-            python=None if python is None else _program(python), workers=1, start_s=LOAD_S, single=False,
+            python=None if python is None else _find_python(python), workers=1, start_s=LOAD_S, single=False,
             gpu=device != "cpu",
         )  # fmt: skip
         super().__init__("aesthetics", "", recipe, seconds)
@@ -63,7 +63,7 @@ class UniPercept(LocalProbe):
         return f"unipercept/{self._version} {KEY} model={self._model or MODEL}"
 
     def check(self) -> None:
-        """The package must be there; whether the weights are is seen when they are loaded."""
+        """Check that the package is installed; weights are checked when they are loaded."""
         _ = self._version
 
     @cached_property
@@ -72,8 +72,8 @@ class UniPercept(LocalProbe):
             try:
                 return metadata.version(PACKAGE)
             except metadata.PackageNotFoundError as error:
-                raise UsageError(f"{PACKAGE} is not installed beside Limner; {HELP}") from error
-        words = [_program(self._python), "-c", ASK]
+                raise UsageError(f"{PACKAGE} is not installed with Limner; {HELP}") from error
+        words = [_find_python(self._python), "-c", VERSION_PROGRAM]
         try:
             done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=60, check=False)
         except (OSError, subprocess.SubprocessError) as error:
@@ -85,16 +85,16 @@ class UniPercept(LocalProbe):
     async def measure(self, image: bytes, calls: Calls) -> Finding:
         """See `limner.evidence.probe.Probe`."""
         try:
-            inspect(image)  # Limits first: the far end has none.
+            inspect(image)  # The worker has no limits of its own.
         except BadImage as error:
             raise Fault("image", str(error)) from error
-        found, call = await self.ask(image, calls)
-        return Finding(found[KEY], self.name, call)
+        ratings, call = await self.ask(image, calls)
+        return Finding(ratings[KEY], self.name, call)
 
 
-def _program(python: str) -> str:
-    found = shutil.which(str(Path(python).expanduser()))
-    if found is None:
+def _find_python(python: str) -> str:
+    program = shutil.which(str(Path(python).expanduser()))
+    if program is None:
         raise UsageError(f"unipercept:{python}: no such program; {HELP}")
-    # Not resolved: a virtual environment's Python is a link that knows where it lies.
-    return str(Path(found).absolute())
+    # Not resolved: a virtual environment's Python is a link that depends on its own place.
+    return str(Path(program).absolute())

@@ -1,4 +1,4 @@
-"""Finds probes by the words of the command line: what is measured, and with what."""
+"""Opening of probes from words of the command line: what to measure, and with which backend."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from ..core.errors import UsageError
-from ..core.evidence import AESTHETICS, EVIDENCE, MODEL, OCR
+from ..core.evidence import AESTHETICS, EVIDENCE, MODEL_PREFIX, OCR
 from ..core.images import Preparer
 from ..core.settings import Settings, parse_value
 from .probe import (
@@ -24,22 +24,22 @@ from .probe import (
     evidence_names,
     probe_kind,
 )
-from .regions import WORDS
+from .regions import COUNTERS
 
 NONE = "none"
-"""The word for not measuring what the exam needs."""
+"""The word that turns off measuring evidence that the exam needs."""
 
 
 @dataclass(frozen=True)
 class Measuring:
-    """What to measure, and with what.
+    """The evidence to measure, and its backends.
 
     Attributes:
-        probes: What to measure, whatever the exam needs; without it, what the exam needs and what a word names.
-        ocr: A word that names what reads text; see `limner.evidence.probe`.
-        regions: A word for what counts regions, or ``none``.
-        aesthetics: A word for what rates looks.
-        others: Words for what measures anything else.
+        probes: The evidence to measure, whatever the exam needs; by default what the exam needs and what a word names.
+        ocr: The word for the backend that reads text; see `limner.evidence.probe`.
+        regions: The word for the backend that counts regions, or ``none``.
+        aesthetics: The word for the backend that rates aesthetics.
+        others: Words for the backends of other evidence.
     """
 
     probes: tuple[str, ...] = ()
@@ -50,58 +50,58 @@ class Measuring:
 
     @property
     def words(self) -> dict[str, str]:
-        """What a word was given for, and the word."""
+        """The given words by evidence."""
         given = {name: getattr(self, name) for name in EVIDENCE} | dict(self.others)
         return {name: word for name, word in given.items() if word is not None}
 
     @property
     def named(self) -> frozenset[str]:
-        """What a word was given for."""
+        """The evidence for which a word was given."""
         return frozenset(self.words)
 
 
 def open_probes(
     needs: Iterable[str], uses: Iterable[str], measuring: Measuring, settings: Settings, images: Preparer
 ) -> list[Probe]:
-    """Return the probes for what an exam needs, for what it uses where a backend is named, and for what the user names.
+    """Open probes for evidence that an exam needs, that it uses if a backend is named, and that the user names.
 
     Raises:
-        UsageError: A word names no backend, or none is named for what is to be measured.
+        UsageError: A word names no backend, or evidence that is to be measured has no backend.
     """
-    known = evidence_names()
+    names = evidence_names()
     usual = {name: getattr(settings.evidence, name) for name in EVIDENCE}
-    given = {name: measuring.words.get(name) or usual.get(name) for name in known}
+    given = {name: measuring.words.get(name) or usual.get(name) for name in names}
     wanted = set(measuring.probes) or {*needs, *measuring.named, *(name for name in uses if given.get(name))}
     if AESTHETICS in wanted and given[AESTHETICS] is None:
-        raise UsageError("aesthetics: name what rates, such as --aesthetics unipercept:PYTHON")
+        raise UsageError("aesthetics: choose a backend, such as --aesthetics unipercept:PYTHON")
     wanted -= {name for name in wanted if given.get(name) == NONE}
     ocr = open_probe(OCR, given[OCR] or "", settings, images)
-    found: list[Probe] = []
-    for name in (name for name in known if name in wanted):
-        word = given[name] or _sole(name)
-        found.append(ocr if name == OCR else open_probe(name, word, settings, images, ocr))
-    return found
+    probes: list[Probe] = []
+    for name in (name for name in names if name in wanted):
+        word = given[name] or _only_backend(name)
+        probes.append(ocr if name == OCR else open_probe(name, word, settings, images, ocr))
+    return probes
 
 
-def _sole(evidence: str) -> str:
-    """Return the one backend there is, for what has no usual one."""
-    there = backends_of(evidence)
-    if len(there) != 1:
-        raise UsageError(f"{evidence}: name what measures it, such as --probe {evidence}={there[0]}")
-    return there[0]
+def _only_backend(evidence: str) -> str:
+    """Return the only backend of evidence that has no default."""
+    available = backends_of(evidence)
+    if len(available) != 1:
+        raise UsageError(f"{evidence}: choose a backend, such as --probe {evidence}={available[0]}")
+    return available[0]
 
 
 def open_probe(evidence: str, word: str, settings: Settings, images: Preparer, reader: Probe | None = None) -> Probe:
     """Return the probe behind a word: ``backend``, ``backend:rest``, ``backend?name=value``, or ``provider/model``."""
     option = f"--{evidence}" if evidence in EVIDENCE else f"--probe {evidence}="
     if is_table(word):
-        raise UsageError(f"{option} {word}: tables of regions and aesthetics are brought in by `limner evidence`")
+        raise UsageError(f"{option} {word}: import tables of regions and aesthetics with `limner evidence`")
     head, options = word_and_options(word)
     backend, _, rest = head.partition(":")
     kind = probe_kind(evidence, MODEL_KIND if "/" in backend else backend, f"{option} {word}")
     if kind.options is not None and (unknown := sorted(options.keys() - kind.options)):
-        there = ", ".join(sorted(kind.options)) or "none"
-        raise UsageError(f"{option} {word}: no option {', '.join(unknown)}; there is: {there}")
+        allowed = ", ".join(sorted(kind.options)) or "none"
+        raise UsageError(f"{option} {word}: no option {', '.join(unknown)}; choose from: {allowed}")
     return kind.open(ProbeInputs(word, rest, options, settings, images, reader))
 
 
@@ -149,11 +149,11 @@ def _rating(given: ProbeInputs) -> Probe:
 def _model(given: ProbeInputs) -> Any:
     from ..models import open_model
 
-    return open_model(given.word.removeprefix(MODEL), {}, given.settings, given.images)
+    return open_model(given.word.removeprefix(MODEL_PREFIX), {}, given.settings, given.images)
 
 
 def word_and_options(word: str) -> tuple[str, dict[str, Any]]:
-    """Return a word and the options behind its question mark; values that read as JSON are taken as such.
+    """Split a word from the options after its question mark; values that are valid JSON are parsed.
 
     >>> word_and_options("sam2.1-large?device=cuda:1&points=16")
     ('sam2.1-large', {'device': 'cuda:1', 'points': 16})
@@ -163,25 +163,25 @@ def word_and_options(word: str) -> tuple[str, dict[str, Any]]:
 
 
 def is_table(word: str | None) -> bool:
-    """Whether a word names a table of values: ``FILE.csv`` or ``NAME=FILE.csv``."""
+    """Return whether a word names a table of values: ``FILE.csv`` or ``NAME=FILE.csv``."""
     return word is not None and word.lower().endswith(".csv")
 
 
 def table_of(word: str) -> tuple[str | None, Path]:
-    """Return the name that a table's values go by, where one is given, and the file."""
+    """Return the name of a table's values, if given, and the file."""
     name, sep, path = word.partition("=")
     return (name, Path(path)) if sep and name and not Path(word).exists() else (None, Path(word))
 
 
 RAPIDOCR = ProbeKind("rapidocr", "RapidOCR: PP-OCRv6 models on onnxruntime", _rapidocr)
 TESSERACT = ProbeKind(
-    "tesseract, tesseract:LANGUAGES", "the program Tesseract, looking for words anywhere (mode 11)", _tesseract
+    "tesseract, tesseract:LANGUAGES", "the program Tesseract, which finds words anywhere (mode 11)", _tesseract
 )
 MODEL_READER = ProbeKind("PROVIDER/MODEL", "a chat model that is asked for lines and boxes", _reader, None)
-CLASSICAL = ProbeKind("classical", WORDS["classical"], _regions, None)
-SAM2_TINY = ProbeKind("sam2-tiny, sam2-tiny:FOLDER", WORDS["sam2-tiny"], _regions, None)
-SAM21_LARGE = ProbeKind("sam2.1-large", WORDS["sam2.1-large"], _regions, None)
-SAM21 = ProbeKind("sam2.1:WEIGHTS", WORDS["sam2.1:WEIGHTS"], _regions, None)
+CLASSICAL = ProbeKind("classical", COUNTERS["classical"], _regions, None)
+SAM2_TINY = ProbeKind("sam2-tiny, sam2-tiny:FOLDER", COUNTERS["sam2-tiny"], _regions, None)
+SAM21_LARGE = ProbeKind("sam2.1-large", COUNTERS["sam2.1-large"], _regions, None)
+SAM21 = ProbeKind("sam2.1:WEIGHTS", COUNTERS["sam2.1:WEIGHTS"], _regions, None)
 UNIPERCEPT = ProbeKind(
     "unipercept, unipercept:PYTHON", "UniPercept's rating of image aesthetics", _unipercept,
     frozenset({"device", "model"}),

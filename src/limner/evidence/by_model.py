@@ -1,6 +1,7 @@
-"""Evidence from a chat model: the lines of text it reads, or its rating of a drawing's looks.
+"""Evidence from a chat model: lines of text that it reads, or its rating of a drawing's aesthetics.
 
-Such values carry the model's name and never pass for an engine's. Their calls are chat calls: priced and budgeted.
+Such values carry the model's name, so that they are never mistaken for an engine's. Their calls are chat calls with
+price and budget.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ..calls import Calls, Fault
-from ..core.asks import Contract, Picture, Text, Unreadable
-from ..core.evidence import MODEL, TextLine
+from ..core.asks import Contract, Picture, Text, Unreadable, list_schema, object_schema
+from ..core.evidence import MODEL_PREFIX, TextLine
 from ..core.faults import picture_faults
 from ..core.images import decode
 from ..core.json_text import loads
@@ -26,23 +27,18 @@ from .probe import Finding
 
 PROMPTS = Prompts(Path(str(files(__package__))) / "prompts")
 SCALE = 1000
-"""Boxes come as thousandths of the picture's width and height."""
+"""Boxes are given in thousandths of the picture's width and height."""
 Size = tuple[int, int]
 
 
-def _object(**properties: Any) -> dict[str, Any]:
-    """Return the schema of an object that has these properties, all of them and no others."""
-    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
-
-
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
-LINE = _object(text=TEXT, box={"type": "array", "items": NUMBER}, confidence=NUMBER)
-LINES = _object(lines={"type": "array", "items": LINE})
-RATING = _object(reason=TEXT, rating=NUMBER)
+LINE = {"text": TEXT, "box": {"type": "array", "items": NUMBER}, "confidence": NUMBER}
+LINES = object_schema({"lines": list_schema(LINE)})
+RATING = object_schema({"reason": TEXT, "rating": NUMBER})
 
 
 class ModelProbe(ABC):
-    """A probe that asks a model one thing about one picture."""
+    """A probe that asks a model about one picture."""
 
     evidence: str
     template: str
@@ -53,25 +49,25 @@ class ModelProbe(ABC):
 
     @property
     def model(self) -> ChatModel | ReplayModel:
-        """Whom it asks."""
+        """The model that it asks."""
         return self._model
 
     @property
     def name(self) -> str:
-        """The model with its arguments, and the wording it is asked in."""
+        """The model with its arguments, and the hash of the wording."""
         args = "".join(f" {key}={value}" for key, value in sorted(self._model.settings.get("args", {}).items()))
-        return f"{MODEL}{self._model.name}{args} prompt={PROMPTS.hash(self.template)}"
+        return f"{MODEL_PREFIX}{self._model.name}{args} prompt={PROMPTS.hash(self.template)}"
 
     def check(self) -> None:
-        """The model must be within reach."""
+        """Check that the model can be reached."""
         self._model.check()
 
     def unpriced(self) -> str | None:
-        """Why nobody knows what one of its calls can cost, or None."""
+        """Return why the cost of one of its calls is unknown, or None."""
         return self._model.unpriced()
 
     def price(self) -> tuple[float | None, str]:
-        """Dollars for one measurement; see `limner.core.catalogue.Priced`."""
+        """Return the dollars for one measurement; see `limner.core.catalogue.Priced`."""
         if isinstance(self._model, ReplayModel):
             return 0.0, "free"
         sent = len(PROMPTS.text(self.template).encode()) // BYTES_PER_TOKEN + PICTURE_TOKENS
@@ -79,7 +75,7 @@ class ModelProbe(ABC):
 
     @abstractmethod
     def contract(self, size: Size) -> Contract[Any]:
-        """Return what the reply must be, for a picture of this size, and the plain JSON it is read as."""
+        """Return the contract of the reply for a picture of this size, and the plain JSON it is parsed into."""
 
     async def measure(self, image: bytes, calls: Calls) -> Finding:
         """Ask; see `limner.evidence.probe.Probe`. The picture must be among the store's images."""
@@ -100,22 +96,22 @@ class ModelProbe(ABC):
 
 
 class ModelReader(ModelProbe):
-    """Lets a chat model read the lines of text."""
+    """A probe by which a chat model reads the lines of text."""
 
     evidence, template, reply_tokens = "ocr", "read-lines", 1500
 
     def contract(self, size: Size) -> Contract[list[dict[str, Any]]]:
-        """Lines with boxes, turned into the picture's pixels."""
+        """Return the contract for lines with boxes, converted to the picture's pixels."""
         return Contract(lambda reply: [line.to_json() for line in read_lines(reply, size)], LINES)
 
 
 class ModelRating(ModelProbe):
-    """Lets a chat model rate a drawing's looks from 0 to 100."""
+    """A probe by which a chat model rates a drawing's aesthetics from 0 to 100."""
 
     evidence, template, reply_tokens = "aesthetics", "rate-looks", 500
 
     def contract(self, size: Size) -> Contract[float]:
-        """One number from 0 to 100."""
+        """Return the contract for a number from 0 to 100."""
         return Contract(read_rating, RATING)
 
 
@@ -128,22 +124,22 @@ def read_lines(reply: str, size: Size) -> list[TextLine]:
     listed = loads(reply).get("lines")
     if not isinstance(listed, list):
         raise Unreadable('"lines" must be a list')
-    found = []
+    lines = []
     for number, entry in enumerate(listed, 1):
         if not isinstance(entry, dict) or not isinstance(text := entry.get("text"), str):
             raise Unreadable(f'line {number} must be an object with a "text"')
-        box, sure = entry.get("box"), entry.get("confidence")
+        box, confidence = entry.get("box"), entry.get("confidence")
         if not isinstance(box, list) or len(box) != 4 or not all(_number(edge, 0, SCALE) for edge in box):
             raise Unreadable(f'line {number}: "box" must be four numbers from 0 to {SCALE}')
         left, top, right, bottom = (float(edge) / SCALE * size[n % 2] for n, edge in enumerate(box))
         if right <= left or bottom <= top:
             raise Unreadable(f'line {number}: "box" must be left, top, right, bottom, in this order')
-        if not _number(sure, 0, 1):
+        if not _number(confidence, 0, 1):
             raise Unreadable(f'line {number}: "confidence" must be a number from 0 to 1')
         if text.strip():
             corners = ((left, top), (right, top), (right, bottom), (left, bottom))
-            found.append(TextLine(" ".join(text.split()), corners, float(sure)))  # type: ignore[arg-type]
-    return in_reading_order(found)
+            lines.append(TextLine(" ".join(text.split()), corners, float(confidence)))  # type: ignore[arg-type]
+    return in_reading_order(lines)
 
 
 def read_rating(reply: str) -> float:

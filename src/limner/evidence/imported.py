@@ -1,4 +1,4 @@
-"""Values measured elsewhere, from CSV files: of drawings and of painters, and which drawing a row is about."""
+"""Import of values of drawings and of painters from CSV files, and matching of rows to drawings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,16 +15,16 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..calls import setup_id
-from ..core.data_files import Problems, read_lines, short
+from ..core.data_files import Problems, read_lines, shorten
 from ..core.errors import DataError
-from ..core.evidence import AESTHETICS, REGIONS, TABLE
+from ..core.evidence import AESTHETICS, REGIONS, TABLE_PREFIX
 from ..store import Store
 from ..store.ratings import PainterMetric, Rating, save_painter_metrics, save_ratings
 from ..store.records import Drawing, evidence_row, save_setup
 from ..store.schema import evidence as table
 
 COLUMNS = {AESTHETICS: ("score", 100.0, False), REGIONS: ("count", math.inf, True)}
-"""What is measured: the column of its value, the most it can be, whether it is a whole number."""
+"""Evidence -> the column of its value, its maximum, whether it is a whole number."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ImportedValues:
     values: Mapping[str, float]
 
     def save(self, store: Store) -> Future[None]:
-        """Keep the values; the future ends with the commit."""
+        """Store the values; the future ends with the commit."""
         rows = [evidence_row(subject, self.evidence, self.backend, value) for subject, value in self.values.items()]
 
         def write(connection: sa.Connection) -> None:
@@ -47,77 +47,98 @@ class ImportedValues:
 
 
 def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str | None = None) -> ImportedValues:
-    """Read a file of values and find the drawing that each row is about.
+    """Read a file of values and match each row to its drawing.
 
     Args:
         evidence: ``aesthetics`` (column ``score``, 0 to 100) or ``regions`` (column ``count``).
         path: The file. A row names a drawing by ``id``, with ``painter`` and ``seed`` where several fit, or by
             ``image``: its sha256, or the path of its file beside the table.
-        drawings: Those of the exam.
-        name: What measured the values; the file's name and hash by default.
+        drawings: The exam's drawings.
+        name: The backend of the values; the file's name and hash by default.
 
     Raises:
         DataError: With file and line of everything that is wrong.
     """
-    lines = [line.removesuffix("\r") for line in read_lines(path)]
     column = COLUMNS[evidence][0]
-    rows = csv.DictReader(lines, strict=True)
-    try:
-        heads = [head.strip() for head in rows.fieldnames or ()]
-    except csv.Error as error:
-        raise DataError(f"not CSV: {error}", file=path, line=1) from error
-    if column not in heads or not {"id", "image"} & set(heads) or len(set(heads)) < len(heads):
-        wanted = f"id,painter,{column} or image,{column}"
-        raise DataError(f"the first line must name the columns, each once: {wanted}; it says {heads}", file=path)
-    rows.fieldnames = heads
+
+    def fits(heads: set[str]) -> bool:
+        return column in heads and bool({"id", "image"} & heads)
+
     finder, problems = DrawingFinder(drawings, path.parent), Problems()
     values: dict[str, tuple[float, int]] = {}
-    try:
-        for row in rows:
-            at = rows.line_num
-            if None in row or None in row.values():
-                problems.add(f"{len(heads)} columns are wanted", path, at)
-                continue
-            try:
-                value, drawing = _value(evidence, row[column]), finder.find(row)
-            except ValueError as error:
-                problems.add(str(error), path, at, short(row.get("id") or "") or None)
-                continue
-            subject = drawing.image or drawing.id
-            if subject in values and values[subject][0] != value:
-                old, there = values[subject]
-                problems.add(f"line {there} says {old:g} of the same image", path, at, drawing.question_id)
-            values.setdefault(subject, (value, at))
-    except csv.Error as error:
-        problems.add(f"not CSV: {error}", path, rows.reader.line_num)
-    if not values and not problems.found:
-        problems.add("there is no row in this file", path)
+    for line, row in _csv_rows(path, fits, f"id,painter,{column} or image,{column}", problems):
+        try:
+            value, drawing = _parse_value(evidence, row[column]), finder.find(row)
+        except ValueError as error:
+            problems.add(str(error), path, line, shorten(row.get("id") or "") or None)
+            continue
+        subject = drawing.image or drawing.id
+        if subject in values and values[subject][0] != value:
+            old_value, old_line = values[subject]
+            problems.add(f"line {old_line} says {old_value:g} of the same image", path, line, drawing.question_id)
+        values.setdefault(subject, (value, line))
     problems.settle()
     return ImportedValues(evidence, table_name(path, name), {subject: value for subject, (value, _) in values.items()})
 
 
+def _csv_rows(
+    path: Path, fits: Callable[[set[str]], bool], columns: str, problems: Problems
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield line and cells of each row of a CSV file; rows that cannot be read, or none at all, are problems.
+
+    Args:
+        path: The file.
+        fits: Tells whether these column names will do.
+        columns: The names that are expected, for the message.
+        problems: Where problems are noted.
+
+    Raises:
+        DataError: The first line does not name the columns.
+    """
+    table = csv.DictReader([line.removesuffix("\r") for line in read_lines(path)], strict=True)
+    try:
+        heads = [head.strip() for head in table.fieldnames or ()]
+    except csv.Error as error:
+        raise DataError(f"not CSV: {error}", file=path, line=1) from error
+    if not fits(set(heads)) or len(set(heads)) < len(heads):
+        raise DataError(f"the first line must name the columns, each once: {columns}; it says {heads}", file=path)
+    table.fieldnames = heads
+    empty = True
+    try:
+        for row in table:
+            empty = False
+            if None in row or None in row.values():
+                problems.add(f"expected {len(heads)} columns", path, table.line_num)
+            else:
+                yield table.line_num, row
+    except csv.Error as error:
+        problems.add(f"not CSV: {error}", path, table.reader.line_num)
+    if empty and not problems.found:
+        problems.add("this file has no row", path)
+
+
 def table_name(path: Path, name: str | None = None) -> str:
-    """Return what the values of a table go by: the name that was given, or the file's with its hash."""
-    return TABLE + (name or f"{path.name}#{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}")
+    """Return the name of a table's values: the given name, or the file's name and hash."""
+    return TABLE_PREFIX + (name or f"{path.name}#{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}")
 
 
-def _value(evidence: str, word: str) -> float:
+def _parse_value(evidence: str, word: str) -> float:
     column, most, whole = COLUMNS[evidence]
     try:
         value = float(word)
     except ValueError:
-        raise ValueError(f"{column}: {word!r} is no number") from None
+        raise ValueError(f"{column}: {word!r} is not a number") from None
     if not 0 <= value <= most or not math.isfinite(value):
         limit = f"from 0 to {most:g}" if math.isfinite(most) else "of at least 0"
         raise ValueError(f"{column}: {word} is not a number {limit}")
     if whole and value != int(value):
-        raise ValueError(f"{column}: {word} is no whole number")
+        raise ValueError(f"{column}: {word} is not a whole number")
     return int(value) if whole else value
 
 
 METRIC_COLUMNS = ("id", "painter", "strategy", "seed", "metric", "value")
-NEEDED = frozenset({"id", "painter", "metric", "value"})
-KIND = "metric"
+REQUIRED_COLUMNS = frozenset({"id", "painter", "metric", "value"})
+METRIC_KIND = "metric"
 _NAME = re.compile(r"[\w.+:@-]{1,150}")
 
 
@@ -141,54 +162,44 @@ class ImportedMetrics:
         return sorted({setup["judge"].removeprefix("metric/") for setup in self.setups.values()})
 
     def save(self, store: Store) -> None:
-        """Keep the numbers; done when all are committed."""
+        """Store the numbers; return when all are committed."""
         for id, body in self.setups.items():
-            save_setup(store, id, body, KIND)
+            save_setup(store, id, body, METRIC_KIND)
         save_ratings(store, self.ratings).result()
         save_painter_metrics(store, self.painters).result()
 
 
 def metric_setup(name: str, **computed: Any) -> tuple[str, dict[str, Any]]:
-    """Return a metric as an evaluator: its id and its body, with what it was computed with."""
+    """Return a metric as an evaluator: its id and its body, with how it was computed."""
     body = {"judge": f"metric/{name}", **computed}
     return setup_id(body), body
 
 
 def read_metrics(path: Path, exam: str, drawings: Iterable[Drawing], name: str | None = None) -> ImportedMetrics:
-    """Read a file of numbers and find what each row is about.
+    """Read a file of metrics and match each row to its drawing or painter.
 
     Args:
         path: The file, with the columns `COLUMNS`; ``strategy`` and ``seed`` may be absent where one drawing fits. A
             row without an id is about a painter as a whole.
         exam: The exam's name in the store.
-        drawings: Those of the exam.
-        name: What the numbers' source goes by; the file's name and hash by default.
+        drawings: The exam's drawings.
+        name: The name of the numbers' source; the file's name and hash by default.
 
     Raises:
         DataError: With file and line of everything that is wrong.
     """
-    rows = csv.DictReader([line.removesuffix("\r") for line in read_lines(path)], strict=True)
-    try:
-        heads = [head.strip() for head in rows.fieldnames or ()]
-    except csv.Error as error:
-        raise DataError(f"not CSV: {error}", file=path, line=1) from error
-    if not set(heads) >= NEEDED or len(set(heads)) < len(heads) or set(heads) - set(METRIC_COLUMNS):
-        wanted = ",".join(METRIC_COLUMNS)
-        raise DataError(
-            f"the first line must name the columns, each once: {wanted}; it says {heads}", file=path, line=1
-        )
-    rows.fieldnames = heads
-    reader = _Rows(exam, list(drawings), path, table_name(path, name))
-    try:
-        for row in rows:
-            reader.take(row, rows.line_num, len(heads))
-    except csv.Error as error:
-        reader.problems.add(f"not CSV: {error}", path, rows.reader.line_num)
+
+    def fits(heads: set[str]) -> bool:
+        return REQUIRED_COLUMNS <= heads <= set(METRIC_COLUMNS)
+
+    reader = _MetricRows(exam, list(drawings), path, table_name(path, name))
+    for line, row in _csv_rows(path, fits, ",".join(METRIC_COLUMNS), reader.problems):
+        reader.take({column: cell.strip() for column, cell in row.items()}, line)
     return reader.done()
 
 
-class _Rows:
-    """Reads one row after another."""
+class _MetricRows:
+    """Reader of a metrics file, one row after another."""
 
     def __init__(self, exam: str, drawings: list[Drawing], path: Path, source: str) -> None:
         self._exam, self._path, self._source = exam, path, source
@@ -198,60 +209,51 @@ class _Rows:
         self._called |= {drawing.label: drawing.label for drawing in drawings}
         self.problems = Problems()
         self._setups: dict[str, dict[str, Any]] = {}
-        self._found: dict[str, tuple[Rating | PainterMetric, int]] = {}
+        self._read: dict[str, tuple[Rating | PainterMetric, int]] = {}
 
-    def take(self, row: Mapping[str | None, Any], line: int, columns: int) -> None:
-        """One row: what is wrong with it is noted."""
-        if None in row or None in row.values():
-            self.problems.add(f"{columns} columns are wanted", self._path, line)
-            return
-        said = {str(key): value.strip() for key, value in row.items()}
+    def take(self, row: Mapping[str, str], line: int) -> None:
+        """Read one row; note what is wrong with it."""
         try:
-            for made in self._made(said):
-                before = self._found.get(made.id)
-                if before is not None and before[0].value != made.value:
-                    raise ValueError(f"line {before[1]} says {before[0].value:g} of the same; leave one of them")
-                self._found.setdefault(made.id, (made, line))
+            for number in self._numbers(row):
+                earlier = self._read.get(number.id)
+                if earlier is not None and earlier[0].value != number.value:
+                    raise ValueError(f"line {earlier[1]} says {earlier[0].value:g} of the same; remove one of them")
+                self._read.setdefault(number.id, (number, line))
         except ValueError as error:
-            self.problems.add(str(error), self._path, line, short(said["id"]) or None)
+            self.problems.add(str(error), self._path, line, shorten(row["id"]) or None)
 
-    def _made(self, row: Mapping[str, str]) -> list[Rating | PainterMetric]:
-        name, value = row["metric"], _finite(row["value"])
+    def _numbers(self, row: Mapping[str, str]) -> list[Rating | PainterMetric]:
+        name, value = row["metric"], _parse_number(row["value"])
         if not _NAME.fullmatch(name):
-            raise ValueError(f"metric: {name!r} is no name; use letters, digits and . _ - + : @")
+            raise ValueError(f"metric: {name!r} is not a name; use letters, digits and . _ - + : @")
         setup, body = metric_setup(name, source=self._source)
+        numbers: list[Rating | PainterMetric]
         if row["id"]:
-            made: list[Rating | PainterMetric] = [
-                Rating(drawing.id, setup, name, value) for drawing in self._finder.find_all(row)
-            ]
+            numbers = [Rating(drawing.id, setup, name, value) for drawing in self._finder.find_all(row)]
         else:
-            made = [self._painter(row, setup, value)]
+            numbers = [self._painter(row, setup, value)]
         self._setups[setup] = body
-        return made
+        return numbers
 
     def _painter(self, row: Mapping[str, str], setup: str, value: float) -> PainterMetric:
         painter, strategy, seed = row["painter"], row.get("strategy") or None, row.get("seed") or None
         if painter not in self._called:
-            there = ", ".join(sorted(self._called)) or "none"
-            what = f"no painter {painter!r} with drawings" if painter else "a row without an id names a painter"
-            raise ValueError(f"{what}; there is: {there}")
+            listed = ", ".join(sorted(self._called)) or "none"
+            what = f"no painter {painter!r} with drawings" if painter else "a row without an id needs a painter"
+            raise ValueError(f"{what}; choose from: {listed}")
         label = self._called[painter]
         mine = {(s, n) for who, s, n in self._rows if who == label}
         if strategy is not None and strategy not in {s for s, _ in mine}:
             raise ValueError(f"{painter} has no drawing by the strategy {strategy!r}; leave it empty for all of them")
         if seed is not None and seed not in {str(n) for _, n in mine}:
             raise ValueError(f"{painter} has no drawing with seed {seed!r}; leave it empty for all of them")
-        body = {"source": self._source}
-        return PainterMetric(
-            self._exam, label, setup, value, strategy, None if seed is None else int(seed), body=body
-        )  # fmt: skip
+        number = None if seed is None else int(seed)
+        return PainterMetric(self._exam, label, setup, value, strategy, number, body={"source": self._source})
 
     def done(self) -> ImportedMetrics:
-        """Return what was read; raises where something is wrong."""
-        if not self._found and not self.problems.found:
-            self.problems.add("there is no row in this file", self._path)
+        """Return the metrics; raise if anything is wrong."""
         self.problems.settle()
-        rows = [made for made, _ in self._found.values()]
+        rows = [number for number, _ in self._read.values()]
         return ImportedMetrics(
             self._setups,
             tuple(row for row in rows if isinstance(row, Rating)),
@@ -259,29 +261,29 @@ class _Rows:
         )
 
 
-def _finite(word: str) -> float:
+def _parse_number(word: str) -> float:
     try:
         value = float(word)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ValueError(f"value: {word!r} is no number; leave out rows that have none")
+        raise ValueError(f"value: {word!r} is not a number; leave out rows without one")
     return value
 
 
 BY_IMAGE = ("id", "painter", "seed", "image")
 BY_SLOT = ("id", "painter", "strategy", "seed")
-"""The columns by which the rows of a table may name a drawing."""
+"""The columns by which rows of a table can name a drawing."""
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class DrawingFinder:
-    """Finds the drawing that a row of a table is about.
+    """An index that finds the drawing a table's row is about.
 
     Args:
-        drawings: Those of the exam; only those that are done count.
-        folder: Where images are that a row may name.
-        keys: The columns that a row may name it by.
+        drawings: The exam's drawings; only finished ones count.
+        folder: The folder of images that a row may name.
+        keys: The columns by which a row can name a drawing.
     """
 
     def __init__(self, drawings: Iterable[Drawing], folder: Path, keys: tuple[str, ...] = BY_IMAGE) -> None:
@@ -292,13 +294,12 @@ class DrawingFinder:
             self._of.setdefault(drawing.question_id, []).append(drawing)
 
     def of(self, question: str) -> list[Drawing]:
-        """All drawings of a question."""
+        """Return all drawings of a question."""
         return self._of.get(question, [])
 
     def fitting(self, row: Mapping[str, Any]) -> list[Drawing]:
-        """Every drawing that all the row's columns fit; a column that says nothing fits all."""
-        found, _ = self._fitting(row)
-        return found
+        """Return every drawing that all the row's columns fit; an empty column fits all."""
+        return self._fitting(row)[0]
 
     def find(self, row: Mapping[str, Any]) -> Drawing:
         """Return the drawing, or one of several with the same image.
@@ -309,31 +310,33 @@ class DrawingFinder:
         return self.find_all(row)[0]
 
     def find_all(self, row: Mapping[str, Any]) -> list[Drawing]:
-        """Return the drawing, with all others that have the same image and fit the row as well.
+        """Return the drawing, and all others with the same image that fit the row.
 
         Raises:
             ValueError: None fits, or several images do.
         """
-        found, last = self._fitting(row)
-        if not found:
-            raise ValueError(f"no drawing in the store with {last} {_said(row, last)!r}{self._hint(last)}")
-        if not _said(row, "id") and not ("image" in self._keys and _said(row, "image")):
-            raise ValueError("an id or an image is wanted")
-        # One image that several painters handed in is one subject.
-        if len({drawing.image or drawing.id for drawing in found}) > 1:
-            telling = [key for key in ("painter", "strategy") if key in self._keys and len(_values(found, key)) > 1]
-            raise ValueError(f"{_said(row, 'id')!r}: {len(found)} drawings fit; add the column {[*telling, 'seed'][0]}")
-        return found
+        fitting, last = self._fitting(row)
+        if not fitting:
+            raise ValueError(f"no drawing in the store with {last} {_cell(row, last)!r}{self._hint(last)}")
+        if not _cell(row, "id") and not ("image" in self._keys and _cell(row, "image")):
+            raise ValueError("an id or an image is missing")
+        # One image submitted by several painters is one subject.
+        if len({drawing.image or drawing.id for drawing in fitting}) > 1:
+            telling = [key for key in ("painter", "strategy") if key in self._keys and len(_values(fitting, key)) > 1]
+            raise ValueError(
+                f"{_cell(row, 'id')!r}: {len(fitting)} drawings fit; add the column {[*telling, 'seed'][0]}"
+            )
+        return fitting
 
     def _fitting(self, row: Mapping[str, Any]) -> tuple[list[Drawing], str]:
-        """Return what fits, and the last column that was looked at: where nothing fits, the one to blame."""
-        found, key = self._done, self._keys[0]
+        """Return the drawings that fit, and the last column compared, which is to blame if none fits."""
+        fitting, key = self._done, self._keys[0]
         for key in self._keys:
-            if value := _said(row, key):
-                found = self.of(value) if key == "id" else self._kept(found, key, value)
-                if not found:
+            if value := _cell(row, key):
+                fitting = self.of(value) if key == "id" else self._kept(fitting, key, value)
+                if not fitting:
                     break
-        return found, key
+        return fitting, key
 
     def _kept(self, drawings: list[Drawing], key: str, value: str) -> list[Drawing]:
         if key == "painter":
@@ -342,8 +345,8 @@ class DrawingFinder:
         return [drawing for drawing in drawings if str(getattr(drawing, key)) == wanted]
 
     def _hint(self, key: str) -> str:
-        known = sorted({name for one in self._done for name in (one.painter, one.label)}) if key == "painter" else []
-        return f"; there is: {', '.join(known)}" if known else ""
+        names = sorted({name for drawing in self._done for name in (drawing.painter, drawing.label)})
+        return f"; choose from: {', '.join(names)}" if names and key == "painter" else ""
 
     def _hash(self, word: str) -> str:
         if _HASH.fullmatch(word.lower()):
@@ -361,9 +364,9 @@ class DrawingFinder:
 
 
 def _by_painter(drawings: Iterable[Drawing], name: str) -> list[Drawing]:
-    """Those by a painter, or by one that a table calls ``painter + strategy #seed``."""
-    if found := [drawing for drawing in drawings if name in (drawing.painter, drawing.label)]:
-        return found
+    """Return the drawings of a painter, or of a row called ``painter + strategy #seed``."""
+    if matching := [drawing for drawing in drawings if name in (drawing.painter, drawing.label)]:
+        return matching
     row, mark, seed = name.rpartition(" #")
     row, seed = (row, seed) if mark and seed.isdigit() else (name, "")
     painter, _, strategy = row.partition(" + ")
@@ -376,7 +379,7 @@ def _by_painter(drawings: Iterable[Drawing], name: str) -> list[Drawing]:
     ]
 
 
-def _said(row: Mapping[str, Any], key: str) -> str:
+def _cell(row: Mapping[str, Any], key: str) -> str:
     value = row.get(key)
     return "" if value is None else str(value).strip()
 

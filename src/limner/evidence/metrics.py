@@ -1,8 +1,7 @@
-"""Metrics that models compute on this machine: text and image, looks, and how far sets of images are apart."""
+"""Metrics computed by local models: text against image, aesthetics, and distances between sets of images."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Mapping
@@ -17,14 +16,14 @@ from numpy.typing import NDArray
 from ..calls import Attempt, Calls, Fault, Request, Result
 from ..core.errors import UsageError
 from ..core.images import BadImage, inspect
-from ..workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, pool_of
+from ..workers import Recipe
 from .backends import word_and_options
 from .imported import METRIC_COLUMNS
-from .probe import fault_of
-from .regions.base import sha256
+from .probe import run_in_worker
+from .regions.base import file_hash
 
-SECONDS = 600.0
-"""How long one image may take."""
+IMAGE_S = 600.0
+"""Seconds allowed for one image."""
 LOAD_S = 1800.0
 PACKAGES = ("torch", "transformers")
 WORKER = "limner.evidence.metrics_worker"
@@ -32,17 +31,17 @@ WORKER = "limner.evidence.metrics_worker"
 
 @dataclass(frozen=True)
 class LocalMetricKind:
-    """A metric that a model computes here.
+    """A metric that a local model computes.
 
     Attributes:
-        name: What its numbers are called.
-        usage: How it is written.
-        factory: What makes it in a worker.
-        fixed: Arguments of the factory that make it this one.
-        options: Further ones that a user may give.
+        name: The name of its numbers.
+        usage: Its form on the command line.
+        factory: The function that makes it in a worker.
+        fixed: Fixed arguments of the factory.
+        options: Further arguments that a user may give.
         texts: Whether it compares the drawing with the question's prompt.
         folder: Whether its weights are a folder rather than a file.
-        sets: Whether it is of a painter's drawings together.
+        sets: Whether it measures all of a painter's drawings together.
     """
 
     name: str
@@ -60,7 +59,7 @@ METRICS = {
     kind.name: kind
     for kind in (
         LocalMetricKind(
-            "clip-score", "clip-score:FOLDER", "CLIP's likeness of prompt and drawing", "text_image",
+            "clip-score", "clip-score:FOLDER", "CLIP's similarity of prompt and drawing", "text_image",
             {"scaled": False}, texts=True,
         ),
         LocalMetricKind(
@@ -72,11 +71,11 @@ METRICS = {
             "answer_chance", {}, frozenset({"device", "question", "answer"}), texts=True,
         ),
         LocalMetricKind(
-            "aesthetic-clip", "aesthetic-clip:FOLDER?head=FILE", "looks, by a head over CLIP", "looks", {},
+            "aesthetic-clip", "aesthetic-clip:FOLDER?head=FILE", "aesthetics, by a head over CLIP", "looks", {},
             frozenset({"device", "head"}),
         ),
         LocalMetricKind(
-            "aesthetic-siglip", "aesthetic-siglip:FOLDER?head=FILE", "looks, by a head over SigLIP", "looks", {},
+            "aesthetic-siglip", "aesthetic-siglip:FOLDER?head=FILE", "aesthetics, by a head over SigLIP", "looks", {},
             frozenset({"device", "head"}),
         ),
         LocalMetricKind(
@@ -92,7 +91,7 @@ METRICS = {
 
 
 class LocalMetric:
-    """One metric with its weights; measures in a worker, through the journal where the value is one number."""
+    """One metric with its weights; measures in a worker, through the journal if the value is one number."""
 
     def __init__(self, kind: LocalMetricKind, weights: Path, options: Mapping[str, Any]) -> None:
         self.kind, self.weights, self.options = kind, weights, dict(options)
@@ -104,7 +103,7 @@ class LocalMetric:
         )  # fmt: skip
 
     def check(self) -> None:
-        """Raise early where weights or packages are missing."""
+        """Raise early if weights or packages are missing."""
         needed = {"weights": self.weights}
         if "head" in self.options:
             needed["head"] = Path(str(self.options["head"]))
@@ -113,17 +112,17 @@ class LocalMetric:
             if not (path.is_dir() if folder else path.is_file()):
                 raise UsageError(f"--metric {self.kind.usage}: {path}: no such {'folder' if folder else 'file'}")
         if self.kind.factory == "looks" and "head" not in self.options:
-            raise UsageError(f"--metric {self.kind.name}: name the head too: {self.kind.usage}")
+            raise UsageError(f"--metric {self.kind.name}: it needs a head: {self.kind.usage}")
         if lacking := [name for name in PACKAGES if find_spec(name) is None]:
             raise UsageError(f"--metric {self.kind.usage}: {lacking[0]} is missing; pip install 'limner[metrics]'")
 
     def unpriced(self) -> str | None:
-        """It costs nothing."""
+        """Return None, as it costs nothing."""
         return None
 
     @property
     def setup(self) -> dict[str, Any]:
-        """Everything that decides its values, as the store keeps it; where it computes does not."""
+        """Everything that affects its values, as the store keeps it; the device does not."""
         args = {name: value for name, value in self.options.items() if name not in ("device", "head")}
         body = {"judge": f"metric/{self.kind.name}", "weights": weights_id(self.weights)}
         if "head" in self.options:
@@ -131,26 +130,19 @@ class LocalMetric:
         return {**body, **({"options": args} if args else {})}
 
     async def compute(self, image: bytes, text: str | None = None) -> Any:
-        """Return what a worker makes of one image.
+        """Return a worker's result for one image.
 
         Raises:
             limner.calls.Fault: ``image`` when it cannot be decoded, ``probe`` when the model fails on it.
         """
-        name = hashlib.sha256(image).hexdigest()[:12]
         try:
             inspect(image)
         except BadImage as error:
             raise Fault("image", str(error)) from error
-        given = {"text": text} if self.kind.texts else {}
-        try:
-            job = pool_of(self._recipe).submit(given, (image,), seconds=SECONDS)
-            return (await asyncio.wrap_future(job)).value
-        except (WorkerDeath, JobFailure, WorkerUnfit) as error:
-            fault = fault_of(error, self._recipe.label)
-            raise Fault(fault.kind, f"image {name}: {fault.detail}") from error
+        return await run_in_worker(self._recipe, image, {"text": text} if self.kind.texts else {}, IMAGE_S)
 
     async def measure(self, image: bytes, text: str, calls: Calls) -> dict[str, Any]:
-        """Return the number of one drawing, or what was measured before."""
+        """Return the number of one drawing, computed now or before."""
         body: dict[str, Any] = {"image": hashlib.sha256(image).hexdigest(), "setup": self.setup}
         if self.kind.texts:
             body["text"] = text
@@ -163,28 +155,28 @@ class LocalMetric:
 
 
 def weights_id(path: Path) -> str:
-    """Identifies weights by what they are, wherever they lie: a file's hash, or that of a folder's files."""
+    """Return a hash of weights, independent of their place: of a file, or of a folder's files."""
     if path.is_file():
-        return sha256(path)[:16]
+        return file_hash(path)[:16]
     files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
-    told = [f"{file.relative_to(path)} {sha256(file)}" for file in files if file.suffix != ".md"]
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+    lines = [f"{file.relative_to(path)} {file_hash(file)}" for file in files if file.suffix != ".md"]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 def open_metric(word: str) -> LocalMetric:
     """Return the metric behind ``NAME:WEIGHTS?option=value``.
 
     Raises:
-        UsageError: There is none of that name, or it has no such option.
+        UsageError: There is no such metric, or it has no such option.
     """
     head, options = word_and_options(word)
     name, _, weights = head.partition(":")
     if name not in METRICS or not weights:
         usages = ", ".join(kind.usage for kind in METRICS.values())
-        raise UsageError(f"--metric {word}: there is {usages}; or FILE.csv, a table of {','.join(METRIC_COLUMNS)}")
+        raise UsageError(f"--metric {word}: choose from {usages}; or FILE.csv, a table of {','.join(METRIC_COLUMNS)}")
     kind = METRICS[name]
     if unknown := sorted(options.keys() - kind.options):
-        raise UsageError(f"--metric {word}: no option {unknown[0]}; there is: {', '.join(sorted(kind.options))}")
+        raise UsageError(f"--metric {word}: no option {unknown[0]}; choose from: {', '.join(sorted(kind.options))}")
     return LocalMetric(kind, Path(weights).expanduser(), options)
 
 
@@ -192,7 +184,7 @@ Features = NDArray[np.float64]
 
 
 class Moments:
-    """Mean and covariance of features that come one after another; only sums are kept."""
+    """Running mean and covariance of features; only sums are kept."""
 
     def __init__(self) -> None:
         self.n = 0
@@ -200,23 +192,23 @@ class Moments:
         self._products: Features | None = None
 
     def add(self, features: Features) -> None:
-        """One image's features.
+        """Add one image's features.
 
         Raises:
-            ValueError: They are not as many as the others'.
+            ValueError: Their number differs from the others'.
         """
         row = np.asarray(features, dtype=np.float64)
         if self._sum is None or self._products is None:
             self._sum, self._products = np.zeros(len(row)), np.zeros((len(row), len(row)))
         if len(row) != len(self._sum):
-            raise ValueError(f"{len(row)} features where {len(self._sum)} are wanted")
+            raise ValueError(f"{len(row)} features instead of {len(self._sum)}")
         self.n += 1
         self._sum += row
         self._products += np.outer(row, row)
 
     @property
     def dims(self) -> int:
-        """How many features an image has."""
+        """The number of features of an image."""
         return 0 if self._sum is None else len(self._sum)
 
     @property
@@ -229,12 +221,12 @@ class Moments:
     def covariance(self) -> Features:
         """The covariance, over n - 1."""
         assert self._products is not None
-        found: Features = (self._products - self.n * np.outer(self.mean, self.mean)) / (self.n - 1)
-        return found
+        covariance: Features = (self._products - self.n * np.outer(self.mean, self.mean)) / (self.n - 1)
+        return covariance
 
 
-def frechet_distance(one: Moments, other: Moments) -> float:
-    """``|m1 - m2|² + tr(S1 + S2 - 2 (S1 S2)^½)``; both sets need two images.
+def frechet_distance(first: Moments, second: Moments) -> float:
+    """Return ``|m1 - m2|² + tr(S1 + S2 - 2 (S1 S2)^½)``; both sets need at least two images.
 
     >>> first, second = Moments(), Moments()
     >>> for x in (0.0, 2.0):
@@ -242,11 +234,11 @@ def frechet_distance(one: Moments, other: Moments) -> float:
     >>> round(frechet_distance(first, second), 9)
     9.0
     """
-    values, vectors = np.linalg.eigh(one.covariance)
+    values, vectors = np.linalg.eigh(first.covariance)
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     # Symmetric, so that its eigenvalues are real even where a covariance is singular.
-    between = np.linalg.eigvalsh(root @ other.covariance @ root)
-    gap = one.mean - other.mean
-    spread = np.trace(one.covariance) + np.trace(other.covariance) - 2 * np.sqrt(np.maximum(between, 0)).sum()
-    # Below nought only by the last bits.
+    between = np.linalg.eigvalsh(root @ second.covariance @ root)
+    gap = first.mean - second.mean
+    spread = np.trace(first.covariance) + np.trace(second.covariance) - 2 * np.sqrt(np.maximum(between, 0)).sum()
+    # Only rounding can make it negative.
     return max(0.0, float(gap @ gap + spread))

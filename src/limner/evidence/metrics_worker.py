@@ -1,4 +1,4 @@
-"""The far end of metrics: loads a model from a folder or file of the user's, then measures one image after another."""
+"""Worker side of metrics: loads a model from a local folder or file, then measures one image after another."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ANSWER = "Yes"
 LAYER = re.compile(r"(?:.*\.)?(\d+)\.(weight|bias)")
 
 
-def _loaded(kind: str, weights: str, device: str) -> Any:
+def _load(kind: str, weights: str, device: str) -> Any:
     import torch
     import transformers
 
     torch.manual_seed(0)
-    found = getattr(transformers, kind).from_pretrained(weights, local_files_only=True)
-    return found.to(device).eval() if hasattr(found, "eval") else found
+    loaded = getattr(transformers, kind).from_pretrained(weights, local_files_only=True)
+    return loaded.to(device).eval() if hasattr(loaded, "eval") else loaded
 
 
 def _pixels(processor: Any, data: bytes, device: str) -> Any:
@@ -29,11 +29,11 @@ def _pixels(processor: Any, data: bytes, device: str) -> Any:
 
 
 def text_image(weights: str, device: str = "cpu", scaled: bool = False) -> Any:
-    """CLIP score (a hundred times the cosine, never below 0); `scaled`: the model's own logit, as PickScore is."""
+    """Return the CLIP score (100 times the cosine, at least 0), or with `scaled` the logit, as PickScore uses."""
     import torch
 
-    model = _loaded("AutoModel", weights, device)
-    pictures, words = _loaded("AutoImageProcessor", weights, device), _loaded("AutoTokenizer", weights, device)
+    model = _load("AutoModel", weights, device)
+    pictures, words = _load("AutoImageProcessor", weights, device), _load("AutoTokenizer", weights, device)
     longest = int(model.config.text_config.max_position_embeddings)
 
     @torch.no_grad()
@@ -44,19 +44,19 @@ def text_image(weights: str, device: str = "cpu", scaled: bool = False) -> Any:
         if scaled:
             value = float(out.logits_per_image[0, 0])
         else:
-            one, other = (side / side.norm(dim=-1, keepdim=True) for side in (out.image_embeds, out.text_embeds))
-            value = max(100 * float((one * other).sum()), 0.0)
+            image, prompt = (side / side.norm(dim=-1, keepdim=True) for side in (out.image_embeds, out.text_embeds))
+            value = max(100 * float((image * prompt).sum()), 0.0)
         return {"value": value, "tokens": tokens, "read": min(tokens, longest)}
 
     return measure
 
 
 def answer_chance(weights: str, device: str = "cpu", question: str = QUESTION, answer: str = ANSWER) -> Any:
-    """VQA score: the chance that a vision-language model's answer to the question begins with `answer`."""
+    """Return the VQA score: the probability that the model's answer to the question begins with `answer`."""
     import torch
 
-    model = _loaded("AutoModelForImageTextToText", weights, device)
-    processor = _loaded("AutoProcessor", weights, device)
+    model = _load("AutoModelForImageTextToText", weights, device)
+    processor = _load("AutoProcessor", weights, device)
     words = processor.tokenizer
     wanted = words(answer, add_special_tokens=False)["input_ids"][0]
 
@@ -84,22 +84,22 @@ def looks(weights: str, head: str, device: str = "cpu") -> Any:
 
     @torch.no_grad()
     def measure(data: bytes) -> dict[str, Any]:
-        found = features(data)
-        found = found / found.norm(dim=-1, keepdim=True)
+        values = features(data)
+        values = values / values.norm(dim=-1, keepdim=True)
         for weight, bias in layers:
-            if weight.shape[1] != found.shape[-1]:
-                raise RuntimeError(f"the head takes {weight.shape[1]} features; the model gives {found.shape[-1]}")
-            found = found @ weight.T + bias
-        return {"value": float(found[0, 0])}
+            if weight.shape[1] != values.shape[-1]:
+                raise RuntimeError(f"the head takes {weight.shape[1]} features; the model gives {values.shape[-1]}")
+            values = values @ weight.T + bias
+        return {"value": float(values[0, 0])}
 
     return measure
 
 
 def _features(weights: str, device: str) -> Any:
-    """One row of an image's features: projected where the model shares a space with text by a projection."""
+    """Return one row of an image's features, projected if the model shares a projection with text."""
     import torch
 
-    model, pictures = _loaded("AutoModel", weights, device), _loaded("AutoImageProcessor", weights, device)
+    model, pictures = _load("AutoModel", weights, device), _load("AutoImageProcessor", weights, device)
     vision, project = getattr(model, "vision_model", model), getattr(model, "visual_projection", None)
 
     @torch.no_grad()
@@ -114,7 +114,7 @@ def _layers(file: Path) -> list[tuple[Any, Any]]:
     """Return the linear layers of a file, first to last.
 
     Raises:
-        RuntimeError: It has something else too, or they do not fit together.
+        RuntimeError: It has other layers too, or they do not fit together.
     """
     import torch
 
@@ -126,26 +126,27 @@ def _layers(file: Path) -> list[tuple[Any, Any]]:
         state = torch.load(file, map_location="cpu", weights_only=True)
     named = {name: LAYER.fullmatch(name) for name in state}
     if other := sorted(name for name, match in named.items() if match is None):
-        raise RuntimeError(f"{file}: {other[0]} is no linear layer; a head is a chain of them")
+        raise RuntimeError(f"{file}: {other[0]} is not a linear layer; a head is a chain of linear layers")
     layers: dict[int, dict[str, Any]] = {}
     for name, match in named.items():
         assert match is not None
         layers.setdefault(int(match[1]), {})[match[2]] = state[name].float()
-    found = []
+    chain = []
     for number, layer in sorted(layers.items()):
         if layer.keys() != {"weight", "bias"} or layer["weight"].ndim != 2:
             raise RuntimeError(f"{file}: layer {number} is not linear; a head is a chain of linear layers")
-        found.append((layer["weight"], layer["bias"]))
-    for (one, _), (next_one, _) in pairwise(found):
-        if next_one.shape[1] != one.shape[0]:
-            raise RuntimeError(f"{file}: a layer gives {one.shape[0]} numbers and the next takes {next_one.shape[1]}")
-    if not found or found[-1][0].shape[0] != 1:
+        chain.append((layer["weight"], layer["bias"]))
+    for (weights, _), (next_weights, _) in pairwise(chain):
+        if next_weights.shape[1] != weights.shape[0]:
+            size, next_size = weights.shape[0], next_weights.shape[1]
+            raise RuntimeError(f"{file}: a layer gives {size} numbers and the next takes {next_size}")
+    if not chain or chain[-1][0].shape[0] != 1:
         raise RuntimeError(f"{file}: the last layer must give one number")
-    return found
+    return chain
 
 
 def features(weights: str, device: str = "cpu") -> Any:
-    """Features for a Fréchet distance: those of an Inception network in TorchScript, or of a folder's vision model."""
+    """Return features for a Fréchet distance, from an Inception network in TorchScript or a folder's vision model."""
     import numpy as np
     import torch
 
@@ -160,7 +161,7 @@ def features(weights: str, device: str = "cpu") -> Any:
             return network(pixels, return_features=True)
 
     def measure(data: bytes) -> dict[str, Any]:
-        found = row(data)[0].float().cpu().numpy().astype("<f4")
-        return {"value": base64.b64encode(found.tobytes()).decode(), "dims": int(found.size)}
+        values = row(data)[0].float().cpu().numpy().astype("<f4")
+        return {"value": base64.b64encode(values.tobytes()).decode(), "dims": int(values.size)}
 
     return measure

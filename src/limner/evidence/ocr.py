@@ -1,4 +1,4 @@
-"""Readers of the text in a drawing: RapidOCR, and the program tesseract where it is installed."""
+"""Readers of text in drawings: RapidOCR, and the program tesseract if it is installed."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ from ..core.evidence import Position, TextLine
 from ..core.images import decode, encode_png, flatten
 from ..workers import environment
 
-DETECTOR = "PP-OCRv6-small"
-RECOGNISER = "PP-OCRv6-small"
-TURNER = "PP-OCRv4-mobile"
-"""The model that tells upright from upside-down text; sideways labels need it."""
+DETECTION_MODEL = "PP-OCRv6-small"
+RECOGNITION_MODEL = "PP-OCRv6-small"
+ORIENTATION_MODEL = "PP-OCRv4-mobile"
+"""The model that distinguishes upright from upside-down text, needed for sideways labels."""
 TEXT_SCORE = 0.5
-"""Lines the recogniser trusts less than this are left out."""
+"""Lines with a lower confidence of the recogniser are dropped."""
 REVISION = 1
-"""Raised whenever this module would read the same image differently."""
+"""Increased whenever this module would read the same image differently."""
 MIN_SIDE = 8
-"""Images with a shorter side hold no readable text."""
+"""Images with a shorter side cannot hold readable text."""
 MAX_ASPECT = 4
 """Longer strips are padded with white: the detector scales the shorter side up and would need huge buffers."""
-AGAIN = 1.5
-"""By how much the scale of a second reading differs from the first one's."""
+SECOND_SCALE = 1.5
+"""The factor between the scales of the second and the first reading."""
 SHORTEST, LONGEST = 736, 2000
-"""The engine enlarges a picture until its shorter side has so many pixels, after reducing its longer one to so many."""
+"""The engine reduces the longer side to at most LONGEST pixels, then enlarges the shorter one to at least SHORTEST."""
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-KEPT, MAPPED = 256 << 20, 32 << 20
-"""glibc's settings: bytes kept when freed, and from how many on a block is mapped apart (it takes no more)."""
+KEPT_BYTES, MAPPED_BYTES = 256 << 20, 32 << 20
+"""glibc's settings: bytes kept when freed, and the size from which blocks are mapped separately (its maximum)."""
 MAX_SKEW = math.radians(15)
-"""Lines turned further than this are labels set at an angle, not signs of a skewed page."""
+"""Lines turned further than this are slanted labels, not signs of a skewed page."""
 
 
 class RapidOcr:
-    """Reads lines of text from images; safe to call from several threads, each with its own engine.
+    """A reader of text lines; safe to call from several threads, each with its own engine.
 
     Every engine computes on one core: two threads on two cores then read twice as fast, where engines that
     spread over all cores would slow each other down.
@@ -65,21 +65,21 @@ class RapidOcr:
     def version(self) -> str:
         """Package version, model names and settings that decide what is read."""
         return (
-            f"{metadata.version('rapidocr')} det={DETECTOR} rec={RECOGNISER} cls={TURNER}"
+            f"{metadata.version('rapidocr')} det={DETECTION_MODEL} rec={RECOGNITION_MODEL} cls={ORIENTATION_MODEL}"
             f" score={TEXT_SCORE} rev={REVISION}"
         )
 
     @property
     def second(self) -> str:
         """The version of readings at another scale."""
-        return f"{self.version} again={AGAIN}"
+        return f"{self.version} again={SECOND_SCALE}"
 
     def read(self, image: Image.Image, again: bool = False) -> list[TextLine]:
         """Return the lines of text in an image, top to bottom and left to right.
 
         Args:
             image: Any mode; transparent parts count as white.
-            again: Read at another scale than usual: what one misreads or overlooks, the other often reads.
+            again: Read at another scale: what one reading misses, the other often gets.
 
         Returns:
             Lines with corners in the image's own pixels; none for blank or tiny images.
@@ -95,12 +95,12 @@ class RapidOcr:
         ground = _padded(flat)
         factor = other_scale(ground.size) if again else 1.0
         bgr = np.ascontiguousarray(np.asarray(_scaled(ground, factor) if again else ground)[:, :, ::-1])
-        found = self._engine()(bgr)
-        if found.txts is None:
+        reading = self._engine()(bgr)
+        if reading.txts is None:
             return []
         lines = [
             TextLine(str(text), _corners(box, factor), float(score))
-            for text, box, score in zip(found.txts, found.boxes, found.scores, strict=True)
+            for text, box, score in zip(reading.txts, reading.boxes, reading.scores, strict=True)
         ]
         return in_reading_order(lines)
 
@@ -112,7 +112,7 @@ class RapidOcr:
 
 
 def rapidocr_reader() -> Callable[..., list[dict[str, Any]]]:
-    """Return what a worker reads images with; the engine is loaded before the first one comes."""
+    """Return the function by which a worker reads images; the engine is loaded immediately."""
     _keep_memory()
     engine = RapidOcr()
     engine._engine()
@@ -124,7 +124,7 @@ def rapidocr_reader() -> Callable[..., list[dict[str, Any]]]:
 
 
 def _keep_memory() -> None:
-    """Let this process keep up to `KEPT` bytes between two layers of the network, where the C library is glibc.
+    """Let this process keep up to `KEPT_BYTES` bytes between two layers of the network, where the C library is glibc.
 
     By default each layer of a large picture asks the kernel for fresh pages, which takes time.
     onnxruntime's own arena would keep all it ever had, twice the memory for pictures of several sizes.
@@ -133,12 +133,12 @@ def _keep_memory() -> None:
 
     setting = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if setting is not None:
-        setting(M_TRIM_THRESHOLD, KEPT)
-        setting(M_MMAP_THRESHOLD, MAPPED)
+        setting(M_TRIM_THRESHOLD, KEPT_BYTES)
+        setting(M_MMAP_THRESHOLD, MAPPED_BYTES)
 
 
 def _make_engine() -> Any:
-    """Return a RapidOCR engine with the models pinned, whatever a later release takes as its default."""
+    """Return a RapidOCR engine with pinned models, whatever the defaults of later releases."""
     from rapidocr import ModelType, OCRVersion, RapidOCR
 
     return RapidOCR(
@@ -158,7 +158,7 @@ def _make_engine() -> Any:
 
 
 def _padded(image: Image.Image) -> Image.Image:
-    """White added right or below until neither side is more than `MAX_ASPECT` times the other."""
+    """Add white at the right or below until neither side exceeds `MAX_ASPECT` times the other."""
     short = -(-max(image.size) // MAX_ASPECT)
     if min(image.size) >= short:
         return image
@@ -168,14 +168,14 @@ def _padded(image: Image.Image) -> Image.Image:
 
 
 def other_scale(size: tuple[int, int]) -> float:
-    """The factor by which a second reading resizes a picture: the engine then sees it larger, or smaller if it is big.
+    """Return the factor of a second reading: the engine sees the picture larger, or smaller if it is big.
 
     >>> other_scale((736, 900)), other_scale((1800, 1800))
     (1.5, 0.6666666666666666)
     """
     short, long = sorted(size)
     seen = max(min(1.0, LONGEST / long), SHORTEST / short)
-    return seen * AGAIN if long * seen * AGAIN <= LONGEST else seen / AGAIN
+    return seen * SECOND_SCALE if long * seen * SECOND_SCALE <= LONGEST else seen / SECOND_SCALE
 
 
 def _scaled(image: Image.Image, factor: float) -> Image.Image:
@@ -192,7 +192,7 @@ def _corners(box: Sequence[Sequence[float]], factor: float) -> tuple[Position, P
 
 
 def in_reading_order(lines: Sequence[TextLine]) -> list[TextLine]:
-    """Lines from top to bottom in rows, each row from left to right, after undoing the page's own skew."""
+    """Sort lines into rows from top to bottom, each from left to right, corrected for the page's skew."""
     if not lines:
         return []
     skew = _skew(lines)
@@ -205,7 +205,7 @@ def in_reading_order(lines: Sequence[TextLine]) -> list[TextLine]:
     placed.sort(key=lambda item: item[:2])
     rows: list[list[tuple[float, float, float, TextLine]]] = []
     for item in placed:
-        # A row is held to its first member, so that a staircase of labels does not melt into one row.
+        # A row is compared by its first member, so that a staircase of labels does not become one row.
         if rows and item[0] - rows[-1][0][0] < 0.5 * min(item[2], rows[-1][0][2]):
             rows[-1].append(item)
         else:
@@ -214,7 +214,7 @@ def in_reading_order(lines: Sequence[TextLine]) -> list[TextLine]:
 
 
 def _skew(lines: Sequence[TextLine]) -> float:
-    """Return the angle most lines share, in radians; 0 when too few are long and nearly level."""
+    """Return the angle that most lines share, in radians; 0 if too few are long and nearly level."""
     angles = []
     for line in lines:
         (ax, ay), (bx, by) = line.box[0], line.box[1]
@@ -226,7 +226,7 @@ def _skew(lines: Sequence[TextLine]) -> float:
 
 
 def _height(line: TextLine) -> float:
-    """Return the height of the letters: the shorter way across the box."""
+    """Return the height of letters: the shorter side of the box."""
     (ax, ay), (bx, by), (cx, cy) = line.box[:3]
     return min(math.hypot(bx - ax, by - ay), math.hypot(cx - bx, cy - by))
 
@@ -234,42 +234,42 @@ def _height(line: TextLine) -> float:
 PROGRAM = "tesseract"
 LANGUAGES = "eng"
 SPARSE = 11
-"""The page segmentation mode that looks for words anywhere, in no order: labels of a diagram."""
+"""The page segmentation mode that finds words anywhere, in no order, such as labels of a diagram."""
 DPI = 150
-LEAST = 0.5
-"""Lines trusted less than this are left out, as with the default engine."""
+MIN_CONFIDENCE = 0.5
+"""Lines with a lower confidence are dropped, as with the default engine."""
 WIDEST_GAP = 1.0
-"""Words on one level belong to one line as long as no gap between them is wider than this many letter heights."""
+"""The widest gap between words of one line, in letter heights."""
 HELP = "install it (Debian: apt-get install tesseract-ocr), or use --ocr rapidocr"
 
 
-def check(languages: str = LANGUAGES) -> None:
-    """See whether program and languages are there.
+def check_tesseract(languages: str = LANGUAGES) -> None:
+    """Check that the program and its languages are installed.
 
     Raises:
-        UsageError: One of them is not; says what to install.
+        UsageError: One of them is missing; says what to install.
     """
-    folder, known = _installed()
-    missing = [language for language in languages.split("+") if language not in known]
+    folder, installed = _installed_languages()
+    missing = [language for language in languages.split("+") if language not in installed]
     if missing:
         package = f"tesseract-ocr-{missing[0].replace('_', '-')}"
         raise UsageError(f"tesseract has no language {missing[0]!r} in {folder}; install it (Debian: {package})")
 
 
 def name(languages: str = LANGUAGES) -> str:
-    """The program's version, its languages with the hash of their data, and the settings that decide what is read."""
-    check(languages)
+    """Return the program's version, its languages with the hash of their data, and the settings of reading."""
+    check_tesseract(languages)
     digest = hashlib.sha256()
     for language in languages.split("+"):
-        digest.update((_installed()[0] / f"{language}.traineddata").read_bytes())
+        digest.update((_installed_languages()[0] / f"{language}.traineddata").read_bytes())
     return (
-        f"tesseract/{_version()} lang={languages} data={digest.hexdigest()[:12]} psm={SPARSE} score={LEAST}"
+        f"tesseract/{_version()} lang={languages} data={digest.hexdigest()[:12]} psm={SPARSE} score={MIN_CONFIDENCE}"
         f" rev={REVISION}"
     )
 
 
 def tesseract_reader(languages: str = LANGUAGES, seconds: float = 120.0) -> Callable[[bytes], list[dict[str, Any]]]:
-    """Return what a worker reads images with."""
+    """Return the function by which a worker reads images."""
 
     def read(data: bytes) -> list[dict[str, Any]]:
         image = decode(data)
@@ -278,16 +278,16 @@ def tesseract_reader(languages: str = LANGUAGES, seconds: float = 120.0) -> Call
         words = [PROGRAM, "stdin", "stdout", "--psm", str(SPARSE), "--dpi", str(DPI), "-l", languages, "tsv"]
         done = subprocess.run(words, input=encode_png(image), capture_output=True, timeout=seconds, check=False)
         if done.returncode:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            raise RuntimeError(f"exit code {done.returncode}: {said[-1] if said else 'it says nothing'}")
-        return [line.to_json() for line in parse(done.stdout.decode("utf-8", "replace"))]
+            messages = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            raise RuntimeError(f"exit code {done.returncode}: {messages[-1] if messages else 'no message'}")
+        return [line.to_json() for line in parse_tesseract(done.stdout.decode("utf-8", "replace"))]
 
     return read
 
 
 @dataclass(frozen=True)
 class OcrWord:
-    """One word: its row in the program's own counting, its box, and how sure the program is (0-1)."""
+    """One word: its row as the program counts, its box, and the program's confidence (0 to 1)."""
 
     text: str
     row: tuple[str, ...]
@@ -298,11 +298,11 @@ class OcrWord:
     confidence: float
 
 
-def parse(table: str) -> list[TextLine]:
+def parse_tesseract(table: str) -> list[TextLine]:
     """Return the lines in tesseract's table of words, in reading order.
 
     Raises:
-        ValueError: It is no such table.
+        ValueError: It is not such a table.
     """
     words = []
     for row in csv.DictReader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE):
@@ -312,15 +312,15 @@ def parse(table: str) -> list[TextLine]:
         place = tuple(row[key] for key in ("block_num", "par_num", "line_num"))
         sure = max(0.0, float(row["conf"])) / 100
         words.append(OcrWord(row["text"].strip(), place, left, top, left + width, top + height, min(1.0, sure)))
-    return in_reading_order([line for line in lines_of(words) if line.confidence >= LEAST])
+    return in_reading_order([line for line in join_words(words) if line.confidence >= MIN_CONFIDENCE])
 
 
-def lines_of(words: Iterable[OcrWord]) -> list[TextLine]:
-    """Words of one row that follow each other closely, as lines; their confidence is that of a letter on average."""
+def join_words(words: Iterable[OcrWord]) -> list[TextLine]:
+    """Join words of one row that follow each other closely; confidence is averaged over letters."""
     rows: dict[tuple[str, ...], list[OcrWord]] = {}
     for word in words:
         rows.setdefault(word.row, []).append(word)
-    found = []
+    lines = []
     for row in rows.values():
         row.sort(key=lambda word: word.left)
         height = median(word.bottom - word.top for word in row)
@@ -331,8 +331,8 @@ def lines_of(words: Iterable[OcrWord]) -> list[TextLine]:
                 parts.append([word])
             else:
                 parts[-1].append(word)
-        found += [_line(part) for part in parts]
-    return found
+        lines += [_line(part) for part in parts]
+    return lines
 
 
 def _line(words: list[OcrWord]) -> TextLine:
@@ -344,7 +344,7 @@ def _line(words: list[OcrWord]) -> TextLine:
     return TextLine(text, ((left, top), (right, top), (right, bottom), (left, bottom)), round(sure, 4))
 
 
-def _run(*words: str) -> str:
+def _run_tesseract(*words: str) -> str:
     if shutil.which(PROGRAM) is None:
         raise UsageError(f"the program tesseract is not installed; {HELP}")
     try:
@@ -356,13 +356,13 @@ def _run(*words: str) -> str:
 
 @lru_cache(maxsize=1)
 def _version() -> str:
-    found = re.search(r"tesseract v?(\d\S*)", _run("--version"))
-    return found[1] if found else "unknown"
+    match = re.search(r"tesseract v?(\d\S*)", _run_tesseract("--version"))
+    return match[1] if match else "unknown"
 
 
 @lru_cache(maxsize=1)
-def _installed() -> tuple[Path, frozenset[str]]:
-    """Return the folder of languages, and those there are."""
-    said = _run("--list-langs")
-    folder = re.search(r'in "(.+?)"', said)
-    return Path(folder[1] if folder else "."), frozenset(line.strip() for line in said.splitlines()[1:])
+def _installed_languages() -> tuple[Path, frozenset[str]]:
+    """Return the folder of languages, and the installed languages."""
+    listing = _run_tesseract("--list-langs")
+    folder = re.search(r'in "(.+?)"', listing)
+    return Path(folder[1] if folder else "."), frozenset(line.strip() for line in listing.splitlines()[1:])

@@ -1,4 +1,4 @@
-"""The seam behind which everything that measures stands: each image once per backend, through the journal."""
+"""The interface of probes, which measure evidence: each image once per backend, through the journal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..calls import Attempt, Calls, Fault, Request, Result
 from ..core.errors import UsageError
-from ..core.evidence import EVIDENCE, TextLine, is_paper, short
+from ..core.evidence import EVIDENCE, TextLine, is_paper_backend, short
 from ..core.registry import Opener, Registry
 from ..store.records import Measurement
 from ..workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, pool_of
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from ..core.settings import Settings
 
 OCR_S = 120.0
-"""Seconds that reading one image may take."""
+"""Seconds allowed for reading one image."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was measured on one image.
+    """The measurement of one image.
 
     Attributes:
         value: Plain JSON: lines of text, a count, a rating.
-        backend: What measured it, with everything that decides the value.
-        call: The key of the call that found it.
+        backend: The backend, with everything that affects the value.
+        call: The key of the call.
     """
 
     value: Any
@@ -40,16 +40,16 @@ class Finding:
 
     @property
     def lines(self) -> list[TextLine]:
-        """The lines of text, where that is what was measured."""
+        """The lines of text, if those were measured."""
         return [TextLine.from_json(line) for line in self.value]
 
 
 class Probe(Protocol):
-    """What measures.
+    """A backend that measures one kind of evidence.
 
     Attributes:
-        evidence: What: ``ocr``, ``regions`` or ``aesthetics``.
-        name: The backend, with everything that decides the value; values of different names never mix.
+        evidence: ``ocr``, ``regions`` or ``aesthetics``.
+        name: The backend, with everything that affects the value; values of different names are never mixed.
     """
 
     evidence: str
@@ -68,22 +68,25 @@ class Probe(Protocol):
         ...
 
     def check(self) -> None:
-        """Raise early when it cannot work at all, such as for want of a program, weights or a key."""
+        """Raise early if it cannot work, such as without a program, weights or a key."""
         ...
 
     def unpriced(self) -> str | None:
-        """Why nobody knows what one of its calls can cost, or None when that is known."""
+        """Return why the cost of one of its calls is unknown, or None if it is known."""
         ...
 
 
 class LocalProbe:
-    """For probes that measure on this machine, in workers: they cost nothing, and can die of an image."""
+    """Base of probes that measure in workers on this machine: they cost nothing, and can crash on an image."""
 
     field = "value"
-    """Under which name the journal has the value."""
+    """The name under which the journal has the value."""
 
-    def __init__(self, evidence: str, name: str, recipe: Recipe, seconds: float) -> None:
+    def __init__(
+        self, evidence: str, name: str, recipe: Recipe, seconds: float, given: Mapping[str, Any] | None = None
+    ) -> None:
         self.evidence, self._name, self._recipe, self.seconds = evidence, name, recipe, seconds
+        self._given = given or {}
 
     @property
     def name(self) -> str:
@@ -91,56 +94,22 @@ class LocalProbe:
         return self._name
 
     def check(self) -> None:
-        """Nothing can be missing."""
+        """Do nothing, as nothing can be missing."""
 
     def unpriced(self) -> str | None:
-        """It costs nothing."""
+        """Return None, as it costs nothing."""
         return None
 
     async def ask(self, image: bytes, calls: Calls, **given: Any) -> tuple[Any, str]:
-        """Return what a worker measures, or has measured before, and the key of the call."""
+        """Return a worker's measurement, made now or before, and the key of the call."""
         sha256 = hashlib.sha256(image).hexdigest()
 
         async def perform(_attempt: Attempt) -> Result:
-            job = pool_of(self._recipe).submit(given, (image,), seconds=self.seconds)
-            try:
-                return Result({self.field: (await asyncio.wrap_future(job)).value})
-            except (WorkerDeath, JobFailure, WorkerUnfit) as error:
-                fault = fault_of(error, self._recipe.label)
-                raise Fault(fault.kind, f"image {sha256[:12]}: {fault.detail}") from error
+            return Result({self.field: await run_in_worker(self._recipe, image, given, self.seconds)})
 
-        # What is given beside the image follows from it and from the name.
+        # Other inputs follow from the image and the name, so they are not part of the key.
         outcome = await calls.do(Request("probe", f"{self.evidence}/{self.name}", {"image": sha256}), perform)
         return outcome.payload[self.field], outcome.key
-
-    async def measure(self, image: bytes, calls: Calls) -> Finding:
-        """See `Probe`."""
-        value, call = await self.ask(image, calls)
-        return Finding(value, self.name, call)
-
-
-def fault_of(error: WorkerDeath | JobFailure | WorkerUnfit, label: str) -> Fault:
-    """Return what a worker could not do, as the fault of its image."""
-    if isinstance(error, JobFailure):
-        return Fault("image", error.detail) if error.kind == "image" else Fault("probe", f"{label}: {error.detail}")
-    return Fault("probe", f"{label}: {'it cannot be started: ' if error.loading else ''}{error}")
-
-
-class OcrProbe(LocalProbe):
-    """Reads the text in images with RapidOCR: the default everywhere, and what the OCR examiner goes by.
-
-    Args:
-        seconds: How long one image may take.
-        again: Read at another scale than usual, under a name of its own.
-    """
-
-    field = "lines"
-
-    def __init__(self, seconds: float = OCR_S, again: bool = False) -> None:
-        engine, self._given = RapidOcr(), {"again": True} if again else {}
-        version = engine.second if again else engine.version
-        recipe = Recipe(engine.name, "limner.evidence.ocr:rapidocr_reader")
-        super().__init__("ocr", f"{engine.name}/{version}", recipe, seconds)
 
     async def measure(self, image: bytes, calls: Calls) -> Finding:
         """See `Probe`."""
@@ -148,16 +117,54 @@ class OcrProbe(LocalProbe):
         return Finding(value, self.name, call)
 
 
+async def run_in_worker(recipe: Recipe, image: bytes, given: Mapping[str, Any], seconds: float) -> Any:
+    """Return the value that a worker measures on one image.
+
+    Raises:
+        limner.calls.Fault: ``image`` when it cannot be decoded, ``probe`` when the worker fails on it.
+    """
+    try:
+        job = pool_of(recipe).submit(dict(given), (image,), seconds=seconds)
+        return (await asyncio.wrap_future(job)).value
+    except (WorkerDeath, JobFailure, WorkerUnfit) as error:
+        fault = fault_of(error, recipe.label)
+        raise Fault(fault.kind, f"image {hashlib.sha256(image).hexdigest()[:12]}: {fault.detail}") from error
+
+
+def fault_of(error: WorkerDeath | JobFailure | WorkerUnfit, label: str) -> Fault:
+    """Return a worker's failure as the fault of its image."""
+    if isinstance(error, JobFailure):
+        return Fault("image", error.detail) if error.kind == "image" else Fault("probe", f"{label}: {error.detail}")
+    return Fault("probe", f"{label}: {'it cannot be started: ' if error.loading else ''}{error}")
+
+
+class OcrProbe(LocalProbe):
+    """A probe that reads text with RapidOCR: the default, and the one that the OCR examiner uses.
+
+    Args:
+        seconds: The time allowed for one image.
+        again: Read at another scale, under a different name.
+    """
+
+    field = "lines"
+
+    def __init__(self, seconds: float = OCR_S, again: bool = False) -> None:
+        engine = RapidOcr()
+        version = engine.second if again else engine.version
+        recipe = Recipe(engine.name, "limner.evidence.ocr:rapidocr_reader")
+        super().__init__("ocr", f"{engine.name}/{version}", recipe, seconds, {"again": True} if again else None)
+
+
 @dataclass(frozen=True)
 class ProbeInputs:
-    """What a probe is made from.
+    """The inputs for opening a probe.
 
     Attributes:
-        word: As it was given: ``backend``, ``backend:rest``, with ``?name=value&…`` for options.
-        rest: What stands behind the colon.
-        options: What stands behind the question mark.
-        images: Prepares pictures to be sent.
-        reader: Who reads text, for probes that need its lines; None for one that reads text itself.
+        word: The given word: ``backend``, ``backend:rest``, with ``?name=value&…`` for options.
+        rest: The part after the colon.
+        options: The options after the question mark.
+        images: Prepares pictures for sending.
+        reader: The probe that reads text, for probes that need its lines; None for one that reads text itself.
     """
 
     word: str
@@ -170,12 +177,12 @@ class ProbeInputs:
 
 @dataclass(frozen=True)
 class ProbeKind(Opener[ProbeInputs, "Probe"]):
-    """A backend that measures one sort of evidence.
+    """A backend that measures one kind of evidence.
 
     A probe that may cost money has `limner.core.catalogue.Priced.price`, for estimates.
 
     Attributes:
-        options: The options it has; None where it looks at them itself.
+        options: Its options; None if it checks them itself.
     """
 
     options: frozenset[str] | None = frozenset()
@@ -187,12 +194,12 @@ PROBES: Registry[ProbeKind] = Registry("limner.probes", "probe", ProbeKind)
 
 
 def evidence_names() -> tuple[str, ...]:
-    """Everything that can be measured here; nothing is loaded."""
+    """Return the names of all evidence that can be measured; nothing is loaded."""
     return tuple(dict.fromkeys([*EVIDENCE, *(name.partition(".")[0] for name in PROBES.names())]))
 
 
 def split_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Options that name who measured some evidence, and the others: those a judge is asked with."""
+    """Split options into those that name backends of evidence, and those a judge is asked with."""
     measured = evidence_names()
     return (
         {name: value for name, value in options.items() if name in measured},
@@ -201,79 +208,81 @@ def split_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str,
 
 
 def backends_of(evidence: str) -> list[str]:
-    """Return the backends that measure this; nothing is loaded."""
-    found = [backend for name, _, backend in (one.partition(".") for one in PROBES.names()) if name == evidence]
-    return sorted(found, key=lambda backend: backend == MODEL_KIND)
+    """Return the backends that measure this evidence; nothing is loaded."""
+    backends = [
+        backend for name, _, backend in (registered.partition(".") for registered in PROBES.names()) if name == evidence
+    ]
+    return sorted(backends, key=lambda backend: backend == MODEL_KIND)
 
 
 def probe_kind(evidence: str, backend: str, option: str) -> ProbeKind:
-    """Return the backend of this name.
+    """Return the backend with this name.
 
     Raises:
-        UsageError: There is none; `option` says where the word was given.
+        UsageError: There is none; `option` is the option with the word.
     """
     PROBES.own()
-    there = backends_of(evidence)
-    if backend not in there:
-        usages = [PROBES.usage(f"{evidence}.{name}") for name in there]
-        raise UsageError(f"{option}: there is {', '.join(usages) or 'none'}")
+    available = backends_of(evidence)
+    if backend not in available:
+        usages = [PROBES.usage(f"{evidence}.{name}") for name in available]
+        raise UsageError(f"{option}: choose from {', '.join(usages) or 'none'}")
     return PROBES.get(f"{evidence}.{backend}")
 
 
 Subjects = tuple[str | None, str]
 """A drawing's image and its id."""
 Chosen = dict[str, dict[str, Any]]
-"""What is known of one drawing: name of the evidence -> value and backend."""
+"""The chosen measurements of one drawing: name of the evidence -> value and backend."""
 
 
 class BackendChoice:
-    """Decides for each row of a table.
+    """The choice of a backend for each row of a table.
 
-    The backend that has measured most of a row's drawings counts; of equals the one that has measured most of all
-    drawings, then the paper's, then the newest. `wanted` names another one, by its full or its short name.
+    The backend that measured most of a row's drawings is chosen; in case of ties the one that measured most of all
+    drawings, then the paper's, then the newest. `wanted` names another, by its full or short name.
     """
 
     def __init__(
-        self, found: Iterable[Measurement], drawings: Sequence[Subjects], wanted: Mapping[str, str] | None = None
+        self, measurements: Iterable[Measurement], drawings: Sequence[Subjects], wanted: Mapping[str, str] | None = None
     ) -> None:
         self._values: dict[tuple[str, str], dict[str, Measurement]] = {}
-        for one in found:
-            self._values.setdefault((one.name, one.backend), {})[one.subject] = one
+        for measurement in measurements:
+            self._values.setdefault((measurement.name, measurement.backend), {})[measurement.subject] = measurement
         self._wanted = {name: self._named(name, word) for name, word in (wanted or {}).items()}
         self._overall = {key: self._covered(key, drawings) for key in self._values}
 
     def _named(self, name: str, word: str) -> frozenset[str]:
-        there = sorted(backend for known, backend in self._values if known == name)
-        fitting = [backend for backend in there if word in (backend, backend.partition(" ")[0], short(backend))]
+        backends = sorted(backend for evidence, backend in self._values if evidence == name)
+        fitting = [backend for backend in backends if word in (backend, backend.partition(" ")[0], short(backend))]
         if not fitting:
-            listed = ", ".join(sorted({short(backend) for backend in there})) or "none"
+            listed = ", ".join(sorted({short(backend) for backend in backends})) or "none"
             raise UsageError(f"{name}={word}: these drawings have no such value; measured by: {listed}")
         return frozenset(fitting)
 
     def _covered(self, key: tuple[str, str], drawings: Sequence[Subjects]) -> int:
-        return sum(_measured_on(self._values[key], drawing) is not None for drawing in drawings)
+        return sum(_measurement_of(self._values[key], drawing) is not None for drawing in drawings)
 
     def of(self, drawings: Sequence[Subjects]) -> list[Chosen]:
-        """Return what counts for the drawings of one row, in their order."""
+        """Return the chosen measurements of one row's drawings, in order."""
         best: dict[str, tuple[tuple[int, int, bool, float, str], dict[str, Measurement]]] = {}
         for (name, backend), values in self._values.items():
             covered = self._covered((name, backend), drawings)
             if not covered or backend not in self._wanted.get(name, {backend}):
                 continue
-            newest = max(one.created for one in values.values())
-            rank = covered, self._overall[name, backend], is_paper(name, backend), newest, backend
+            newest = max(measurement.created for measurement in values.values())
+            rank = covered, self._overall[name, backend], is_paper_backend(name, backend), newest, backend
             if name not in best or rank > best[name][0]:
                 best[name] = rank, values
         rows: list[Chosen] = []
         for drawing in drawings:
             row: Chosen = {}
             for name in sorted(best):
-                if (one := _measured_on(best[name][1], drawing)) is not None:
-                    row[name] = {"value": one.value, "backend": one.backend}
+                if (measurement := _measurement_of(best[name][1], drawing)) is not None:
+                    row[name] = {"value": measurement.value, "backend": measurement.backend}
             rows.append(row)
         return rows
 
 
-def _measured_on(values: Mapping[str, Measurement], drawing: Subjects) -> Measurement | None:
+def _measurement_of(values: Mapping[str, Measurement], drawing: Subjects) -> Measurement | None:
     image, id = drawing
     return values.get(id) or values.get(image or "")

@@ -1,7 +1,7 @@
-"""The far end of UniPercept: loads its model, then rates one image after another.
+"""Worker side of UniPercept: loads its model, then rates one image after another.
 
-Run by the Python that has the package ``unipercept-reward``, which may know nothing of Limner: apart from that
-package and what it brings along, the standard library is enough.
+Run by the Python that has the package ``unipercept-reward``, which may not have Limner: apart from that package and
+its dependencies, only the standard library is used.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 KEY = "iaa"
-"""Of its three ratings, the one of image aesthetics."""
+"""The rating of image aesthetics, one of its three."""
 
 
 def rater(device: str = "cuda", model: str | None = None) -> Callable[[bytes], dict[str, float]]:
-    """Return what a worker rates images with."""
+    """Return the function by which a worker rates images."""
     from unipercept_reward import UniPerceptRewardInferencer
 
     inferencer = UniPerceptRewardInferencer(model_path=model, device=device)
@@ -27,15 +27,15 @@ def rater(device: str = "cuda", model: str | None = None) -> Callable[[bytes], d
         with tempfile.TemporaryDirectory(prefix="limner-") as folder:
             path = os.path.join(folder, "drawing.png")
             _upright(data).save(path)
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said):
-                found = inferencer.reward(image_paths=[path])
-        if not isinstance(found, list) or len(found) != 1 or not isinstance(found[0], dict):
-            # It prints what went wrong and gives nothing.
-            raise RuntimeError(f"no rating: {said.getvalue().strip() or 'it does not say why'}")
-        ratings = {key: float(value) for key, value in found[0].items()}
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                results = inferencer.reward(image_paths=[path])
+        if not isinstance(results, list) or len(results) != 1 or not isinstance(results[0], dict):
+            # On failure it prints a message and returns nothing.
+            raise RuntimeError(f"no rating: {printed.getvalue().strip() or 'it gives no reason'}")
+        ratings = {key: float(value) for key, value in results[0].items()}
         if not 0 <= ratings[KEY] <= 100:
-            raise RuntimeError(f"a rating of {ratings[KEY]}, where 0 to 100 is wanted")
+            raise RuntimeError(f"a rating of {ratings[KEY]} is not within 0 to 100")
         return ratings
 
     return rate

@@ -15,7 +15,7 @@ from typing import Any, Generic
 
 from ..core.errors import DataError, UsageError
 from ..core.exam import Exam, Question, R
-from ..core.plot_data import WAYS, Plot
+from ..core.plot_data import DRAW_NAMES, Plot
 from ..core.prompts import Prompts
 from ..core.protocol import FailureModes, Protocol
 from ..core.registry import Registry
@@ -23,7 +23,7 @@ from ..core.schema import read_toml
 
 SAMPLE = "sample/"
 SHIPPED = ("genexam", "mmmg", "worldgenbench", "fepbench", "aibench")
-"""The exams that come with Limner; the first is the one that shows how things work."""
+"""The exams that Limner ships; the first is used in examples."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class ImportedReply:
     Attributes:
         question: The question's id.
         replies: Ask name and text of every reply of the judge.
-        file: Where it stood.
-        rubric: The rubric it was made with, where the result says so.
-        fault: Why there is no reply to be read.
-        evidence: What was measured on the drawing, by name.
-        unmeasured: What the other scorer failed to measure: name of the evidence -> why. Faults, never values.
-        notes: What else is to be told of where it stood.
-        misfit: Says what about a question contradicts this result, where the result tells less than a whole rubric.
+        file: Its file.
+        rubric: The rubric it was made with, if the result has it.
+        fault: Why there is no reply to read.
+        evidence: Measurements of the drawing, by name.
+        unmeasured: Evidence that the other scorer failed to measure, with the reason: faults, never values.
+        notes: Remarks on its file.
+        misfit: Returns how a question contradicts this result, if the result has less than a whole rubric.
     """
 
     question: str
@@ -56,35 +56,35 @@ class ImportedReply:
 ExamWriter = Callable[[Path, Sequence[Mapping[str, Any]], Callable[[str, str], None]], Mapping[str, Sequence[str]]]
 """Writes the items of a build (their fields, and ``item``, the id) in the release's layout into a folder.
 
-It gets the folder, the items, and what puts a picture there, by content hash and path inside the folder. It gives the
-ids of the questions that it made of each item.
+It gets the folder, the items, and a function that saves a picture by content hash and path inside the folder. It
+returns the ids of the questions made from each item.
 """
 DraftReader = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Reads what a model drafted or a reviewer changed into the fields of a build's item, or raises `Unreadable`."""
+"""Reads a model's draft or a reviewer's change into the fields of a build's item, or raises `Unreadable`."""
 
 
 @dataclass(frozen=True)
 class Kind(Generic[R]):
-    """Everything Limner needs to know of one benchmark.
+    """The definition of one benchmark.
 
     Attributes:
         read: Reads the release's layout from a folder into an exam of the given name.
         prompts: The folder of shipped prompt templates.
-        sample: A bundled data folder, where there is one.
+        sample: A bundled data folder, if there is one.
         presets: Named settings: judge, arguments, variant, reading.
         read_results: Reads results that the release's own scorer wrote, from a folder or file; further files (such as
             ``regions``) come by name.
-        paper: A folder with what its paper prints: ``published.csv``, ``tables.toml``, ``rules.toml``; see
+        paper: A folder with the figures of its paper: ``published.csv``, ``tables.toml``, ``rules.toml``; see
             `limner.exams.paper`; and with ``reproduce.toml``, see `limner.report.reproduce.request`.
-        plots: Plots of its own, by name. One with the name of a plot that all exams have takes its place for this exam,
-            and is drawn as that one is.
-        statistics: Words that ``measure`` in ``tables.toml`` may use -> a number of one question; further words in
-            the layout come as further arguments.
-        modes: How a chat model sorts what painters got wrong, where the exam has modes of failure.
-        view: What the site's page of a question has beyond the usual: a ``graph``, see `limner.exams.views`.
+        plots: The exam's own plots, by name. One with the name of a general plot replaces it for this exam and is drawn
+            in the same way.
+        statistics: Words for ``measure`` in ``tables.toml`` -> a number of one question; further words in the layout
+            are passed as further arguments.
+        modes: The classification of failures by a chat model, if the exam has modes of failure.
+        view: Additions to a question's page on the site: a ``graph``, see `limner.exams.views`.
         studies: A folder with the designs of human studies, ``NAME.toml`` each; see `limner.study.design`.
-        recipe: A folder with the chain of steps by which such an exam is made; see `limner.build.recipe`.
-        write: The counterpart of `read`: writes what a build has made into a folder; see `ExamWriter`.
+        recipe: A folder with the steps by which such an exam is built; see `limner.build.recipe`.
+        write: The counterpart of `read`: writes the items of a build into a folder; see `ExamWriter`.
         drafts: The exam's own readers of what models draft in a build, such as a ``graph``.
     """
 
@@ -108,19 +108,17 @@ class Kind(Generic[R]):
     drafts: Mapping[str, DraftReader] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.paper, Path | None):
-            raise TypeError(f"paper is a {type(self.paper).__name__}, not a path")
         for name, plot in self.plots.items():
-            if plot.draw not in WAYS:
-                raise ValueError(f"the plot {name!r} is drawn as {plot.draw!r}; there is: {', '.join(WAYS)}")
+            if plot.draw not in DRAW_NAMES:
+                raise ValueError(f"the plot {name!r} is drawn as {plot.draw!r}; choose from: {', '.join(DRAW_NAMES)}")
 
     @property
     def about(self) -> str:
-        """What it is, in a line."""
+        """A one-line description."""
         return self.title
 
     def draft_reader(self, name: str) -> DraftReader:
-        """Return the reader of this name.
+        """Return the reader of drafts with this name.
 
         Raises:
             UsageError: The exam has none.
@@ -130,7 +128,7 @@ class Kind(Generic[R]):
         return self.drafts[name]
 
     def load_prompts(self, own: Path | None = None) -> Prompts:
-        """Return the shipped templates, with the user's own wording on top."""
+        """Return the shipped templates, overridden by the user's wording."""
         return Prompts(self.prompts, own)
 
     @cached_property
@@ -139,11 +137,11 @@ class Kind(Generic[R]):
         return read_toml(self.presets) if self.presets else {}
 
     def preset(self, name: str | None) -> dict[str, Any]:
-        """Return the settings called `name`; none without a name."""
+        """Return the settings called `name`; empty without a name."""
         if not name:
             return {}
         if name not in self.all_presets:
-            raise UsageError(f"{self.name} has no preset {name!r}; there is: {', '.join(self.all_presets) or 'none'}")
+            raise UsageError(f"{self.name} has no preset {name!r}; choose from: {', '.join(self.all_presets)}")
         return dict(self.all_presets[name])
 
 
@@ -161,19 +159,17 @@ def kind(name: str) -> Kind[Any]:
 
 
 def each() -> Iterator[Kind[Any]]:
-    """Every installed exam that is not broken: those of Limner's own first, so that no other one speaks before them."""
+    """Yield every installed exam that is not broken, Limner's own first, so that no other takes precedence."""
     for name in sorted(kinds(), key=lambda name: (name not in SHIPPED, name)):
         try:
-            found = kind(name)
+            yield kind(name)
         except UsageError:
             continue  # `limner exams` says what is wrong with it.
-        if found.name == name:
-            yield found
 
 
 @dataclass(frozen=True)
 class ExamSource:
-    """What the word EXAM on the command line stands for."""
+    """The exam that the word EXAM on the command line refers to."""
 
     name: str
     kind: str
@@ -181,23 +177,23 @@ class ExamSource:
 
 
 def resolve(word: str, data: Path | None = None) -> ExamSource:
-    """EXAM is an installed exam's name, ``sample/NAME`` for its bundled sample, or the path of an exam.toml."""
+    """Resolve EXAM: an installed exam's name, ``sample/NAME`` for its sample, or the path of an exam.toml."""
     if word.endswith(".toml"):
-        return _from_toml(Path(word), data)
+        return _read_exam_toml(Path(word), data)
     if word.startswith(SAMPLE):
-        found = kind(word.removeprefix(SAMPLE))
-        if found.sample is None:
-            raise UsageError(f"the exam {found.name} has no bundled sample")
-        return ExamSource(word, found.name, data or found.sample)
+        exam = kind(word.removeprefix(SAMPLE))
+        if exam.sample is None:
+            raise UsageError(f"the exam {exam.name} has no bundled sample")
+        return ExamSource(word, exam.name, data or exam.sample)
     return ExamSource(word, kind(word).name, data)
 
 
 def name_of(word: str) -> str:
-    """Return the name that the exam EXAM stands for has in a store."""
+    """Return the name under which a store has the exam EXAM."""
     return resolve(word).name if word.endswith(".toml") else word
 
 
-def _from_toml(path: Path, data: Path | None) -> ExamSource:
+def _read_exam_toml(path: Path, data: Path | None) -> ExamSource:
     body = read_toml(path)
     for word in ("name", "kind", "data"):
         if not isinstance(body.get(word), str):
@@ -210,7 +206,7 @@ def read(named: ExamSource) -> Exam[Any]:
     """Read the exam's data.
 
     Raises:
-        UsageError: No data folder is known.
+        UsageError: There is no data folder.
         DataError: The data is wrong; says where and how.
     """
     if named.data is None:
@@ -221,15 +217,15 @@ def read(named: ExamSource) -> Exam[Any]:
 
 
 PACKAGES = ("limner", "pydantic", "pydantic-core", "pillow")
-"""The packages that the reading of replies rests on."""
+"""The packages that reading replies depends on."""
 
 
 @cache
 def marks_reader_id(protocol: type[Protocol[Any]]) -> str | None:
-    """Return the beginning of a hash over the programs that read replies for a protocol; it stands beside each marking.
+    """Return a short hash of the programs that read replies for a protocol, stored beside each marking.
 
-    The programs are the folders of the protocol, of the exams and of the core, and the packages they rest on. None for
-    protocols from elsewhere: nobody knows which programs they call, and which of them change tomorrow.
+    The programs are the folders of the protocol, of the exams and of the core, and the packages they depend on. None
+    for protocols of other packages, because it is unknown which programs they call.
     """
     modules = [each.__module__ for each in protocol.__mro__ if issubclass(each, Protocol)]
     if any(module.partition(".")[0] != "limner" for module in modules):
@@ -250,19 +246,19 @@ def _version(package: str) -> str:
 
 
 def write_starter(folder: Path, like: str) -> Path:
-    """Copy the sample's data into `folder` and write an exam.toml beside it; returns that file's path.
+    """Copy the sample's data into `folder` and write an exam.toml beside it; return that file's path.
 
     Raises:
-        UsageError: The folder has something in it, or the exam has no sample to start from.
+        UsageError: The folder is not empty, or the exam has no sample to start from.
     """
-    found = kind(like)
-    if found.sample is None:
+    exam = kind(like)
+    if exam.sample is None:
         raise UsageError(f"the exam {like} has no sample to start from")
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; name a folder")
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty")
-    shutil.copytree(found.sample, folder / "data", dirs_exist_ok=True)
+    shutil.copytree(exam.sample, folder / "data", dirs_exist_ok=True)
     path = folder / "exam.toml"
     name = folder.resolve().name
     # JSON and TOML spell basic strings alike.

@@ -1,4 +1,4 @@
-"""What an exam's paper prints, from the exam's ``paper`` folder.
+"""Figures printed by an exam's paper, from the exam's ``paper`` folder.
 
 ``published.csv`` has the figures, one a row; ``tables.toml`` lays them out, see `limner.report.paper.schema`;
 ``rules.toml`` says what they mean to us. ``release_board.csv`` has those of a leaderboard that the benchmark's release
@@ -19,33 +19,33 @@ from typing import Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from ..core.errors import DataError
-from ..core.schema import StrictModel, read_model
+from ..core.schema import M, StrictModel, read_model
 from . import kind
 
 COLUMNS = (
     "benchmark", "table", "model", "model_group", "breakdown", "category", "metric", "value", "unit", "judge", "note",
 )  # fmt: skip
-"""Those of files with figures; README.md beside this file says what they mean."""
+"""The columns of files with figures; README.md beside this file explains them."""
 PUBLISHED, BOARD = "published", "release_board"
 """Files with figures: the paper's, and those of the release's own leaderboard."""
 
 
 class ModelGroup(StrictModel):
-    """What a published row's group of models says of its model."""
+    """Facts about the models of a group in a published table."""
 
     access: Literal["closed", "open"] | None = None
     kind: str | None = None
 
 
 class PublishedScore(StrictModel):
-    """Where a paper prints some of our scores.
+    """A rule that maps a paper's figures to our scores.
 
     Attributes:
         metrics: The paper's name of a score -> ours.
-        scale: Brings the figures to our scale.
-        category: The category that stands for all questions; without it, every category is a value of `tag`.
-        tag: The tag the categories are values of; `fixed` is the one value that `category` stands for.
-        names: A category in small letters without blanks -> the tag's value, where they differ.
+        scale: The factor from the figures to our scale.
+        category: The category for all questions; without it, every category is a value of `tag`.
+        tag: The tag whose values are the categories; `fixed` is the one value that `category` stands for.
+        names: A category in lower case without blanks -> the tag's value, if they differ.
         file: The file with the figures.
     """
 
@@ -60,9 +60,9 @@ class PublishedScore(StrictModel):
     file: Literal["published", "release_board"] = "published"
 
     def fits(self, row: Mapping[str, str]) -> bool:
-        """Whether a row of the file is a figure of these scores."""
-        there = (row["table"], row["breakdown"]) == (self.table, self.breakdown) and row["metric"] in self.metrics
-        return there and self.category in (None, row["category"])
+        """Return whether a row of the file is a figure of these scores."""
+        in_table = (row["table"], row["breakdown"]) == (self.table, self.breakdown) and row["metric"] in self.metrics
+        return in_table and self.category in (None, row["category"])
 
 
 class PrintedScore(NamedTuple):
@@ -70,7 +70,7 @@ class PrintedScore(NamedTuple):
 
     Attributes:
         row: The row of the file.
-        rule: What says so.
+        rule: The rule that maps it.
         score: The score's name.
         value: The figure, on our scale.
     """
@@ -82,11 +82,11 @@ class PrintedScore(NamedTuple):
 
 
 class ReleaseBoard(StrictModel):
-    """The leaderboard of the benchmark's release as it was on one day.
+    """The leaderboard of the benchmark's release on one day.
 
     Attributes:
-        table: Which rows of ``release_board.csv`` belong to it.
-        note: What a reader must know of it.
+        table: The value of ``table`` of its rows in ``release_board.csv``.
+        note: A caveat for readers.
     """
 
     table: str
@@ -95,21 +95,21 @@ class ReleaseBoard(StrictModel):
 
     @property
     def title(self) -> str:
-        """What it is called in titles of groups."""
+        """Its title in headings of groups."""
         return f"release board of {self.day}"
 
     @property
     def about(self) -> str:
-        """A sentence of its own: its name and its note."""
+        """A sentence with its title and its note."""
         return f"{self.title.capitalize()}: {self.note}"
 
 
 class PaperRules(StrictModel):
-    """What ``rules.toml`` may say.
+    """The contents of ``rules.toml``.
 
     Attributes:
         boards: The days of the release's leaderboard that ``release_board.csv`` has.
-        painters: A painter's spec -> the paper's name of it, where names do not tell, such as of a control.
+        painters: A painter's spec -> its name in the paper, if names do not match, such as for a control.
     """
 
     groups: dict[str, ModelGroup] = Field(default_factory=dict)
@@ -123,9 +123,9 @@ class PaperRules(StrictModel):
         Raises:
             ValueError: No board has them.
         """
-        for one in self.boards:
-            if one.table == table:
-                return one
+        for board in self.boards:
+            if board.table == table:
+                return board
         raise ValueError(f"no entry of boards has the table {table!r}")
 
     @model_validator(mode="after")
@@ -151,40 +151,40 @@ def rows(exam: str, file: str = PUBLISHED) -> tuple[dict[str, str], ...]:
 
 
 def rules(exam: str) -> PaperRules:
-    """Return what the published figures of an exam mean to us.
+    """Return the rules by which the published figures of an exam map to our scores.
 
     Raises:
         DataError: There is a file and it is wrong.
     """
     path = paper_file(exam, "rules.toml")
     with naming_exam(exam):
-        return PaperRules() if path is None else _read_rules(path)
+        return PaperRules() if path is None else _read_once(path, PaperRules)
 
 
 def printed_scores(exam: str) -> Iterator[PrintedScore]:
-    """Yield every printed figure that is one of our scores, in the files' order, the paper's before the boards'.
+    """Yield every printed figure that is one of our scores, in file order, the paper's before the boards'.
 
     Raises:
         DataError: There is a file and it is wrong.
     """
-    known = rules(exam).scores
+    score_rules = rules(exam).scores
     for file in (PUBLISHED, BOARD):
         for row in rows(exam, file):
-            for rule in known:
+            for rule in score_rules:
                 if rule.file == file and rule.fits(row):
                     value = round(float(row["value"]) * rule.scale, 6)
                     yield PrintedScore(row, rule, rule.metrics[row["metric"]], value)
 
 
 def paper_file(exam: str, file: str) -> Path | None:
-    """Return a file of the exam's paper folder, where there is one."""
+    """Return a file of the exam's paper folder, or None."""
     folder = kind(exam).paper
     return folder / file if folder is not None and (folder / file).is_file() else None
 
 
 @contextmanager
 def naming_exam(exam: str) -> Iterator[None]:
-    """Says whose file it is that is wrong."""
+    """Add the exam's name to an error in one of its files."""
     try:
         yield
     except DataError as error:
@@ -196,17 +196,17 @@ def _read_rows(path: Path, columns: tuple[str, ...]) -> tuple[dict[str, str], ..
     try:
         with path.open(encoding="utf-8", newline="") as file:
             table = csv.DictReader(file, strict=True)
-            head, found = table.fieldnames or (), tuple(table)
+            head, rows = table.fieldnames or (), tuple(table)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"cannot be read: {error}", file=path) from error
     if missing := [name for name in columns if name not in head]:
         raise DataError(f"lacks the column {missing[0]!r}; a row is {','.join(columns)}", file=path)
-    for line, row in enumerate(found, 2):
+    for line, row in enumerate(rows, 2):
         if None in row or None in row.values():
             raise DataError("has more or fewer cells than the first line", file=path, line=line)
         if columns and row["unit"] != "text" and not _is_number(row["value"]):
-            raise DataError(f"{row['value']!r} is no number; the unit of words is text", file=path, line=line)
-    return found
+            raise DataError(f"{row['value']!r} is not a number; the unit of words is text", file=path, line=line)
+    return rows
 
 
 def _is_number(text: str) -> bool:
@@ -217,12 +217,12 @@ def _is_number(text: str) -> bool:
 
 
 @cache
-def _read_rules(path: Path) -> PaperRules:
-    return read_model(path, PaperRules)
+def _read_once(path: Path, model: type[M]) -> M:
+    return read_model(path, model)
 
 
-FILE = "data.toml"
-NEEDS = {
+DATA_FILE = "data.toml"
+REQUIRED_FIELDS = {
     "counts": ("tag",),
     "map": ("tag", "by"),
     "means": ("tag", "parts"),
@@ -232,17 +232,17 @@ NEEDS = {
     "words": (),
     "mentions": ("terms",),
 }
-"""What each way to show something cannot do without."""
+"""The fields that each kind of panel needs."""
 
 
 class PrintedNumbers(StrictModel):
-    """Where the paper tells the same numbers.
+    """The place of the same numbers in the paper.
 
     Attributes:
         file: A file of the paper's folder: ``published``, or one with ``breakdown,category`` and a count or share.
         column: The column with the number.
-        share: Whether it is percent of everything rather than a count.
-        names: The paper's word for a category -> the tag's value, where they differ in more than case and blanks.
+        share: Whether it is a percentage rather than a count.
+        names: The paper's word for a category -> the tag's value, if they differ in more than case and blanks.
     """
 
     file: str = "counts"
@@ -255,7 +255,7 @@ class PrintedNumbers(StrictModel):
 
 
 class StatisticPart(StrictModel):
-    """A statistic of one question, in the words of ``tables.toml``, with its name in the plot."""
+    """A statistic of one question, written as in ``tables.toml``, with its title in the plot."""
 
     title: str
     statistic: str
@@ -268,17 +268,17 @@ class DataPanel(StrictModel):
         show: ``counts``: questions by a tag's values. ``map``: by two tags. ``means`` and ``totals``: statistics of
             questions, stacked. ``histogram`` and ``quartiles``: how one statistic spreads. ``words``: the words that
             most prompts have. ``mentions``: how many prompts name each of some terms.
-        figure: Where the paper shows it.
+        figure: The figure in the paper.
         tag: The tag whose values are the rows.
         by: A second tag: the columns of a map, the parts of a bar, or what words are shown for, group by group.
-        within: A tag that the rows stand under.
+        within: A tag by which the rows are grouped.
         subset: Only the questions of this named list.
         parts: The statistics that are stacked.
-        terms: A term's name -> words that stand for it, small letters.
-        top: No more rows, or words of a group, than these.
-        unit: What is counted.
+        terms: A term's name -> its words, in lower case.
+        top: The maximum number of rows, or of words of a group.
+        unit: The unit of counts.
         wide: Whether it takes the whole width.
-        note: What the caption says of it.
+        note: A remark for the caption.
     """
 
     title: str
@@ -299,30 +299,25 @@ class DataPanel(StrictModel):
 
     @model_validator(mode="after")
     def _has_what_it_needs(self) -> DataPanel:
-        for name in NEEDS[self.show]:
+        for name in REQUIRED_FIELDS[self.show]:
             if not getattr(self, name):
                 raise ValueError(f"{self.show} needs {name}")
         return self
 
 
 class DataPanels(StrictModel):
-    """What ``data.toml`` may say."""
+    """The contents of ``data.toml``."""
 
     panels: tuple[DataPanel, ...] = Field(min_length=1)
     note: str = ""
 
 
 def data_panels(exam: str) -> DataPanels | None:
-    """Return the panels of an exam's kind; None where it has no such file.
+    """Return the panels of an exam's kind; None if it has no such file.
 
     Raises:
         DataError: There is a file and it is wrong.
     """
-    path = paper_file(exam, FILE)
+    path = paper_file(exam, DATA_FILE)
     with naming_exam(exam):
-        return None if path is None else _read(path)
-
-
-@cache
-def _read(path: Path) -> DataPanels:
-    return read_model(path, DataPanels)
+        return None if path is None else _read_once(path, DataPanels)

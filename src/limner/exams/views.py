@@ -1,4 +1,4 @@
-"""What an exam adds to a question's page."""
+"""An exam's own part of a question's page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _ViewModel(StrictModel):
 
 
 class NodeView(_ViewModel):
-    """A box: its middle, size and lines of words, its name, and the numbers of the criteria that decide it."""
+    """A box: its centre, size, lines of text and name, and the numbers of its criteria."""
 
     x: float
     y: float
@@ -28,7 +28,7 @@ class NodeView(_ViewModel):
 
 
 class EdgeView(_ViewModel):
-    """An arrow: its path (as in SVG), the numbers of the nodes at its ends, and of its criterion.
+    """An arrow: its SVG path, the numbers of its end nodes, and of its criterion.
 
     `dependency` counts the criteria behind those of the kind ``entity``.
     """
@@ -42,10 +42,10 @@ class EdgeView(_ViewModel):
 
 
 class GraphView(_ViewModel):
-    """A graph that the page draws, what is found and what is missing in colours of their own.
+    """A graph drawn by the page, with different colours for what is shown and what is missing.
 
     Attributes:
-        lost: The numbers of dependencies that name no node.
+        lost: The numbers of dependencies without a node.
     """
 
     width: float
@@ -56,14 +56,14 @@ class GraphView(_ViewModel):
 
 
 def view(kind: Kind[Any], question: Question[Any]) -> dict[str, Any]:
-    """Return the exam's own part of a question's data; ``graph`` is always there.
+    """Return the exam's part of a question's data; ``graph`` is always present.
 
     Raises:
-        ValueError: It is not what a page can show.
+        ValueError: A page cannot show it.
     """
-    found = {"graph": None, **(kind.view(question) if kind.view else {})}
-    if unknown := found.keys() - {"graph"}:
+    parts = {"graph": None, **(kind.view(question) if kind.view else {})}
+    if unknown := parts.keys() - {"graph"}:
         raise ValueError(f"a page can show a graph, not {min(unknown)}")
-    if found["graph"] is not None:
-        GraphView.model_validate(found["graph"])
-    return found
+    if parts["graph"] is not None:
+        GraphView.model_validate(parts["graph"])
+    return parts

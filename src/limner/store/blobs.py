@@ -1,4 +1,4 @@
-"""Images by content: ``ab/<sha256>.ext`` in a folder, in a bucket of S3, or in whatever else fsspec knows."""
+"""Images by content, ``ab/<sha256>.ext``, in a folder, in an S3 bucket, or wherever fsspec reaches."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any, Protocol
 
 from ..core.errors import DamagedImage, LostImage, StoreError
 from ..core.images import SUFFIXES, ImageInfo, inspect
-from .trouble import unwritable
+from .trouble import unwritable_message
 
 SET_ASIDE = "orphans"
-"""The folder among the blobs for images that nothing in the database names."""
+"""The folder among the blobs for images that the database does not refer to."""
 AT_ONCE = 8
-"""So many images are read at a time where many are."""
+"""The number of images read at a time."""
 
 
 class Blobs:
@@ -30,15 +30,15 @@ class Blobs:
         self._files = open_files(root)
 
     def put(self, data: bytes, info: ImageInfo | None = None) -> tuple[str, ImageInfo]:
-        """Store an image; storing it again is free, and mends a copy that was damaged. Returns its hash and header.
+        """Store an image and return its hash and header; storing it again is free and repairs a damaged copy.
 
         Args:
             data: The image's bytes.
-            info: What `limner.core.images.inspect` says of the bytes, where that is known already.
+            info: The result of `limner.core.images.inspect`, if it is already known.
 
         Raises:
-            limner.core.images.BadImage: The bytes are no image within the limits.
-            StoreError: There is no room, or the place cannot be written to.
+            limner.core.images.BadImage: The bytes are not an image within the limits.
+            StoreError: The disk is full, or the place cannot be written.
         """
         info = info or inspect(data)
         sha256 = hashlib.sha256(data).hexdigest()
@@ -46,15 +46,15 @@ class Blobs:
         try:
             self._files.write(name, data)
         except OSError as error:
-            raise StoreError(unwritable(self.root, error)) from error
+            raise StoreError(unwritable_message(self.root, error)) from error
         return sha256, info
 
     def get(self, sha256: str) -> bytes:
-        """Return the bytes behind a hash, and no others.
+        """Return the bytes with this hash.
 
         Raises:
             LostImage: There is no such blob, or it cannot be read.
-            DamagedImage: Its bytes are not those of the hash.
+            DamagedImage: Its bytes do not match the hash.
         """
         kind: type[LostImage] = LostImage
         why = f"is not among the blobs under {self.root}; was the folder moved?"
@@ -73,7 +73,7 @@ class Blobs:
         raise kind(f"image {sha256} {why}; `limner verify --repair` looks for it elsewhere")
 
     def each(self, hashes: Iterable[str]) -> Iterator[tuple[str, bytes | LostImage]]:
-        """Many images in their order, several read at a time; what cannot be had comes as its error."""
+        """Yield many images in order, several read at a time; an image that cannot be read comes as its error."""
 
         def one(sha256: str) -> bytes | LostImage:
             try:
@@ -92,19 +92,19 @@ class Blobs:
                 yield last, future.result()
 
     def check(self) -> None:
-        """Raise early, before anything is paid for, where images could not be stored.
+        """Raise early, before anything is paid for, if images cannot be stored.
 
         Raises:
-            StoreError: The place is not there or cannot be written to.
+            StoreError: The place does not exist or cannot be written.
         """
         self._files.check()
 
     def names(self) -> Iterator[tuple[str, float]]:
-        """Every file there is, by its name below the root, with when it was changed; those set aside are left out."""
+        """Yield every file's name below the root and its time of change, except files set aside."""
         return ((name, at) for name, at in self._files.names() if not name.startswith(f"{SET_ASIDE}/"))
 
     def set_aside(self, name: str) -> None:
-        """Move a file out of the way, to `SET_ASIDE`."""
+        """Move a file to the folder `SET_ASIDE`."""
         self._files.move(name, f"{SET_ASIDE}/{name.rpartition('/')[2]}")
 
     def remove(self, name: str) -> None:
@@ -113,14 +113,14 @@ class Blobs:
 
 
 S3 = "s3://"
-"""What the address of a bucket begins with."""
+"""The prefix of a bucket's address."""
 
 
 class BlobFiles(Protocol):
-    """Files by name; a file has its name only when it is whole."""
+    """Files by name; a file gets its name only when it is whole."""
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file, or leave it where it has these bytes."""
+        """Write a file, unless it already has these bytes."""
 
     def read(self, name: str) -> bytes:
         """Return a file's bytes.
@@ -130,20 +130,20 @@ class BlobFiles(Protocol):
         """
 
     def names(self) -> Iterator[tuple[str, float]]:
-        """Every file in order, with when it was changed."""
+        """Yield every file in order, with its time of change."""
 
     def move(self, name: str, to: str) -> None:
-        """Give a file another name."""
+        """Rename a file."""
 
     def remove(self, name: str) -> None:
         """Delete a file."""
 
     def check(self) -> None:
-        """Raise early where nothing can be written."""
+        """Raise early if nothing can be written."""
 
 
 def open_files(root: str) -> BlobFiles:
-    """Return the files under an address."""
+    """Return the files below an address."""
     if root.startswith(S3):
         from .s3 import BucketFiles
 
@@ -152,13 +152,13 @@ def open_files(root: str) -> BlobFiles:
 
 
 class RemoteFiles:
-    """Files in what fsspec reaches."""
+    """Files that fsspec reaches."""
 
     def __init__(self, root: str) -> None:
         self._root = root
 
     def write(self, name: str, data: bytes) -> None:
-        """One PUT: object stores show it when it is whole."""
+        """Write by one PUT: object stores show an object only when it is whole."""
         fs, root = self._open()
         fs.pipe_file(f"{root}/{name}", data)
 
@@ -189,7 +189,7 @@ class RemoteFiles:
         fs.rm_file(f"{root}/{name}")
 
     def check(self) -> None:
-        """The first image tells."""
+        """Do nothing: the first image will tell."""
 
     def _open(self) -> tuple[Any, str]:
         import fsspec
@@ -206,7 +206,7 @@ class LocalFiles(RemoteFiles):
         self._folder = root
 
     def write(self, name: str, data: bytes) -> None:
-        """To a temporary name in the same folder, then renamed."""
+        """Write to a temporary name in the same folder, then rename."""
         path = self._folder / name
         with suppress(OSError):
             if path.read_bytes() == data:

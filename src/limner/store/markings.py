@@ -1,4 +1,4 @@
-"""Markings as rows: what one judge made of one drawing, as the runner writes it and the scores read it."""
+"""Rows of markings, one judge's work on one drawing, as the runner writes them and the scores read them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import sqlalchemy as sa
 
-from .records import AT_ONCE, columns, made
+from .records import FETCH_ROWS, json_as_text, read_records
 from .schema import drawings, markings, read_marks, setups
 from .store import Store, now, parsed
 
-SELDOM = ("fault", "detail")
-"""Fields of a marking that mostly say nothing, as its class does."""
+RARE_FIELDS = ("fault", "detail")
+"""Fields of a marking that are mostly None, the class's default."""
 
 
 @dataclass(frozen=True)
 class Marking:
-    """One judge's work on one drawing: its replies, or its marks, or why there are none."""
+    """One judge's work on one drawing: its replies, its marks, or the reason why there are none."""
 
     id: str
     drawing: str
@@ -40,7 +40,7 @@ class Marking:
 
 
 class BriefMarking(Marking):
-    """A marking of which no more is known than numbers need; `limner.store.records` has the rest."""
+    """A marking with only the fields that numbers need; `limner.store.records` has the rest."""
 
     id: str
     drawing: str
@@ -53,15 +53,15 @@ class BriefMarking(Marking):
     origin: str
     created: float
     question_hash, image = "", None
-    replies: ClassVar[list[list[str]]] = []  # type: ignore[misc]  # None are known, of however many there are.
+    replies: ClassVar[list[list[str]]] = []  # type: ignore[misc]  # Replies are never loaded.
 
 
-def _of_markings(exam: str, *chosen: Any, by: MarksReader | None = None) -> sa.Select[Any]:
-    """Of the markings of the exam's drawings as they stand now; `by` is whose reading of them is asked for."""
+def _select_markings(exam: str, *chosen: Any, by: MarksReader | None = None) -> sa.Select[Any]:
+    """Select from the markings of the exam's current drawings; `by` adds that reader's marks."""
     join: sa.FromClause = markings.join(drawings, drawings.c.id == markings.c.drawing)
     if by is not None:
-        join = joined(join, by)
-    # A marking of an image that has since been replaced says nothing about the new one.
+        join = join_read_marks(join, by)
+    # A marking of an image that was replaced since does not apply to the new one.
     return (
         sa.select(*chosen)
         .select_from(join)
@@ -74,38 +74,40 @@ def _of_markings(exam: str, *chosen: Any, by: MarksReader | None = None) -> sa.S
 
 
 def load_markings(store: Store, exam: str, setups: Iterable[str] | None = None) -> Iterator[Marking]:
-    """The markings of the exam's drawings as they stand now, the oldest first; all, or those under these setups."""
-    query = _of_markings(exam, *columns(markings))
+    """Yield the markings of the exam's current drawings, oldest first; all, or those under these setups."""
+    query = _select_markings(exam, *json_as_text(markings))
     if setups is not None:
         query = query.where(markings.c.setup.in_(sorted(setups)))
     with store.reading() as connection:
-        yield from made(Marking, connection, query.order_by(markings.c.created, markings.c.id))
+        yield from read_records(Marking, connection, query.order_by(markings.c.created, markings.c.id))
 
 
 def some_markings(
     store: Store, exam: str, setups: Iterable[str], brief: bool = False, by: MarksReader | None = None
 ) -> Iterator[list[tuple[Marking, str | None, str | None]]]:
-    """The markings under these setups in an order of the database's own, some at a time, each with its marks as text.
+    """Yield markings under these setups in batches, in database order, each with its marks as text.
 
-    To sort many takes as long as to read them, and what the texts say takes many times their memory: `parsed` reads one
-    after the other. With `brief`, markings are a `BriefMarking` each. With `by`, each comes with what that reader made
-    of it, where that is kept, and then without replies and marks.
+    Sorting takes as long as reading, and parsed marks take many times the memory of text, so `parsed` is left to the
+    caller. With `brief`, each is a `BriefMarking`. With `by`, each comes with the marks of that reader if they are
+    stored, and then without replies and marks.
     """
-    kind, known = (BriefMarking, BriefMarking.__annotations__) if brief else (Marking, Marking.__annotations__)
-    names = tuple(name for name in known if name not in ("setup", *SELDOM, "marks", "replies"))
+    kind, fields = (BriefMarking, BriefMarking.__annotations__) if brief else (Marking, Marking.__annotations__)
+    names = tuple(name for name in fields if name not in ("setup", *RARE_FIELDS, "marks", "replies"))
     shared, put = {id: id for id in setups}, object.__setattr__
-    texts = columns(markings, "replies", "marks")
-    if by is not None:  # What was read before is not fetched: it is most of a marking.
+    texts = json_as_text(markings, "replies", "marks")
+    if by is not None:  # Marks read before replace the original texts, which are most of a marking.
         texts = [sa.case((read_marks.c.marks.is_(None), one)).label(one.name) for one in texts]
     before = sa.null() if by is None else read_marks.c.marks
-    query = _of_markings(exam, *columns(markings, *names, "setup", *SELDOM), *texts, before.label("read"), by=by)
+    query = _select_markings(
+        exam, *json_as_text(markings, *names, "setup", *RARE_FIELDS), *texts, before.label("read"), by=by
+    )
     with store.reading() as connection:
-        rows = connection.execution_options(yield_per=AT_ONCE).execute(
+        rows = connection.execution_options(yield_per=FETCH_ROWS).execute(
             query.where(markings.c.setup.in_(sorted(shared)))
         )
-        for some in rows.partitions():
-            found: list[tuple[Marking, str | None, str | None]] = []
-            for row in some:
+        for partition in rows.partitions():
+            batch: list[tuple[Marking, str | None, str | None]] = []
+            for row in partition:
                 one = object.__new__(kind)
                 for name, value in zip(names, row, strict=False):
                     put(one, name, value)
@@ -116,55 +118,55 @@ def some_markings(
                     put(one, "detail", detail)
                 if replies is not None:
                     put(one, "replies", parsed(replies))
-                found.append((one, None if marks == "null" else marks, read))
-            yield found
+                batch.append((one, None if marks == "null" else marks, read))
+            yield batch
 
 
 def load_outcomes(store: Store, exam: str, setups: Iterable[str]) -> dict[str, Marking]:
-    """Return the markings that `load_markings` would load, by id, without their replies and marks."""
+    """Return the markings of `load_markings` by id, without their replies and marks."""
     left_out: dict[str, Any] = {"replies": [], "marks": None}
     names = [column.name for column in markings.c if column.name not in left_out]
-    query = _of_markings(exam, *columns(markings, *names)).where(markings.c.setup.in_(sorted(setups)))
+    query = _select_markings(exam, *json_as_text(markings, *names)).where(markings.c.setup.in_(sorted(setups)))
     with store.reading() as connection:
-        return {marking.id: marking for marking in made(Marking, connection, query, left_out)}
+        return {marking.id: marking for marking in read_records(Marking, connection, query, left_out)}
 
 
 def load_markings_by_id(store: Store, ids: Iterable[str]) -> dict[str, Marking]:
-    """Return those of these markings that the store has, by id."""
+    """Return the stored markings with these ids."""
     return {row.id: Marking(**row._mapping) for row in store.rows(sa.select(markings), markings.c.id, ids)}
 
 
 def marking_setups(store: Store, exam: str) -> set[str]:
-    """Return the ids of the setups under which drawings of the exam are marked."""
-    # One marking of each is enough; to look at all of them takes as long as to read them.
-    marked = _of_markings(exam, sa.literal(1)).where(markings.c.setup == setups.c.id).correlate(setups).exists()
+    """Return the ids of setups under which the exam's drawings are marked."""
+    # One marking of each setup is enough; looking at all takes as long as reading them.
+    marked = _select_markings(exam, sa.literal(1)).where(markings.c.setup == setups.c.id).correlate(setups).exists()
     with store.reading() as connection:
         return set(connection.scalars(sa.select(setups.c.id).where(marked)))
 
 
 def save_marking(store: Store, marking: Marking) -> Future[None]:
-    """Keep a marking; the future ends with the commit."""
+    """Store a marking; the future ends with the commit."""
     row = dict(marking.__dict__)
     return store.submit(lambda connection: store.upsert(connection, markings, row))
 
 
 ENOUGH = 500
-"""To read fewer markings anew takes no time: a command that only looks does not write for them."""
+"""Reading fewer markings again takes no time: a command that only reads does not write for them."""
 
 
 class MarksReader(NamedTuple):
-    """How markings are read, and what identifies the programs that do so."""
+    """A reading of markings, and the identity of the programs that read."""
 
     reading: str
     reader: str
 
 
 class ReadMarks(NamedTuple):
-    """What was made of one marking.
+    """The marks read from one marking.
 
     Attributes:
-        made: When the marking was made.
-        marks: Its marks, as whoever reads them writes them down.
+        made: The time when the marking was made.
+        marks: Its marks, serialised by their reader.
     """
 
     marking: str
@@ -172,8 +174,8 @@ class ReadMarks(NamedTuple):
     marks: str
 
 
-def joined(table: sa.FromClause, by: MarksReader) -> sa.FromClause:
-    """Markings beside what this reader made of them as they are now."""
+def join_read_marks(table: sa.FromClause, by: MarksReader) -> sa.FromClause:
+    """Join the marks that this reader has read from the current markings."""
     same = (
         (read_marks.c.marking == markings.c.id)
         & (read_marks.c.reading == by.reading)
@@ -183,9 +185,9 @@ def joined(table: sa.FromClause, by: MarksReader) -> sa.FromClause:
     return table.outerjoin(read_marks, same)
 
 
-def keep_read(store: Store, by: MarksReader, found: Sequence[ReadMarks]) -> None:
-    """Keep what was read, in its own time; where it cannot be kept it is read again, which is slower and no worse."""
+def keep_read(store: Store, by: MarksReader, read: Sequence[ReadMarks]) -> None:
+    """Store marks that were read, in the background; if that fails they are read again, which is only slower."""
     if store.readonly:
         return
-    rows: list[dict[str, Any]] = [{**by._asdict(), **one._asdict()} for one in found]
+    rows: list[dict[str, Any]] = [{**by._asdict(), **entry._asdict()} for entry in read]
     store.submit(lambda connection: store.upsert(connection, read_marks, *rows))

@@ -1,4 +1,4 @@
-"""What evaluators say besides criteria, as rows: ratings of drawings, choices between two, numbers of painters."""
+"""Rows of ratings of drawings, choices between two drawings, metrics of painters, and certificates."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .store import Store, now
 
 @dataclass(frozen=True)
 class Rating:
-    """One number of one evaluator about one drawing; `value` is None where it was skipped, with the reason.
+    """One number of one evaluator about one drawing; `value` is None if it was skipped, with the reason.
 
     Attributes:
         setup: The evaluator: a person, a metric, or a judge asked for a number.
-        scale: What was rated, such as ``overall``, ``clarity`` or ``rank``.
-        repeat: 0, or which time the same was asked again.
+        scale: The aspect that was rated, such as ``overall``, ``clarity`` or ``rank``.
+        repeat: 0, or the number of the repetition.
     """
 
     drawing: str
@@ -38,7 +38,7 @@ class Rating:
 
     @property
     def id(self) -> str:
-        """One place for each evaluator, drawing, scale and repeat in a study."""
+        """A hash of evaluator, drawing, scale and repetition in a study."""
         return _id(self.study, self.setup, self.drawing, self.scale, self.repeat)
 
 
@@ -47,11 +47,11 @@ class PairChoice:
     """One evaluator's choice between two drawings of one question.
 
     Attributes:
-        scale: What was asked, such as ``logic`` or ``looks``.
+        scale: The aspect, such as ``logic`` or ``looks``.
         first: A drawing.
-        second: Another of the same question.
-        choice: ``first``, ``second`` or ``tie``; None where it was skipped, with the reason.
-        shown_first: ``first`` or ``second``; None where nobody knows.
+        second: Another drawing of the same question.
+        choice: ``first``, ``second`` or ``tie``; None if it was skipped, with the reason.
+        shown_first: ``first`` or ``second``; None if unknown.
     """
 
     exam: str
@@ -70,19 +70,19 @@ class PairChoice:
 
     @property
     def id(self) -> str:
-        """One place for each evaluator, pair, question and repeat in a study, whichever drawing is named first."""
-        one, other = sorted((self.first, self.second))
-        return _id(self.study, self.setup, one, other, self.scale, self.repeat)
+        """A hash of evaluator, pair, question and repetition in a study, independent of the pair's order."""
+        first, second = sorted((self.first, self.second))
+        return _id(self.study, self.setup, first, second, self.scale, self.repeat)
 
 
 @dataclass(frozen=True)
 class PainterMetric:
-    """One number of one metric about a painter's drawings together.
+    """One number of one metric about all of a painter's drawings.
 
     Attributes:
-        strategy: None where all of the painter's drawings are meant.
-        n: Over how many drawings; None where nobody said.
-        body: What it was computed with, such as the reference set.
+        strategy: The strategy; None for all of the painter's drawings.
+        n: The number of drawings; None if unknown.
+        body: How it was computed, such as the reference set.
     """
 
     exam: str
@@ -97,7 +97,7 @@ class PainterMetric:
 
     @property
     def id(self) -> str:
-        """One place for each metric and painter."""
+        """A hash of metric and painter."""
         return _id(self.setup, self.exam, self.painter, self.strategy, self.seed)
 
 
@@ -106,25 +106,25 @@ def _id(*parts: Any) -> str:
 
 
 def save_ratings(store: Store, rows: Sequence[Rating]) -> Future[None]:
-    """Keep ratings, each in its place; the future ends with the commit."""
+    """Store ratings by their ids; the future ends with the commit."""
     return _save(store, ratings, rows)
 
 
 def save_comparisons(store: Store, rows: Sequence[PairChoice]) -> Future[None]:
-    """Keep choices, each in its place; the future ends with the commit."""
+    """Store choices by their ids; the future ends with the commit."""
     return _save(store, comparisons, rows)
 
 
 def save_painter_metrics(store: Store, rows: Sequence[PainterMetric]) -> Future[None]:
-    """Keep numbers of painters, each in its place; the future ends with the commit."""
+    """Store metrics of painters by their ids; the future ends with the commit."""
     return _save(store, metrics, rows)
 
 
 def _save(store: Store, table: sa.Table, rows: Sequence[Rating | PairChoice | PainterMetric]) -> Future[None]:
-    found = [{"id": row.id, **row.__dict__} for row in rows]
+    bodies = [{"id": row.id, **row.__dict__} for row in rows]
 
     def operation(connection: sa.Connection) -> None:
-        for row in found:
+        for row in bodies:
             store.upsert(connection, table, row)
 
     return store.submit(operation)
@@ -137,7 +137,7 @@ def load_ratings(store: Store, exam: str, study: str | None = None) -> Iterator[
 
 
 def rating_setups(store: Store, exam: str) -> set[str]:
-    """The ids of the setups under which drawings of the exam, or its painters, have ratings, choices or numbers."""
+    """Return the ids of setups with ratings, choices or metrics in the exam."""
     joined = ratings.join(drawings, drawings.c.id == ratings.c.drawing)
     queries = [
         sa.select(ratings.c.setup).select_from(joined).where(drawings.c.exam == exam),
@@ -149,12 +149,12 @@ def rating_setups(store: Store, exam: str) -> set[str]:
 
 
 def load_inclusion(store: Store, study: str) -> dict[str, float]:
-    """Drawing -> the probability with which the study's sample takes it; empty where there is no such study."""
-    found: dict[str, float] = {}
-    for together, probability in _chances(store, study):
+    """Return drawing -> the probability that the study's sample includes it; empty if there is no such study."""
+    probabilities: dict[str, float] = {}
+    for together, probability in _item_probabilities(store, study):
         for drawing in together:
-            found.setdefault(drawing, probability)
-    return found
+            probabilities.setdefault(drawing, probability)
+    return probabilities
 
 
 def load_comparisons(store: Store, exam: str, study: str | None = None) -> Iterator[PairChoice]:
@@ -164,7 +164,7 @@ def load_comparisons(store: Store, exam: str, study: str | None = None) -> Itera
 
 
 def load_painter_metrics(store: Store, exam: str) -> Iterator[PainterMetric]:
-    """Yield the numbers of painters in the exam, oldest first."""
+    """Yield the metrics of painters in the exam, oldest first."""
     query = sa.select(metrics).where(metrics.c.exam == exam)
     yield from (PainterMetric(**row) for row in _rows(store, metrics, query, None))
 
@@ -178,25 +178,29 @@ def _rows(store: Store, table: sa.Table, query: sa.Select[Any], study: str | Non
 
 
 def inclusion_weights(store: Store, study: str) -> dict[frozenset[str], float]:
-    """Return the drawings shown together as one item of a study -> one over the probability that they were chosen."""
-    return {frozenset(together): 1 / probability for together, probability in _chances(store, study) if probability}
+    """Return drawings shown together in a study -> the inverse of the probability that they were chosen."""
+    return {
+        frozenset(together): 1 / probability
+        for together, probability in _item_probabilities(store, study)
+        if probability
+    }
 
 
-def _chances(store: Store, study: str) -> list[tuple[list[str], float]]:
-    """The items of a study in their order: the drawings shown together, and the probability that they were chosen."""
+def _item_probabilities(store: Store, study: str) -> list[tuple[list[str], float]]:
+    """Return the study's items in order: drawings shown together, and the probability of choosing them."""
     query = sa.select(study_items).where(study_items.c.study == study).order_by(study_items.c.n)
     with store.reading() as connection:
         return [(row.drawings, float(row.probability)) for row in connection.execute(query)]
 
 
 CERTIFICATE, DRIFT = "certificate", "drift"
-HOW = ("kind", "seed", "selected", "every_dose", "session", "predecessor")
-"""What of a body tells one row of an evaluator from another."""
+IDENTIFYING_FIELDS = ("kind", "seed", "selected", "every_dose", "session", "predecessor")
+"""Fields of a body that distinguish rows of an evaluator."""
 
 
 @dataclass(frozen=True)
 class CertificateRow:
-    """A stored certificate, or a stored answer to whether the judge has moved since."""
+    """A stored certificate, or a stored check whether the judge has drifted since."""
 
     id: str
     setup: str
@@ -211,19 +215,19 @@ class CertificateRow:
 
 
 def save_certificate(store: Store, setup: str, exam: str, body: Mapping[str, Any]) -> CertificateRow:
-    """Keep a certificate; one that says the same as the one that is there keeps its date."""
-    words = json.dumps([setup, exam, {name: body.get(name) for name in HOW}], sort_keys=True)
+    """Store a certificate; one with the same contents as the stored one keeps its date."""
+    words = json.dumps([setup, exam, {name: body.get(name) for name in IDENTIFYING_FIELDS}], sort_keys=True)
     id = hashlib.sha256(words.encode()).hexdigest()
-    there = next((row for row in load_certificates(store, exam) if row.id == id), None)
-    if there is not None and there.body == dict(body):
-        return there
+    stored = next((row for row in load_certificates(store, exam) if row.id == id), None)
+    if stored is not None and stored.body == dict(body):
+        return stored
     made = CertificateRow(id, setup, exam, dict(body), now())
     store.write(lambda connection: store.upsert(connection, certificates, dict(vars(made))))
     return made
 
 
 def load_certificates(store: Store, exam: str) -> list[CertificateRow]:
-    """All of an exam, the oldest first."""
+    """Return all certificates of an exam, oldest first."""
     query = sa.select(certificates).where(certificates.c.exam == exam)
     with store.reading() as connection:
         rows = connection.execute(query.order_by(certificates.c.created, certificates.c.id)).all()
@@ -231,10 +235,10 @@ def load_certificates(store: Store, exam: str) -> list[CertificateRow]:
 
 
 def newest_certificates(store: Store, exam: str) -> dict[str, CertificateRow]:
-    """By evaluator, its newest certificate."""
+    """Return the newest certificate of each evaluator."""
     return {row.setup: row for row in load_certificates(store, exam) if row.body.get("kind") == CERTIFICATE}
 
 
 def sessions(store: Store, exam: str, setup: str) -> int:
-    """How often an evaluator was asked again."""
+    """Count the drift sessions of an evaluator."""
     return sum(row.setup == setup and row.body.get("kind") == DRIFT for row in load_certificates(store, exam))

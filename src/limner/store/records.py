@@ -1,4 +1,4 @@
-"""Exams, drawings, setups and replies as rows: what the runner writes and the scores read."""
+"""Rows of exams, drawings, setups, replies and evidence, as the runner writes them and the scores read them."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from .schema import attempts, calls, drawings, evidence, exams, markings, questi
 from .store import Store, now, parsed
 
 PROMPT_CUT = "prompt_cut"
-"""In a drawing's notes: how much of its prompt was ``sent``, and how much of that the painter ``read``.
+"""Key of a drawing's notes: how much of its prompt was ``sent``, and how much the painter ``read``.
 
-Counted in characters, or in what ``unit`` names; ``rest`` is what was not read, where that is known.
+Counted in characters, or in ``unit``; ``rest`` is the text that was not read, if known.
 """
 PROMPT_REWRITTEN = "prompt_rewritten"
-"""In a drawing's notes, as true: its service rewrote the prompt although nobody asked for that; ``prompt_sent`` has
-what was drawn, where the service tells."""
+"""Key of a drawing's notes, true if its service rewrote the prompt unasked; ``prompt_sent`` has the rewritten prompt if
+the service returns it."""
 OVERLAP = "overlap"
-"""In a drawing's notes: what of an exam the weights were trained on; ``exam``, ``concepts``, ``questions``."""
+"""Key of a drawing's notes: the part of an exam seen in training; ``exam``, ``concepts``, ``questions``."""
 
 
 def cut_words(cut: Mapping[str, Any]) -> str:
-    """Return what is told of one prompt that was read in part.
+    """Return a description of a prompt that was read only in part.
 
     >>> cut_words({"sent": 2500, "read": 2100})
     'the painter read 2,100 of 2,500 characters of the prompt'
     """
-    said = f"the painter read {cut['read']:,} of {cut['sent']:,} {cut.get('unit', 'characters')} of the prompt"
-    return said + (f"; not read: {cut['rest']}" if cut.get("rest") else "")
+    text = f"the painter read {cut['read']:,} of {cut['sent']:,} {cut.get('unit', 'characters')} of the prompt"
+    return text + (f"; not read: {cut['rest']}" if cut.get("rest") else "")
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A slot (question, painter, strategy, options, seed) and what stands in it."""
+    """A slot (question, painter, strategy, options, seed) and its contents."""
 
     id: str
     exam: str
@@ -73,12 +73,12 @@ class Drawing:
 
     @property
     def rounds(self) -> int:
-        """How often its strategy's models were asked anew because their replies could not be read."""
+        """How often its strategy's models were asked again because their replies could not be read."""
         return int((self.notes or {}).get("rounds", 0))
 
 
 def add_exam(store: Store, exam: Exam[Any]) -> None:
-    """Keep the exam's questions with their reference images; what is there already stays.
+    """Store the exam's questions with their reference images; existing ones are kept.
 
     Raises:
         StoreError: The name is taken by an exam of another kind.
@@ -100,36 +100,36 @@ def add_exam(store: Store, exam: Exam[Any]) -> None:
 
     def operation(connection: sa.Connection) -> str:
         store.insert_new(connection, exams, {"name": exam.name, "kind": exam.kind, "created": created})
-        for start in range(0, len(exam.questions), AT_ONCE):
-            some = exam.questions[start : start + AT_ONCE]
+        for start in range(0, len(exam.questions), FETCH_ROWS):
+            some = exam.questions[start : start + FETCH_ROWS]
             store.insert_new(connection, questions, *(row(n, question) for n, question in enumerate(some, start)))
         return str(connection.scalar(sa.select(exams.c.kind).where(exams.c.name == exam.name)))
 
-    # Images first, however long that takes; then all rows in one transaction.
-    keep_references(store, exam.questions)
-    found = store.write(operation)
-    if found != exam.kind:
-        raise StoreError(f"{store.url} has an exam {exam.name!r} of kind {found}; give this one another name")
+    # Images first, because that may take long; then all rows in one transaction.
+    store_references(store, exam.questions)
+    kind = store.write(operation)
+    if kind != exam.kind:
+        raise StoreError(f"{store.url} has an exam {exam.name!r} of kind {kind}; give this one another name")
 
 
 def kind_of(store: Store, exam: str) -> str:
     """Return the kind of a stored exam.
 
     Raises:
-        StoreError: The store has no such exam; says which it has.
+        StoreError: The store has no such exam; lists those it has.
     """
     with store.reading() as connection:
-        found: dict[str, str] = {row.name: row.kind for row in connection.execute(sa.select(exams))}
-    if exam not in found:
-        raise StoreError(f"{store.url} has no exam {exam!r}; it has: {', '.join(sorted(found)) or 'none'}")
-    return found[exam]
+        kinds: dict[str, str] = {row.name: row.kind for row in connection.execute(sa.select(exams))}
+    if exam not in kinds:
+        raise StoreError(f"{store.url} has no exam {exam!r}; it has: {', '.join(sorted(kinds)) or 'none'}")
+    return kinds[exam]
 
 
 def _question_rows(store: Store, exam: str) -> Iterator[Any]:
-    """Yield all versions of the exam's questions, the oldest first."""
+    """Yield all versions of the exam's questions, oldest first."""
     query = sa.select(questions).where(questions.c.exam == exam).order_by(questions.c.created, questions.c.position)
     with store.reading() as connection:
-        yield from connection.execution_options(yield_per=AT_ONCE).execute(query)
+        yield from connection.execution_options(yield_per=FETCH_ROWS).execute(query)
 
 
 def _question(row: Any, rubric: type[Any]) -> Question[Any]:
@@ -139,7 +139,7 @@ def _question(row: Any, rubric: type[Any]) -> Question[Any]:
 
 
 def load_questions(store: Store, exam: str, rubric: type[Any]) -> dict[str, Question[Any]]:
-    """All versions of the exam's questions, by content hash, in their order."""
+    """Return all versions of the exam's questions by content hash, in order."""
     return {row.hash: _question(row, rubric) for row in _question_rows(store, exam)}
 
 
@@ -151,30 +151,30 @@ def load_exam(store: Store, name: str, rubric: type[Any]) -> Exam[Any]:
     for row in rows:
         for subset in row.subsets:
             subsets.setdefault(subset, set()).add(row.id)
-    found = tuple(_question(row, rubric) for row in rows)
-    return Exam(name, kind, found, {subset: frozenset(ids) for subset, ids in subsets.items()})
+    loaded = tuple(_question(row, rubric) for row in rows)
+    return Exam(name, kind, loaded, {subset: frozenset(ids) for subset, ids in subsets.items()})
 
 
 def load_drawings(
     store: Store, exam: str, painter: str | None = None, *, ordered: bool = True, brief: bool = False
 ) -> Iterator[Drawing]:
-    """Yield the exam's drawings; the oldest first, unless the order does not matter: to sort takes as long as to read.
+    """Yield the exam's drawings, oldest first unless `ordered` is off: sorting takes as long as reading.
 
-    With `brief`, prompts and calls are left out, for who keeps many of them.
+    With `brief`, prompts and calls are omitted to save memory.
     """
     left_out: dict[str, Any] = {"prompt_sent": None, "calls": []} if brief else {}
     names = [column.name for column in drawings.c if column.name not in left_out]
-    query = sa.select(*columns(drawings, *names)).where(drawings.c.exam == exam)
+    query = sa.select(*json_as_text(drawings, *names)).where(drawings.c.exam == exam)
     if painter is not None:
         query = query.where(drawings.c.painter == painter)
     if ordered:
         query = query.order_by(drawings.c.created, drawings.c.id)
     with store.reading() as connection:
-        yield from made(Drawing, connection, query, left_out)
+        yield from read_records(Drawing, connection, query, left_out)
 
 
 def drawing_places(store: Store, exam: str) -> list[tuple[str, str, str]]:
-    """Return id, question's hash and painter of the exam's drawings, the oldest first."""
+    """Return id, question hash and painter of the exam's drawings, oldest first."""
     query = sa.select(drawings.c.id, drawings.c.question_hash, drawings.c.painter).where(drawings.c.exam == exam)
     with store.reading() as connection:
         rows = connection.execute(query.order_by(drawings.c.created, drawings.c.id))
@@ -182,79 +182,79 @@ def drawing_places(store: Store, exam: str) -> list[tuple[str, str, str]]:
 
 
 def load_drawings_by_id(store: Store, ids: Iterable[str]) -> dict[str, Drawing]:
-    """Return those of these drawings that the store has, by id."""
+    """Return the stored drawings with these ids."""
     return {row.id: Drawing(**row._mapping) for row in store.rows(sa.select(drawings), drawings.c.id, ids)}
 
 
 def load_setups(store: Store) -> dict[str, dict[str, Any]]:
-    """Every way a judge was asked, by id."""
+    """Return the bodies of all setups by id."""
     with store.reading() as connection:
         return {row.id: row.body for row in connection.execute(sa.select(setups))}
 
 
 def models_used(store: Store) -> set[str]:
-    """Return the names of all models that were ever called."""
+    """Return the names of all models that were called."""
     with store.reading() as connection:
         return set(connection.scalars(sa.select(calls.c.target).distinct()))
 
 
 def load_replies(store: Store, keys: Iterable[str]) -> dict[str, str]:
-    """Return the accepted reply texts of the given calls."""
+    """Return the accepted reply texts of these calls."""
     return {key: result.get("text", "") for key, result in load_results(store, keys).items()}
 
 
 def load_results(store: Store, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return the accepted results of the given calls."""
+    """Return the accepted results of these calls."""
     accepted = calls.join(attempts, (attempts.c.call == calls.c.key) & (attempts.c.n == calls.c.accepted))
     query = sa.select(calls.c.key, attempts.c.result).select_from(accepted)
     return {row.key: dict(row.result) for row in store.rows(query, calls.c.key, keys)}
 
 
 def save_drawing(store: Store, drawing: Drawing) -> Future[None]:
-    """Put a drawing into its slot; the future ends with the commit."""
+    """Store a drawing in its slot; the future ends with the commit."""
     row = dict(drawing.__dict__)
     return store.submit(lambda connection: store.upsert(connection, drawings, row))
 
 
 def evaluator_kinds(store: Store) -> dict[str, str]:
-    """Setup -> what sort of evaluator it is: ``judge``, ``person``, ``metric`` or ``panel``."""
+    """Return setup -> kind of evaluator: ``judge``, ``person``, ``metric`` or ``panel``."""
     with store.reading() as connection:
         return {row.id: row.kind for row in connection.execute(sa.select(setups.c.id, setups.c.kind))}
 
 
 def save_setup(store: Store, id: str, body: dict[str, Any], kind: str = "judge") -> None:
-    """Keep how a judge is asked, or who else an evaluator is."""
+    """Store the setup of a judge or another evaluator."""
     row = {"id": id, "judge": body["judge"], "body": body, "created": now(), "kind": kind}
     store.write(lambda connection: store.insert_new(connection, setups, row))
 
 
 def painters_by_spec(store: Store, exam: str, specs: Sequence[str]) -> frozenset[str]:
-    """Return the names of painters of these specs that have drawings of the exam."""
+    """Return the names of painters with these specs that have drawings of the exam."""
     query = sa.select(drawings.c.painter).distinct().where(drawings.c.exam == exam, drawings.c.spec.in_(specs))
     with store.reading() as connection:
         return frozenset(connection.scalars(query))
 
 
 def known_painters(store: Store, exam: str, names: Sequence[str]) -> frozenset[str]:
-    """Return the same names, each checked to be a painter's with drawings of the exam.
+    """Return these names, each checked to be that of a painter with drawings of the exam.
 
     Raises:
-        UsageError: One has none; says who has.
+        UsageError: One has none; lists those that have.
     """
     if not names:
         return frozenset()
-    known = {name for drawing in load_drawings(store, exam) for name in (drawing.painter, drawing.label)}
-    if unknown := sorted(set(names) - known):
-        there = ", ".join(sorted(known)) or "none"
-        raise UsageError(f"{store.url} has no drawing of {exam} by {unknown[0]!r}; there is: {there}")
+    painters = {name for drawing in load_drawings(store, exam) for name in (drawing.painter, drawing.label)}
+    if unknown := sorted(set(names) - painters):
+        listed = ", ".join(sorted(painters)) or "none"
+        raise UsageError(f"{store.url} has no drawing of {exam} by {unknown[0]!r}; it has: {listed}")
     return frozenset(names)
 
 
-def keep_references(store: Store, questions: Iterable[Question[Any]]) -> None:
-    """Put the reference images into the store, each file once; references get to know their hashes on the way.
+def store_references(store: Store, questions: Iterable[Question[Any]]) -> None:
+    """Store the reference images, each file once, and set the references' hashes.
 
     Raises:
-        StoreError: An image cannot be read, is none, or cannot be stored; says whose.
+        StoreError: An image cannot be read or stored, or is not an image; names the question.
     """
     stored: dict[Path, str | None] = {}
     for question in questions:
@@ -262,7 +262,7 @@ def keep_references(store: Store, questions: Iterable[Question[Any]]) -> None:
             continue
         shared = reference.path if reference.load is None else None
         try:
-            sha256 = stored[shared] if shared in stored else _put(store, reference)
+            sha256 = stored[shared] if shared in stored else _store_reference(store, reference)
         except (OSError, BadImage) as error:
             raise StoreError(f"{question.id}: {reference.path or reference.name}: {error}") from error
         if shared is not None:
@@ -271,47 +271,47 @@ def keep_references(store: Store, questions: Iterable[Question[Any]]) -> None:
             reference.__dict__["sha256"] = sha256
 
 
-def _put(store: Store, reference: Reference) -> str | None:
+def _store_reference(store: Store, reference: Reference) -> str | None:
     data = reference.read()
     return None if data is None else store.blobs.put(data)[0]
 
 
 T = TypeVar("T")
-AT_ONCE = 500
-"""So many rows of many are fetched at a time."""
-TEXTS = frozenset(one.name for table in (drawings, markings) for one in table.c if isinstance(one.type, sa.JSON))
-"""Fields of drawings and markings that tables keep as JSON."""
-SHARED = ("exam", "question_id", "question_hash", "painter", "spec", "strategy", "status", "origin")
-"""Words of a drawing that many others have too."""
+FETCH_ROWS = 500
+"""The number of rows fetched at a time."""
+JSON_FIELDS = frozenset(one.name for table in (drawings, markings) for one in table.c if isinstance(one.type, sa.JSON))
+"""Fields of drawings and markings that are stored as JSON."""
+SHARED_FIELDS = ("exam", "question_id", "question_hash", "painter", "spec", "strategy", "status", "origin")
+"""Fields of a drawing whose values many drawings share."""
 
 
-def columns(table: sa.Table, *names: str) -> list[sa.ColumnElement[Any]]:
-    """Return some columns of a table, with JSON as the text it is: whoever needs what it says reads it (`parsed`)."""
+def json_as_text(table: sa.Table, *names: str) -> list[sa.ColumnElement[Any]]:
+    """Return some columns of a table, with JSON as text, which `parsed` reads when needed."""
     chosen = [table.c[name] for name in names] if names else table.c
-    return [sa.cast(one, sa.Text).label(one.name) if isinstance(one.type, sa.JSON) else one for one in chosen]
+    return [sa.cast(c, sa.Text).label(c.name) if isinstance(c.type, sa.JSON) else c for c in chosen]
 
 
-def made(
+def read_records(
     record: type[T], connection: sa.Connection, query: sa.Select[Any], rest: Mapping[str, Any] | None = None
 ) -> Iterator[T]:
-    """Yield the records behind a query that selects `columns`; `rest` is what it leaves out."""
-    rows = connection.execution_options(yield_per=AT_ONCE).execute(query)
+    """Yield the records of a query that selects `json_as_text`; `rest` has the fields it omits."""
+    rows = connection.execution_options(yield_per=FETCH_ROWS).execute(query)
     names, always = tuple(rows.keys()), (rest or {}).items()
-    turns = [parsed if name in TEXTS else intern if name in SHARED else None for name in names]
-    # Every field is set, one by one, and the class not called: far quicker, and records share the room for their names.
+    conversions = [parsed if name in JSON_FIELDS else intern if name in SHARED_FIELDS else None for name in names]
+    # Setting every field without calling the class is far faster, and records share their key tables.
     put = object.__setattr__
-    for some in rows.partitions():
-        for row in some:
-            one = object.__new__(record)
-            for name, turn, value in zip(names, turns, row, strict=True):
-                put(one, name, value if turn is None or value is None else turn(value))
+    for partition in rows.partitions():
+        for row in partition:
+            instance = object.__new__(record)
+            for name, convert, value in zip(names, conversions, row, strict=True):
+                put(instance, name, value if convert is None or value is None else convert(value))
             for name, value in always:
-                put(one, name, value)
-            yield one
+                put(instance, name, value)
+            yield instance
 
 
 class MarkingTexts(NamedTuple):
-    """What a marking says in words: its marks with their reasons, or the keys of the replies behind them."""
+    """The texts of a marking: its marks with reasons, or the keys of the replies behind them."""
 
     id: str
     created: float
@@ -320,16 +320,15 @@ class MarkingTexts(NamedTuple):
 
 
 def marking_texts(store: Store, ids: Iterable[str]) -> Iterator[MarkingTexts]:
-    """Yield the words of these markings, in no order; one that is no longer there is left out."""
-    columns = (markings.c[name] for name in MarkingTexts._fields)
-    for row in store.rows(sa.select(*columns), markings.c.id, ids):
+    """Yield the texts of these markings, in no order; missing ones are skipped."""
+    fields = (markings.c[name] for name in MarkingTexts._fields)
+    for row in store.rows(sa.select(*fields), markings.c.id, ids):
         yield MarkingTexts(*row)
 
 
 def whole_drawings(store: Store, ids: Iterable[str]) -> list[Drawing]:
-    """Return these drawings, the oldest first; one that is no longer there is left out."""
-    found = [Drawing(**row._mapping) for row in store.rows(sa.select(drawings), drawings.c.id, ids)]
-    return sorted(found, key=lambda drawing: (drawing.created, drawing.id))
+    """Return these drawings, oldest first; missing ones are skipped."""
+    return sorted(load_drawings_by_id(store, ids).values(), key=lambda drawing: (drawing.created, drawing.id))
 
 
 def evidence_row(subject: str, name: str, backend: str, value: Any) -> dict[str, Any]:
@@ -349,23 +348,24 @@ class Measurement:
 
 
 def load_evidence(store: Store, subjects: Iterable[str], skip: Iterable[str] = ()) -> list[Measurement]:
-    """Everything that was measured on these subjects, by whatever backend, but for the names to `skip`."""
+    """Return all measurements of these subjects, by any backend, except the names to `skip`."""
     query = sa.select(evidence).where(evidence.c.name.not_in(sorted(skip)))
     return [Measurement(**row._mapping) for row in store.rows(query, evidence.c.subject, subjects)]
 
 
 def known_evidence(store: Store, names: Iterable[str]) -> dict[tuple[str, str], set[str]]:
-    """Return the subjects that have values under these names, by name and backend."""
+    """Return the subjects with values of these names, by name and backend."""
     if not (wanted := sorted(set(names))):
         return {}
-    query, found = sa.select(evidence.c.subject, evidence.c.name, evidence.c.backend), dict[tuple[str, str], set[str]]()
+    query = sa.select(evidence.c.subject, evidence.c.name, evidence.c.backend)
+    subjects: dict[tuple[str, str], set[str]] = {}
     with store.reading() as connection:
         for row in connection.execution_options(yield_per=500).execute(query.where(evidence.c.name.in_(wanted))):
-            found.setdefault((row.name, row.backend), set()).add(row.subject)
-    return found
+            subjects.setdefault((row.name, row.backend), set()).add(row.subject)
+    return subjects
 
 
 def save_evidence(store: Store, subject: str, name: str, backend: str, value: Any) -> Future[None]:
-    """Keep a measured value; the future ends with the commit."""
+    """Store a measured value; the future ends with the commit."""
     row = evidence_row(subject, name, backend, value)
     return store.submit(lambda connection: store.upsert(connection, evidence, row))

@@ -1,6 +1,6 @@
-"""Blobs in a bucket of S3 or of what speaks like it: ``s3://BUCKET/PREFIX``.
+"""Blobs in a bucket of S3 or a compatible service: ``s3://BUCKET/PREFIX``.
 
-Keys, region and endpoint come from the environment alone, by the names that other programs know: ``AWS_ACCESS_KEY_ID``,
+Keys, region and endpoint come only from the environment, by their usual names: ``AWS_ACCESS_KEY_ID``,
 ``AWS_SECRET_ACCESS_KEY``, ``AWS_SESSION_TOKEN``, ``AWS_REGION`` and ``AWS_ENDPOINT_URL``.
 """
 
@@ -16,43 +16,43 @@ from typing import Any, TypeVar
 
 from ..core.errors import StoreError, UsageError
 from ..core.redaction import redacted
-from .trouble import AGAIN
+from .trouble import RUN_AGAIN
 
 T = TypeVar("T")
 KEYS = {
     "AWS_ACCESS_KEY_ID": "access_key_id", "AWS_SECRET_ACCESS_KEY": "secret_access_key",
     "AWS_SESSION_TOKEN": "session_token",
 }  # fmt: skip
-"""Variable -> what the library calls it; the first two must be set."""
+"""Variable -> its name in the library; the first two must be set."""
 REGION = "us-east-1"
-MARK = ".limner"
-"""The object that shows, before anything is paid for, that the bucket can be written."""
+CHECK_OBJECT = ".limner"
+"""An object written to check, before anything is paid for, that the bucket is writable."""
 RETRIES = 8
 RETRY_S = 90.0
-"""A service that fails (5xx) or cannot be reached is asked so often, for so long."""
+"""Retries, and their total seconds, for a service that fails (5xx) or cannot be reached."""
 BACKOFF_S = 0.1
-"""The first pause between two tries; the next are longer."""
+"""Seconds before the first retry; later pauses are longer."""
 ATTEMPT_S = 60.0
 CONNECT_S = 10.0
 ADDRESS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/([^?#@]*))?")
-RIGHTS = "s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket"
+PERMISSIONS = "s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket"
 
 
 class BucketFiles:
-    """Files in a bucket; a PUT is whole or not there at all."""
+    """Files in a bucket; a PUT stores a whole object or none."""
 
     def __init__(self, root: str) -> None:
-        found = ADDRESS.fullmatch(root)
-        if found is None:
-            # Not shown: there may be a key in it.
-            raise UsageError("blobs=s3://… takes s3://BUCKET/PREFIX alone; keys come from the environment (AWS_…)")
-        self.root, self._bucket, self._prefix = root, found[1], (found[2] or "").strip("/")
+        match = ADDRESS.fullmatch(root)
+        if match is None:
+            # It is not shown, because it may contain a key.
+            raise UsageError("blobs=s3://… must be s3://BUCKET/PREFIX; keys come from the environment (AWS_…)")
+        self.root, self._bucket, self._prefix = root, match[1], (match[2] or "").strip("/")
 
     def write(self, name: str, data: bytes) -> None:
-        """One PUT, unless the service says that it has these very bytes."""
+        """Send one PUT, unless the service already has these bytes."""
         import obstore
 
-        # Most services give the MD5 of the bytes as the ETag; where it is something else, they are sent again.
+        # Most services use the MD5 of the bytes as the ETag; with others, the bytes are sent again.
         tag = hashlib.md5(data, usedforsecurity=False).hexdigest()
         if self._asked(lambda: _tag(obstore.head(self._store, name)), None) != tag:
             self._asked(lambda: obstore.put(self._store, name, data, use_multipart=False))
@@ -67,13 +67,13 @@ class BucketFiles:
         """See `BlobFiles`."""
         import obstore
 
-        found = self._asked(lambda: [one for page in obstore.list(self._store) for one in page])
-        for about in sorted(found, key=lambda one: str(one["path"])):
-            if about["path"] != MARK:
-                yield about["path"], about["last_modified"].timestamp()
+        objects = self._asked(lambda: [one for page in obstore.list(self._store) for one in page])
+        for entry in sorted(objects, key=lambda one: str(one["path"])):
+            if entry["path"] != CHECK_OBJECT:
+                yield entry["path"], entry["last_modified"].timestamp()
 
     def move(self, name: str, to: str) -> None:
-        """Copied, then deleted."""
+        """Copy a file, then delete the original."""
         import obstore
 
         self._asked(lambda: obstore.copy(self._store, name, to))
@@ -86,8 +86,8 @@ class BucketFiles:
         self._asked(lambda: obstore.delete(self._store, name))
 
     def check(self) -> None:
-        """Whether the bucket is there and can be written."""
-        self.write(MARK, b"Images of a Limner store lie here.\n")
+        """Check that the bucket exists and can be written."""
+        self.write(CHECK_OBJECT, b"Images of a Limner store lie here.\n")
 
     @cached_property
     def _store(self) -> Any:
@@ -108,17 +108,17 @@ class BucketFiles:
         given = {"endpoint": endpoint} if endpoint else {}
         given |= {name: os.environ[variable] for variable, name in KEYS.items() if os.environ.get(variable)}
         if missing := [variable for variable in list(KEYS)[:2] if KEYS[variable] not in given]:
-            # Not left to the library, which would look for keys elsewhere: on the machine's own network, for one.
-            raise StoreError(f"{self.root}: {' and '.join(missing)} not set; keys come from the environment alone")
+            # The library would look for keys elsewhere, for example on the machine's network.
+            raise StoreError(f"{self.root}: {' and '.join(missing)} not set; keys come only from the environment")
         return S3Store(
             self._bucket, prefix=self._prefix or None, region=region, client_options=client, retry_config=how, **given
         )
 
     def _asked(self, ask: Callable[[], T], *absent: T) -> T:
-        """Return what the service says; `absent` where there is no such object.
+        """Return the service's answer; `absent` if there is no such object.
 
         Raises:
-            FileNotFoundError: There is no such object, and nothing is given for that.
+            FileNotFoundError: There is no such object, and `absent` is not given.
             StoreError: The bucket cannot be reached or used; says what to do.
         """
         from obstore.exceptions import BaseError
@@ -126,21 +126,23 @@ class BucketFiles:
         try:
             return ask()
         except (BaseError, OSError) as error:
-            said = _said(error)
-            if _is_absent(error) and "NoSuchBucket" not in said:
+            message = _error_message(error)
+            if _is_absent(error) and "NoSuchBucket" not in message:
                 if absent:
                     return absent[0]
-                raise FileNotFoundError(said) from error
-            raise StoreError(f"{self.root}: {self._advice(error, said)}") from error
+                raise FileNotFoundError(message) from error
+            raise StoreError(f"{self.root}: {self._advice(error, message)}") from error
 
-    def _advice(self, error: Exception, said: str) -> str:
+    def _advice(self, error: Exception, message: str) -> str:
         from obstore.exceptions import PermissionDeniedError, UnauthenticatedError
 
-        if "NoSuchBucket" in said:
-            return f"there is no bucket {self._bucket!r}; make it, or correct blobs= in --store. Nothing is lost"
-        if isinstance(error, PermissionError | PermissionDeniedError | UnauthenticatedError) or "AccessDenied" in said:
-            return f"the keys in the environment may not use it; they need {RIGHTS} ({said})"
-        return f"the service cannot be reached or fails: {said}; look at AWS_ENDPOINT_URL and the network, then {AGAIN}"
+        if "NoSuchBucket" in message:
+            return f"there is no bucket {self._bucket!r}; create it, or correct blobs= in --store. Nothing is lost"
+        denied = isinstance(error, PermissionError | PermissionDeniedError | UnauthenticatedError)
+        if denied or "AccessDenied" in message:
+            return f"the keys in the environment lack permissions; they need {PERMISSIONS} ({message})"
+        check = "check AWS_ENDPOINT_URL and the network"
+        return f"the service cannot be reached or fails: {message}; {check}, then {RUN_AGAIN}"
 
 
 def _tag(about: Any) -> str | None:
@@ -154,6 +156,6 @@ def _is_absent(error: Exception) -> bool:
     return isinstance(error, FileNotFoundError | NotFoundError)
 
 
-def _said(error: Exception) -> str:
-    """Return the first of what a service or the library says, without what could be a key."""
+def _error_message(error: Exception) -> str:
+    """Return the beginning of an error message, without anything that could be a key."""
     return " ".join(redacted(str(error).partition("Debug source")[0]).split())[:400]

@@ -1,4 +1,4 @@
-"""The tables. Times are seconds since 1970; JSON columns hold what is never searched in."""
+"""The tables of a store. Times are seconds since 1970; JSON columns hold data that is never searched."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sqlalchemy import (
 from ..core.errors import StoreError
 
 VERSION = 1
-"""Goes up with every change to a table after a release; `versions` refuses stores of another version."""
+"""Increased with every change to a table after a release; stores of another version are refused."""
 metadata = MetaData()
 meta = Table(
     "meta",
@@ -48,7 +48,7 @@ questions = Table(
     Column("created", Float, nullable=False),
     Index("questions_by_id", "exam", "id"),
 )
-# A drawing is a slot (question, painter, strategy, options, seed) and what stands in it now.
+# A drawing is a slot (question, painter, strategy, options, seed) with its current contents.
 drawings = Table(
     "drawings",
     metadata,
@@ -75,7 +75,7 @@ drawings = Table(
     Column("created", Float, nullable=False),
     Index("drawings_by_painter", "exam", "painter"),
 )
-# How a judge was asked: judge, arguments, variant, options, template hash. `kind` is the sort of evaluator.
+# How a judge was asked: judge, arguments, variant, options, template hash. `kind` is the kind of evaluator.
 setups = Table(
     "setups",
     metadata,
@@ -107,7 +107,7 @@ markings = Table(
     Index("markings_by_drawing", "drawing"),
     Index("markings_by_setup", "setup"),
 )
-# What a reading made of a marking, so that it need not be read each time; `read_marks` says when it still holds.
+# Marks that a reading made of a marking, cached; `reader` and `made` say whether they are still valid.
 read_marks = Table(
     "read_marks",
     metadata,
@@ -117,7 +117,7 @@ read_marks = Table(
     Column("made", Float, nullable=False),
     Column("marks", Text, nullable=False),
 )
-# What was measured on an image (by its hash) or brought in with a drawing (by its id).
+# Measurements of an image (by its hash), or imported with a drawing (by its id).
 evidence = Table(
     "evidence",
     metadata,
@@ -149,14 +149,14 @@ calls = Table(
     Column("detail", Text),
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
-    # The batch that it was last handed in with.
+    # The batch in which it was last submitted.
     Column("batch", String(32)),
     Index("calls_by_status", "status"),
     Index("calls_by_target", "kind", "target"),
     Index("calls_by_batch", "batch"),
 )
-# Calls that were handed to a service together. `id` is the tag by which the service's list is searched; the process
-# that hands them in stands here only until the service has them.
+# Calls submitted to a service together. `id` is the tag by which the service's list is searched; the submitting
+# process is recorded only until the service has accepted them.
 batches = Table(
     "batches",
     metadata,
@@ -189,7 +189,7 @@ attempts = Table(
     Column("cost", Float),
     Column("fault", String(40)),
     Column("detail", Text),
-    # Why what the service says of the cost is not credible: `cost` is then the most it can have been.
+    # Why the cost reported by the service is not credible: `cost` is then the maximum it can be.
     Column("doubt", Text),
 )
 # A limit in dollars that processes share. `spent` and `reserved` are the sums over its reservations.
@@ -203,7 +203,7 @@ purses = Table(
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
 )
-# What one attempt set aside in a purse, and by whom; `counted` is what it came to, null while it is in flight.
+# Money that one attempt reserved in a purse, and by which process; `counted` is the actual cost, null while in flight.
 reservations = Table(
     "reservations",
     metadata,
@@ -230,7 +230,7 @@ studies = Table(
     Column("created", Float, nullable=False),
     Column("updated", Float, nullable=False),
 )
-# What is shown: the drawings of one question, with the probability that the sample takes them.
+# Items shown to raters: drawings of one question, with the probability that the sample includes them.
 study_items = Table(
     "study_items",
     metadata,
@@ -242,7 +242,7 @@ study_items = Table(
     Column("stratum", Text, nullable=False),
     Column("probability", Float, nullable=False),
 )
-# Who was invited to a study. Of the link's token only the hash is kept.
+# Raters invited to a study. Only the hash of a link's token is stored.
 study_raters = Table(
     "study_raters",
     metadata,
@@ -255,8 +255,8 @@ study_raters = Table(
     Column("updated", Float, nullable=False),
     Index("study_raters_by_token", "token"),
 )
-# Every answer to a field of a study's form, as it was clicked: from these markings, ratings and comparisons are made.
-# `at` is the click's time by the server's clock: of two, the later counts. A null value: taken back.
+# Every answer to a field of a study's form: the source of markings, ratings and comparisons.
+# `at` is the time by the server's clock: the latest counts. A null value means withdrawn.
 study_answers = Table(
     "study_answers",
     metadata,
@@ -271,7 +271,7 @@ study_answers = Table(
     Column("at", Float, nullable=False),
     ForeignKeyConstraint(["study", "rater"], ["study_raters.study", "study_raters.rater"]),
 )
-# What an evaluator says of a drawing that is no criterion of the exam: overall, a scale, a rank, a metric's number.
+# An evaluator's ratings of a drawing beyond the exam's criteria: overall, a scale, a rank, a metric's number.
 ratings = Table(
     "ratings",
     metadata,
@@ -309,7 +309,7 @@ comparisons = Table(
     Index("comparisons_by_exam", "exam"),
     Index("comparisons_by_setup", "setup"),
 )
-# What a metric says of a painter's drawings together, such as FID; `body` has what it was computed with.
+# A metric of all of a painter's drawings, such as FID; `body` says how it was computed.
 metrics = Table(
     "metrics",
     metadata,
@@ -325,7 +325,7 @@ metrics = Table(
     Column("created", Float, nullable=False),
     Index("metrics_by_exam", "exam"),
 )
-# What a judge saw and missed on faults of known effect.
+# Certificates: faults of known effect that a judge detected and missed.
 certificates = Table(
     "certificates",
     metadata,
@@ -336,7 +336,7 @@ certificates = Table(
     Column("created", Float, nullable=False),
     Index("certificates_by_setup", "setup"),
 )
-# The making of an exam, and what each step of its recipe made of each item.
+# Builds of exams, and the result of each step of the recipe for each item.
 builds = Table(
     "builds",
     metadata,
@@ -359,7 +359,7 @@ build_items = Table(
     Column("cost", Float),
     Column("created", Float, nullable=False),
 )
-# Every change a reviewer made, on which state of the item; nothing is overwritten.
+# Every change by a reviewer, with the state of the item it applies to; nothing is overwritten.
 build_reviews = Table(
     "build_reviews",
     metadata,
@@ -375,11 +375,11 @@ build_reviews = Table(
     Index("build_reviews_by_item", "build", "item"),
 )
 LOCK = int.from_bytes(b"limner")
-"""The key of the advisory lock under which a PostgreSQL store is made."""
+"""The key of the advisory lock under which a PostgreSQL store is created."""
 
 
 def has_tables(connection: sa.Connection, url: str) -> bool:
-    """Return whether the store's tables are there.
+    """Return whether the store's tables exist.
 
     Raises:
         StoreError: They are of another version.
@@ -396,7 +396,7 @@ def has_tables(connection: sa.Connection, url: str) -> bool:
 
 
 def make_tables(readers: sa.Engine, writers: sa.Engine, url: str) -> None:
-    """Make the tables of a new store; several processes may do so at once.
+    """Create the tables of a new store; several processes may do so at once.
 
     Raises:
         StoreError: The store has another version.
@@ -407,7 +407,7 @@ def make_tables(readers: sa.Engine, writers: sa.Engine, url: str) -> None:
     with writers.begin() as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
-        # Another process may have made them while this one waited for its turn.
+        # Another process may have created them while this one waited.
         if not has_tables(connection, url):
             metadata.create_all(connection)
             connection.execute(meta.insert().values(key="version", value=str(VERSION)))

@@ -27,15 +27,15 @@ from sqlalchemy.pool import QueuePool
 from ..core.errors import NoStore, StoreError, UsageError
 from .blobs import Blobs
 from .schema import has_tables, make_tables
-from .trouble import NOT_OURS, advice, changed, told
-from .writer import Writer, waited
+from .trouble import DATA_ERRORS, advice, changed, describe_error
+from .writer import Writer, retry_while_away
 
 T = TypeVar("T")
 DEFAULT = "limner-store"
-MANY = 500
-"""So many values are looked for at a time."""
+MAX_QUERY_VALUES = 500
+"""The number of values in one query."""
 BUSY_S = 60
-"""How long a write waits for another process to finish its own."""
+"""Seconds that a write waits for another process."""
 
 
 class Store:
@@ -46,20 +46,20 @@ class Store:
     A bucket is ``blobs=s3://BUCKET/PREFIX``; see `s3`.
 
     Attributes:
-        readonly: Whether it is a file that can only be read here.
+        readonly: Whether it is a file without write permission.
     """
 
     def __init__(self, url: str | Path = DEFAULT, *, create: bool = True) -> None:
         self.url = shown(str(url))
-        database, blobs = _places(str(url))
+        database, blobs = _parse_url(str(url))
         self.file = Path(database.database) if database.get_backend_name() == "sqlite" else None  # type: ignore[arg-type]
         if self.file is not None and not self.file.exists():
             if not create:
-                raise NoStore(f"no store at {self.url}; `limner run … --store {self.url}` makes one")
+                raise NoStore(f"no store at {self.url}; `limner run … --store {self.url}` creates one")
             try:
                 self.file.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise StoreError(f"cannot make a store at {self.url}: {error}") from error
+                raise StoreError(f"cannot create a store at {self.url}: {error}") from error
         self.blobs = Blobs(blobs)
         self.readonly = self.file is not None and is_readonly(self.file)
         self._copy = ReadOnlyFile(self.file) if self.readonly and self.file is not None else None
@@ -74,7 +74,7 @@ class Store:
         self._opened = _identity(self.file)
 
     def submit(self, operation: Callable[[sa.Connection], T]) -> Future[T]:
-        """Queue a write; returns a `concurrent.futures.Future` that ends after the commit."""
+        """Queue a write; the future ends after the commit."""
         return self._only_writer().submit(operation)
 
     def _only_writer(self) -> Writer:
@@ -85,57 +85,57 @@ class Store:
         return self._writer
 
     def check_same(self) -> None:
-        """Whether its file is still the one that was opened.
+        """Check that the store's file is still the one that was opened.
 
         Raises:
-            StoreError: It was deleted, moved or replaced meanwhile.
+            StoreError: It was deleted, moved or replaced.
         """
-        if self.file is None or (found := _identity(self.file)) == self._opened:
+        if self.file is None or (identity := _identity(self.file)) == self._opened:
             return
-        raise StoreError(changed(self.url, "deleted or moved" if found is None else "replaced"))
+        raise StoreError(changed(self.url, "deleted or moved" if identity is None else "replaced"))
 
     def write(self, operation: Callable[[sa.Connection], T]) -> T:
         """Write and wait for the commit."""
         return self.submit(operation).result()
 
     async def awrite(self, operation: Callable[[sa.Connection], T]) -> T:
-        """Write without holding up the event loop; goes on after the commit."""
+        """Write without blocking the event loop; continue after the commit."""
         return await self._only_writer().write(operation)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A connection for reading one consistent state."""
-        with self._telling("read"), waited(self._readers.connect) as connection:
-            if self.file is None:  # A file's readers see one state anyway.
+        """Open a connection that reads one consistent state."""
+        with self._telling("read"), retry_while_away(self._readers.connect) as connection:
+            if self.file is None:  # Readers of a file always see one state.
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
 
     def rows(self, query: sa.Select[Any], column: sa.ColumnElement[Any], values: Iterable[str]) -> list[Any]:
-        """Return the rows of a query whose column has one of these values, however many they are."""
-        wanted, found = sorted(set(values)), list[Any]()
+        """Return the rows of a query whose column has one of these values, however many there are."""
+        ordered, rows = sorted(set(values)), list[Any]()
         with self.reading() as connection:
-            for start in range(0, len(wanted), MANY):
-                found += connection.execute(query.where(column.in_(wanted[start : start + MANY])))
-        return found
+            for start in range(0, len(ordered), MAX_QUERY_VALUES):
+                rows += connection.execute(query.where(column.in_(ordered[start : start + MAX_QUERY_VALUES])))
+        return rows
 
     @contextmanager
     def _telling(self, done: str) -> Iterator[None]:
-        """Turn what the database cannot help, such as a full disk, into one message."""
+        """Turn errors of the database, such as a full disk, into one message."""
         try:
             yield
-        except NOT_OURS:
+        except DATA_ERRORS:
             raise
         except DBAPIError as error:
-            raise StoreError(told(error, self.url, done, self.file)) from error
+            raise StoreError(describe_error(error, self.url, done, self.file)) from error
 
     def insert_new(self, connection: sa.Connection, table: sa.Table, *rows: dict[str, Any]) -> None:
-        """Insert rows whose primary key is new; leave the others as they are."""
+        """Insert rows with new primary keys; leave existing rows unchanged."""
         if rows:
             connection.execute(_statements(self._dialect, table)[0], list(rows))
 
     def is_new(self, connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> bool:
-        """Insert a row whose primary key is new, and say whether it was."""
-        # Not every driver counts the rows of an insert unasked, and an unknown number is not nought.
+        """Insert a row if its primary key is new, and return whether it was."""
+        # Some drivers count the rows of an insert only on request, and -1 does not mean none.
         kept = {"preserve_rowcount": True}
         return connection.execute(_statements(self._dialect, table)[0], row, execution_options=kept).rowcount == 1
 
@@ -149,7 +149,7 @@ class Store:
         return self._writers.dialect.name
 
     def close(self) -> None:
-        """Finish queued writes and let go of the database."""
+        """Finish queued writes and close the database."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -167,8 +167,8 @@ class Store:
 
 @lru_cache(maxsize=64)
 def _statements(dialect: str, table: sa.Table) -> tuple[Any, Any]:
-    """Insert what is new, and insert or replace; made once, for they are executed at every step of a run."""
-    # The dialect in use is loaded already; to load the other one takes as long as a small command.
+    """Return the statements to insert new rows, and to insert or replace; cached, as runs use them constantly."""
+    # The dialect in use is already loaded; loading the other takes as long as a small command.
     insert: Any = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
     keys = [column.name for column in table.primary_key]
     rest = {column.name: insert.excluded[column.name] for column in table.columns if column.name not in keys}
@@ -176,12 +176,12 @@ def _statements(dialect: str, table: sa.Table) -> tuple[Any, Any]:
 
 
 def store_exists(url: str | Path) -> bool:
-    """Return whether there is a store at this place, which is left as it is.
+    """Return whether there is a store at this place, without changing anything.
 
     Raises:
         StoreError: It has another version, or cannot be opened.
     """
-    database, _ = _places(str(url))
+    database, _ = _parse_url(str(url))
     file = Path(str(database.database)) if database.get_backend_name() == "sqlite" else None
     if file is not None and not file.exists():
         return False
@@ -198,38 +198,38 @@ def store_exists(url: str | Path) -> bool:
 
 @contextmanager
 def _opening(url: str, file: Path | None) -> Iterator[None]:
-    """Turn what keeps a database from being opened into one message."""
+    """Turn errors of opening a database into one message."""
     try:
         yield
     except SQLAlchemyError as error:
         cause = getattr(error, "orig", None) or error
         folder = file.absolute().parent if file is not None else None
         barred = folder is not None and not os.access(folder, os.W_OK)
-        why = f"; {folder} cannot be written to, which SQLite needs: copy the store to where it can" if barred else ""
+        why = f"; SQLite needs to write to {folder}: copy the store to a writable folder" if barred else ""
         what = advice(str(cause), url, file) if not barred else ""
         raise StoreError(f"the store {url} cannot be opened: {cause}{why}" + (f"; {what}" if what else "")) from error
 
 
 def _identity(file: Path | None) -> tuple[int, int] | None:
-    """Return what tells a file from another one of its name; None where there is none."""
+    """Return a value that identifies a file among others of its name; None if there is no file."""
     try:
-        seen = os.stat(file) if file is not None else None
+        status = os.stat(file) if file is not None else None
     except OSError:
         return None
-    return (seen.st_dev, seen.st_ino) if seen is not None else None
+    return (status.st_dev, status.st_ino) if status is not None else None
 
 
 def now() -> float:
-    """Return the time that goes into rows."""
+    """Return the time written into rows."""
     return time.time()
 
 
 def shown(url: str) -> str:
-    """Return the URL as it may be shown: without a password."""
+    """Return the URL without its password."""
     return re.sub(r"(://[^:/@]*:)[^@]*@|([?&]password=)[^&]*", lambda m: f"{m[1]}***@" if m[1] else f"{m[2]}***", url)
 
 
-def _places(url: str) -> tuple[sa.URL, str]:
+def _parse_url(url: str) -> tuple[sa.URL, str]:
     """Return the database's URL and the place of the images."""
     if "://" not in url:
         folder = Path(url)
@@ -237,26 +237,26 @@ def _places(url: str) -> tuple[sa.URL, str]:
             raise UsageError(f"--store {url} is a file; name a folder, or sqlite:///{url}")
         return sa.URL.create("sqlite", database=str(folder / "limner.db")), str(folder / "blobs")
     try:
-        parsed = make_url(url)
-        backend = parsed.get_backend_name()
+        address = make_url(url)
+        backend = address.get_backend_name()
     except (SQLAlchemyError, ValueError) as error:
-        raise UsageError(f"--store {shown(url)}: not a database URL") from error
+        raise UsageError(f"--store {shown(url)}: this is not a database URL") from error
     if backend == "sqlite":
-        if not parsed.database or parsed.database == ":memory:":
-            raise UsageError("--store: a store must be a file, because runs resume from it")
-        place = parsed.query.get("blobs") or str(Path(parsed.database).with_suffix(".blobs"))
-        return parsed.difference_update_query(["blobs"]), str(place)
+        if not address.database or address.database == ":memory:":
+            raise UsageError("--store: a store must be a file, so that runs can resume")
+        place = address.query.get("blobs") or str(Path(address.database).with_suffix(".blobs"))
+        return address.difference_update_query(["blobs"]), str(place)
     if backend != "postgresql":
-        raise UsageError(f"--store {shown(url)}: SQLite and PostgreSQL are known, not {backend}")
-    blobs = parsed.query.get("blobs")
+        raise UsageError(f"--store {shown(url)}: SQLite and PostgreSQL are supported, not {backend}")
+    blobs = address.query.get("blobs")
     if not isinstance(blobs, str):
         raise UsageError(f"--store {shown(url)}: add ?blobs=FOLDER_OR_URL, the place of the images")
-    parsed = parsed.difference_update_query(["blobs"])
-    return (parsed if "+" in parsed.drivername else parsed.set(drivername="postgresql+psycopg")), blobs
+    address = address.difference_update_query(["blobs"])
+    return (address if "+" in address.drivername else address.set(drivername="postgresql+psycopg")), blobs
 
 
 def _engines(url: sa.URL, readonly: ReadOnlyFile | None = None) -> tuple[sa.Engine, sa.Engine]:
-    """Engines for reading and for writing."""
+    """Return engines for reading and for writing."""
     try:
         if url.get_backend_name() != "sqlite":
             engine = sa.create_engine(url, pool_pre_ping=True)
@@ -274,32 +274,32 @@ def _engines(url: sa.URL, readonly: ReadOnlyFile | None = None) -> tuple[sa.Engi
     return readers, writers
 
 
-_NOTHING: dict[str, Callable[[], Any]] = {"{}": dict, "[]": list, "null": lambda: None}
+_EMPTY_VALUES: dict[str, Callable[[], Any]] = {"{}": dict, "[]": list, "null": lambda: None}
 
 
 def parsed(text: str) -> Any:
-    """Return what the text of a JSON column says: mostly nothing."""
-    made = _NOTHING.get(text)
-    if made is not None:
-        return made()
+    """Parse the text of a JSON column, which is mostly empty."""
+    make_empty = _EMPTY_VALUES.get(text)
+    if make_empty is not None:
+        return make_empty()
     try:
-        return from_json(text)  # Several times faster than what comes with Python, and stricter.
+        return from_json(text)  # Several times faster than the json module, and stricter.
     except ValueError:
         return json.loads(text)
 
 
 def _pragmas(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # Transactions are begun by us, not guessed by the driver.
+    connection.isolation_level = None  # We begin transactions, not the driver.
     cursor = connection.cursor()
     _turn_to_wal(cursor)
-    # What is committed outlives this process whatever ends it; a power failure may cost the last moments.
+    # Commits survive the end of this process; a power failure may lose the last ones.
     cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
 
 
 def _turn_to_wal(cursor: Any) -> None:
-    """Several processes may make a store at once; here alone SQLite itself does not wait for its turn."""
+    """Switch to WAL mode, waiting for other processes that create the store: SQLite does not wait here."""
     until = time.monotonic() + BUSY_S
     while True:
         try:
@@ -317,14 +317,14 @@ def open_store(store: str | Path = DEFAULT, *, create: bool = False) -> Store:
     Every function of `limner.api` takes it as ``store=``. Close it with ``close()``, or use it in a ``with`` block.
 
     Raises:
-        NoStore: There is none, and it is not to be made.
+        NoStore: There is none, and `create` is off.
     """
     return Store(store, create=create)
 
 
 @contextmanager
 def using_store(store: Store | str | Path, *, create: bool = False) -> Iterator[Store]:
-    """Open a store by its place and close it at the end; a store that is open already stays open."""
+    """Open a store and close it at the end; a store that is already open stays open."""
     if isinstance(store, Store):
         yield store
     else:
@@ -334,28 +334,28 @@ def using_store(store: Store | str | Path, *, create: bool = False) -> Iterator[
 
 @contextmanager
 def open_or_empty(store: str | Path) -> Iterator[Store]:
-    """The store, or where there is none an empty one that leaves nothing behind."""
+    """Open the store, or a temporary empty one if there is none."""
     if store_exists(store):
-        with open_store(store) as found:
-            yield found
+        with open_store(store) as opened:
+            yield opened
     else:
         with tempfile.TemporaryDirectory(prefix="limner-") as folder, Store(folder) as empty:
             yield empty
 
 
-READ_ONLY = "can only be read here: copy it to where it can be written"
+READ_ONLY = "is read-only here: copy it to a writable folder"
 
 
 def is_readonly(file: Path) -> bool:
-    """Whether a database is there that cannot be written: SQLite needs the file and its folder for that."""
+    """Return whether a database exists that cannot be written: SQLite needs both file and folder for that."""
     return file.exists() and not (os.access(file, os.W_OK) and os.access(file.absolute().parent, os.W_OK))
 
 
 class ReadOnlyFile:
-    """A database that is read without leaving anything beside it, with what stands in its log alone.
+    """A database that is read without writing anything beside it, including the contents of its log.
 
-    SQLite reads a log (``-wal``) where its index (``-shm``) lies beside it. Where there is no log, the file itself is
-    all there is. A log without its index is the one case where SQLite has to write: then a copy is read.
+    SQLite reads a log (``-wal``) if its index (``-shm``) lies beside it. Without a log, the file is complete. Only
+    for a log without its index SQLite has to write: then a copy is read.
     """
 
     def __init__(self, file: Path) -> None:
@@ -371,23 +371,19 @@ class ReadOnlyFile:
                 self._file = Path(self._folder.name) / file.name
 
     def engine(self, busy_s: float) -> sa.Engine:
-        """Return an engine that only reads."""
+        """Return a read-only engine."""
         uri = f"file:{quote(str(self._file))}?{self._how}"
 
         def connect() -> sqlite3.Connection:
             connection = sqlite3.connect(uri, uri=True, timeout=busy_s, check_same_thread=False)
-            connection.isolation_level = None  # Transactions are begun by us, not guessed by the driver.
+            connection.isolation_level = None  # We begin transactions, not the driver.
             return connection
 
         engine = sa.create_engine("sqlite://", creator=connect, poolclass=QueuePool)
-        sa.event.listen(engine, "begin", _begin)
+        sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
         return engine
 
     def close(self) -> None:
-        """Remove the copy, where there is one."""
+        """Remove the temporary copy, if there is one."""
         if self._folder is not None:
             self._folder.cleanup()
-
-
-def _begin(connection: Any) -> None:
-    connection.exec_driver_sql("BEGIN")

@@ -1,77 +1,72 @@
-"""What a database or a disk cannot help, in one message each: what happened to the store, and what to do."""
+"""Messages for errors of databases and disks: what happened to the store, and what to do."""
 
 from __future__ import annotations
 
 import errno
 import shutil
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 
-NOT_OURS = (IntegrityError, DataError)
-"""Errors that say something of what was written, not of the store."""
-AGAIN = "run the same command again; what is stored stays"
-FULL = ("disk is full", "no space left", "disk full", "quota")
+DATA_ERRORS = (IntegrityError, DataError)
+"""Errors that concern the data written, not the store."""
+RUN_AGAIN = "run the same command again; what is stored is kept"
+DISK_FULL = ("disk is full", "no space left", "disk full", "quota")
 DAMAGED = ("malformed", "not a database", "invalid page", "could not read block", "missing chunk", "corrupt")
 READ_ONLY = ("readonly database", "read-only", "permission denied for")
-GONE = ("no such table", "does not exist")
+TABLES_MISSING = ("no such table", "does not exist")
 IO_ERROR = "disk i/o error"
-ROOM = 2**20
-"""With fewer bytes free a disk counts as full."""
+MIN_FREE_BYTES = 2**20
+"""A disk with fewer free bytes counts as full."""
 LOCKED = ("locked",)
-LOST = ("connection", "server closed", "terminating", "shutting down", "starting up")
+CONNECTION_LOST = ("connection", "server closed", "terminating", "shutting down", "starting up")
 
 
-def advice(said: str, url: str, file: Path | None = None) -> str:
-    """Return what to do about a database's complaint; nothing where only the complaint itself can help."""
-    words = said.lower()
+def advice(complaint: str, url: str, file: Path | None = None) -> str:
+    """Return what to do about a database's complaint; empty if only the complaint itself can help."""
+    words = complaint.lower()
     if IO_ERROR in words and file is not None and _is_full(file):
-        words = FULL[0]
-    told: list[tuple[tuple[str, ...], str]] = [
-        (FULL, f"there is no room left on its disk: make room and {AGAIN}"),
+        words = DISK_FULL[0]
+    remedies: list[tuple[tuple[str, ...], str]] = [
+        (DISK_FULL, f"its disk is full: free some space, then {RUN_AGAIN}"),
         (
             DAMAGED,
-            f"its database is damaged: `limner verify --store {url}` says where. Put a backup back, or save what can "
-            "be read with `sqlite3 limner.db .recover`",
+            f"its database is damaged: `limner verify --store {url}` shows where. Restore a backup, or recover what "
+            "is readable with `sqlite3 limner.db .recover`",
         ),
-        (READ_ONLY, "it can only be read here: copy it to where it can be written"),
-        ((IO_ERROR,), f"its disk cannot be read or written: look after that, then {AGAIN}"),
-        (LOCKED, f"another process kept it to itself for too long: wait for that one, then {AGAIN}"),
-        (LOST, f"the connection to its database was lost: once that is back, {AGAIN}"),
-        (GONE, "its tables are gone: it was replaced or emptied while it was in use"),
+        (READ_ONLY, "it is read-only here: copy it to a writable folder"),
+        ((IO_ERROR,), f"its disk cannot be read or written: fix that, then {RUN_AGAIN}"),
+        (LOCKED, f"another process locked it for too long: wait for that process, then {RUN_AGAIN}"),
+        (CONNECTION_LOST, f"the connection to its database was lost: when the server is back, {RUN_AGAIN}"),
+        (TABLES_MISSING, "its tables are missing: it was replaced or emptied while in use"),
     ]
-    return next((what for signs, what in told if any(sign in words for sign in signs)), "")
+    return next((what for signs, what in remedies if any(sign in words for sign in signs)), "")
 
 
 def _is_full(file: Path) -> bool:
     try:
-        return shutil.disk_usage(file.absolute().parent).free < ROOM
+        return shutil.disk_usage(file.absolute().parent).free < MIN_FREE_BYTES
     except OSError:
         return False
 
 
-def told(error: DBAPIError, url: str, done: str, file: Path | None = None) -> str:
+def describe_error(error: DBAPIError, url: str, done: str, file: Path | None = None) -> str:
     """Return the message for a store that cannot be read or written (`done`)."""
-    said = " ".join(str(_cause(error)).split())
-    what = advice(said, url, file)
-    return f"the store {url} cannot be {done}: {said}" + (f"; {what}" if what else "")
+    complaint = " ".join(str(error.orig or error).split())
+    remedy = advice(complaint, url, file)
+    return f"the store {url} cannot be {done}: {complaint}" + (f"; {remedy}" if remedy else "")
 
 
-def unwritable(place: str, error: OSError) -> str:
+def unwritable_message(place: str, error: OSError) -> str:
     """Return the message for an image that cannot be written."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    what = f"; there is no room left on its disk: make room and {AGAIN}" if full else f"; correct that and {AGAIN}"
+    what = f"; its disk is full: free some space, then {RUN_AGAIN}" if full else f"; fix that, then {RUN_AGAIN}"
     return f"an image cannot be written to {place}: {error}{what}"
 
 
 def changed(url: str, how: str) -> str:
-    """Return the message for a store that is no longer the one that was opened."""
+    """Return the message for a store that is not the one that was opened."""
     return (
-        f"the store {url} was {how} while it was in use; the run stops here. What had been stored was in the old one: "
-        "put it back and run the same command again, or begin anew"
+        f"the store {url} was {how} while in use; the run stops. Earlier results are in the old store: "
+        "put it back and run the same command again, or start over"
     )
-
-
-def _cause(error: DBAPIError) -> Any:
-    return error.orig if error.orig is not None else error

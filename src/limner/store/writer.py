@@ -20,18 +20,18 @@ from ..core.redaction import printable
 
 T = TypeVar("T")
 Operation = Callable[[Connection], Any]
-Waiting = Future[Any] | asyncio.Future[Any]
-"""Whoever waits for a commit, in a thread or in an event loop."""
-Queued = tuple[Operation, Waiting]
-MOST = 256
+Waiter = Future[Any] | asyncio.Future[Any]
+"""A future of a caller that waits for a commit, in a thread or in an event loop."""
+Queued = tuple[Operation, Waiter]
+MAX_GROUP = 256
 GATHER_S = 0.002
-"""So long a transaction waits for others to join it where the last one was shared: each costs as much as a write."""
+"""Seconds that a transaction waits for others to join if the last one was shared: each costs as much as a write."""
 
 
 class Writer:
-    """Runs write operations in the order they come; a result is given out only once it is committed.
+    """A thread that runs write operations in order and gives out results only once they are committed.
 
-    While the database's server is away they wait for it.
+    They wait while the database's server is away.
     """
 
     def __init__(
@@ -44,8 +44,8 @@ class Writer:
 
         Args:
             engine: Where to write.
-            check: Raises when the database is no longer the one that was opened; asked before and after a commit.
-            telling: Turns what the database cannot help into what whoever waits is told.
+            check: Raises if the database is not the one that was opened; called before and after a commit.
+            telling: Turns errors of the database into messages for the callers.
         """
         self._engine, self._check, self._telling = engine, check, telling
         self._queue: queue.SimpleQueue[Queued | None] = queue.SimpleQueue()
@@ -54,21 +54,21 @@ class Writer:
         self._thread.start()
 
     def submit(self, operation: Callable[[Connection], T]) -> Future[T]:
-        """Queue an operation; its future ends after the commit it is part of."""
+        """Queue an operation; its future ends after the commit that includes it."""
         future: Future[T] = Future()
-        # From here on nobody can cancel it: what was paid for is written even if nobody waits any longer.
+        # It cannot be cancelled any more: what was paid for is written even if no one waits for it.
         future.set_running_or_notify_cancel()
         self._queue.put((operation, future))
         return future
 
     async def write(self, operation: Callable[[Connection], T]) -> T:
-        """Queue an operation and go on after the commit it is part of; it is written also where nobody waits for it."""
+        """Queue an operation and continue after its commit; it is written even if the caller stops waiting."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._queue.put((operation, future))
         return await future
 
     def close(self) -> None:
-        """Finish what is queued and end the thread."""
+        """Finish queued operations and end the thread."""
         self._queue.put(None)
         self._thread.join()
 
@@ -77,7 +77,7 @@ class Writer:
             batch, more = [first], True
             if self._shared:
                 time.sleep(GATHER_S)
-            while more and len(batch) < MOST:
+            while more and len(batch) < MAX_GROUP:
                 try:
                     item = self._queue.get_nowait()
                 except queue.Empty:
@@ -93,45 +93,45 @@ class Writer:
 
     def _commit(self, batch: list[Queued]) -> None:
         try:
-            # Operations can be done twice: whether a connection was lost before or after the commit is not known.
+            # Operations can be repeated: a connection may be lost before or after the commit.
             with self._telling():
-                results = waited(lambda: self._together([operation for operation, _ in batch]))
+                results = retry_while_away(lambda: self._together([operation for operation, _ in batch]))
         except BaseException as error:
             if len(batch) == 1:
-                _tell([(batch[0][1], None, error)])
+                _deliver([(batch[0][1], None, error)])
                 return
-            # One of them failed and all are undone: alone, only that one fails.
-            for one in batch:
-                self._commit([one])
+            # One of them failed and all were rolled back: run separately, only that one fails.
+            for queued in batch:
+                self._commit([queued])
             return
-        _tell([(waiting, result, None) for (_, waiting), result in zip(batch, results, strict=True)])
+        _deliver([(waiting, result, None) for (_, waiting), result in zip(batch, results, strict=True)])
 
     def _together(self, operations: list[Operation]) -> list[Any]:
         self._check()
         with self._engine.begin() as connection:
             results = [operation(connection) for operation in operations]
-        self._check()  # Nothing is given out as stored that went into a file which nobody can find again.
+        self._check()  # A write into a file that was moved or deleted does not count as stored.
         return results
 
 
-def _tell(told: Sequence[tuple[Waiting, Any, BaseException | None]]) -> None:
-    """Tell everyone what has become of their write; an event loop is woken once for all that wait in it."""
-    loops: dict[asyncio.AbstractEventLoop, list[tuple[Waiting, Any, BaseException | None]]] = {}
-    for one in told:
-        if isinstance(one[0], asyncio.Future):
-            loops.setdefault(one[0].get_loop(), []).append(one)
+def _deliver(outcomes: Sequence[tuple[Waiter, Any, BaseException | None]]) -> None:
+    """Give every caller the outcome of its write; an event loop is woken once for all of its callers."""
+    loops: dict[asyncio.AbstractEventLoop, list[tuple[Waiter, Any, BaseException | None]]] = {}
+    for outcome in outcomes:
+        if isinstance(outcome[0], asyncio.Future):
+            loops.setdefault(outcome[0].get_loop(), []).append(outcome)
         else:
-            _end([one])
-    for loop, those in loops.items():
-        # A loop that is closed has nobody who waits.
+            _resolve_futures([outcome])
+    for loop, waiting in loops.items():
+        # A closed loop has no callers.
         with suppress(RuntimeError):
-            loop.call_soon_threadsafe(_end, those)
+            loop.call_soon_threadsafe(_resolve_futures, waiting)
 
 
-def _end(told: Sequence[tuple[Waiting, Any, BaseException | None]]) -> None:
-    for waiting, result, error in told:
+def _resolve_futures(outcomes: Sequence[tuple[Waiter, Any, BaseException | None]]) -> None:
+    for waiting, result, error in outcomes:
         if waiting.done():
-            continue  # Cancelled meanwhile.
+            continue  # It was cancelled.
         if error is None:
             waiting.set_result(result)
         else:
@@ -139,33 +139,33 @@ def _end(told: Sequence[tuple[Waiting, Any, BaseException | None]]) -> None:
 
 
 WAIT_S = 600.0
-"""How long a server may be away before that is an error."""
-TELL_S = 2.0
-"""A server that is away for so long is told of."""
+"""Seconds that a server may be away before that is an error."""
+NOTICE_S = 2.0
+"""Seconds after which an absent server is reported."""
 COLLISIONS = frozenset({"40P01", "40001"})
 RESTARTS = frozenset({"57P01", "57P02", "57P03", "53300"})
-"""SQL states: shut down by its operator, crashed, not ready yet, no connection to be had."""
+"""SQL states: shut down by its operator, crashed, not ready yet, no connection available."""
 
 
 def is_passing(error: BaseException) -> bool:
-    """Whether the same thing may succeed later, as it is: nothing of it was kept, or it can be done twice."""
-    # Only drivers of servers tell a state; SQLite's errors are of another sort, and none of them passes.
+    """Return whether the same action may succeed later: none of it was stored, or it can be repeated."""
+    # Only drivers of servers report a state; SQLite's errors are different, and none of them is transient.
     if not isinstance(error, DBAPIError) or error.orig is None or not hasattr(error.orig, "sqlstate"):
         return False
     state: str | None = error.orig.sqlstate
     if error.connection_invalidated or state in COLLISIONS | RESTARTS or (state or "").startswith("08"):
         return True
-    # Without a state the server has not said anything: it cannot be reached.
+    # Without a state the server did not answer: it cannot be reached.
     return state is None and type(error.orig).__name__ in ("OperationalError", "ConnectionTimeout")
 
 
-def waited(action: Callable[[], T]) -> T:
-    """Do something with a database, again and again while its server is away.
+def retry_while_away(action: Callable[[], T]) -> T:
+    """Run a database action, again and again while the server is away.
 
     Raises:
-        DBAPIError: It failed for good, or the server stayed away for `WAIT_S`.
+        DBAPIError: It failed permanently, or the server was away for `WAIT_S`.
     """
-    began, pause, told = time.monotonic(), 0.05, False
+    began, pause, notified = time.monotonic(), 0.05, False
     while True:
         try:
             return action()
@@ -173,8 +173,8 @@ def waited(action: Callable[[], T]) -> T:
             away = time.monotonic() - began
             if not is_passing(error) or away > WAIT_S:
                 raise
-            if away > TELL_S and not told:
-                told = True
+            if away > NOTICE_S and not notified:
+                notified = True
                 why = str(error.orig).strip().splitlines()[:1]
                 print(printable(f"the database does not answer ({''.join(why)}); waiting for it"), file=sys.stderr)
             time.sleep(random.uniform(pause / 2, pause))

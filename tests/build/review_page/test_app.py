@@ -168,7 +168,7 @@ def test_what_the_exam_would_refuse_is_refused_at_once(anna: Visitor, store: Sto
     page = anna.data(ONE)
     rows = page["state"]["checklist"]
     for broken, said in (
-        ({"checklist": [{**rows[0], "correct_option": "C"}, *rows[1:]]}, "none of the options"),
+        ({"checklist": [{**rows[0], "correct_option": "C"}, *rows[1:]]}, "not one of the options"),
         ({"checklist": [*rows, rows[0]]}, "have the id"),
         ({"checklist": [*rows, "and one more"]}, "must be an object"),
         ({"checklist": "all of them"}, "must be a list"),

@@ -40,5 +40,5 @@ def test_one_dimension_by_hand() -> None:
 
 
 def test_features_of_another_length_are_refused() -> None:
-    with pytest.raises(ValueError, match="3 features where 2 are wanted"):
+    with pytest.raises(ValueError, match="3 features instead of 2"):
         moments(np.ones((1, 2))).add(np.ones(3))

@@ -16,7 +16,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 import limner.core.images
 from limner.core.evidence import Position, TextLine
-from limner.evidence.ocr import AGAIN, LONGEST, SHORTEST, RapidOcr, in_reading_order, other_scale
+from limner.evidence.ocr import LONGEST, SECOND_SCALE, SHORTEST, RapidOcr, in_reading_order, other_scale
 
 FONT = Path(str(limner.core.images.__file__)).with_name("DejaVuSans.ttf")
 
@@ -96,7 +96,7 @@ def test_a_second_reading_is_at_another_scale(width: int, height: int) -> None:
     short, long = sorted((width, height))
     seen = max(min(1.0, LONGEST / long), SHORTEST / short)
     factor = other_scale((width, height))
-    assert factor == pytest.approx(seen * AGAIN) or factor == pytest.approx(seen / AGAIN)
+    assert factor == pytest.approx(seen * SECOND_SCALE) or factor == pytest.approx(seen / SECOND_SCALE)
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from limner.core.errors import UsageError
 from limner.core.images import Preparer, encode_png, font
 from limner.evidence import ocr
 from limner.evidence.backends import open_probe
-from limner.evidence.ocr import LEAST, OcrWord, lines_of, parse
+from limner.evidence.ocr import MIN_CONFIDENCE, OcrWord, join_words, parse_tesseract
 from limner.store import Store
 from tests.needs import need
 
@@ -30,7 +30,7 @@ def row(text: str, line: int, left: int, width: int, *, top: int = 100, height: 
 def test_words_become_lines_in_reading_order() -> None:
     table = HEAD + "1\t1\t0\t0\t0\t0\t0\t0\t640\t400\t-1\t\n"
     table += row("wall", 2, 160, 40, sure=70) + row("Cell", 2, 110, 40) + row('"Top"', 1, 300, 60, top=20)
-    first, second = parse(table)
+    first, second = parse_tesseract(table)
     assert (first.text, second.text) == ('"Top"', "Cell wall")
     assert second.bounds == (110, 100, 200, 120)
     assert second.box == ((110, 100), (200, 100), (200, 120), (110, 120))
@@ -38,20 +38,23 @@ def test_words_become_lines_in_reading_order() -> None:
 
 
 def test_labels_far_apart_are_lines_of_their_own() -> None:
-    found = parse(HEAD + row("Nucleus", 1, 10, 80) + row("Ribosome", 1, 400, 90))
+    found = parse_tesseract(HEAD + row("Nucleus", 1, 10, 80) + row("Ribosome", 1, 400, 90))
     assert [line.text for line in found] == ["Nucleus", "Ribosome"]
 
 
 @pytest.mark.parametrize("text", [" ", "", "   "])
 def test_empty_and_unsure_words_are_left_out(text: str) -> None:
-    assert parse(HEAD + row(text, 1, 10, 80) + row("blur", 2, 10, 80, sure=30) + row("none", 3, 10, 80, sure=-1)) == []
-    assert parse(HEAD) == parse("") == []
+    assert (
+        parse_tesseract(HEAD + row(text, 1, 10, 80) + row("blur", 2, 10, 80, sure=30) + row("none", 3, 10, 80, sure=-1))
+        == []
+    )
+    assert parse_tesseract(HEAD) == parse_tesseract("") == []
 
 
 @pytest.mark.parametrize("table", [HEAD + "5\t1\t1\n", HEAD.replace("conf", "cold") + row("x", 1, 1, 1)])
 def test_what_is_no_such_table_is_an_error(table: str) -> None:
     with pytest.raises((ValueError, KeyError, TypeError)):
-        parse(table.replace("5\t1\t1\n", "5\t1\t1\t1\t1\t1\tx\t1\t1\t1\t90\tword\n"))
+        parse_tesseract(table.replace("5\t1\t1\n", "5\t1\t1\t1\t1\t1\tx\t1\t1\t1\t90\tword\n"))
 
 
 WORDS = st.lists(
@@ -71,7 +74,7 @@ WORDS = st.lists(
 
 @given(WORDS)
 def test_no_word_is_lost_or_invented(words: list[OcrWord]) -> None:
-    found = lines_of(words)
+    found = join_words(words)
     assert sorted(word for line in found for word in line.text.split()) == sorted(
         part for word in words for part in word.text.split()
     )
@@ -119,7 +122,7 @@ def test_a_page_is_read(store: Store) -> None:
 def test_the_name_says_what_decides() -> None:
     name = ocr.name("eng")
     assert name.startswith("tesseract/")
-    assert all(part in name for part in (" lang=eng ", " data=", f" psm={ocr.SPARSE} ", f" score={LEAST} "))
+    assert all(part in name for part in (" lang=eng ", " data=", f" psm={ocr.SPARSE} ", f" score={MIN_CONFIDENCE} "))
 
 
 @pytest.mark.usefixtures("installed")
@@ -129,8 +132,8 @@ def test_a_language_that_is_not_there(store: Store) -> None:
 
 
 def test_a_program_that_is_not_there(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
-    ocr._installed.cache_clear()
+    ocr._installed_languages.cache_clear()
     monkeypatch.setattr(ocr, "PROGRAM", "no-such-tesseract")
     with pytest.raises(UsageError, match=r"is not installed; install it .+ or use --ocr rapidocr"):
         read(page(), store)
-    ocr._installed.cache_clear()
+    ocr._installed_languages.cache_clear()

@@ -9,7 +9,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from limner.evidence.regions.base import cache
+from limner.evidence.regions.base import cache_folder
 from limner.evidence.regions.tiny import FILES, PACKAGE
 from tests.needs import need
 
@@ -19,7 +19,7 @@ SECONDS = 300
 def tiny_weights() -> Path:
     """A folder with the two files; without one the test is skipped, or fails where ``sam`` is required."""
     kept = Path(tempfile.gettempdir()) / f"limner-tests-{getpass.getuser()}" / "sam2-tiny"
-    for folder in (cache() / "sam2-tiny", kept):
+    for folder in (cache_folder() / "sam2-tiny", kept):
         if all((folder / name).is_file() for name in FILES):
             return folder
     reason = _fetch(kept)

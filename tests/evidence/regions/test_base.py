@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.evidence import Position, TextLine
-from limner.evidence.regions.base import Box, Regions, merge_regions, overlap, text_lines
+from limner.evidence.regions.base import Box, Regions, box_overlap, merge_regions, text_lines
 from tests.evidence.regions import slow_way
 
 SIDE = 300
@@ -67,8 +67,8 @@ whole = st.integers(0, 60)
 @given(st.tuples(whole, whole, whole, whole), st.tuples(whole, whole, whole, whole))
 def test_overlap_is_what_counting_squares_gives(one: tuple[int, ...], other: tuple[int, ...]) -> None:
     first, second = ((a, b, a + c, b + d) for a, b, c, d in (one, other))
-    assert overlap(first, second) == pytest.approx(slow_way.share_of_smaller(first, second))
-    assert overlap(first, second) == overlap(second, first)
+    assert box_overlap(first, second) == pytest.approx(slow_way.share_of_smaller(first, second))
+    assert box_overlap(first, second) == box_overlap(second, first)
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_a_line_too_narrow_to_be_a_region_still_covers() -> None:
     assert merge_regions([(11, 20, 17, 50)], [TextLine("I", turned, 0.99)]) == Regions.of([], [])
 
 
-def test_regions_survive_a_round_trip_and_must_add_up() -> None:
+def test_regions_must_add_up() -> None:
     found = Regions.of([(0, 1, 2, 3)], [(4, 5, 6.5, 7)])
     assert (found.count, found.masks, found.lines) == (2, 1, 1)
-    assert Regions.from_json(found.to_json()) == found
+    assert found.to_json() == {"count": 2, "masks": 1, "lines": 1, "boxes": [[0, 1, 2, 3], [4, 5, 6.5, 7]]}
     with pytest.raises(ValueError, match="not 3 regions"):
         Regions(3, 1, 1, found.boxes)

@@ -11,10 +11,11 @@ import pytest
 from PIL import Image, ImageDraw
 
 from limner.core.errors import UsageError
+from limner.core.evidence import is_paper_backend
 from limner.core.images import font
 from limner.evidence.ocr import RapidOcr
-from limner.evidence.regions import WORDS, open_counter
-from limner.evidence.regions.base import areas
+from limner.evidence.regions import COUNTERS, open_counter
+from limner.evidence.regions.base import find_areas
 
 COLOURS = ["navy", "orange", "green", "crimson", "purple", "teal", "gold", "grey"]
 
@@ -39,14 +40,14 @@ def flat(count: int, seed: int, size: tuple[int, int] = (900, 700), ground: str 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("ground", ["white", "ivory", "black"])
 def test_shapes_of_a_flat_diagram_are_counted(count: int, seed: int, ground: str) -> None:
-    assert len(areas(flat(count, seed, ground=ground))) == count
+    assert len(find_areas(flat(count, seed, ground=ground))) == count
 
 
 def test_traces_of_jpeg_are_no_regions() -> None:
     packed = io.BytesIO()
     flat(12, 4).save(packed, "JPEG", quality=75)
     with Image.open(packed) as image:
-        assert len(areas(image)) == 12
+        assert len(find_areas(image)) == 12
 
 
 def test_areas_within_outlines_are_counted_without_any_colour() -> None:
@@ -56,27 +57,27 @@ def test_areas_within_outlines_are_counted_without_any_colour() -> None:
         draw.line((x, 50, x, 350), "grey", 2)
     for y in (50, 200, 350):
         draw.line((100, y, 500, y), "grey", 2)
-    assert len(areas(image)) == 8
+    assert len(find_areas(image)) == 8
 
 
 def test_boxes_lie_where_the_shapes_are() -> None:
     image = Image.new("RGB", (400, 300), "white")
     ImageDraw.Draw(image).rectangle((100, 60, 299, 199), fill="teal", outline="black", width=3)
-    ((left, top, right, bottom),) = areas(image)
+    ((left, top, right, bottom),) = find_areas(image)
     assert (left, top, right, bottom) == pytest.approx((100, 60, 299, 199), abs=6)
 
 
 def test_the_count_hardly_depends_on_resolution() -> None:
     small = flat(12, 3)
     large = small.resize((small.width * 3, small.height * 3), Image.Resampling.LANCZOS)
-    assert len(areas(large)) == len(areas(small)) == 12
-    assert max(box[2] for box in areas(large)) > 2 * small.width
+    assert len(find_areas(large)) == len(find_areas(small)) == 12
+    assert max(box[2] for box in find_areas(large)) > 2 * small.width
 
 
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "P", "1"])
 @pytest.mark.parametrize("size", [(1, 1), (3, 200), (64, 64)])
 def test_blank_images_have_no_regions(mode: str, size: tuple[int, int]) -> None:
-    assert areas(Image.new(mode, size)) == []
+    assert find_areas(Image.new(mode, size)) == []
 
 
 @pytest.mark.slow
@@ -100,13 +101,13 @@ def test_labels_are_lines_and_not_masks() -> None:
 def test_the_name_says_how_it_counts() -> None:
     counter = open_counter("classical")
     assert counter.name.startswith("classical/edge=32 close=7 ")
-    assert not counter.paper
+    assert not is_paper_backend("regions", counter.name)
 
 
 def test_words_that_name_no_counter(tmp_path: Path) -> None:
     for word in ("classic", "sam2.1", "sam2.1:", "classical:x", ""):
         with pytest.raises(UsageError, match="no region counter") as error:
             open_counter(word)
-        assert all(known in str(error.value) for known in WORDS)
+        assert all(known in str(error.value) for known in COUNTERS)
     with pytest.raises(UsageError, match="classical: no option points"):
         open_counter("classical", points=3)

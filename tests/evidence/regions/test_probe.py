@@ -18,7 +18,7 @@ from limner.core.images import Preparer, decode, encode_png, font
 from limner.evidence.backends import Measuring, open_probe, open_probes, word_and_options
 from limner.evidence.probe import Finding, OcrProbe, Probe
 from limner.evidence.regions import open_counter
-from limner.evidence.regions.probe import LONGEST, RegionsProbe
+from limner.evidence.regions.probe import MAX_NAME_CHARS, RegionsProbe
 from limner.store import Store
 from limner.store.schema import attempts, calls
 
@@ -67,7 +67,7 @@ def test_the_name_has_the_counter_and_the_reader() -> None:
             return "x" * 300
 
     long = RegionsProbe("classical", {}, Other()).name
-    assert len(long) <= LONGEST
+    assert len(long) <= MAX_NAME_CHARS
     assert long != RegionsProbe("classical", {}, OcrProbe()).name
 
 
@@ -78,18 +78,18 @@ def test_wrong_words(store: Store) -> None:
         return open_probes((), (), Measuring(**words), settings.load(), images)  # type: ignore[arg-type]
 
     for words, said in (
-        ({"regions": "sam9"}, "--regions sam9: there is classical, sam2-tiny"),
+        ({"regions": "sam9"}, "--regions sam9: choose from classical, sam2-tiny"),
         ({"regions": "classical?speed=1"}, "no option speed"),
-        ({"regions": "counts.csv"}, "--regions counts.csv: tables of regions and aesthetics are brought in by"),
-        ({"ocr": "eyes"}, "--ocr eyes: there is rapidocr, tesseract"),
-        ({"ocr": "some/table.csv"}, "--ocr some/table.csv: tables"),
-        ({"aesthetics": "taste"}, "--aesthetics taste: there is unipercept"),
+        ({"regions": "counts.csv"}, "--regions counts.csv: import tables of regions and aesthetics with"),
+        ({"ocr": "eyes"}, "--ocr eyes: choose from rapidocr, tesseract"),
+        ({"ocr": "some/table.csv"}, "--ocr some/table.csv: import tables"),
+        ({"aesthetics": "taste"}, "--aesthetics taste: choose from unipercept"),
         ({"aesthetics": "nobody/model"}, "no provider 'nobody'"),
     ):
         with pytest.raises(UsageError) as caught:
             opened(**words)
         assert said in str(caught.value)
-    with pytest.raises(UsageError, match="name what rates"):
+    with pytest.raises(UsageError, match="choose a backend"):
         open_probes((), (), Measuring(("aesthetics",)), settings.load(), images)
 
 

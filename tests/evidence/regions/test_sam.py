@@ -16,7 +16,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from limner.core.errors import UsageError
-from limner.core.evidence import TextLine
+from limner.core.evidence import TextLine, is_paper_backend
 from limner.evidence.regions import open_counter
 from limner.evidence.regions.boxes import MaskSettings
 from limner.evidence.regions.sam import FILES, LARGE, ONLY_2_1, SamCounter, model_name, weights_folder
@@ -98,7 +98,7 @@ def test_a_compiled_decoder_gives_the_same_and_says_so(
     assert compiled.boxes(drawing()) == plain.boxes(drawing())
     assert made == [{"dynamic": False}, {"dynamic": True}, {"dynamic": False}, {"dynamic": False}]
     assert SamCounter(str(saved), compiled=True).name == f"{SamCounter(str(saved)).name} compiled"
-    with pytest.raises(UsageError, match="compiled is true or false"):
+    with pytest.raises(UsageError, match="compiled must be true or false"):
         SamCounter(str(saved), compiled="yes")  # type: ignore[arg-type]
 
 
@@ -116,7 +116,7 @@ def test_end_to_end_from_a_folder(torch: Any, saved: Path) -> None:
     model, weights, settings, precision = counter.name.split("/")
     assert (model, len(weights), precision) == ("sam2-other", 12, "float32")
     assert "points=6" in settings
-    assert not counter.paper
+    assert not is_paper_backend("regions", counter.name)
 
 
 @pytest.mark.slow
@@ -174,15 +174,15 @@ def model_folder(folder: Path, hidden: int, blocks: list[int], *names: str) -> P
 
 def test_only_large_weights_of_2_1_with_the_releases_settings_are_the_papers(torch: Any, tmp_path: Path) -> None:
     large = model_folder(tmp_path / "large", 144, [2, 6, 36, 4], ONLY_2_1)
-    assert SamCounter(str(large), device="cpu").paper
-    assert not SamCounter(str(large), device="cpu", precision="bfloat16").paper
+    assert is_paper_backend("regions", SamCounter(str(large), device="cpu").name)
+    assert not is_paper_backend("regions", SamCounter(str(large), device="cpu", precision="bfloat16").name)
     assert SamCounter(str(large)).name.startswith("sam2.1-large/")
     assert "/release/" in SamCounter(str(large)).name
-    assert not SamCounter(str(large), MaskSettings(points=16)).paper
+    assert not is_paper_backend("regions", SamCounter(str(large), MaskSettings(points=16)).name)
     older = model_folder(tmp_path / "older", 144, [2, 6, 36, 4], "other")
-    assert (model_name(older), SamCounter(str(older)).paper) == ("sam2-large", False)
+    assert (model_name(older), is_paper_backend("regions", SamCounter(str(older)).name)) == ("sam2-large", False)
     small = model_folder(tmp_path / "small", 96, [1, 2, 11, 2], ONLY_2_1)
-    assert (model_name(small), SamCounter(str(small)).paper) == ("sam2.1-small", False)
+    assert (model_name(small), is_paper_backend("regions", SamCounter(str(small)).name)) == ("sam2.1-small", False)
 
 
 def test_a_repository_in_the_hubs_cache_is_found(torch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +199,7 @@ def test_a_repository_in_the_hubs_cache_is_found(torch: Any, tmp_path: Path, mon
     assert weights_folder(LARGE) == folder
     counter = open_counter("sam2.1-large", device="cpu")
     counter.check()
-    assert counter.paper
+    assert is_paper_backend("regions", counter.name)
 
 
 def test_what_is_missing_is_said(torch: Any, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from limner.core.errors import UsageError
+from limner.core.evidence import is_paper_backend
 from limner.core.images import decode
 from limner.evidence.ocr import RapidOcr
 from limner.evidence.regions import open_counter
@@ -44,7 +45,7 @@ def test_three_shapes_are_found_where_they_are(folder: Path) -> None:
     for wanted in SHAPES.values():
         assert [box for box in found.boxes if box == pytest.approx(wanted, abs=12)], (wanted, found.boxes)
     assert 3 <= found.count <= 5
-    assert not counter.paper
+    assert not is_paper_backend("regions", counter.name)
 
 
 @pytest.mark.slow
@@ -135,8 +136,8 @@ def test_the_name_holds_weights_and_settings() -> None:
     ("options", "said"),
     [
         ({"refine": True}, "cannot refine"),
-        ({"batch": 0}, "batch is"),
-        ({"threads": -1}, "threads is"),
+        ({"batch": 0}, "batch must be"),
+        ({"threads": -1}, "threads must be"),
         ({"x": 1}, "no option x"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from limner.core.asks import Unreadable
 from limner.exams.aibench.data import QuestionsRubric
-from limner.exams.aibench.protocol import careful, check_all, release, shape
+from limner.exams.aibench.protocol import batch_schema, check_batched, read_choice, read_release_choice
 from tests.exams.aibench.rows import CHECKLIST
 
 OPTIONS = {"A": "The encoder", "B": "Branch B", "C": "Both of them", "D": "It cannot be told"}
@@ -31,7 +31,7 @@ ITEMS = QuestionsRubric.model_validate({"checklist": CHECKLIST}).checklist
     ],
 )
 def test_one_option_is_found(text: str, letter: str) -> None:
-    assert careful(text, OPTIONS) == letter
+    assert read_choice(text, OPTIONS) == letter
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_one_option_is_found(text: str, letter: str) -> None:
     [("Yes", "B"), ("no.", "A"), ("Yes, it is shown.", "B"), ("**No**", "A"), ("Answer: Option A - No", "A")],
 )
 def test_yes_and_no_in_words(text: str, letter: str) -> None:
-    assert careful(text, YES_NO) == letter
+    assert read_choice(text, YES_NO) == letter
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,13 @@ def test_yes_and_no_in_words(text: str, letter: str) -> None:
 )
 def test_none_or_several_are_told(text: str, said: str) -> None:
     with pytest.raises(Unreadable, match=said):
-        careful(text, OPTIONS)
+        read_choice(text, OPTIONS)
 
 
 def test_words_that_speak_against_the_letter() -> None:
-    assert careful("A. No", YES_NO) == "A"
+    assert read_choice("A. No", YES_NO) == "A"
     with pytest.raises(Unreadable, match="must choose one option"):
-        careful("A. Yes", YES_NO)
+        read_choice("A. Yes", YES_NO)
 
 
 @pytest.mark.parametrize(
@@ -76,22 +76,22 @@ def test_words_that_speak_against_the_letter() -> None:
     ],
 )
 def test_the_release_drops_all_dots_at_both_ends_once(text: str, letter: str | None) -> None:
-    assert release(text) == letter
+    assert read_release_choice(text) == letter
 
 
 def test_a_minus_is_no_dash() -> None:
     options = {"A": "-1", "B": "1"}
-    assert careful("A. -1", options) == "A"
-    assert careful("The answer is B - 1", options) == "B"
+    assert read_choice("A. -1", options) == "A"
+    assert read_choice("The answer is B - 1", options) == "B"
     with pytest.raises(Unreadable, match="must choose one option"):
-        careful("B. -1", options)
+        read_choice("B. -1", options)
 
 
 def test_the_b_of_based_on() -> None:
     text = "Based on the image, the answer cannot be determined"
-    assert release(text) == "B"
+    assert read_release_choice(text) == "B"
     with pytest.raises(Unreadable):
-        careful(text, OPTIONS)
+        read_choice(text, OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -106,11 +106,11 @@ def test_the_b_of_based_on() -> None:
 )
 def test_a_reply_that_leaves_questions_out(text: str, said: str) -> None:
     with pytest.raises(Unreadable, match=said):
-        check_all(text, ITEMS)
+        check_batched(text, ITEMS)
 
 
 def test_the_shape_is_strict() -> None:
-    found = shape(ITEMS)
+    found = batch_schema(ITEMS)
     assert found["required"] == list(found["properties"]) == ["1", "2", "3", "4", "5"]
     assert found["additionalProperties"] is False
     assert found["properties"]["1"]["enum"] == ["A", "B"]

@@ -178,7 +178,7 @@ def test_results_of_another_checklist_are_refused(tmp_path: Path) -> None:
     )
     to = ("--painter", "wan", "--judge", "qwen", "--store", tmp_path / "store")
     said = limner("import", "aibench", "--data", data, "--results", results, *to, code=1)
-    assert "made with another checklist: the right answer to component/1 is A there, B here" in said.err
+    assert "made with another checklist: its right answer to component/1 is A, not B" in said.err
     assert not (tmp_path / "store").exists()
 
 

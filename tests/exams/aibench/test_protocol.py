@@ -166,7 +166,7 @@ def test_what_a_reader_is_told() -> None:
     assert PROTOCOL.remarks(rows) == [
         "2 of 15 questions have no readable answer; they count as not right",
         "aesthetics is known of 1 of 3 drawings: overall counts the mean of those",
-        "1 of 3 drawings are smaller than 1024 x 1024, the paper's least size",
+        "1 of 3 drawings are smaller than 1024 x 1024, the paper's minimum size",
     ]
     assert PROTOCOL.remarks(rows[1:]) == [
         "no aesthetics rating: overall is the mean of the four levels, not of five numbers"

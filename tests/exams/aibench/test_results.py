@@ -74,7 +74,7 @@ def test_a_zero_for_an_image_that_did_not_come_is_a_fault(tmp_path: Path) -> Non
     write(tmp_path / "out.jsonl", nested, real, wrapped)
     failed, zero, rated = read_results(tmp_path)
     assert (failed.evidence, failed.fault) == ({}, None)
-    assert "no rating" in failed.unmeasured["aesthetics"]
+    assert "not a rating" in failed.unmeasured["aesthetics"]
     assert (zero.evidence, zero.unmeasured) == ({"aesthetics": 0.0}, {})
     assert (rated.evidence, rated.unmeasured) == ({"aesthetics": 41.5}, {})
 
@@ -104,8 +104,8 @@ def test_another_answer_key_or_another_checklist(tmp_path: Path) -> None:
     first, second = read_results(tmp_path)
     assert first.misfit is not None
     assert second.misfit is not None
-    assert first.misfit(question()) == "made with another checklist: the right answer to component/1 is A there, B here"
-    assert second.misfit(question()) == "made with another checklist: there is no question topology/9 here"
+    assert first.misfit(question()) == "made with another checklist: its right answer to component/1 is A, not B"
+    assert second.misfit(question()) == "made with another checklist: this one has no question topology/9"
 
 
 def changed(**fields: Any) -> dict[str, Any]:
@@ -123,11 +123,11 @@ def with_detail(**fields: Any) -> dict[str, Any]:
         (changed(steps="x"), "steps: "),
         (changed(steps=[{"details": []}]), r"steps\.0\.task: Field required"),
         (changed(steps=[{"task": "aesthetic", "score": 101}]), r"steps\.0\.score: .*less than or equal to 100"),
-        (with_detail(level="Level 9"), "question 1 has the level 'Level 9', which is none of the four"),
-        (with_detail(qid=2), "question 2 stands there twice"),
+        (with_detail(level="Level 9"), "question 1 has the level 'Level 9', which is not one of the four"),
+        (with_detail(qid=2), "question 2 is listed twice"),
         (with_detail(is_correct=False), "question component/1: is_correct disagrees with pred and gt"),
         (with_detail(gt=None), r"gt: Input should be a valid string"),
-        ("[]", "a JSON object is wanted"),
+        ("[]", "expected a JSON object"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, line: dict[str, Any] | str, said: str) -> None:

@@ -100,7 +100,7 @@ def test_scores_by_what_the_paper_breaks_down_by(data: Path, replay: str) -> Non
     assert set(by["dimension"]) == {score.name for score in FEPBENCH.protocol.scored}
     assert standing["analyses"]["undefined_sp"] == {"visual": 0, "text": 1, "relation": 0}
     assert standing["analyses"]["gaps"]["structured - free"]["if_text"] == pytest.approx(2.5 / 3 - 2 / 3)
-    assert "some show nothing (text 1)" in standing["remarks"][0]
+    assert "drawings have no such content (text 1)" in standing["remarks"][0]
 
 
 def test_importing_gives_the_same_scores(data: Path, replay: str, tmp_path: Path) -> None:

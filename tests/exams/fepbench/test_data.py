@@ -66,7 +66,7 @@ def test_every_mean_has_something_to_run_over(tmp_path: Path, modality: str, pla
     with pytest.raises(DataError) as caught:
         read(tmp_path)
     assert str(caught.value) == (
-        f"{file}:1: id S1: atoms: there is no {role} atom among the {modality} atoms; the scores need at least one"
+        f"{file}:1: id S1: atoms: the {modality} atoms include no {role} atom; the scores need at least one"
     )
 
 
@@ -94,7 +94,10 @@ WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
         "atoms.relation.r1.direction: .*'both'",
     ),
     "field of another atom": (changed("atoms.text.0.count", 2, id="S2"), "id S2: atoms.text.t1.count: Extra inputs"),
-    "escape sequence in a text": (changed("atoms.text.0.text", "\x1b[31m", id="S2"), "t1.text: the control character"),
+    "escape sequence in a text": (
+        changed("atoms.text.0.text", "\x1b[31m", id="S2"),
+        "t1.text: it contains the control character",
+    ),
     "image that is none": (changed(id="S2", image_path="text.png"), "text.png: not an image"),
 }
 

@@ -71,7 +71,7 @@ def test_the_paper_names_relations_and_the_precision_of_text_as_the_main_gaps(so
 def test_one_painter_alone_does_not_differ(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "fepbench", painters=1, questions=4, images=False)
-        with pytest.raises(UsageError, match="it takes two to differ"):
+        with pytest.raises(UsageError, match="two are needed"):
             dispersion(load("fepbench", PlotChoice(store=store)))
 
 
@@ -130,5 +130,5 @@ def check_tiles(found: StoreSource, store: Store) -> None:
 def test_a_figure_that_is_not_there_is_refused_with_those_that_are(source: Sources) -> None:
     there = two_regimes(source("fepbench")).title
     assert two_regimes(source("fepbench", question=f"{there}/free")).title == there
-    with pytest.raises(UsageError, match=f"--question nothing: .* there is: {there}"):
+    with pytest.raises(UsageError, match=f"--question nothing: .* choose from: {there}"):
         two_regimes(source("fepbench", question="nothing"))

@@ -15,7 +15,15 @@ from limner.core.marks import Mark, fill
 from limner.core.protocol import READINGS, Reading, Row
 from limner.exams.fepbench import FEPBENCH
 from limner.exams.fepbench.data import MODALITIES, Atoms
-from limner.exams.fepbench.scores import LAYOUT, PARTS, UNEXPECTED, VERIFICATION, listed, normal, verified
+from limner.exams.fepbench.scores import (
+    LAYOUT,
+    PARTS,
+    UNEXPECTED,
+    VERIFICATION,
+    normalize_text,
+    read_unexpected,
+    read_verification,
+)
 from limner.judges import make_variant
 from tests.exams.fepbench.atom_sets import (
     FORMS,
@@ -47,9 +55,9 @@ def test_criteria_are_three_an_atom_the_layout_and_precision() -> None:
     assert [criterion.id for criterion in found] == expected
     assert {criterion.top for criterion in found} == {1}
     texts = {criterion.id: criterion.text for criterion in found}
-    assert texts["text/t1/attached"] == "This text belongs to the dark sphere: Nucleus"
-    assert texts["visual/v2/count"] == "As many as several: ribosomes"
-    assert texts["relation/r1/satisfied"] == "There is the relation: cell — contains — nucleus"
+    assert texts["text/t1/attached"] == "Text belongs to the dark sphere: Nucleus"
+    assert texts["visual/v2/count"] == "Number shown is several: ribosomes"
+    assert texts["relation/r1/satisfied"] == "Relation shown: cell — contains — nucleus"
 
 
 def test_words_that_look_like_fields_stay_words() -> None:
@@ -119,7 +127,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_verification_that_breaks_its_contract(change: dict[str, Any], said: str) -> None:
     body = verification(ATOMS) | change
     with pytest.raises(Unreadable) as caught:
-        verified(ATOMS, json.dumps(body))
+        read_verification(ATOMS, json.dumps(body))
     assert said in str(caught.value)
     marks = PROTOCOL.marks(ASKED, replies(body, unexpected()), "careful")
     assert {mark.verdict for mark in marks} == {"unread"}
@@ -138,7 +146,7 @@ def test_a_verification_that_breaks_its_contract(change: dict[str, Any], said: s
 )
 def test_a_list_that_breaks_its_contract(body: dict[str, Any], said: str) -> None:
     with pytest.raises(Unreadable) as caught:
-        listed(json.dumps(body))
+        read_unexpected(json.dumps(body))
     assert said in str(caught.value)
     marks = PROTOCOL.marks(ASKED, replies(verification(ATOMS), body), "careful")
     assert {mark.criterion for mark in marks if mark.verdict == "unread"} == {f"unexpected/{m}" for m in MODALITIES}
@@ -169,7 +177,7 @@ def test_scores_lie_between_0_and_1_and_agree_with_plain_counting(verdict: Any) 
     assert all(value is not None for name, value in found.items() if not name.startswith("sp"))
     for modality in MODALITIES:
         gates = sum(flags[atom.id][0] for atom in asked.rubric.of(modality))
-        extra = len({(normal(what), place) for kind, what, place in items if kind == modality})
+        extra = len({(normalize_text(what), place) for kind, what, place in items if kind == modality})
         expected = gates / (gates + extra) if gates + extra else None
         assert found[f"sp_{modality}"] == (None if expected is None else pytest.approx(expected))
         for role, name in (("instruction", "if"), ("reasoning", "re")):
@@ -219,7 +227,8 @@ def test_undefined_precision_is_counted_and_left_out() -> None:
     rows += [row(question(id=id, regime="structured")) for id in "ABC"]
     assert PROTOCOL.analyses(rows)["undefined_sp"] == {"visual": 1, "text": 2, "relation": 1}
     assert PROTOCOL.remarks(rows) == [
-        "sp: of 6 drawings some show nothing (visual 1, text 2, relation 1); those parts are left out of the mean"
+        "sp: some of 6 drawings have no such content (visual 1, text 2, relation 1); "
+        "those parts are left out of the mean"
     ]
     summary = PROTOCOL.summary(rows)
     assert summary["sp_text"] == summary["sp"] == 1.0

@@ -46,7 +46,7 @@ def test_texts_as_they_came_and_replies_that_are_absent(tmp_path: Path) -> None:
     lines = [{"id": "A/free", "verify": "sorry"}, {"id": "B/free", "verify": None}, {"id": "C/free"}]
     first, *others = read_results(write(tmp_path / "verdicts.jsonl", *lines))
     assert (first.replies, first.fault) == ((("verify", "sorry"),), None)
-    assert [one.fault for one in others] == ["there is no reply in this line"] * 2
+    assert [one.fault for one in others] == ["this line has no reply"] * 2
 
 
 def test_a_folder_of_files(tmp_path: Path) -> None:

@@ -101,15 +101,15 @@ def test_the_released_data() -> None:
 
 WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
     "weights below one": (changed(scoring_points=points(0.5, 0.4)), "scoring_points: the weights sum to 0.9, not 1"),
-    "no point": (changed(scoring_points=[]), "scoring_points: there is no scoring point"),
+    "no point": (changed(scoring_points=[]), "scoring_points: it has no scoring point"),
     "weight of nothing": (changed(scoring_points=points(1.0, 0.0)), "scoring_points.1.score: "),
     "weight that is no number": (changed(scoring_points=points(float("nan"), 1.0)), "scoring_points.0.score: "),
     "weight as truth": (changed(scoring_points=points(True)), "scoring_points.0.score: "),
     "point without a question": (changed(scoring_points=[{"score": 1.0}]), "scoring_points.0.question: "),
     "unknown difficulty": (changed(id="Q_2", difficulty="extreme"), "difficulty: .*'easy', 'medium' or 'hard'"),
     "no prompt": (changed(id="Q_2", prompt=...), "id Q_2: prompt: Field required"),
-    "id with a backslash": (changed(id="a\\b"), "an id names a file"),
-    "id over two lines": (changed(id="a\nb"), "an id names a file"),
+    "id with a backslash": (changed(id="a\\b"), "an id is used as a file name"),
+    "id over two lines": (changed(id="a\nb"), "an id is used as a file name"),
     "id too long": (changed(id="x" * 201), "id: .*at most 200 characters"),
     "escape sequence in the prompt": (changed(id="Q_2", prompt="\x1b[31mred"), "the control character U\\+001B"),
     "path that climbs": (changed(id="Q_2", image_path="../secret.png"), "image path '../secret.png' leaves the folder"),
@@ -187,7 +187,7 @@ def test_a_subset_with_an_unknown_id(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         read(tmp_path)
     assert re.search(
-        r"mini_sample_ids\.txt:2: id Q_9: the subset names an id that the annotations lack", str(caught.value)
+        r"mini_sample_ids\.txt:2: id Q_9: the subset has an id that is not in the annotations", str(caught.value)
     )
     assert len(str(caught.value)) < 1000
 

@@ -140,7 +140,7 @@ def test_the_number_of_replies(three: Question[ScoringPointsRubric], reading: Re
     for replies in ([], [one, one], [Reply("caption", one.text)]):
         marks = PROTOCOL.marks(three, replies, reading)
         assert values(marks) == [None] * 6
-        assert "one is wanted" in marks[0].reason
+        assert "expected one reply" in marks[0].reason
     assert values(PROTOCOL.marks(three, [Reply("caption", "words"), one], reading)) == [1, 1, 1, 2, 2, 2]
 
 

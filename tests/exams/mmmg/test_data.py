@@ -115,9 +115,12 @@ def test_notes_tell_what_scores_will_lack(tmp_path: Path) -> None:
 
 
 WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
-    "key without a discipline": (changed(key="alone"), "id alone: the key names no discipline"),
+    "key without a discipline": (changed(key="alone"), "id alone: the key has no discipline"),
     "no level": (changed(key="a_B_1", Education=...), "id a_B_1: education: Field required"),
-    "unknown level": (changed(key="a_B_1", Education="kindergarten"), "no level 'kindergarten'; there is: preschool"),
+    "unknown level": (
+        changed(key="a_B_1", Education="kindergarten"),
+        "no level 'kindergarten'; choose from: preschool",
+    ),
     "graph that is no JSON": (changed(key="a_B_1", Knowledge_Graph="{'elements'"), "knowledge_graph: not JSON"),
     "graph too deep": (changed(key="a_B_1", Knowledge_Graph="[" * 100_000), "knowledge_graph: not JSON"),
     "no elements": (changed(key="a_B_1", Knowledge_Graph="{}"), "knowledge_graph.elements: Field required"),
@@ -125,7 +128,7 @@ WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
     "huge element": (knowledge(elements=["a", "x" * 5000]), "at most 1000"),
     "control character": (knowledge(elements=["b", "a\x1b[31m"]), r"U\+001B"),
     "dependencies of another type": (knowledge(dependencies="Causes(a, b)"), "knowledge_graph.dependencies: "),
-    "image of another type": (changed(key="a_B_1", image=3), "image: a path is wanted"),
+    "image of another type": (changed(key="a_B_1", image=3), "image: expected a path"),
     "no image": (changed(key="a_B_1", image="data.jsonl"), "not an image"),
 }
 

@@ -26,7 +26,7 @@ def test_it_equals_networkx_full_search(case: Case) -> None:
     elements, dependencies = case
     reference = graph.build(dict.fromkeys(elements, True), dict.fromkeys(dependencies, True))
     generated = graph.build(elements, dependencies)
-    least = nx.graph_edit_distance(graph.drawn(reference), graph.drawn(generated))
+    least = nx.graph_edit_distance(graph.to_networkx(reference), graph.to_networkx(generated))
     assert of(elements, dependencies) == pytest.approx(1 - least / (reference.size + generated.size))
 
 

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.exams.mmmg.graph import ReleaseGraph, ScorerError, build, distance, drawn, ends, similarity, stops
+from limner.exams.mmmg.graph import (
+    ReleaseGraph,
+    ScorerError,
+    build,
+    distance,
+    edge_ends,
+    similarity,
+    to_networkx,
+    why_scorer_stops,
+)
 from tests.exams.mmmg.cases import RELATIONS, graphs
 
 ALL = True
@@ -60,17 +69,20 @@ def test_two_dependencies_over_one_pair_are_one_edge_and_either_suffices() -> No
     ],
 )
 def test_how_a_dependency_is_cut(text: str, expected: list[tuple[str, str]]) -> None:
-    assert ends(text) == expected
+    assert edge_ends(text) == expected
 
 
 @pytest.mark.parametrize("text", ["Causes(a,b)", "Causes(a)", "Causes()", "Causes("])
 def test_the_released_scorer_stops(text: str) -> None:
     with pytest.raises(ScorerError, match="no two arguments"):
         build({"a": True, "b": True}, {text: True})
-    assert stops(["Causes(a, b)", text]) == f"{text!r} has no two arguments with a comma and a blank between them"
+    assert (
+        why_scorer_stops(["Causes(a, b)", text])
+        == f"{text!r} has no two arguments with a comma and a blank between them"
+    )
     # Only what is judged yes is looked at; but the reference always is.
     assert build({"a": True, "b": True}, {text: False}).edges == frozenset()
-    assert stops(["Causes(a, b)", "no bracket"]) is None
+    assert why_scorer_stops(["Causes(a, b)", "no bracket"]) is None
 
 
 def test_endpoints_by_containment() -> None:
@@ -93,7 +105,7 @@ def test_a_dependency_without_its_entity_adds_nothing() -> None:
 
 
 def first_value(reference: ReleaseGraph, generated: ReleaseGraph) -> int:
-    return int(next(nx.optimize_graph_edit_distance(drawn(reference), drawn(generated))))
+    return int(next(nx.optimize_graph_edit_distance(to_networkx(reference), to_networkx(generated))))
 
 
 @given(graphs())
@@ -165,4 +177,4 @@ def test_where_it_is_the_least_distance(case: tuple[dict[str, bool], dict[str, b
 
 
 def test_the_relations_of_the_paper_are_all_known() -> None:
-    assert {len(ends(f"{relation}(a, b)")) for relation in RELATIONS if relation != "Defines"} == {1}
+    assert {len(edge_ends(f"{relation}(a, b)")) for relation in RELATIONS if relation != "Defines"} == {1}

@@ -95,7 +95,7 @@ def test_other_thresholds() -> None:
     assert PROTOCOL.tuned({}) is PROTOCOL
     same = PROTOCOL.tuned({"n_max": 70})
     assert [same.scores(question(), given, regions(n))["readability"] for n in (70, 71)] == [1, 0]
-    with pytest.raises(UsageError, match="no number 'n_mid' to be set; there is: n_min, n_max"):
+    with pytest.raises(UsageError, match="no constant 'n_mid'; they have: n_min, n_max"):
         PROTOCOL.tuned({"n_mid": 3})
 
 
@@ -121,7 +121,7 @@ def test_where_the_released_scorer_stops() -> None:
     ]
     first, *_, last = PROTOCOL.remarks(rows)
     assert first.startswith(
-        "highschool_Engineering_1: no fidelity_release, for the released scorer stops with an error: "
+        "highschool_Engineering_1: no fidelity_release, because the released scorer stops with an error: "
     )
     assert last == "… and 2 more questions without fidelity_release"
     assert "fidelity_release" not in PROTOCOL.summary(rows)
@@ -219,13 +219,13 @@ def test_who_counted_the_regions_is_told() -> None:
         "sam2.1-large/0123456789ab/release/float32 lines=x",
     )
     assert told("imported") == []
-    assert told(classical) == ["regions counted by classical: not the paper's readability, which takes SAM 2.1 large"]
+    assert told(classical) == ["regions counted by classical: not the paper's readability, which uses SAM 2.1 large"]
     (said,) = told(paper, "imported")
-    assert said.startswith("regions counted by sam2.1-large on 1 of 2 drawings: the paper's model and settings, though")
+    assert said.startswith("regions counted by sam2.1-large on 1 of 2 drawings: the paper's model and settings, but")
     assert "not the paper's readability" in told("sam2.1-large/0123456789ab/points=16 layers=0/float32 lines=x")[0]
     (half,) = told(paper.replace("float32", "bfloat16"))
     assert half.endswith(
-        "not the paper's readability, which takes SAM 2.1 large in float32, with the release's settings"
+        "not the paper's readability, which uses SAM 2.1 large in float32, with the release's settings"
     )
 
 

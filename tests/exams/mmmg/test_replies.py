@@ -12,21 +12,31 @@ from hypothesis import strategies as st
 
 from limner.core.asks import Unreadable
 from limner.core.protocol import READINGS, Reading
-from limner.exams.mmmg.replies import FREE, MISSING, SCHEMA, STRUCTURED, complete, read, released, some, told
+from limner.exams.mmmg.replies import (
+    FREE,
+    MISSING,
+    SCHEMA,
+    STRUCTURED,
+    read_answers,
+    read_free_text,
+    read_released,
+    require_complete,
+    require_some,
+)
 from tests.exams.mmmg.cases import body, checklist, structured
 
 ITEMS = {"entity/1": "cell", "entity/2": "Cell Wall", "dependency/1": "Contains(cell, wall)"}
 
 
 def answers(text: str, reading: Reading = "release", ask: str = FREE, items: Mapping[str, str] = ITEMS) -> list[Any]:
-    return [mark.value for mark in read(items, ask, text, reading)]
+    return [mark.value for mark in read_answers(items, ask, text, reading)]
 
 
 def only(text: str) -> list[Any]:
     """Whether the released parser finds a yes for the first entity, and the careful reader one."""
     return [
-        released(ITEMS, text).get("entity/1", [(None, "")])[-1][0],
-        told(ITEMS, text).get("entity/1", [(None, "")])[-1][0],
+        read_released(ITEMS, text).get("entity/1", [(None, "")])[-1][0],
+        read_free_text(ITEMS, text).get("entity/1", [(None, "")])[-1][0],
     ]
 
 
@@ -77,8 +87,8 @@ def test_a_dependency_spaced_otherwise() -> None:
 def test_the_last_judgement_wins_and_no_judgement_is_a_no() -> None:
     text = "cell: yes\nCell Wall: no\ncell: no\ncell wall: yes"
     assert answers(text) == answers(text, "paper") == [0, 1, 0]
-    assert [mark.source for mark in read(ITEMS, FREE, text, "release")] == ["", "", MISSING]
-    marks = read(ITEMS, FREE, text, "careful")
+    assert [mark.source for mark in read_answers(ITEMS, FREE, text, "release")] == ["", "", MISSING]
+    marks = read_answers(ITEMS, FREE, text, "careful")
     assert [mark.value for mark in marks] == [None, None, None]
     assert [mark.reason for mark in marks] == ["answered both yes and no"] * 2 + ["not answered"]
     assert all(mark.verdict == "unread" for mark in marks)
@@ -88,7 +98,7 @@ def test_no_match_at_all_makes_everything_false() -> None:
     assert answers("I cannot see this picture.") == [0, 0, 0]
     assert answers("I cannot see this picture.", "careful") == [None, None, None]
     with pytest.raises(Unreadable, match="a colon and yes or no"):
-        some(ITEMS, "I cannot see this picture.")
+        require_some(ITEMS, "I cannot see this picture.")
 
 
 def test_case_decides_between_items_that_differ_in_it_alone() -> None:
@@ -101,7 +111,7 @@ def test_case_decides_between_items_that_differ_in_it_alone() -> None:
 def test_reasons_are_kept() -> None:
     text = "- cell: yes, in the middle\n- Contains(cell, wall): no. No wall is drawn."
     for reading in READINGS:
-        marks = read(ITEMS, FREE, text, reading)
+        marks = read_answers(ITEMS, FREE, text, reading)
         assert marks[0].reason.endswith("cell: yes, in the middle")
         assert marks[2].reason.endswith("No wall is drawn.")
 
@@ -109,13 +119,13 @@ def test_reasons_are_kept() -> None:
 def test_a_structured_reply() -> None:
     text = structured([True, False], [True])
     for reading in READINGS:
-        marks = read(ITEMS, STRUCTURED, text, reading)
+        marks = read_answers(ITEMS, STRUCTURED, text, reading)
         assert [(mark.criterion, mark.value, mark.reason) for mark in marks] == [
             ("entity/1", 1, "seen 1"),
             ("entity/2", 0, "seen 2"),
             ("dependency/1", 1, "seen 1"),
         ]
-    assert complete(ITEMS, f"Here it is:\n```json\n{text}\n```")
+    assert require_complete(ITEMS, f"Here it is:\n```json\n{text}\n```")
 
 
 def changed(change: Any) -> str:
@@ -139,7 +149,7 @@ def changed(change: Any) -> str:
 )
 def test_what_a_judge_is_told_of_an_incomplete_reply(text: str, said: str) -> None:
     with pytest.raises(Unreadable, match=said):
-        complete(ITEMS, text)
+        require_complete(ITEMS, text)
 
 
 def test_the_shape_is_strict() -> None:
@@ -168,4 +178,4 @@ def test_long_replies_take_no_time(text: str) -> None:
     for reading in READINGS:
         assert set(answers(text, reading)) <= {0, None}
     with pytest.raises(Unreadable, match="longer than"):
-        read(ITEMS, FREE, text * 10, "release")
+        read_answers(ITEMS, FREE, text * 10, "release")

@@ -73,7 +73,7 @@ def test_nothing_or_too_much_to_read(tmp_path: Path) -> None:
     ("body", "said"),
     [
         ("{", "cannot be read"),
-        ([1], "is wanted"),
+        ([1], "expected an object"),
         ({KEY: 83}, f"id {KEY}: \"region_count\" must be a whole number"),
         ({KEY: {"region_count": "83"}}, "whole number"),
         ({KEY: {"region_count": True}}, "whole number"),
@@ -152,7 +152,7 @@ def test_import_and_every_reading(tmp_path: Path) -> None:
     }  # fmt: skip
     (standing,) = limner("scores", "mmmg", "--store", store, "-O", "n_max=200", "--format", "json").json()
     assert standing["remarks"][0] == "n_max is 200 instead of 160"
-    assert "no number 'n_mid'" in limner("scores", "mmmg", "--store", store, "-O", "n_mid=3", code=2).err
+    assert "no constant 'n_mid'" in limner("scores", "mmmg", "--store", store, "-O", "n_mid=3", code=2).err
     assert "takes a number" in limner("scores", "mmmg", "--store", store, "-O", "n_min=nan", code=2).err
 
 

@@ -102,19 +102,19 @@ def test_references_are_optional(tmp_path: Path) -> None:
 
 def test_a_country_without_its_continent_is_noted(tmp_path: Path) -> None:
     exam = read(lines(tmp_path / "humanities.jsonl", humanities(continent=None), humanities()))
-    assert exam.notes == ("1 of 2 prompts name no continent: --by continent has them as (none)",)
+    assert exam.notes == ("1 of 2 prompts have no continent: --by continent lists them as (none)",)
 
 
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (nature(prompt="\x1b[31m"), "prompt: the control character U+001B"),
-        (nature(checklist=[]), "checklist: there is no item in it"),
+        (nature(prompt="\x1b[31m"), "prompt: it contains the control character U+001B"),
+        (nature(checklist=[]), "checklist: it has no item"),
         (nature(checklist=[{"item": "", "explanation": "x"}]), "checklist.0.item: "),
         (nature(checklist=[ITEM, {"item": "x"}]), "checklist.1.explanation: Field required"),
-        (nature(discipline="Alchemy"), "discipline: 'Alchemy' is none of: Astronomy, Biology & Medicine"),
-        (humanities(continent="Atlantis"), "continent: 'Atlantis' is none of: Africa, Antarctica"),
-        (humanities(domain="magic"), "domain: 'magic' is none of: Humanities, Nature"),
+        (nature(discipline="Alchemy"), "discipline: 'Alchemy' is not one of: Astronomy, Biology & Medicine"),
+        (humanities(continent="Atlantis"), "continent: 'Atlantis' is not one of: Africa, Antarctica"),
+        (humanities(domain="magic"), "domain: 'magic' is not one of: Humanities, Nature"),
         (nature(domain="humanities"), "a prompt of the domain humanities has a country or continent"),
         (humanities(domain="nature"), "a prompt of the domain nature has a discipline"),
         (nature(country="Peru"), "a prompt of the domain nature has a discipline, and no country"),
@@ -132,8 +132,8 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, write: Any, row: A
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:
-    assert "no prompt here" in wrong(tmp_path)
-    assert "no prompt here" in wrong(listed(tmp_path / "all.json"))
+    assert "no prompt found" in wrong(tmp_path)
+    assert "no prompt found" in wrong(listed(tmp_path / "all.json"))
     assert "cannot be read" in wrong(tmp_path / "nowhere.json")
     (tmp_path / "all.json").write_bytes(b"[\n\xff]")
     assert "all.json:2: not UTF-8" in wrong(tmp_path)

@@ -16,7 +16,7 @@ from limner.core.marks import Mark
 from limner.core.protocol import Row
 from limner.exams.worldgenbench import WORLDGENBENCH
 from limner.exams.worldgenbench.data import CONTINENTS, DISCIPLINES, ChecklistItem, ChecklistRubric
-from limner.exams.worldgenbench.protocol import words_alone
+from limner.exams.worldgenbench.protocol import presence_words
 from limner.judges import make_variant
 from tests.exams.worldgenbench.replies import MARKS, question
 
@@ -94,7 +94,7 @@ def test_a_prompt_without_a_continent_is_in_no_category() -> None:
     ],
 )
 def test_items_about_words_alone(item: str, explanation: str, words: tuple[str, ...]) -> None:
-    assert words_alone(item, explanation) == words
+    assert presence_words(item, explanation) == words
 
 
 DRAWING = "1" * 64

@@ -89,4 +89,4 @@ def test_reasons_that_break_the_contract(text: str, said: str) -> None:
 def test_one_reply_is_wanted() -> None:
     for replies in ([], [Reply("mark", "[1, 0]")] * 2):
         found = PROTOCOL.marks(question(2), replies, "careful")
-        assert [mark.reason for mark in found] == [f"{len(replies)} replies where one is wanted"] * 2
+        assert [mark.reason for mark in found] == [f"expected one reply, not {len(replies)}"] * 2

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from limner.core.errors import UsageError
-from limner.core.plot_data import WAYS
+from limner.core.plot_data import DRAW_NAMES
 from limner.exams import SHIPPED
 from limner.report.plots import PlotChoice, known, plot
 from limner.report.plots.catalogue import DRAW_FUNCTIONS
@@ -30,7 +30,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
 def test_every_plot_is_drawn_here() -> None:
     # The plot of data has no painters; tests/report/plots/test_data_set.py draws it.
     assert {*EXAMS, "data"} == {name for name, each in known().items() if each.usual or each.own.keys() & set(SHIPPED)}
-    assert set(DRAW_FUNCTIONS) == set(WAYS)
+    assert set(DRAW_FUNCTIONS) == set(DRAW_NAMES)
 
 
 @pytest.mark.slow

@@ -137,6 +137,6 @@ def test_an_exam_that_says_nothing_and_a_wrong_file(tmp_path: Path, monkeypatch:
         ("", "panels"),
     ):
         path.write_text(body, "utf-8")
-        data_set._read.cache_clear()
+        data_set._read_once.cache_clear()
         with pytest.raises(DataError, match=said):
             data_panels("genexam")

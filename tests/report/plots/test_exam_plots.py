@@ -128,7 +128,7 @@ def test_no_aesthetics_says_what_to_run(tmp_path: Path, monkeypatch: pytest.Monk
         synthetic.fill(store, "mmmg", painters=2, questions=6, images=False)
         with pytest.raises(UsageError, match="no aesthetics; `limner evidence aibench --aesthetics WORD`"):
             aibench.logic_aesthetics(load("aibench", PlotChoice(store=store)))
-        with pytest.raises(UsageError, match="no region counts; `limner evidence mmmg --probe regions`"):
+        with pytest.raises(UsageError, match="no region counts; run `limner evidence mmmg --probe regions`"):
             mmmg.regions(load("mmmg", PlotChoice(store=store)))
         with pytest.raises(UsageError, match="no drawing has mmmg_release"):
             mmmg.failures_plot(load("mmmg", PlotChoice(store=store)))

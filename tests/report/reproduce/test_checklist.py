@@ -62,7 +62,7 @@ def test_models_that_are_gone_are_told_with_their_successor(monkeypatch: pytest.
     steps = {step["row"]: step for step in body["steps"]}
     gone = steps["GPT-4o"]
     assert gone["cannot"].startswith(
-        "openai/gpt-image-1 is gone since 2026-10-23; its successor is openai/gpt-image-2.5"
+        "openai/gpt-image-1 has been gone since 2026-10-23; its successor is openai/gpt-image-2.5"
     )
     assert "--painter 'GPT-4o=SPEC'" in gone["cannot"]
     assert gone["command"] == ""

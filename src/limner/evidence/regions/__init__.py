@@ -6,32 +6,30 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import UsageError
-from .base import Box, RegionCounter, Regions
+from .base import RegionCounter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["WORDS", "Box", "RegionCounter", "Regions", "open_counter"]
-
-WORDS = {
+COUNTERS = {
     "classical": "areas within edges, by OpenCV; no model",
     "sam2-tiny": "SAM 2 tiny under onnxruntime, on the CPU",
     "sam2.1-large": "SAM 2.1 large with the release's settings",
     "sam2.1:WEIGHTS": "the same with weights from a folder, or another repository",
 }
-"""What `open_counter` takes, and what it stands for."""
+"""The words for counters, with descriptions."""
 
 
 def open_counter(word: str, **options: Any) -> RegionCounter:
-    """Return the counter that a word names; nothing is loaded yet.
+    """Return the counter named by a word; nothing is loaded yet.
 
     Args:
-        word: One of `WORDS`.
+        word: One of `COUNTERS`.
         options: Of a model, `limner.evidence.regions.boxes.MaskSettings` by name; ``batch``; for SAM 2.1 also
             ``device`` and ``precision``, for SAM 2 tiny ``threads``.
 
     Raises:
-        UsageError: There is no such counter, or it does not take such an option.
+        UsageError: There is no such counter, or it has no such option.
     """
     from .boxes import RELEASE, mask_settings
 
@@ -51,7 +49,7 @@ def open_counter(word: str, **options: Any) -> RegionCounter:
 
         make, given = SamCounter, {"weights": place or LARGE, "settings": mask_settings(RELEASE, options)}
     else:
-        raise UsageError(f"no region counter {word!r}; there are {', '.join(WORDS)}")
+        raise UsageError(f"no region counter {word!r}; choose from: {', '.join(COUNTERS)}")
     unknown = options.keys() - (inspect.signature(make).parameters.keys() - given.keys())
     if unknown:
         raise UsageError(f"region counter {word}: no option {', '.join(sorted(unknown))}")

@@ -1,4 +1,4 @@
-"""What regions are, what counts them, and the way with text: which lines become regions, which masks they cover."""
+"""Regions, the interface of counters, the classical counter, and the merging of text lines with masks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,18 +21,16 @@ from ...core.images import flatten
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from ...core.evidence import TextLine
-
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom, in the image's pixels."""
 MIN_CONFIDENCE = 0.85
 MIN_SHORT_SIDE = 20
 MERGE_DISTANCE = 20
-"""Lines whose vertical centres lie no further apart than this, in pixels, become one."""
+"""Lines whose vertical centres are at most this far apart, in pixels, are merged."""
 MIN_LINE_SIDE = 10
-"""A merged line that is narrower or lower than this still covers masks, but is no region."""
+"""A merged line that is narrower or lower than this covers masks, but is not a region."""
 MAX_OVERLAP = 0.8
-"""A mask is text when a line shares more than this of the smaller one of the two boxes."""
+"""A mask is text if a line shares more than this of the smaller of both boxes."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +38,10 @@ class Regions:
     """The regions of one image.
 
     Attributes:
-        count: Masks and lines together: what readability is computed from.
-        masks: Mask regions that no line of text covers.
-        lines: TextLine regions.
-        boxes: The boxes of the mask regions, then those of the lines.
+        count: Masks and lines together, from which readability is computed.
+        masks: The number of masks that no line of text covers.
+        lines: The number of lines of text.
+        boxes: The boxes of the masks, then those of the lines.
     """
 
     count: int
@@ -64,33 +62,23 @@ class Regions:
         return cls(len(first) + len(second), len(first), len(second), first + second)
 
     def to_json(self) -> dict[str, Any]:
-        """Return a plain mapping that `from_json` reads back."""
+        """Return the regions as plain JSON, as the journal keeps them."""
         boxes = [list(box) for box in self.boxes]
         return {"count": self.count, "masks": self.masks, "lines": self.lines, "boxes": boxes}
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Regions:
-        """Return the regions behind a mapping made by `to_json`."""
-        boxes = tuple((float(a), float(b), float(c), float(d)) for a, b, c, d in data["boxes"])
-        return cls(int(data["count"]), int(data["masks"]), int(data["lines"]), boxes)
-
 
 class RegionCounter(Protocol):
-    """Counts regions; safe to call from several threads.
+    """A counter of regions; safe to call from several threads.
 
     Attributes:
-        name: Backend, weights and settings: everything that decides a count.
-        paper: Whether this is the counter the paper used, with the release's settings.
+        name: Backend, weights and settings: everything that affects a count.
     """
 
     @property
     def name(self) -> str: ...  # noqa: D102
 
-    @property
-    def paper(self) -> bool: ...  # noqa: D102
-
     def check(self) -> None:
-        """Look whether it can work here, without loading anything large.
+        """Check that it can work here, without loading anything large.
 
         Raises:
             UsageError: Something is missing; the message says what to get and where to put it.
@@ -102,40 +90,40 @@ class RegionCounter(Protocol):
 
 
 def text_lines(lines: Iterable[TextLine]) -> list[Box]:
-    """The boxes of whole lines of text, from top to bottom: parts at one height are one line, however far apart."""
-    parts = sorted((part for part in lines if _trusted(part)), key=_centre)
+    """Return the boxes of whole lines of text, top to bottom: parts at one height form a line at any distance."""
+    parts = sorted((part for part in lines if _is_trusted(part)), key=_centre)
     rows: list[list[TextLine]] = []
     height = 0.0
     for part in parts:
         centre = _centre(part)
         if rows and abs(centre - height) <= MERGE_DISTANCE:
             rows[-1].append(part)
-            # The height drifts: each new part pulls it halfway, whatever the number of parts before.
+            # As in the release, each new part moves the height halfway, however many came before.
             height = (height + centre) / 2
         else:
             rows.append([part])
             height = centre
-    return [_around(row) for row in rows]
+    return [_bounding_box(row) for row in rows]
 
 
-def overlap(one: Box, other: Box) -> float:
-    """Return the shared area as part of the smaller box's area; 0 for boxes that share none."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
+def box_overlap(first: Box, second: Box) -> float:
+    """Return the shared area as a share of the smaller box's area; 0 if they do not overlap."""
+    width = min(first[2], second[2]) - max(first[0], second[0])
+    height = min(first[3], second[3]) - max(first[1], second[1])
     if width <= 0 or height <= 0:
         return 0.0
-    return width * height / min(_area(one), _area(other))
+    return width * height / min(_area(first), _area(second))
 
 
 def merge_regions(masks: Iterable[Box], lines: Sequence[TextLine]) -> Regions:
-    """Return the regions of an image: masks that no line covers, and the lines."""
+    """Return the regions of an image: masks that no line covers, and lines."""
     rows = text_lines(lines)
-    kept = [mask for mask in masks if not any(overlap(mask, row) > MAX_OVERLAP for row in rows)]
+    kept = [mask for mask in masks if not any(box_overlap(mask, row) > MAX_OVERLAP for row in rows)]
     large = [row for row in rows if row[2] - row[0] >= MIN_LINE_SIDE and row[3] - row[1] >= MIN_LINE_SIDE]
     return Regions.of(kept, large)
 
 
-def _trusted(line: TextLine) -> bool:
+def _is_trusted(line: TextLine) -> bool:
     return line.confidence >= MIN_CONFIDENCE and _short_side(line) >= MIN_SHORT_SIDE
 
 
@@ -148,8 +136,8 @@ def _centre(line: TextLine) -> float:
     return sum(y for _, y in line.box) / 4
 
 
-def _around(row: Sequence[TextLine]) -> Box:
-    """Return the upright box around all corners, cut to whole pixels towards zero."""
+def _bounding_box(row: Sequence[TextLine]) -> Box:
+    """Return the upright box around all corners, truncated to whole pixels."""
     bounds = [line.bounds for line in row]
     lefts, tops, rights, bottoms = zip(*bounds, strict=True)
     return float(int(min(lefts))), float(int(min(tops))), float(int(max(rights))), float(int(max(bottoms)))
@@ -162,14 +150,14 @@ def _area(box: Box) -> float:
 CACHE = "LIMNER_CACHE"
 
 
-def cache() -> Path:
-    """Return the folder for weights that users put there: ``LIMNER_CACHE``, or ``~/.cache/limner``."""
+def cache_folder() -> Path:
+    """Return the folder for weights provided by users: ``LIMNER_CACHE``, or ``~/.cache/limner``."""
     given = os.environ.get(CACHE, "").strip()
     return Path(given).expanduser() if given else Path.home() / ".cache" / "limner"
 
 
-def sha256(file: Path) -> str:
-    """Return the file's hash; the file is read once, until it changes."""
+def file_hash(file: Path) -> str:
+    """Return the file's hash, computed again only after the file has changed."""
     state = file.stat()
     return _hashed(file.resolve(), state.st_size, state.st_mtime_ns)
 
@@ -181,34 +169,34 @@ def _hashed(file: Path, _size: int, _changed: int) -> str:
 
 
 def pinned_files(folder: Path, files: dict[str, str], how: str) -> dict[str, Path]:
-    """Return the files of a folder by name, each with exactly the hash that is asked for.
+    """Return the files of a folder by name, each checked to have the required hash.
 
     Args:
-        folder: Where they should lie.
+        folder: Their folder.
         files: Hash by name.
-        how: What to do when one is missing, for the message.
+        how: What to do if one is missing, for the message.
     """
     missing = [name for name in files if not (folder / name).is_file()]
     if missing:
         raise UsageError(f"{' and '.join(missing)}: not in {folder}. {how}")
     for name, wanted in files.items():
-        found = sha256(folder / name)
-        if found != wanted:
-            raise UsageError(f"{folder / name} is another file: its sha256 is {found}, not {wanted}. {how}")
+        actual = file_hash(folder / name)
+        if actual != wanted:
+            raise UsageError(f"{folder / name} is a different file: its sha256 is {actual}, not {wanted}. {how}")
     return {name: folder / name for name in files}
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Return a model folder's ``config.json``; empty when there is none to read."""
+    """Return a model folder's ``config.json``; empty if it cannot be read."""
     try:
-        found = json.loads((folder / "config.json").read_text("utf-8"))
+        config = json.loads((folder / "config.json").read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return config if isinstance(config, dict) else {}
 
 
 def tensor_names(file: Path) -> set[str]:
-    """Return the names in a safetensors file's header, without reading any weights."""
+    """Return the names in a safetensors file's header, without reading weights."""
     try:
         with file.open("rb") as stream:
             length = int.from_bytes(stream.read(8), "little")
@@ -219,32 +207,30 @@ def tensor_names(file: Path) -> set[str]:
 
 
 REVISION = 1
-"""Raised whenever this module would count the same image differently."""
-SIDE = 1024
-"""Larger images are reduced to this; what is a region must not depend on how many pixels it was drawn with."""
-EDGE = 32
-"""Neighbouring pixels that differ by more than this, in any colour, lie at an edge."""
-GAP = 7
-"""Gaps in edges narrower than this are closed; small letters close up and hold no regions."""
-GROUND = 8
-"""An area at the image's rim that differs from the rim's usual colour by no more than this is ground."""
-SMALLEST = 0.0003
-"""Areas below this part of the image are specks."""
+"""Increased whenever this module would count the same image differently."""
+MAX_SIDE = 1024
+"""Larger images are reduced to this, so that regions do not depend on an image's resolution."""
+EDGE_STEP = 32
+"""Neighbouring pixels that differ by more than this in any channel form an edge."""
+EDGE_GAP = 7
+"""Gaps in edges narrower than this are closed, so that small letters contain no regions."""
+BACKGROUND_STEP = 8
+"""An area at the image's border is background if it differs from the border's colour by at most this."""
+MIN_AREA_SHARE = 0.0003
+"""Areas below this share of the image are dropped."""
 
 
 class ClassicalCounter:
-    """Counts areas within edges. Right on flat diagrams; shading and texture fall apart into many."""
-
-    paper = False
+    """A counter of areas within edges. It suits flat diagrams; shading and texture fall into many areas."""
 
     @property
     def name(self) -> str:
         """The method and its constants."""
-        settings = f"edge={EDGE} close={GAP} ground={GROUND} smallest={SMALLEST:g} side={SIDE} rev={REVISION}"
-        return f"classical/{settings}"
+        edges = f"edge={EDGE_STEP} close={EDGE_GAP} ground={BACKGROUND_STEP}"
+        return f"classical/{edges} smallest={MIN_AREA_SHARE:g} side={MAX_SIDE} rev={REVISION}"
 
     def check(self) -> None:
-        """Raise unless OpenCV can be loaded.
+        """Check that OpenCV can be loaded.
 
         Raises:
             UsageError: It cannot, such as where system libraries are missing.
@@ -257,42 +243,43 @@ class ClassicalCounter:
 
     def count(self, image: Image, lines: Sequence[TextLine]) -> Regions:
         """Return the regions of an image whose text has been read already."""
-        return merge_regions(areas(image), lines)
+        return merge_regions(find_areas(image), lines)
 
 
-def areas(image: Image) -> list[Box]:
-    """Return the boxes of all areas within edges but the ground, in the image's own pixels, from top to bottom."""
+def find_areas(image: Image) -> list[Box]:
+    """Return the boxes of all areas within edges except the background, in pixels, from top to bottom."""
     import cv2
 
     flat = flatten(image)
     pixels = np.ascontiguousarray(np.asarray(flat))
-    scale = min(1.0, SIDE / max(flat.size))
+    scale = min(1.0, MAX_SIDE / max(flat.size))
     if scale < 1:
         width, height = (max(1, round(side * scale)) for side in flat.size)
         pixels = np.asarray(cv2.resize(pixels, (width, height), interpolation=cv2.INTER_AREA))
     height, width = pixels.shape[:2]
     steps = cv2.morphologyEx(pixels, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8)).max(axis=2)
-    edges = cv2.morphologyEx((steps > EDGE).astype(np.uint8), cv2.MORPH_CLOSE, np.ones((GAP, GAP), np.uint8))
+    square = np.ones((EDGE_GAP, EDGE_GAP), np.uint8)
+    edges = cv2.morphologyEx((steps > EDGE_STEP).astype(np.uint8), cv2.MORPH_CLOSE, square)
     number, labels, figures, _ = cv2.connectedComponentsWithStats(1 - edges, connectivity=4)
-    rim = _rim(pixels)
+    rim = _border_colour(pixels)
     across, down = flat.width / width, flat.height / height
-    found = []
+    boxes = []
     for label in range(1, number):
         left, top, wide, high, size = (int(figure) for figure in figures[label])
         at_rim = left == 0 or top == 0 or left + wide == width or top + high == height
-        if size < SMALLEST * width * height:
+        if size < MIN_AREA_SHARE * width * height:
             continue
         place = (slice(top, top + high), slice(left, left + wide))
-        if at_rim and np.abs(_colour(pixels[place][labels[place] == label]) - rim).max() <= GROUND:
+        if at_rim and np.abs(_median_colour(pixels[place][labels[place] == label]) - rim).max() <= BACKGROUND_STEP:
             continue
-        found.append((left * across, top * down, (left + wide - 1) * across, (top + high - 1) * down))
-    return found
+        boxes.append((left * across, top * down, (left + wide - 1) * across, (top + high - 1) * down))
+    return boxes
 
 
-def _rim(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return _colour(np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]]))
+def _border_colour(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return _median_colour(np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]]))
 
 
-def _colour(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the usual colour of some pixels."""
+def _median_colour(pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the median colour of some pixels."""
     return np.asarray(np.median(pixels.astype(np.int16), axis=0))

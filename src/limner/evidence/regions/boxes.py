@@ -16,9 +16,9 @@ from .base import Box
 
 Floats = NDArray[np.float64]
 OVERLAP = 512 / 1500
-"""How far the four crops of the first layer overlap, as part of the image's shorter side."""
+"""The overlap of the four crops of the first layer, as a share of the image's shorter side."""
 NEAR_EDGE = 20
-"""A mask that comes this close to an edge of its crop, in pixels, was cut by it."""
+"""A mask this close to an edge of its crop, in pixels, is cut by it."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ class MaskSettings:
 
     Attributes:
         points: Points a side on the whole image.
-        iou: Masks whose own estimate of their quality is not above this are dropped.
-        stability: A mask's area at a raised threshold must be at least this part of its area at a lowered one.
-        offset: By how much the threshold is raised and lowered for that.
-        layers: 1 looks again at four crops that overlap, 2 at sixteen more; 0 at the whole image only.
-        downscale: In each further layer the points a side are divided by this.
-        nms: Of two masks in one crop whose boxes overlap by more than this, the better one stays.
-        crop_nms: The same between crops, where the mask of the smaller crop stays.
-        refine: Every mask goes through the decoder a second time, as an input, before any is dropped.
+        iou: Masks with an estimated quality of at most this are dropped.
+        stability: The minimum ratio of a mask's areas at a raised and at a lowered threshold.
+        offset: The amount by which the threshold is raised and lowered.
+        layers: 0 for the whole image only, 1 for four more overlapping crops, 2 for sixteen more.
+        downscale: The divisor of points a side in each further layer.
+        nms: Of two masks in one crop whose boxes overlap by more than this, the better one is kept.
+        crop_nms: The same between crops, where the mask of the smaller crop is kept.
+        refine: Whether every mask goes through the decoder again, as an input, before any is dropped.
     """
 
     points: int = 32
@@ -61,11 +61,11 @@ class MaskSettings:
             raise UsageError(f"refine is true or false, not {self.refine!r}")
 
     def side(self, layer: int) -> int:
-        """Points a side in a layer of crops."""
+        """Return the points a side in a layer of crops."""
         return max(1, int(self.points / self.downscale**layer))
 
     def __str__(self) -> str:
-        """Return what differs from the release's settings."""
+        """Return the differences from the release's settings."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         changed = [f"{name}={value:g}" for name, value in values.items() if value != getattr(RELEASE, name)]
         return " ".join(changed) or "release"
@@ -75,7 +75,7 @@ RELEASE = MaskSettings()
 
 
 def mask_settings(base: MaskSettings, options: dict[str, Any]) -> MaskSettings:
-    """`base` with those of the options that are settings; they are taken out of `options`."""
+    """Return `base` with the options that are settings, which are removed from `options`."""
     return replace(base, **{field.name: options.pop(field.name) for field in fields(base) if field.name in options})
 
 
@@ -102,44 +102,46 @@ class Masks:
 
     @classmethod
     def none(cls) -> Masks:
-        """No masks."""
+        """Return an empty set of masks."""
         return cls(np.zeros((0, 4)), np.zeros(0))
 
 
 def crops(width: int, height: int, layers: int) -> list[Crop]:
-    """Return the whole image, then for each layer twice as many crops a side as in the one before, column by column."""
-    found = [Crop((0, 0, width, height), 0)]
+    """Return the whole image, then for each layer twice as many crops a side, column by column."""
+    parts = [Crop((0, 0, width, height), 0)]
     for layer in range(1, layers + 1):
         many = 2**layer
         shared = int(OVERLAP * min(width, height) * 2 / many)
         wide, high = (math.ceil((shared * (many - 1) + side) / many) for side in (width, height))
         for column, row in product(range(many), repeat=2):
             left, top = (wide - shared) * column, (high - shared) * row
-            if left < width and top < height:  # An image of a few pixels has no more crops than pixels.
-                found.append(Crop((left, top, min(left + wide, width), min(top + high, height)), layer))
-    return found
+            if left < width and top < height:  # A tiny image cannot have more crops than pixels.
+                parts.append(Crop((left, top, min(left + wide, width), min(top + high, height)), layer))
+    return parts
 
 
 def grid(side: int) -> Floats:
-    """Points at the centres of `side` x `side` equal cells, row by row, from 0 to 1."""
+    """Return points at the centres of `side` x `side` equal cells, row by row, from 0 to 1."""
     places = (np.arange(side) + 0.5) / side
     across, down = np.meshgrid(places, places)
     return np.stack([across.ravel(), down.ravel()], axis=1)
 
 
-def remaining_boxes(found: Iterable[tuple[Crop, Masks]], size: tuple[int, int], settings: MaskSettings) -> list[Box]:
-    """Return the boxes that remain of all crops' masks: none cut by a crop's edge, no two that are one thing.
+def remaining_boxes(
+    masks_by_crop: Iterable[tuple[Crop, Masks]], size: tuple[int, int], settings: MaskSettings
+) -> list[Box]:
+    """Return the remaining boxes of all crops' masks: none cut by a crop's edge, no duplicates.
 
     Args:
-        found: Every crop with its masks.
+        masks_by_crop: Every crop with its masks.
         size: Width and height of the image.
         settings: The thresholds of suppression.
     """
     boxes: list[Floats] = [np.zeros((0, 4))]
     worth: list[Floats] = [np.zeros(0)]
-    several = 0
-    for crop, masks in found:
-        several += 1
+    count = 0
+    for crop, masks in masks_by_crop:
+        count += 1
         left, top, right, bottom = crop.box
         placed = masks.boxes + np.array([left, top, left, top], dtype=np.float64)
         whole = ~cut_by_crop(placed, crop.box, size)
@@ -148,13 +150,13 @@ def remaining_boxes(found: Iterable[tuple[Crop, Masks]], size: tuple[int, int], 
         boxes.append(placed[best])
         worth.append(np.full(len(best), 1 / ((right - left) * (bottom - top))))
     together = np.concatenate(boxes)
-    if several > 1:
+    if count > 1:
         together = together[suppress_overlaps(together, np.concatenate(worth), settings.crop_nms)]
     return [(float(a), float(b), float(c), float(d)) for a, b, c, d in together]
 
 
 def cut_by_crop(boxes: Floats, crop: Sequence[int], size: tuple[int, int]) -> NDArray[np.bool_]:
-    """Which boxes come near an edge of their crop that is no edge of the image."""
+    """Return which boxes come close to an edge of their crop that is not an edge of the image."""
     edges = np.array(crop, dtype=np.float64)
     image = np.array([0, 0, *size], dtype=np.float64)
     near = (np.abs(boxes - edges) <= NEAR_EDGE) & ~(np.abs(boxes - image) <= NEAR_EDGE)
@@ -162,9 +164,9 @@ def cut_by_crop(boxes: Floats, crop: Sequence[int], size: tuple[int, int]) -> ND
 
 
 def suppress_overlaps(boxes: Floats, worth: Floats, threshold: float) -> NDArray[np.intp]:
-    """Return the places of the boxes that stay, best first: none overlaps a better one by more than `threshold`.
+    """Return the indices of kept boxes, best first: none overlaps a better one by more than `threshold`.
 
-    Equals keep their order. A box without area overlaps nothing.
+    Ties keep their order. A box without area overlaps nothing.
     """
     order = np.argsort(-worth, kind="stable")
     left, top, right, bottom = boxes.T
@@ -182,8 +184,10 @@ def suppress_overlaps(boxes: Floats, worth: Floats, threshold: float) -> NDArray
 
 
 def measure_masks(masks: Any, offset: float) -> tuple[Any, Any, Any, Any]:
-    """Of masks n x height x width, as numpy arrays or tensors: areas at the raised and at the lowered threshold, and
-    which columns and which rows hold a part of the mask."""
+    """Return areas of masks (n x height x width) at the raised and lowered threshold, and their columns and rows.
+
+    Masks are numpy arrays or tensors.
+    """
     inside = masks > 0
     raised, lowered = ((masks > bound).sum((-2, -1)) for bound in (offset, -offset))
     return raised, lowered, inside.any(-2), inside.any(-1)
@@ -192,10 +196,10 @@ def measure_masks(masks: Any, offset: float) -> tuple[Any, Any, Any, Any]:
 def stable_masks(
     areas: tuple[Floats, Floats], places: tuple[NDArray[np.bool_], NDArray[np.bool_]], quality: Floats, stability: float
 ) -> Masks:
-    """Return the masks that are stable; areas and places (columns, rows) as `measured` gives them."""
+    """Return the stable masks; areas and places (columns, rows) are those of `measure_masks`."""
     raised, lowered = areas
     columns, rows = places
-    # Without any area there is nothing to divide by; such a mask is dropped.
+    # A mask without any area is dropped.
     stable = (lowered > 0) & (raised / np.maximum(lowered, 1) >= stability) & columns.any(axis=1)
     columns, rows, quality = columns[stable], rows[stable], quality[stable]
     (left, right), (top, bottom) = _span(columns), _span(rows)
@@ -203,5 +207,5 @@ def stable_masks(
 
 
 def _span(held: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """First and last true place of every row."""
+    """Return the first and last true index of every row."""
     return held.argmax(axis=1), held.shape[1] - 1 - held[:, ::-1].argmax(axis=1)

@@ -25,7 +25,7 @@ MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 class MaskGenerator:
-    """Finds the masks of images; not safe to be called from several threads at once.
+    """A generator of masks of images; not thread-safe.
 
     Args:
         model: A ``Sam2Model``; it is moved to `device` and its large parts to `precision`.
@@ -58,30 +58,30 @@ class MaskGenerator:
         self._encode, self._measure = model.get_image_embeddings, measure_at_size
         if compiled:
             self._encode = torch.compile(self._encode, dynamic=False)
-            # Images have many sizes; to compile once more for each would take longer than it saves.
+            # Images have many sizes; compiling for each would take longer than it saves.
             self._measure = torch.compile(measure_at_size, dynamic=True)
         self._decoder = PromptDecoder(model, compiled=compiled)
         self.passed = 0
-        """Masks that passed the thresholds so far, before any was suppressed."""
+        """The number of masks that passed the thresholds, before suppression."""
 
     @torch.inference_mode()
     def boxes(self, image: Image) -> list[Box]:
-        """Return the boxes of the masks that remain."""
+        """Return the boxes of the remaining masks."""
         # A copy, because torch wants to be able to write.
         pixels = torch.from_numpy(np.array(flatten(image))).to(self._device)
         parts = crops(image.width, image.height, self._settings.layers)
-        found: list[tuple[Crop, Masks]] = []
+        measured: list[tuple[Crop, Masks]] = []
         waiting: list[tuple[Crop, list[tuple[Any, Any]]]] = []
         for crop, maps in self._embedded(pixels, parts):
             waiting.append((crop, self._decoded(crop, maps)))
-            if len(waiting) > 1:  # The device has the next crop's work before we wait for what it says of this one.
-                found.append(self._measured(*waiting.pop(0)))
-        found += [self._measured(*last) for last in waiting]
-        self.passed += sum(len(masks.quality) for _, masks in found)
-        return remaining_boxes(found, image.size, self._settings)
+            if len(waiting) > 1:  # The device gets the next crop's work before we wait for this one's result.
+                measured.append(self._measured(*waiting.pop(0)))
+        measured += [self._measured(*last) for last in waiting]
+        self.passed += sum(len(masks.quality) for _, masks in measured)
+        return remaining_boxes(measured, image.size, self._settings)
 
     def _embedded(self, pixels: Any, parts: list[Crop]) -> Iterator[tuple[Crop, CellMaps]]:
-        """Every crop with its features."""
+        """Yield every crop with its features."""
         together = 5
         for start in range(0, len(parts), together):
             some = parts[start : start + together]
@@ -98,25 +98,25 @@ class MaskGenerator:
         return ((part - mean) / spread).to(self._dtype)
 
     def _decoded(self, crop: Crop, maps: CellMaps) -> list[tuple[Any, Any]]:
-        """Masks of all points of a crop and their quality, batch by batch; nothing is waited for."""
-        found = []
+        """Return masks of all points of a crop and their quality, batch by batch, without waiting for the device."""
+        batches = []
         for points in self._prompts(self._settings.side(crop.layer)).split(self._batch):
             masks, quality = self._decoder.first(maps, points)
             masks, quality = masks.flatten(0, 1), quality.flatten()
             if not self._settings.refine:
-                found.append((masks, quality))
+                batches.append((masks, quality))
                 continue
             points = points.repeat_interleave(len(masks) // len(points), dim=0)
             for some, before in zip(points.split(self._batch), masks.split(self._batch), strict=True):
                 again, quality = self._decoder.again(maps, some, before)
-                found.append((again[:, 0], quality[:, 0]))
-        return found
+                batches.append((again[:, 0], quality[:, 0]))
+        return batches
 
-    def _measured(self, crop: Crop, found: list[tuple[Any, Any]]) -> tuple[Crop, Masks]:
-        """Return the masks of a crop that pass the thresholds; areas and edges are those at the crop's size."""
+    def _measured(self, crop: Crop, batches: list[tuple[Any, Any]]) -> tuple[Crop, Masks]:
+        """Return the masks of a crop that pass the thresholds, with areas and edges at the crop's size."""
         (width, height), settings = crop.size, self._settings
         measures, qualities = [], []
-        for masks, quality in found:
+        for masks, quality in batches:
             good = quality > settings.iou
             qualities.append(quality[good])
             rows = self._decoder.rows(masks[good])
@@ -129,7 +129,7 @@ class MaskGenerator:
         return crop, stable_masks((raised, lowered), (columns, lines), worth, settings.stability)
 
     def _prompts(self, side: int) -> Any:
-        """Return a grid of points as the decoder takes them: the point, and the mark that no box follows."""
+        """Return a grid of points in the decoder's form: the point, and the mark that no box follows."""
         if side not in self._sparse:
             points = torch.from_numpy(grid(side) * self._side).float().to(self._device)[None, :, None]
             labels = torch.ones(points.shape[:3], dtype=torch.int, device=self._device)
@@ -139,13 +139,13 @@ class MaskGenerator:
 
 
 def measure_at_size(masks: Any, height: int, width: int, offset: float) -> tuple[Any, Any, Any, Any]:
-    """Return what `measure_masks` says of masks that are scaled to a size first."""
+    """Scale masks to a size and apply `measure_masks`."""
     large = F.interpolate(masks[:, None].float(), (height, width), mode="bilinear", align_corners=False)
     return measure_masks(large[:, 0], offset)
 
 
 CLAMP = 32.0
-"""Masks that go in again are held to this, either way."""
+"""Masks used as inputs are clamped to this, in both directions."""
 TOKENS = 2
 """Tokens of the decoder before those of the masks: one for whether there is an object, one for the quality."""
 SINGLE, SEVERAL = slice(0, 1), slice(1, None)
@@ -153,7 +153,7 @@ SINGLE, SEVERAL = slice(0, 1), slice(1, None)
 
 
 class CellMaps(NamedTuple):
-    """What the encoder says of one crop, cell by cell: n x channels, n x 4 x channels, n x 4 x 4 x channels."""
+    """The encoder's features of one crop, by cell: n x channels, n x 4 x channels, n x 4 x 4 x channels."""
 
     coarse: Any
     middle: Any
@@ -161,7 +161,7 @@ class CellMaps(NamedTuple):
 
 
 class PromptDecoder:
-    """Makes masks out of prompts.
+    """A decoder that makes masks from prompts.
 
     Args:
         model: A ``Sam2Model`` on its device and in its precision.
@@ -179,7 +179,7 @@ class PromptDecoder:
         self.again = torch.compile(self._again, dynamic=False) if compiled else self._again
 
     def cells(self, maps: list[Any]) -> CellMaps:
-        """Feature maps of one crop (the largest first, 1 x channels x height x width), cell by cell."""
+        """Return the feature maps of one crop (largest first, 1 x channels x height x width) by cell."""
         fine, middle, coarse = (level[0].to(self._dtype) for level in maps)
         side = self._side
         return CellMaps(
@@ -192,22 +192,22 @@ class PromptDecoder:
         )
 
     def rows(self, masks: Any) -> Any:
-        """Masks m x cells x 4 x 4 as m x height x width."""
+        """Return masks of shape m x cells x 4 x 4 as m x height x width."""
         side = self._side
         apart = masks.unflatten(3, (2, 2)).unflatten(2, (2, 2)).unflatten(1, (side, side))
         return apart.permute(0, 1, 3, 5, 2, 4, 6).reshape(-1, 4 * side, 4 * side)
 
     def _first(self, maps: CellMaps, sparse: Any) -> tuple[Any, Any]:
-        """Several masks for each of the prompts (p x tokens x channels), and their quality."""
+        """Return several masks for each prompt (p x tokens x channels), and their quality."""
         image = maps.coarse + self._prompts.no_mask_embed.weight.to(self._dtype)
         return self._decoded(maps, image[None], sparse, SEVERAL)
 
     def _again(self, maps: CellMaps, sparse: Any, masks: Any) -> tuple[Any, Any]:
-        """One mask for each of the prompts and the mask that it gave before, and its quality."""
+        """Return one mask for each prompt and its previous mask, and its quality."""
         return self._decoded(maps, maps.coarse + self._embedded(masks.clamp(-CLAMP, CLAMP)), sparse, SINGLE)
 
     def _embedded(self, masks: Any) -> Any:
-        """Masks m x cells x 4 x 4 as inputs, m x cells x channels."""
+        """Return masks of shape m x cells x 4 x 4 as inputs, m x cells x channels."""
         embed = self._prompts.mask_embed
         small = F.linear(masks, embed.conv1.weight.flatten(1), embed.conv1.bias)
         small = embed.activation(_normed(embed.layer_norm1, small)).flatten(2)
@@ -216,7 +216,7 @@ class PromptDecoder:
         return F.linear(small, embed.conv3.weight.flatten(1), embed.conv3.bias)
 
     def _decoded(self, maps: CellMaps, image: Any, sparse: Any, wanted: slice) -> tuple[Any, Any]:
-        """Masks p x masks x cells x 4 x 4 as logits, and their quality; `image` is one for all or one for each."""
+        """Return masks (p x masks x cells x 4 x 4 logits) and quality; `image` is one for all or one for each."""
         decoder = self._decoder
         own = torch.cat([decoder.obj_score_token.weight, decoder.iou_token.weight, decoder.mask_tokens.weight])
         tokens, image = self._attended(torch.cat([own.expand(len(sparse), -1, -1), sparse], dim=1), image)
@@ -229,14 +229,14 @@ class PromptDecoder:
         weights = [decoder.output_hypernetworks_mlps[n](tokens[:, TOKENS + n]) for n in numbers]
         quality = decoder.iou_prediction_head(tokens[:, 1].float())[:, wanted]
         if self._compiled:
-            # A sum that the compiler joins to what is before it: the upscaled image is then never written.
+            # The compiler fuses this sum with the steps before, so that the upscaled image is never written.
             masks = [(grown * weight[:, None, None, None]).sum(-1) for weight in weights]
             return torch.stack(masks, dim=1), quality
         masks = torch.stack(weights, dim=1) @ grown.flatten(1, 3).transpose(1, 2)
         return masks.unflatten(2, grown.shape[1:4]), quality
 
     def _attended(self, points: Any, image: Any) -> tuple[Any, Any]:
-        """Tokens and cells after the transformer."""
+        """Return tokens and cells after the transformer."""
         transformer, tokens = self._decoder.transformer, points
         for layer in transformer.layers:
             if layer.skip_first_layer_pe:
@@ -258,13 +258,15 @@ class PromptDecoder:
 
 
 def _normed(norm: Any, values: Any) -> Any:
-    """Return a norm over the last dimension, whichever one the module would take."""
+    """Normalise over the last dimension, whichever one the module would use."""
     return F.layer_norm(values, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
 
 
 def _gelu(values: Any) -> Any:
-    """GELU through formula 7.1.26 of Abramowitz and Stegun, off by at most 1.5e-7 of a value: half the work, and four
-    orders of magnitude below what bfloat16 can tell apart."""
+    """Compute GELU by formula 7.1.26 of Abramowitz and Stegun, with an error of at most 1.5e-7.
+
+    That is half the work, and four orders of magnitude below the resolution of bfloat16.
+    """
     wide = values.float()
     size = wide.abs()
     part = 1 / (1 + 0.3275911 * 0.7071067811865476 * size)
@@ -279,7 +281,7 @@ def _among(attention: Any, asked: Any, values: Any) -> Any:
 
 
 def _heads(attention: Any, projection: Any, tokens: Any) -> Any:
-    """Projected tokens as prompts x heads x tokens x channels of a head."""
+    """Return projected tokens as prompts x heads x tokens x channels of a head."""
     return projection(tokens).unflatten(2, (attention.num_attention_heads, -1)).transpose(1, 2)
 
 
@@ -289,7 +291,7 @@ def _head_weights(attention: Any, weight: Any) -> Any:
 
 
 def _from_image(attention: Any, tokens: Any, placed: Any, image: Any) -> Any:
-    """Return what tokens take from the image; the bias of keys is the same for all cells, so it changes no share."""
+    """Return the attention of tokens to the image; the keys' bias is equal for all cells, so it has no effect."""
     asked = _heads(attention, attention.q_proj, tokens) * attention.scaling
     folded = (asked @ _head_weights(attention, attention.k_proj.weight)).flatten(1, 2)
     shares = (folded @ placed.transpose(1, 2)).softmax(-1)
@@ -299,7 +301,7 @@ def _from_image(attention: Any, tokens: Any, placed: Any, image: Any) -> Any:
 
 
 def _to_image(attention: Any, placed: Any, keys: Any, tokens: Any) -> Any:
-    """Return what the image takes from tokens."""
+    """Return the attention of the image to tokens."""
     asked = _heads(attention, attention.k_proj, keys) * attention.scaling
     folded = (asked @ _head_weights(attention, attention.q_proj.weight)).flatten(1, 2)
     bias = (asked @ attention.q_proj.bias.unflatten(0, (attention.num_attention_heads, -1))[:, :, None]).flatten(1)

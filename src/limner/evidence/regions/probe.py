@@ -1,4 +1,4 @@
-"""Counting the regions of a drawing: its text is read first, then a counter looks for masks."""
+"""The probe of regions: reads a drawing's text first, then counts masks."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ..probe import Finding, LocalProbe, Probe
 from . import open_counter
 
 REGIONS_S = 600.0
-"""Seconds that counting on one image may take."""
-LONGEST = 200
-"""Characters of the longest name a store takes."""
+"""Seconds allowed for counting on one image."""
+MAX_NAME_CHARS = 200
+"""The longest backend name that a store accepts, in characters."""
 
 
 class RegionsProbe(LocalProbe):
-    """Counts regions with the counter that a word names; the value is their number.
+    """A probe that counts regions with the counter named by a word.
 
     The journal keeps the boxes too. `ocr` reads the lines of text, which are regions themselves.
     """
 
     def __init__(self, word: str, options: Mapping[str, Any], ocr: Probe, seconds: float = REGIONS_S) -> None:
         self._counter, self._ocr = open_counter(word, **options), ocr
-        # Models use all cores by themselves.
+        # Models use all cores on their own.
         light = word == "classical"
         args = json.dumps({"word": word, "options": dict(options)}, sort_keys=True)
         recipe = Recipe(
@@ -43,38 +43,38 @@ class RegionsProbe(LocalProbe):
         if not self._name:
             reader = self._ocr.name
             name = f"{self._counter.name} lines={reader.partition(' ')[0]}#{digest(reader)[:12]}"
-            self._name = name if len(name) <= LONGEST else f"{name[: LONGEST - 13]}#{digest(name)[:12]}"
+            self._name = name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 13]}#{digest(name)[:12]}"
         return self._name
 
     def check(self) -> None:
-        """What the counter needs must be there, and what reads the lines."""
+        """Check that the counter and the text reader can work."""
         self._ocr.check()
         self._counter.check()
 
     def unpriced(self) -> str | None:
-        """Counting costs nothing; reading may."""
+        """Return the text reader's answer, as counting costs nothing."""
         return self._ocr.unpriced()
 
     def price(self) -> tuple[float | None, str]:
-        """Return what reading the lines costs; see `limner.core.catalogue.Priced`."""
+        """Return the price of reading the lines; see `limner.core.catalogue.Priced`."""
         return price_of(self._ocr)
 
     async def measure(self, image: bytes, calls: Calls) -> Finding:
         """See `limner.evidence.probe.Probe`."""
         read = await self._ocr.measure(image, calls)
-        found, call = await self.ask(image, calls, lines=read.value, named=self._counter.name)
-        return Finding(found["count"], self.name, call)
+        counted, call = await self.ask(image, calls, lines=read.value, named=self._counter.name)
+        return Finding(counted["count"], self.name, call)
 
 
 def counter(word: str, options: dict[str, Any]) -> Callable[..., dict[str, Any]]:
-    """Return what a worker counts with."""
+    """Return the function by which a worker counts."""
     made = open_counter(word, **options)
 
     def count(data: bytes, lines: list[dict[str, Any]], named: str) -> dict[str, Any]:
         if made.name != named:
-            # Another machine may have other devices; its counts must not go by a name that is not theirs.
+            # Another machine may have other devices; its counts must not be stored under this name.
             raise WorkerUnfit(
-                f"it counts as {made.name} there, not as {named}: say device= and precision= with --regions"
+                f"the worker counts as {made.name}, not as {named}: give device= and precision= with --regions"
             )
         return made.count(decode(data), [TextLine.from_json(line) for line in lines]).to_json()
 

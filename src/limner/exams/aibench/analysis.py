@@ -1,4 +1,4 @@
-"""What AIBench's paper shows beyond its scores: modes of failure, and its own plots."""
+"""Modes of failure and plots of AIBench's paper."""
 
 from __future__ import annotations
 
@@ -27,74 +27,74 @@ NAMES = {
 TEMPLATE = "wrong-answers"
 
 
-def wrong(marks: Sequence[Mark]) -> list[Mark]:
-    """Those answered, and answered wrongly; questions without an answer say nothing about the drawing."""
-    return [mark for mark in marks if mark.value == 0 and not mark.reason.startswith(protocol.NONE)]
+def wrong_answers(marks: Sequence[Mark]) -> list[Mark]:
+    """Return the marks of wrong answers; unanswered questions say nothing about the drawing."""
+    return [mark for mark in marks if mark.value == 0 and not mark.reason.startswith(protocol.NO_ANSWER)]
 
 
 def ask(question: Question[QuestionsRubric], marks: Sequence[Mark], image: str, prompts: Prompts) -> Ask:
-    """Return the drawing and its wrongly answered questions, each with the right answer and the one that was given."""
+    """Return the call with the drawing and its wrongly answered questions, each with the right and the given answer."""
     items = {item.key: item for item in question.rubric.checklist}
-    told = []
+    listed = []
     for number, mark in enumerate(marks, 1):
         item = items[mark.criterion]
         options = "\n".join(f"{letter}. {text}" for letter, text in sorted(item.options.items()))
         given = mark.reason.partition("answered ")[2][:1]
-        said = f"\nAnswered: {given}" if given in item.options else ""
-        told.append(f"{number}. {item.question}\n{options}\nRight answer: {item.correct_option}{said}")
-    text = prompts.fill(TEMPLATE, count=str(len(marks)), questions="\n\n".join(told))
+        answer = f"\nAnswered: {given}" if given in item.options else ""
+        listed.append(f"{number}. {item.question}\n{options}\nRight answer: {item.correct_option}{answer}")
+    text = prompts.fill(TEMPLATE, count=str(len(marks)), questions="\n\n".join(listed))
     shape = object_schema({str(n): {"type": "string", "enum": list(NAMES)} for n in range(1, len(marks) + 1)})
-    contract = Contract(partial(_checked, marks=marks), shape, required=False)
+    contract = Contract(partial(_require_modes, marks=marks), shape, required=False)
     return Ask(TEMPLATE, (Picture(image), Text(text)), (), contract)
 
 
 def read(text: str, marks: Sequence[Mark]) -> dict[str, str]:
-    """Criterion -> mode, as far as the reply names one.
+    """Return criterion -> mode, as far as the reply names one.
 
     >>> read('{"1": "layout", "2": "bad luck"}', [Mark("a", 0), Mark("b", 0)])
     {'a': 'layout'}
     """
     try:
-        said = loads(text)
+        answers = loads(text)
     except Unreadable:
         return {}
-    named = {mark.criterion: said.get(str(number)) for number, mark in enumerate(marks, 1)}
-    return {criterion: word for criterion, word in named.items() if isinstance(word, str) and word in NAMES}
+    modes = {mark.criterion: answers.get(str(number)) for number, mark in enumerate(marks, 1)}
+    return {criterion: word for criterion, word in modes.items() if isinstance(word, str) and word in NAMES}
 
 
-def _checked(text: str, marks: Sequence[Mark]) -> dict[str, str]:
+def _require_modes(text: str, marks: Sequence[Mark]) -> dict[str, str]:
     loads(text)
-    found = read(text, marks)
+    modes = read(text, marks)
     for number, mark in enumerate(marks, 1):
-        if mark.criterion not in found:
+        if mark.criterion not in modes:
             raise Unreadable(f"question {number} needs one of {', '.join(NAMES)}")
-    return found
+    return modes
 
 
 MODES = FailureModes(
     names=NAMES,
     about="modes as in the paper's Figure 5; that a model assigns them, and the counts, are Limner's own",
     prompts=Path(__file__).parent / "sorting",
-    wrong=wrong,
+    wrong=wrong_answers,
     ask=ask,
     read=read,
 )
 
 
 def levels(source: Source) -> Grid:
-    """Return the four levels, which are scores of their own."""
+    """Return the four levels, which are scores."""
     return source.shares(LEVEL_NAMES)
 
 
 def logic_aesthetics(source: Source) -> Points:
-    """Return the rating of looks against the mean of the four levels.
+    """Return the aesthetics rating against the mean of the four levels.
 
     Raises:
         UsageError: Nobody has rated the looks, or the judge does not settle the levels.
     """
-    looks = next(score for score in source.protocol.scored if score.name == "aesthetics")
-    rated = source.cells(looks.name)
-    found = [
+    aesthetics = next(score for score in source.protocol.scored if score.name == "aesthetics")
+    rated = source.cells(aesthetics.name)
+    points = [
         Point(name, x, y, None, name in source.controls)
         for name, x, y in zip(source.names, source.mean(LEVEL_NAMES), rated, strict=True)
         if x.value is not None and y.value is not None
@@ -103,10 +103,10 @@ def logic_aesthetics(source: Source) -> Points:
         raise UsageError(
             f"{source.exam} has no aesthetics; `limner evidence {source.exam} --aesthetics WORD` measures it"
         )
-    if not found:
+    if not points:
         raise UsageError(f"{source.exam}: this judge does not decide all four levels; mark with a model, not with ocr")
-    caption = source.caption + left_out(len(source.names) - len(found), "without both numbers")
-    return Points(tuple(found), "logic, mean of the four levels (of 100)", shown(looks), caption).with_front()
+    caption = source.caption + left_out(len(source.names) - len(points), "without both numbers")
+    return Points(tuple(points), "logic, mean of the four levels (of 100)", shown(aesthetics), caption).with_front()
 
 
 PLOTS: Mapping[str, Plot] = {

@@ -1,4 +1,4 @@
-"""Reads AIBench's release layout: one file of method texts with their checklists, and figures beside it."""
+"""AIBench's data: one file of method texts with their checklists, and figures beside it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_validator
 
-from ...core.choices import balanced, constants
+from ...core.choices import balanced, constant_answers
 from ...core.data_files import (
     Problems,
     absent_references,
@@ -36,12 +36,12 @@ LEVELS = {
     "Level 3: Phase Architecture": "phase",
     "Level 4: Global Semantics": "semantics",
 }
-"""The release's names of the levels, and ours."""
+"""The release's names of the levels -> ours."""
 OptionLetter = Literal["A", "B", "C", "D"]
 RightLetter = Annotated[OptionLetter, BeforeValidator(lambda v: v.strip().upper() if isinstance(v, str) else v)]
-"""The right answer; written small or with blanks around it, the release takes it, too."""
+"""The right answer; like the release, it accepts lower case and blanks around it."""
 SourceText = Annotated[Words, BeforeValidator(without_controls)]
-"""Text that comes from LaTeX, at times by way of a model: a stray control character is read as a space."""
+"""Text from LaTeX, sometimes through a model: a stray control character is read as a space."""
 Number = Annotated[Id, Field(min_length=1, max_length=100), BeforeValidator(lambda v: str(v) if type(v) is int else v)]
 """A checklist question's id; the release numbers them."""
 
@@ -73,18 +73,20 @@ class ChoiceQuestion(FrozenModel):
     @field_validator("options", mode="before")
     @classmethod
     def _unwrapped(cls, options: Any) -> Any:
-        """Return the paper's appendix writes the options as a list that holds one mapping."""
+        """Unwrap options that the paper's appendix writes as a list with one mapping."""
         return options[0] if isinstance(options, list) and len(options) == 1 else options
 
     @model_validator(mode="after")
     def _has_its_answer(self) -> Self:
         if self.correct_option not in self.options:
-            raise ValueError(f"correct_option {self.correct_option} is none of the options {', '.join(self.options)}")
+            raise ValueError(
+                f"correct_option {self.correct_option} is not one of the options {', '.join(self.options)}"
+            )
         return self
 
 
 class QuestionsRubric(FrozenModel):
-    """What a drawing is marked by: its checklist."""
+    """The checklist that a drawing is marked by."""
 
     checklist: tuple[ChoiceQuestion, ...] = Field(min_length=1)
 
@@ -119,7 +121,7 @@ def read(path: Path, name: str = "aibench") -> Exam[QuestionsRubric]:
 
 
 def count_questions(question: Question[QuestionsRubric], *levels: str) -> int:
-    """Return the questions of a checklist, or those of the levels that `levels` names."""
+    """Count the questions of a checklist, or those of the given levels."""
     return sum(not levels or item.dimension in levels for item in question.rubric.checklist)
 
 
@@ -131,15 +133,15 @@ def _questions(row: MethodRow, file: Path) -> list[Question[QuestionsRubric]]:
 
 
 def _reference(folder: Path, row: MethodRow) -> Reference | None:
-    """The figure a row names, beside the data or under images/; else the one under images/ that has the row's id."""
+    """Return the figure a row names, in the data folder or images/; else the one in images/ with the row's id."""
     named = row.image or row.image_url
     places = [(folder / "images", row.id + suffix) for suffix in SUFFIXES]
     if named and "://" not in named:
         places[:0] = [(folder, named), (folder / "images", named)]
     for place, name in places:
-        found = find_reference(place, name)
-        if found.path is not None:
-            return found
+        reference = find_reference(place, name)
+        if reference.path is not None:
+            return reference
     return Reference(named) if named else None
 
 
@@ -151,20 +153,20 @@ def _notes(questions: Sequence[Question[QuestionsRubric]]) -> list[str]:
 
 
 CONSTANTS = "constant_answers.csv"
-KEPT = ("track", "rationale", "about")
-"""What is told of a question beside what the release has."""
+EXTRA_FIELDS = ("track", "rationale", "about")
+"""Fields of a question beyond those of the release."""
 
 
 def write(folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str, str], None]) -> dict[str, list[str]]:
-    """One line for each paper, its figure under images/, its logic graph under graphs/; the ids of the rows by item.
+    """Write one line for each paper, its figure to images/, its logic graph to graphs/; return row ids by item.
 
-    What always giving the same answer would get stands in a table beside them.
+    A table beside them has the accuracy of constant answers.
     """
     made: dict[str, list[str]] = {}
     rows = []
     for item in items:
         id = _id(item)
-        checklist = balanced([_question(n, one) for n, one in enumerate(item["checklist"], 1)], id)
+        checklist = balanced([_question(n, question) for n, question in enumerate(item["checklist"], 1)], id)
         row = {"id": id, "method_text": item["method"], "image": f"images/{id}.png",
                "checklist": checklist}  # fmt: skip
         MethodRow.model_validate(row)
@@ -177,36 +179,36 @@ def write(folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str,
         made[item["item"]] = [id]
     lines = (json.dumps(row, ensure_ascii=False) for row in rows)
     (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    _constants(folder / CONSTANTS, [one for row in rows for one in row["checklist"]])
+    _write_constants(folder / CONSTANTS, [question for row in rows for question in row["checklist"]])
     return made
 
 
 def _id(item: Mapping[str, Any]) -> str:
-    """As the release has it: the venue, a slash, the paper."""
+    """Return the release's form of an id: the venue, a slash, the paper."""
     id, venue = str(item["item"]), str(item.get("venue") or "")
     return id if "/" in id or not venue else f"{re.sub(r'[^A-Za-z0-9._-]+', '_', venue)}/{id}"
 
 
-def _constants(file: Path, questions: Sequence[dict[str, Any]]) -> None:
+def _write_constants(file: Path, questions: Sequence[dict[str, Any]]) -> None:
     with file.open("w", encoding="utf-8", newline="") as stream:
         table = csv.writer(stream)
         table.writerow(["always", "right", "of", "percent", "by chance"])
-        for name, found in constants(questions).items():
-            right = [round(found["right"] * found["n"]), int(found["n"])]
-            table.writerow([name, *right, f"{100 * found['right']:.1f}", f"{100 * found['chance']:.1f}"])
+        for name, accuracy in constant_answers(questions).items():
+            right = [round(accuracy["right"] * accuracy["n"]), int(accuracy["n"])]
+            table.writerow([name, *right, f"{100 * accuracy['right']:.1f}", f"{100 * accuracy['chance']:.1f}"])
 
 
 def _question(number: int, row: Mapping[str, Any]) -> dict[str, Any]:
-    told = {name: row[name] for name in ChoiceQuestion.model_fields} | {"id": number}
-    return told | {name: row[name] for name in KEPT if row.get(name)}
+    question = {name: row[name] for name in ChoiceQuestion.model_fields} | {"id": number}
+    return question | {name: row[name] for name in EXTRA_FIELDS if row.get(name)}
 
 
-NO_IMAGE = "the released scorer could not fetch the image and wrote a zero, which is no rating"
+NO_IMAGE = "the released scorer could not fetch the image and wrote a zero, which is not a rating"
 _SHORT = {name.partition(":")[0]: ours for name, ours in LEVELS.items()}
 
 
 class Detail(BaseModel):
-    """One question as it was answered."""
+    """One answered question."""
 
     qid: Number
     level: str
@@ -216,7 +218,7 @@ class Detail(BaseModel):
 
     @property
     def key(self) -> str | None:
-        """The question's name in our words, or None where the level is none of the four."""
+        """The question's key, or None if the level is not one of the four."""
         level = _SHORT.get(self.level.partition(":")[0].strip())
         return None if level is None else f"{level}/{self.qid}"
 
@@ -232,7 +234,7 @@ class Step(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _unwrapped(cls, step: Any) -> Any:
-        """Where the link to an image failed, a mapping with a zero in it stands in place of the rating."""
+        """Unwrap the mapping with a zero that replaces the rating if the link to an image failed."""
         nested = step.get("score") if isinstance(step, dict) else None
         if not isinstance(nested, dict):
             return step
@@ -241,7 +243,7 @@ class Step(BaseModel):
 
 
 class Record(BaseModel):
-    """One drawing, as it stood after a task."""
+    """One drawing after a task."""
 
     prompt_id: Id = Field(min_length=1, max_length=200)
     steps: tuple[Step, ...]
@@ -250,8 +252,8 @@ class Record(BaseModel):
 def read_results(path: Path) -> Iterator[ImportedReply]:
     """Yield the last record of every drawing in the file, or in each of the ``*.jsonl`` files in the folder, `path`.
 
-    As the release does, lines that are no JSON (what a run that was ended left half written) are passed over; they are
-    told in the notes of a result of their file.
+    Like the release, it skips lines that are not JSON, such as those left half written by a killed run, and
+    reports them in the notes of a result of their file.
 
     Raises:
         DataError: With file, line and id of everything that is wrong.
@@ -259,23 +261,23 @@ def read_results(path: Path) -> Iterator[ImportedReply]:
     files = files_under(path, "*.jsonl")
     if not files:
         raise DataError("no *.jsonl result in this folder", file=path)
-    found, problems = list[ImportedReply](), Problems()
+    replies, problems = list[ImportedReply](), Problems()
     for file in files:
         broken = Problems()
-        here = [_reply(record, file, line, problems) for line, record in _last(file, problems, broken)]
-        if here and broken.found:
-            here[0] = replace(here[0], notes=tuple(f"{problem}; passed over" for problem in broken.found))
+        of_file = [_reply(record, file, line, problems) for line, record in _last_records(file, problems, broken)]
+        if of_file and broken.found:
+            of_file[0] = replace(of_file[0], notes=tuple(f"{problem}; skipped" for problem in broken.found))
         else:
             problems.found += broken.found
-        found += here
-    if not found and not problems.found:
+        replies += of_file
+    if not replies and not problems.found:
         problems.add("no result in this file", files[0])
     problems.settle()
-    yield from found
+    yield from replies
 
 
-def _last(file: Path, problems: Problems, broken: Problems) -> Iterator[tuple[int, Record]]:
-    """Line and record of what was last written of each drawing."""
+def _last_records(file: Path, problems: Problems, broken: Problems) -> Iterator[tuple[int, Record]]:
+    """Yield line and record of the last entry for each drawing."""
     rows: dict[Any, tuple[int, dict[str, Any]]] = {}
     for line, row in json_lines(file, problems, broken):
         id = row.get("prompt_id")
@@ -293,7 +295,7 @@ def _reply(record: Record, file: Path, line: int, problems: Problems) -> Importe
     key: dict[str, str] = {}
     for detail in details:
         if detail.key is None or detail.key in key:
-            what = "stands there twice" if detail.key else f"has the level {detail.level!r}, which is none of the four"
+            what = "is listed twice" if detail.key else f"has the level {detail.level!r}, which is not one of the four"
             problems.add(f"question {detail.qid} {what}", file, line, record.prompt_id)
         elif detail.is_correct is not None and detail.is_correct != (detail.pred == detail.gt):
             problems.add(f"question {detail.key}: is_correct disagrees with pred and gt", file, line, record.prompt_id)
@@ -311,15 +313,15 @@ def _reply(record: Record, file: Path, line: int, problems: Problems) -> Importe
 
 
 def _misfit(key: dict[str, str]) -> Callable[[Question[Any]], str | None]:
-    """Holds the right answers of a result against those of a question."""
+    """Return a function that compares the right answers of a result with those of a question."""
 
     def misfit(question: Question[Any]) -> str | None:
-        known = {item.key: item.correct_option for item in question.rubric.checklist}
+        answers = {item.key: item.correct_option for item in question.rubric.checklist}
         for name, right in key.items():
-            if name not in known:
-                return f"made with another checklist: there is no question {name} here"
-            if known[name] != right:
-                return f"made with another checklist: the right answer to {name} is {right} there, {known[name]} here"
+            if name not in answers:
+                return f"made with another checklist: this one has no question {name}"
+            if answers[name] != right:
+                return f"made with another checklist: its right answer to {name} is {right}, not {answers[name]}"
         return None
 
     return misfit

@@ -1,4 +1,4 @@
-"""What the paper reports beyond its tables: scores by complexity, correlations, gaps between conditions."""
+"""Analyses of FEPBench's paper: scores by complexity, correlations, gaps between conditions; and its plots."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from .scores import drawn
 
 SCORES = ("if", "re", "sp")
 BINS = 4
-"""The paper bins by quantiles and does not say how many; these are quarters."""
-FEWEST = 3
-"""Below this many drawings a correlation says nothing."""
+"""The paper bins by quantiles and does not say how many; we use quartiles."""
+MIN_DRAWINGS = 3
+"""The minimum number of drawings for a correlation."""
 CONDITIONS = {
     "structured - free": ("regime", "structured", "free"),
     "multi - single": ("panel_type", "multi", "single"),
@@ -48,49 +48,49 @@ CONDITIONS = {
 
 
 def complexity(rows: Sequence[Row], bins: int = BINS) -> list[dict[str, Any]]:
-    """Mean and quartiles of each score by the number of semantic atoms; equal numbers stay in one bin."""
+    """Return mean and quartiles of each score by the number of semantic atoms; equal numbers share a bin."""
     if not rows:
         return []
     counts = np.array([row.question.rubric.count for row in rows])
     inner = np.unique(np.quantile(counts, np.linspace(0, 1, bins + 1)[1:-1], method="inverted_cdf"))
-    places = np.searchsorted(inner, counts, side="left")
-    found = []
-    for place in np.unique(places):
-        inside = [row for row, where in zip(rows, places, strict=True) if where == place]
-        sizes = counts[places == place]
+    bin_of = np.searchsorted(inner, counts, side="left")
+    groups = []
+    for number in np.unique(bin_of):
+        inside = [row for row, where in zip(rows, bin_of, strict=True) if where == number]
+        sizes = counts[bin_of == number]
         body = {name: _spread(_column(inside, name)) for name in SCORES}
-        found.append({"atoms": [int(sizes.min()), int(sizes.max())], "n": len(inside), **body})
-    return found
+        groups.append({"atoms": [int(sizes.min()), int(sizes.max())], "n": len(inside), **body})
+    return groups
 
 
 def correlations(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
-    """Pearson's and Spearman's coefficient of every two scores over drawings that have both."""
+    """Return Pearson's and Spearman's coefficient of each pair of scores over drawings that have both."""
     from scipy.stats import rankdata
 
-    found = {}
-    for one, other in combinations(SCORES, 2):
-        pairs = [(row.scores.get(one), row.scores.get(other)) for row in rows]
+    coefficients = {}
+    for first, second in combinations(SCORES, 2):
+        pairs = [(row.scores.get(first), row.scores.get(second)) for row in rows]
         both = np.array([pair for pair in pairs if None not in pair], dtype=np.float64).reshape(-1, 2)
         x, y = both[:, 0], both[:, 1]
         body: dict[str, Any] = {"n": len(both), "pearson": _correlation(x, y)}
-        found[f"{one}-{other}"] = body | {"spearman": _correlation(rankdata(x), rankdata(y))}
-    return found
+        coefficients[f"{first}-{second}"] = body | {"spearman": _correlation(rankdata(x), rankdata(y))}
+    return coefficients
 
 
 def gaps(rows: Sequence[Row], protocol: Protocol[Any]) -> dict[str, dict[str, float]]:
-    """How much every score differs between conditions; regimes are compared on samples that have both."""
-    found = {}
-    for name, (tag, one, other) in CONDITIONS.items():
+    """Return the difference of every score between conditions; regimes are compared on samples with both."""
+    differences = {}
+    for name, (tag, first, second) in CONDITIONS.items():
         sides: list[Mapping[str, float]] = []
         kept = _paired(rows) if tag == "regime" else rows
-        for value in (one, other):
+        for value in (first, second):
             sides.append(protocol.summary([row for row in kept if row.question.tags.get(tag) == value]))
-        found[name] = {score: sides[0][score] - sides[1][score] for score in sides[0] if score in sides[1]}
-    return found
+        differences[name] = {score: sides[0][score] - sides[1][score] for score in sides[0] if score in sides[1]}
+    return differences
 
 
 def count_atoms(question: Question[Atoms], *kinds: str) -> int:
-    """Return the atoms, or those of the roles and modalities that `kinds` names."""
+    """Count the atoms, or those of the given roles and modalities."""
     roles = [role for role in ROLES if role in kinds] or ROLES
     modalities = [modality for modality in MODALITIES if modality in kinds] or MODALITIES
     return sum(atom.role in roles for modality in modalities for atom in question.rubric.of(modality))
@@ -115,42 +115,44 @@ def _spread(values: NDArray[np.float64]) -> dict[str, float] | None:
 
 
 def _correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> float | None:
-    if len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0:
+    if len(x) < MIN_DRAWINGS or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
     return float(np.corrcoef(x, y)[0, 1])
 
 
-def undefined(rows: Sequence[Row]) -> dict[str, int]:
-    """For each modality how many drawings show nothing of it, so that its precision is not defined."""
+def count_undefined(rows: Sequence[Row]) -> dict[str, int]:
+    """Count the drawings without content of each modality, for which its precision is undefined."""
     return {m: sum(drawn(row.question.rubric, row.marks, m) == (0, 0) for row in rows) for m in MODALITIES}
 
 
 def remarks(rows: Sequence[Row]) -> list[str]:
-    """Where precision is undefined, and whether both regimes have the same share."""
-    found, empty = [], undefined(rows)
+    """Return remarks on undefined precision and on unequal shares of the regimes."""
+    texts, empty = [], count_undefined(rows)
     if any(empty.values()):
-        told = ", ".join(f"{modality} {count}" for modality, count in empty.items() if count)
-        found.append(f"sp: of {len(rows)} drawings some show nothing ({told}); those parts are left out of the mean")
+        counts = ", ".join(f"{modality} {count}" for modality, count in empty.items() if count)
+        texts.append(
+            f"sp: some of {len(rows)} drawings have no such content ({counts}); those parts are left out of the mean"
+        )
     regimes = Counter(row.question.tags.get("regime", "") for row in rows)
     if rows and len({regimes[regime] for regime in REGIMES}) > 1:
-        told = ", ".join(f"{regimes[regime]} {regime}" for regime in REGIMES)
-        found.append(f"prompts behind these means: {told}; the paper pools both in equal shares")
-    return found
+        counts = ", ".join(f"{regimes[regime]} {regime}" for regime in REGIMES)
+        texts.append(f"prompts behind these means: {counts}; the paper pools both in equal shares")
+    return texts
 
 
-HUNDRED = 100.0
+PERCENT = 100.0
 
 
 def atoms(source: Source) -> Bands:
-    """Return the three scores by the number of semantic atoms, as the exam's analysis bins them.
+    """Return the three scores by the number of semantic atoms, in the bins of the analysis.
 
     Raises:
         UsageError: The judge settles none of the scores.
     """
     bins, drawings = [], []
     for rows in source.rows:
-        found: list[dict[str, Any]] = source.protocol.analyses(rows)["complexity"]
-        bins.append(tuple(() if abstained(rows, name) else _bins(found, name) for name in SCORES))
+        groups: list[dict[str, Any]] = source.protocol.analyses(rows)["complexity"]
+        bins.append(tuple(() if abstained(rows, name) else _bins(groups, name) for name in SCORES))
         drawings.append(
             tuple(
                 tuple((row.question.rubric.count, value) for row in rows if (value := row.scores.get(name)) is not None)
@@ -164,65 +166,65 @@ def atoms(source: Source) -> Bands:
     return Bands(source.names, SCORES, tuple(bins), tuple(drawings), caption, "semantic atoms of a question")
 
 
-def _bins(found: Sequence[Mapping[str, Any]], name: str) -> tuple[Bin, ...]:
+def _bins(groups: Sequence[Mapping[str, Any]], name: str) -> tuple[Bin, ...]:
     return tuple(
         Bin((each["atoms"][0], each["atoms"][1]), each["n"], each[name]["mean"], each[name]["q1"], each[name]["q3"])
-        for each in found
+        for each in groups
         if each[name]
     )
 
 
 def if_re(source: Source) -> Points:
-    """Reasoning enrichment against instruction faithfulness, coloured by semantic precision.
+    """Return reasoning enrichment against instruction faithfulness, coloured by semantic precision.
 
     Raises:
         UsageError: The judge settles neither.
     """
     x, y, colour = (source.cells(name) for name in SCORES)
-    found = [
+    points = [
         Point(name, a, b, c.value, name in source.controls)
         for name, a, b, c in zip(source.names, x, y, colour, strict=True)
         if a.value is not None and b.value is not None
     ]
-    if not found:
+    if not points:
         raise UsageError(f"{source.exam}: this judge decides neither if nor re; mark with a model, not with ocr")
-    caption = source.caption + left_out(len(source.names) - len(found), "the judge abstained")
-    return Points(tuple(found), "instruction faithfulness, IF (of 1)",
+    caption = source.caption + left_out(len(source.names) - len(points), "the judge abstained")
+    return Points(tuple(points), "instruction faithfulness, IF (of 1)",
                   "reasoning enrichment, RE (of 1)", caption, "semantic precision, SP (of 1)")  # fmt: skip
 
 
 def panels(source: Source) -> Grid:
-    """How much every score differs between pictures of several panels and of one."""
-    return _gaps(source, "multi - single", "several panels less one")
+    """Return the difference of every score between pictures of several panels and of one."""
+    return _gaps(source, "multi - single", "several panels minus one")
 
 
 def regimes(source: Source) -> Grid:
-    """Return the same between structured and free prompts."""
-    return _gaps(source, "structured - free", "structured prompts less free ones")
+    """Return the difference of every score between structured and free prompts."""
+    return _gaps(source, "structured - free", "structured prompts minus free ones")
 
 
 def _gaps(source: Source, key: str, words: str) -> Grid:
-    found = []
+    differences = []
     for rows in source.rows:
         undecided = any(mark.verdict == "abstain" for row in rows for mark in row.marks)
-        # Where the judge abstained, the drawings left are no fair sample of either condition.
-        found.append({} if undecided else source.protocol.analyses(rows)["gaps"][key])
-    if not any(found):
+        # If the judge abstained, the remaining drawings are not a fair sample of either condition.
+        differences.append({} if undecided else source.protocol.analyses(rows)["gaps"][key])
+    if not any(differences):
         first, second = key.split(" - ")
         raise UsageError(
-            f"{source.exam}: among the questions that all painters have, none are of both {first} and {second}; "
-            "draw and mark more, or pick painters with --painter"
+            f"{source.exam}: the questions that all painters share do not include both {first} and {second}; "
+            "draw and mark more, or choose painters with --painter"
         )
-    names = [name for name in source.protocol.dimensions if any(name in gaps for gaps in found)]
-    cells = tuple(tuple(Quantity(_points(gaps.get(name))) for name in names) for gaps in found)
+    names = [name for name in source.protocol.dimensions if any(name in gaps for gaps in differences)]
+    cells = tuple(tuple(Quantity(_points(gaps.get(name))) for name in names) for gaps in differences)
     label = f"{words}, hundredths of a score"
-    caption = source.caption + (" · –: the judge abstained" if not all(found) else "")
+    caption = source.caption + (" · –: the judge abstained" if not all(differences) else "")
     columns = tuple(map(source.protocol.called, names))
-    return Grid(source.names, columns, cells, label, HUNDRED, caption, source.controls)
+    return Grid(source.names, columns, cells, label, PERCENT, caption, source.controls)
 
 
 def _points(gap: float | None) -> float | None:
-    return None if gap is None else HUNDRED * gap
+    return None if gap is None else PERCENT * gap
 
 
 SUBMETRICS = (
@@ -230,19 +232,19 @@ SUBMETRICS = (
     *(f"{score}_{name}" for score in ("re", "sp") for name in MODALITIES),
 )
 """The ten parts of the three scores, in the order of the paper's Table 2."""
-CLOSED = {"closed-source": "closed", "open-source": "open"}
-"""What the paper's groups of models say of them."""
+ACCESS_OF_GROUP = {"closed-source": "closed", "open-source": "open"}
+"""The paper's groups of models -> access."""
 
 
 def dispersion(source: Source) -> Dispersion:
-    """How far painters differ in each of the ten parts, and closed painters less open ones; the paper's beside them.
+    """Return the spread between painters in each of the ten parts, and closed minus open; with the paper's.
 
     Raises:
         UsageError: There are not two painters, or the judge settles none of the parts.
     """
     rivals = [n for n, name in enumerate(source.names) if name not in source.controls]
     if len(rivals) < 2:
-        raise UsageError(f"{source.exam}: only {len(rivals)} painter is no control; it takes two to differ")
+        raise UsageError(f"{source.exam}: only {len(rivals)} painter is not a control; two are needed")
     words, access = source.access(), []
     access = [words[n] for n in rivals]
     numbers = []
@@ -252,30 +254,30 @@ def dispersion(source: Source) -> Dispersion:
     if not any(deviation is not None for deviation, _ in numbers):
         raise UsageError(f"{source.exam}: this judge decides none of if, re, sp; mark with a model, not with ocr")
     counts = {side: access.count(side) for side in ("closed", "open")}
-    told = f" · {len(rivals)} painters: {counts['closed']} closed, {counts['open']} open"
+    counted = f" · {len(rivals)} painters: {counts['closed']} closed, {counts['open']} open"
     unknown = len(rivals) - sum(counts.values())
-    told += f", {unknown} not known: say it in limner.toml" if unknown else ""
-    caption = f"{source.caption}{told} · paper: from its Table 2, nine models"
+    counted += f", {unknown} unknown: set it in limner.toml" if unknown else ""
+    caption = f"{source.caption}{counted} · paper: from its Table 2, nine models"
     deviations, gaps = (tuple(pair[side] for pair in numbers) for side in (0, 1))
     columns = tuple(map(source.protocol.called, SUBMETRICS))
     return Dispersion(columns, deviations, gaps, caption, "score (of 1)", _published())
 
 
 def _published() -> tuple[tuple[float | None, float | None], ...]:
-    """Return the same two numbers from the paper's Table 2."""
-    found = []
+    """Return both numbers from the paper's Table 2."""
+    numbers = []
     for name in SUBMETRICS:
         cells = [
-            (each.value, CLOSED.get(each.row["model_group"]))
+            (each.value, ACCESS_OF_GROUP.get(each.row["model_group"]))
             for each in paper.printed_scores("fepbench")
             if each.score == name
         ]
-        found.append(spread_and_gap([value for value, _ in cells], [side for _, side in cells]))
-    return tuple(found)
+        numbers.append(spread_and_gap([value for value, _ in cells], [side for _, side in cells]))
+    return tuple(numbers)
 
 
 def pairs(source: Source) -> ScorePairs:
-    """Every two of the three scores, over the drawings of all painters together; controls are no part of it.
+    """Return each pair of the three scores over the drawings of all painters except controls.
 
     Raises:
         UsageError: No drawing has two of them.
@@ -286,27 +288,28 @@ def pairs(source: Source) -> ScorePairs:
         if name not in source.controls and not any(abstained(rows, score) for score in SCORES)
     ]
     pooled = correlations([row for _, rows in kept for row in rows])
-    found = []
-    for one, other in combinations(SCORES, 2):
-        drawn = [(name, _both(rows, one, other)) for name, rows in kept]
+    score_pairs = []
+    for first, second in combinations(SCORES, 2):
+        drawn = [(name, _score_pairs(rows, first, second)) for name, rows in kept]
         means = tuple((name, fmean(x for x, _ in both), fmean(y for _, y in both)) for name, both in drawn if both)
-        told = pooled[f"{one}-{other}"]
+        coefficients = pooled[f"{first}-{second}"]
         drawings = tuple(pair for _, both in drawn for pair in both)
         called = source.protocol.called
-        found.append(ScorePair(called(one), called(other), drawings, means, told["pearson"], told["spearman"]))
-    if not any(pair.drawings for pair in found):
+        pearson, spearman = coefficients["pearson"], coefficients["spearman"]
+        score_pairs.append(ScorePair(called(first), called(second), drawings, means, pearson, spearman))
+    if not any(pair.drawings for pair in score_pairs):
         raise UsageError(f"{source.exam}: this judge decides no two of if, re, sp; mark with a model, not with ocr")
     rivals = sum(name not in source.controls for name in source.names)
-    return ScorePairs(tuple(found), source.caption + left_out(rivals - len(kept), "the judge abstained"))
+    return ScorePairs(tuple(score_pairs), source.caption + left_out(rivals - len(kept), "the judge abstained"))
 
 
-def _both(rows: Sequence[Row], one: str, other: str) -> list[tuple[float, float]]:
-    pairs = [(row.scores.get(one), row.scores.get(other)) for row in rows]
+def _score_pairs(rows: Sequence[Row], first: str, second: str) -> list[tuple[float, float]]:
+    pairs = [(row.scores.get(first), row.scores.get(second)) for row in rows]
     return [(x, y) for x, y in pairs if x is not None and y is not None]
 
 
 def two_regimes(source: Source) -> Gallery:
-    """One figure as every painter drew it from the free prompt and from the structured one, with its scores.
+    """Return one figure as every painter drew it from the free and from the structured prompt, with scores.
 
     Raises:
         UsageError: No painter has drawn both, or there is no such figure.
@@ -319,17 +322,19 @@ def two_regimes(source: Source) -> Gallery:
     both = [sample for sample, ids in regimes.items() if ids.keys() >= set(REGIMES)]
     if not both:
         raise UsageError(f"{source.exam}: no figure was drawn from both kinds of prompt and marked")
-    # The figure itself, or one of its two questions.
+    # Either the figure or one of its two questions can be given.
     wanted = (source.wanted or both[0]).removesuffix("/free").removesuffix("/structured")
     if wanted not in both:
         some = ", ".join(both[:5])
-        raise UsageError(f"--question {source.wanted}: not drawn from both kinds of prompt by all; there is: {some}")
+        raise UsageError(
+            f"--question {source.wanted}: not drawn from both kinds of prompt by all painters; choose from: {some}"
+        )
     asked = [regimes[wanted][regime] for regime in REGIMES]
     images = source.pictures(asked)
     tiles = []
     for id in asked:
         line = [Tile(images[0].get(id))]
-        line += [Tile(images[n + 1].get(id), _told(rows.get((n, id)))) for n in range(len(source.names))]
+        line += [Tile(images[n + 1].get(id), _describe_drawing(rows.get((n, id)))) for n in range(len(source.names))]
         tiles.append(tuple(line))
     columns = ("reference", *source.names)
     if not images[0]:
@@ -338,26 +343,23 @@ def two_regimes(source: Source) -> Gallery:
     return Gallery(names, columns, tuple(tiles), wanted, source.caption)
 
 
-def _told(row: Row | None) -> tuple[str, ...]:
-    """Return the three scores of a drawing, and how many things in it are unexpected."""
+def _describe_drawing(row: Row | None) -> tuple[str, ...]:
+    """Return the three scores of a drawing, and the number of unexpected items in it."""
     if row is None:
         return ("not drawn or not marked",)
-    known = [(name, row.scores.get(name)) for name in SCORES]
-    said = [f"{name.upper()} {'–' if value is None else f'{value:.2f}'}" for name, value in known]
+    scores = [(name, row.scores.get(name)) for name in SCORES]
+    texts = [f"{name.upper()} {'–' if value is None else f'{value:.2f}'}" for name, value in scores]
     marked = any(mark.criterion.startswith("unexpected/") and mark.value is not None for mark in row.marks)
     items = sum(mark.criterion.count("/") > 1 and mark.criterion.startswith("unexpected/") for mark in row.marks)
-    return (" · ".join(said[:2]), said[2], *([f"{items} unexpected"] if marked else []))
+    return (" · ".join(texts[:2]), texts[2], *([f"{items} unexpected"] if marked else []))
 
 
-FIGURES: Mapping[str, Plot] = {
-    "dispersion": Plot("how far painters differ in each part, and closed less open", dispersion, "dispersion"),
-    "correlations": Plot("IF, RE and SP against each other, all painters together", pairs, "pairs"),
-    "drawings": Plot("one figure drawn from both kinds of prompt", two_regimes, "gallery"),
-}
 PLOTS: Mapping[str, Plot] = {
-    **FIGURES,
+    "dispersion": Plot("the spread between painters in each part, and closed minus open", dispersion, "dispersion"),
+    "correlations": Plot("IF, RE and SP against each other, over all painters", pairs, "pairs"),
+    "drawings": Plot("one figure drawn from both kinds of prompt", two_regimes, "gallery"),
     "atoms": Plot("scores against the number of atoms", atoms, "bands"),
     "if-re": Plot("IF against RE, coloured by SP", if_re, "points"),
-    "panels": Plot("several panels less one, score by score", panels, "differences"),
-    "regimes": Plot("structured prompts less free", regimes, "differences"),
+    "panels": Plot("several panels minus one, score by score", panels, "differences"),
+    "regimes": Plot("structured prompts minus free ones", regimes, "differences"),
 }

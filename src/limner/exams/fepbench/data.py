@@ -1,7 +1,7 @@
-"""Reads atom sets, one sample a line: every sample is two questions, one for each of its prompts.
+"""FEPBench's data: atom sets, one sample a line; every sample is two questions, one for each of its prompts.
 
-The authors have not released their format; this is ours. ``schema.json`` beside this file is the same as a JSON schema,
-written by `schema`.
+The authors have not released their format; this is ours. ``schema.json`` beside this file is its JSON schema, written
+by `schema`.
 """
 
 from __future__ import annotations
@@ -31,41 +31,43 @@ Modality = Literal["visual", "text", "relation"]
 REGIMES: tuple[Regime, ...] = get_args(Regime)
 ROLES: tuple[Role, ...] = get_args(Role)
 MODALITIES: tuple[Modality, ...] = get_args(Modality)
-Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), *Words.__metadata__]
+NonEmptyText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), *Words.__metadata__]
 AtomId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,40}$", description="Unique within the sample.")]
-_BOTH: JsonDict = {
+_BOTH_ROLES: JsonDict = {
     "allOf": [{"contains": {"properties": {"role": {"const": role}}, "required": ["role"]}} for role in ROLES]
 }
 
 
 class Atom(StrictModel):
-    """One piece of meaning: asked for by the prompts (instruction), or found in the reference alone (reasoning)."""
+    """One unit of meaning: requested by the prompts (instruction), or only in the reference (reasoning)."""
 
     id: AtomId
     role: Role
 
 
 class TextAtom(Atom):
-    """Words in the figure, and what they belong to."""
+    """A text in the figure, and what it belongs to."""
 
-    text: Said
-    attached_to: Said = Field(description="The object or region that the text names or explains.")
+    text: NonEmptyText
+    attached_to: NonEmptyText = Field(description="The object or region that the text names or explains.")
 
 
 class VisualAtom(Atom):
-    """A thing that can be seen, how many there are, and roughly where."""
+    """A visible object, its count, and its approximate location."""
 
-    name: Said
-    count: Annotated[int, Field(strict=True, ge=1)] | Said = Field(description="A number, or words such as 'several'.")
-    location: Said = Field(description="Coarse, such as 'upper left' or 'between the two plates'.")
+    name: NonEmptyText
+    count: Annotated[int, Field(strict=True, ge=1)] | NonEmptyText = Field(
+        description="A number, or words such as 'several'."
+    )
+    location: NonEmptyText = Field(description="Coarse, such as 'upper left' or 'between the two plates'.")
 
 
 class RelationAtom(Atom):
-    """How two things of the figure are related."""
+    """A relation between two things in the figure."""
 
-    source: Said
-    target: Said
-    type: Said = Field(description="Such as 'flows into', 'contains' or 'points to'.")
+    source: NonEmptyText
+    target: NonEmptyText
+    type: NonEmptyText = Field(description="Such as 'flows into', 'contains' or 'points to'.")
     direction: Literal["forward", "both", "none"] = Field(
         description="forward: from source to target; both: each way; none: the relation has no direction."
     )
@@ -74,17 +76,17 @@ class RelationAtom(Atom):
 class FigureLayout(StrictModel):
     """Three layout atoms, all of them instruction atoms."""
 
-    panel_structure: Said = Field(description="Which panels there are and how they are arranged and marked.")
+    panel_structure: NonEmptyText = Field(description="Which panels there are and how they are arranged and marked.")
     panel_count: int = Field(strict=True, ge=1)
-    global_layout: Said = Field(description="How the figure as a whole is composed.")
+    global_layout: NonEmptyText = Field(description="How the figure as a whole is composed.")
 
 
 class Atoms(StrictModel):
     """The gold atom set of one figure. Every mean of the scores has something to run over."""
 
-    visual: tuple[VisualAtom, ...] = Field(json_schema_extra=_BOTH)
-    text: tuple[TextAtom, ...] = Field(json_schema_extra=_BOTH)
-    relation: tuple[RelationAtom, ...] = Field(json_schema_extra=_BOTH)
+    visual: tuple[VisualAtom, ...] = Field(json_schema_extra=_BOTH_ROLES)
+    text: tuple[TextAtom, ...] = Field(json_schema_extra=_BOTH_ROLES)
+    relation: tuple[RelationAtom, ...] = Field(json_schema_extra=_BOTH_ROLES)
     layout: FigureLayout
 
     def of(self, modality: Modality) -> tuple[Atom, ...]:
@@ -101,29 +103,29 @@ class Atoms(StrictModel):
         ids = Counter(atom.id for modality in MODALITIES for atom in self.of(modality))
         if twice := [id for id, count in ids.items() if count > 1]:
             raise ValueError(f"more than one atom is called {', '.join(twice[:5])}")
-        there = {(modality, atom.role) for modality in MODALITIES for atom in self.of(modality)}
+        present = {(modality, atom.role) for modality in MODALITIES for atom in self.of(modality)}
         for modality, role in product(MODALITIES, ROLES):
-            if (modality, role) not in there:
-                raise ValueError(f"there is no {role} atom among the {modality} atoms; the scores need at least one")
+            if (modality, role) not in present:
+                raise ValueError(f"the {modality} atoms include no {role} atom; the scores need at least one")
         return self
 
 
 class DrawingPrompts(StrictModel):
-    """Two ways of asking for the same figure."""
+    """Two prompts for the same figure."""
 
-    free: Said = Field(description="As an expert would write it.")
-    structured: Said = Field(description="The same content, ordered; nothing added, dropped or changed.")
+    free: NonEmptyText = Field(description="As an expert would write it.")
+    structured: NonEmptyText = Field(description="The same content, ordered; nothing added, dropped or changed.")
 
 
 class Sample(StrictModel):
-    """One figure: its prompts, its atom set and, where there is one, its reference image."""
+    """One figure: its prompts, its atom set and its reference image, if there is one."""
 
     id: Id = Field(min_length=1, max_length=180)
-    domain: Said
+    domain: NonEmptyText
     panel_type: Literal["single", "multi"]
     aspect: Literal["landscape", "portrait", "square"]
     prompts: DrawingPrompts
-    image_path: Said | None = Field(default=None, description="The reference, relative to the folder images.")
+    image_path: NonEmptyText | None = Field(default=None, description="The reference, relative to the folder images.")
     atoms: Atoms
 
     @model_validator(mode="after")
@@ -145,13 +147,13 @@ def read(folder: Path, name: str = "fepbench") -> Exam[Atoms]:
 
 
 def _questions(sample: Sample, file: Path) -> list[Question[Atoms]]:
-    found, reference = [], find_reference(file.parent / "images", sample.image_path) if sample.image_path else None
+    questions, reference = [], find_reference(file.parent / "images", sample.image_path) if sample.image_path else None
     for regime in REGIMES:
         tags = {"sample": sample.id, "regime": regime, "domain": sample.domain, "panel_type": sample.panel_type}
         tags |= {"aspect": sample.aspect, "regime_domain": f"{regime} / {sample.domain}"}
         prompt = sample.prompts.free if regime == "free" else sample.prompts.structured
-        found.append(Question(f"{sample.id}/{regime}", prompt, sample.atoms, tags, reference))
-    return found
+        questions.append(Question(f"{sample.id}/{regime}", prompt, sample.atoms, tags, reference))
+    return questions
 
 
 def _notes(questions: Sequence[Question[Atoms]]) -> list[str]:
@@ -166,18 +168,18 @@ def schema() -> str:
 
 
 EVIDENCE = "evidence.json"
-"""For each sample the words of both prompts that ask for its instruction atoms."""
+"""The file with the words of both prompts that ask for the instruction atoms of each sample."""
 
 
 def write(
     folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str, str], None]
 ) -> Mapping[str, Sequence[str]]:
-    """Write the samples and their figures; gives the ids of each item's two questions.
+    """Write the samples and their figures; return the ids of each item's two questions.
 
     Args:
         folder: The exam's data folder.
         items: With ``image``, both prompts, the atoms, and ``domain``, ``panel_type`` and ``aspect``.
-        save: Puts a picture into the folder, by its hash and path.
+        save: Saves a picture in the folder, by its hash and path.
     """
     numbers: Counter[str] = Counter()
     lines, made = [], dict[str, list[str]]()
@@ -201,7 +203,7 @@ ASKS = ("verify", "unexpected")
 
 
 def read_results(path: Path) -> Iterator[ImportedReply]:
-    """Every line of a file, or of all ``*.jsonl`` files under a folder.
+    """Yield the result of every line of a file, or of all ``*.jsonl`` files in a folder.
 
     Raises:
         DataError: With file and line of everything that cannot belong to a question.
@@ -210,7 +212,7 @@ def read_results(path: Path) -> Iterator[ImportedReply]:
     if not files:
         raise DataError("no *.jsonl file in this folder", file=path)
     problems = Problems()
-    found = []
+    replies_found = []
     for file in files:
         for line, row in json_lines(file, problems):
             id = row["id"] if "id" in row else f"{row.get('sample')}/{row.get('regime')}"
@@ -218,10 +220,10 @@ def read_results(path: Path) -> Iterator[ImportedReply]:
                 problems.add('a line needs a text "id", or "sample" and "regime"', file, line)
                 continue
             replies = tuple((ask, _text(row[ask])) for ask in ASKS if row.get(ask) is not None)
-            fault = None if replies else "there is no reply in this line"
-            found.append(ImportedReply(id, replies, file, fault=fault))
+            fault = None if replies else "this line has no reply"
+            replies_found.append(ImportedReply(id, replies, file, fault=fault))
     problems.settle()
-    yield from found
+    yield from replies_found
 
 
 def _text(reply: Mapping[str, Any] | str) -> str:

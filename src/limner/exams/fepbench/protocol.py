@@ -20,32 +20,32 @@ from .scores import (
     TITLES,
     UNEXPECTED,
     VERIFICATION,
-    listed,
-    normal,
+    normalize_text,
     read_marks,
+    read_unexpected,
+    read_verification,
     score_atoms,
-    verified,
 )
 
 WORDS = {
-    "present": "There is: {name}",
-    "count": "As many as {count}: {name}",
-    "location": "At this place ({location}): {name}",
-    "exact": "This text stands there, letter for letter: {text}",
-    "readable": "This text can be read: {text}",
-    "attached": "This text belongs to {attached_to}: {text}",
-    "satisfied": "There is the relation: {source} — {type} — {target}",
-    "type": "The relation is of the type {type}: {source} — {target}",
-    "direction": "The relation runs the right way ({direction}): {source} — {type} — {target}",
-    "panel_structure": "The panels are these: {panel_structure}",
-    "panel_count": "The number of panels is {panel_count}",
-    "global_layout": "The whole is laid out so: {global_layout}",
+    "present": "Shown: {name}",
+    "count": "Number shown is {count}: {name}",
+    "location": "Location is {location}: {name}",
+    "exact": "Text written exactly like this: {text}",
+    "readable": "Text is readable: {text}",
+    "attached": "Text belongs to {attached_to}: {text}",
+    "satisfied": "Relation shown: {source} — {type} — {target}",
+    "type": "Relation has the type {type}: {source} — {target}",
+    "direction": "Relation has the right direction ({direction}): {source} — {type} — {target}",
+    "panel_structure": "Panels: {panel_structure}",
+    "panel_count": "Number of panels is {panel_count}",
+    "global_layout": "Overall layout: {global_layout}",
 }
-"""What each flag says, in the words of an atom's fields."""
+"""The text of each flag's criterion, with an atom's fields."""
 
 
 class FEPBench(Protocol[Atoms]):
-    """See the module."""
+    """FEPBench's protocol: one call verifies the gold atoms, another lists unexpected content."""
 
     scored = (
         Score("if", 1, "instruction faithfulness: mean of its four parts", digits=3),
@@ -64,45 +64,48 @@ class FEPBench(Protocol[Atoms]):
     reply_tokens: Mapping[str, int] = {"verify": 4000, "unexpected": 1500}
 
     def takes(self, question: Question[Atoms], options: Mapping[str, str]) -> bool:
-        """Return the questions of the wanted regime, or all."""
+        """Return whether the question has the requested regime."""
         return options.get("regime", "both") in ("both", question.tags.get("regime"))
 
     def cluster(self, question: Question[Atoms]) -> str:
-        """Return the sample: its two drawings are no two independent cases."""
+        """Return the sample: its two drawings are not independent."""
         return question.tags.get("sample", question.id)
 
     def criteria(self, question: Question[Atoms]) -> list[Criterion]:
-        """Three flags an atom, three of the layout, and for each modality that nothing is unexpected."""
-        atoms, found = question.rubric, []
-        times = Counter(normal(atom.text) for atom in atoms.text)
+        """Return three flags per atom, three of the layout, and one per modality for unexpected content."""
+        atoms, criteria = question.rubric, []
+        counts = Counter(normalize_text(atom.text) for atom in atoms.text)
         for modality in MODALITIES:
             for atom in atoms.of(modality):
                 fields = atom.model_dump()
                 label = fields.get("text")
-                # Of words that belong to two places, reading them once says too little.
-                again = "repeated " if label and times[normal(label)] > 1 else ""
+                # Words that belong to two places must be read twice.
+                again = "repeated " if label and counts[normalize_text(label)] > 1 else ""
                 for part in PARTS[modality]:
                     id, text = f"{modality}/{atom.id}/{part}", WORDS[part].format(**fields)
-                    found.append(Criterion(id, text, again + part, labels=(label,) if label else (), exact=bool(label)))
+                    labels = (label,) if label else ()
+                    criteria.append(Criterion(id, text, again + part, labels=labels, exact=bool(label)))
         layout = atoms.layout.model_dump()
-        found += [Criterion(f"layout/{part}", WORDS[part].format(**layout), "layout") for part in LAYOUT]
-        return found + [Criterion(f"unexpected/{m}", f"No {m} content is unexpected", "unexpected") for m in MODALITIES]
+        criteria += [Criterion(f"layout/{part}", WORDS[part].format(**layout), "layout") for part in LAYOUT]
+        return criteria + [
+            Criterion(f"unexpected/{m}", f"No {m} content is unexpected", "unexpected") for m in MODALITIES
+        ]
 
     def templates(self, variant: Variant) -> tuple[str, ...]:
-        """Return the two verifiers', and the piece on what is given of the drawing."""
+        """Return the templates of the two verifiers and of the note on the drawing."""
         return ("verify", "unexpected", f"drawing-{variant.name}")
 
     def needed(self, variant: Variant) -> frozenset[str]:
-        """Return the lines of text in the drawing, where the judge is told them."""
+        """Return the lines of text in the drawing, if the judge is told them."""
         return frozenset({"ocr"}) if variant.name == "ocr" else self.needs
 
     def asks(self, question: Question[Atoms], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
-        """Return the atom verifier sees the drawing and the atoms; the precision verifier sees the prompt too."""
+        """Return the asks of the atom verifier, and of the precision verifier, which also sees the prompt."""
         atoms, fill, fields = question.rubric, variant.prompts.fill, {}
         if variant.name == "ocr":
             lines = [" ".join(line["text"].split()) for line in evidence["ocr"]["value"]]
             fields["lines"] = "\n".join(f"- {line}" for line in lines) or "- (none)"
-        # Where the recogniser's lines are told, they are more than wording.
+        # The recogniser's lines, if shown, are more than wording.
         spare = ["drawing"] if variant.name == "paper" else []
         shown = {"drawing": fill(f"drawing-{variant.name}", **fields).strip()}
         shown |= {modality: _lines(atoms.of(modality)) for modality in MODALITIES}
@@ -112,39 +115,39 @@ class FEPBench(Protocol[Atoms]):
         split = self.criteria(question)
         gold, rest = (tuple(c for c in split if (c.kind == "unexpected") == last) for last in (False, True))
         return [
-            Ask("verify", verify, gold, Contract(lambda reply: verified(atoms, reply), VERIFICATION)),
-            Ask("unexpected", unexpected, rest, Contract(listed, UNEXPECTED)),
+            Ask("verify", verify, gold, Contract(lambda reply: read_verification(atoms, reply), VERIFICATION)),
+            Ask("unexpected", unexpected, rest, Contract(read_unexpected, UNEXPECTED)),
         ]
 
     def marks(self, question: Question[Atoms], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
-        """Both replies, read alike in every reading: the authors have released no reader to copy."""
-        gold = read_marks("verify", replies, lambda text: verified(question.rubric, text))
-        extra = read_marks("unexpected", replies, listed)
+        """Read both replies, alike in every reading: the authors have released no reader."""
+        gold = read_marks("verify", replies, lambda text: read_verification(question.rubric, text))
+        extra = read_marks("unexpected", replies, read_unexpected)
         if isinstance(gold, str):
-            # Without the gold atoms there is no score at all, not even precision.
+            # Without the gold atoms there is no score, not even precision.
             return [Mark.unread(criterion.id, gold) for criterion in self.criteria(question)]
         if isinstance(extra, str):
             return [*gold, *(Mark.unread(f"unexpected/{modality}", extra) for modality in MODALITIES)]
         return [*gold, *extra]
 
     def scores(self, question: Question[Atoms], marks: Sequence[Mark], evidence: Evidence) -> dict[str, float | None]:
-        """Return the paper's equations; None where marks are missing, and for a precision of nothing."""
+        """Return the scores by the paper's equations; None if marks are missing or nothing is drawn."""
         return {**dict.fromkeys(self.dimensions), **score_atoms(question.rubric, marks)}
 
     def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:
-        """Scores by atom count, correlations of the dimensions, gaps between regimes and panel types."""
+        """Return scores by atom count, correlations, and gaps between regimes and panel types."""
         return {
             "complexity": analysis.complexity(rows),
             "correlations": analysis.correlations(rows),
             "gaps": analysis.gaps(rows, self),
-            "undefined_sp": analysis.undefined(rows),
+            "undefined_sp": analysis.count_undefined(rows),
         }
 
     def remarks(self, rows: Sequence[Row]) -> list[str]:
-        """Where precision is undefined, and whether both regimes have the same share."""
+        """Return remarks on undefined precision and on unequal shares of the regimes."""
         return analysis.remarks(rows)
 
 
 def _lines(atoms: Sequence[Atom]) -> str:
-    """Atoms as the judge sees them: one a line, without saying which of them the prompt asks for."""
+    """Return atoms in the form shown to the judge: one a line, without their roles."""
     return "\n".join(json.dumps(atom.model_dump(exclude={"role"}), ensure_ascii=False) for atom in atoms)

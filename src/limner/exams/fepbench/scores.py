@@ -1,4 +1,4 @@
-"""The paper's equations, and the scores of a drawing by them. None stands for what the marks do not settle."""
+"""The paper's equations, and the scores of a drawing. None means that the marks do not determine a value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ...core.asks import Reply, Unreadable, list_schema, object_schema, text_in
+from ...core.asks import Reply, Unreadable, list_schema, object_schema, only_reply, text_in
 from ...core.json_text import loads
 from ...core.marks import Mark, values
 from .data import MODALITIES, ROLES, Atoms, Modality
@@ -25,14 +25,14 @@ TITLES |= {name: f"{TITLES[name[:2]]} {name[3:]}" for name in PARTS_OF}
 """The scores and their parts as the paper writes them: IF, IF visual, …"""
 
 
-def match(gate: int | None, first: int | None, second: int | None) -> float | None:
-    """How well one text, visual or relation atom is realised: nothing without its gate, half for each part.
+def atom_match(gate: int | None, first: int | None, second: int | None) -> float | None:
+    """Return how well an atom is realised: 0 without its gate, half for each part.
 
     A match is known as soon as it can have one value only.
 
-    >>> match(1, 1, 0), match(0, 1, 1), match(1, 0, 0)
+    >>> atom_match(1, 1, 0), atom_match(0, 1, 1), atom_match(1, 0, 0)
     (0.5, 0.0, 0.0)
-    >>> match(0, None, 1), match(None, 0, 0), match(None, 1, 0), match(1, None, 1)
+    >>> atom_match(0, None, 1), atom_match(None, 0, 0), atom_match(None, 1, 0), atom_match(1, None, 1)
     (0.0, 0.0, None, None)
     """
     if gate == 0 or (first == 0 and second == 0):
@@ -42,19 +42,19 @@ def match(gate: int | None, first: int | None, second: int | None) -> float | No
     return BETA * first + BETA * second
 
 
-def mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean, or None where a value is not known.
+def mean_if_known(values: Iterable[float | None]) -> float | None:
+    """Return the mean, or None if a value is unknown.
 
-    >>> mean([1.0, 0.5]), mean([1.0, None])
+    >>> mean_if_known([1.0, 0.5]), mean_if_known([1.0, None])
     (0.75, None)
     """
-    found = list(values)
-    known = [value for value in found if value is not None]
-    return sum(known) / len(found) if found and len(known) == len(found) else None
+    items = list(values)
+    numbers = [value for value in items if value is not None]
+    return sum(numbers) / len(items) if items and len(numbers) == len(items) else None
 
 
 def precision(supported: int, unexpected: int) -> float | None:
-    """Return the share of what is drawn that prompt or reference support; None where nothing is drawn at all.
+    """Return the share of drawn content that prompt or reference support; None if nothing is drawn.
 
     >>> precision(3, 1), precision(0, 2), precision(0, 0)
     (0.75, 0.0, None)
@@ -64,43 +64,43 @@ def precision(supported: int, unexpected: int) -> float | None:
 
 
 def overall_precision(parts: Sequence[float | None]) -> float | None:
-    """Return the mean of the defined parts; None where none is.
+    """Return the mean of the defined parts; None if there are none.
 
     >>> overall_precision([1.0, 0.5, None]), overall_precision([None, None, None])
     (0.75, None)
     """
-    return mean(part for part in parts if part is not None)
+    return mean_if_known(part for part in parts if part is not None)
 
 
 def score_atoms(atoms: Atoms, marks: Sequence[Mark]) -> dict[str, float | None]:
-    """Return the scores of one drawing; ``sp`` only where the marks settle all its parts."""
-    known = values(marks)
-    found: dict[str, float | None] = {}
+    """Return the scores of one drawing; ``sp`` only if the marks determine all its parts."""
+    answers = values(marks)
+    scores: dict[str, float | None] = {}
     for role, name in zip(ROLES, ("if", "re"), strict=True):
         for modality in MODALITIES:
             matches = [
-                match(*(known.get(f"{modality}/{atom.id}/{part}") for part in PARTS[modality]))
+                atom_match(*(answers.get(f"{modality}/{atom.id}/{part}") for part in PARTS[modality]))
                 for atom in atoms.of(modality)
                 if atom.role == role
             ]
-            found[f"{name}_{modality}"] = mean(matches)
-    found["if_layout"] = mean(known.get(f"layout/{part}") for part in LAYOUT)
+            scores[f"{name}_{modality}"] = mean_if_known(matches)
+    scores["if_layout"] = mean_if_known(answers.get(f"layout/{part}") for part in LAYOUT)
     for name in ("if", "re"):
-        found[name] = mean(value for key, value in found.items() if key.startswith(f"{name}_"))
+        scores[name] = mean_if_known(value for key, value in scores.items() if key.startswith(f"{name}_"))
     counts = {modality: drawn(atoms, marks, modality) for modality in MODALITIES}
     for modality, count in counts.items():
-        found[f"sp_{modality}"] = None if count is None else precision(*count)
+        scores[f"sp_{modality}"] = None if count is None else precision(*count)
     if None not in counts.values():
-        found["sp"] = overall_precision([found[f"sp_{modality}"] for modality in MODALITIES])
-    return found
+        scores["sp"] = overall_precision([scores[f"sp_{modality}"] for modality in MODALITIES])
+    return scores
 
 
 def drawn(atoms: Atoms, marks: Sequence[Mark], modality: Modality) -> tuple[int, int] | None:
-    """How many gold atoms are realised (their gate is 1) and how many items are unexpected; None where not known."""
-    known = values(marks)
-    gates = [known.get(f"{modality}/{atom.id}/{PARTS[modality][0]}") for atom in atoms.of(modality)]
+    """Count realised gold atoms (with gate 1) and unexpected items; None if the marks do not tell."""
+    answers = values(marks)
+    gates = [answers.get(f"{modality}/{atom.id}/{PARTS[modality][0]}") for atom in atoms.of(modality)]
     items = sum(mark.criterion.startswith(f"unexpected/{modality}/") for mark in marks)
-    nothing = known.get(f"unexpected/{modality}")
+    nothing = answers.get(f"unexpected/{modality}")
     if None in gates or nothing is None or bool(nothing) == bool(items):
         return None
     return gates.count(1), items
@@ -116,18 +116,18 @@ LAYOUT = ("panel_structure", "panel_count", "global_layout")
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 
 
-def normal(text: str) -> str:
-    """One form for texts that differ in case, blanks, look-alike forms or punctuation at their ends.
+def normalize_text(text: str) -> str:
+    """Normalise a text: case, blanks, look-alike forms, and punctuation at both ends.
 
-    >>> normal(" “Golgi\\n APPARATUS”. ") == normal("golgi apparatus")
+    >>> normalize_text(" “Golgi\\n APPARATUS”. ") == normalize_text("golgi apparatus")
     True
     """
     plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     return _EDGES.sub("", plain) or plain
 
 
-def verified(atoms: Atoms, text: str) -> list[Mark]:
-    """Return a verification as marks: every gold atom answered once, by its id.
+def read_verification(atoms: Atoms, text: str) -> list[Mark]:
+    """Read a verification into marks: every gold atom answered once, by its id.
 
     Raises:
         Unreadable: An atom is missing, unknown or answered twice, or a flag is neither 0 nor 1.
@@ -162,10 +162,10 @@ def _atoms(atoms: Atoms, modality: Modality, answers: object) -> list[Mark]:
     ]
 
 
-def listed(text: str) -> list[Mark]:
-    """Return a list of unexpected content as marks: for each modality whether there is none, then every item once.
+def read_unexpected(text: str) -> list[Mark]:
+    """Read a list of unexpected content into marks: for each modality whether there is none, then each item.
 
-    Items are told apart by modality, text and place; the same item named again is counted once.
+    Items are identified by modality, text and place; a repeated item is counted once.
 
     Raises:
         Unreadable: There is no list, or an item lacks its modality, its text or its place.
@@ -173,7 +173,7 @@ def listed(text: str) -> list[Mark]:
     items = loads(text).get("unexpected")
     if not isinstance(items, list):
         raise Unreadable('"unexpected" must be a list; an empty one where there is nothing')
-    found: dict[str, dict[tuple[str, str], str]] = {modality: {} for modality in MODALITIES}
+    items_by_modality: dict[str, dict[tuple[str, str], str]] = {modality: {} for modality in MODALITIES}
     for number, entry in enumerate(items, 1):
         item = _mapping(entry, f"item {number}")
         modality, what, place = (item.get(name) for name in ("modality", "item", "place"))
@@ -181,21 +181,19 @@ def listed(text: str) -> list[Mark]:
             raise Unreadable(f'item {number}: "modality" must be one of {", ".join(MODALITIES)}')
         if not isinstance(what, str) or not isinstance(place, str) or not what.strip() or not place.strip():
             raise Unreadable(f'item {number} needs an "item" and a "place" in words')
-        found[modality].setdefault((normal(what), normal(place)), f"{what.strip()} ({place.strip()})")
-    marks = [Mark(f"unexpected/{modality}", int(not found[modality])) for modality in MODALITIES]
+        key = normalize_text(what), normalize_text(place)
+        items_by_modality[modality].setdefault(key, f"{what.strip()} ({place.strip()})")
+    marks = [Mark(f"unexpected/{modality}", int(not items_by_modality[modality])) for modality in MODALITIES]
     for modality in MODALITIES:
-        told = enumerate(found[modality].values(), 1)
-        marks += [Mark(f"unexpected/{modality}/{number}", 1, words) for number, words in told]
+        texts = enumerate(items_by_modality[modality].values(), 1)
+        marks += [Mark(f"unexpected/{modality}/{number}", 1, words) for number, words in texts]
     return marks
 
 
 def read_marks(ask: str, replies: Sequence[Reply], parse: Callable[[str], list[Mark]]) -> list[Mark] | str:
-    """Return the marks in the one reply to an ask, or why there are none."""
-    texts = [reply.text for reply in replies if reply.ask == ask]
-    if len(texts) != 1:
-        return f'{len(texts)} replies to "{ask}" where one is wanted'
+    """Return the marks in the only reply to an ask, or the reason why there are none."""
     try:
-        return parse(texts[0])
+        return parse(only_reply(replies, (ask,)).text)
     except Unreadable as error:
         return f"{ask}: {error}"
 

@@ -1,4 +1,4 @@
-"""Reads GenExam's release layout: annotations, reference images, the Mini list."""
+"""GenExam's data: annotations, reference images, and the Mini list."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from ...core.data_files import Problems, absent_references, find_reference, read_lines, read_questions, short
+from ...core.data_files import Problems, absent_references, find_reference, read_lines, read_questions, shorten
 from ...core.errors import DataError
 from ...core.exam import Exam, Question
 from ...core.json_text import parse_json
@@ -30,7 +30,7 @@ class ScoringPoint(FrozenModel):
 
 
 class ScoringPointsRubric(FrozenModel):
-    """What a drawing is marked by: weighted points that sum to 1."""
+    """The weighted points that a drawing is marked by; the weights sum to 1."""
 
     scoring_points: tuple[ScoringPoint, ...]
 
@@ -43,7 +43,7 @@ class ScoringPointsRubric(FrozenModel):
     @classmethod
     def _sums_to_one(cls, points: tuple[ScoringPoint, ...]) -> tuple[ScoringPoint, ...]:
         if not points:
-            raise ValueError("there is no scoring point")
+            raise ValueError("it has no scoring point")
         total = round(sum(point.score for point in points), 4)
         if total != 1:
             raise ValueError(f"the weights sum to {total:g}, not 1")
@@ -86,13 +86,13 @@ def _subsets(folder: Path, questions: Sequence[Question[ScoringPointsRubric]]) -
     path, problems = folder / MINI, Problems()
     if not path.exists():
         return {}
-    known = {question.id for question in questions}
+    known_ids = {question.id for question in questions}
     ids = [line.strip() for line in read_lines(path)]
-    for number, one in enumerate(ids, 1):
-        if one and one not in known:
-            problems.add("the subset names an id that the annotations lack", path, number, short(one))
+    for number, id in enumerate(ids, 1):
+        if id and id not in known_ids:
+            problems.add("the subset has an id that is not in the annotations", path, number, shorten(id))
     problems.settle()
-    return {"mini": frozenset(one for one in ids if one)}
+    return {"mini": frozenset(id for id in ids if id)}
 
 
 def _notes(absent: int, count: int) -> tuple[str, ...]:
@@ -107,12 +107,12 @@ def _notes(absent: int, count: int) -> tuple[str, ...]:
 def write(
     folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str, str], None]
 ) -> Mapping[str, Sequence[str]]:
-    """Write annotations, reference images and the Mini list; gives each item's question id.
+    """Write annotations, reference images and the Mini list; return each item's question id.
 
     Args:
         folder: The exam's data folder.
         items: With ``image``, ``prompt``, ``scoring_points``, ``taxonomy``, ``difficulty`` and ``img_type``.
-        save: Puts a picture into the folder, by its hash and path.
+        save: Saves a picture in the folder, by its hash and path.
     """
     numbers: Counter[str] = Counter()
     rows, mini, made = [], [], dict[str, list[str]]()
@@ -148,7 +148,7 @@ REPLY_KEYS = ("description", "answers", "global_evaluation")
 
 
 def read_results(folder: Path) -> Iterator[ImportedReply]:
-    """Every result under `folder`, in the order of their names.
+    """Yield every result under `folder`, ordered by file name.
 
     Raises:
         DataError: A file that cannot belong to any question.
@@ -160,7 +160,7 @@ def read_results(folder: Path) -> Iterator[ImportedReply]:
         try:
             body = parse_json(file.read_bytes())
         except (OSError, ValueError) as error:
-            # The name still tells which question it was.
+            # The name still identifies the question.
             name = file.relative_to(folder).with_suffix("").as_posix()
             yield ImportedReply(name, (), file, fault=f"not readable as JSON: {error}")
             continue
@@ -176,6 +176,6 @@ def _text(reply: dict[str, object]) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        # Half of a surrogate pair has no UTF-8: such a reply is kept in escapes.
+        # Half of a surrogate pair has no UTF-8: such a reply is kept with escapes.
         return json.dumps(reply)
     return text

@@ -21,13 +21,13 @@ RATINGS = {
     "readability": ("Clarity and Readability", "Readability"),
     "logic": ("Logical Consistency",),
 }
-"""Our names of the ratings, and the names replies give them."""
+"""Our names of the ratings, and their names in replies."""
 BEST = dict.fromkeys(RATINGS, 2)
 """The best value of each rating."""
 
 
 class GenExam(Protocol[ScoringPointsRubric]):
-    """See the module."""
+    """GenExam's protocol: weighted points and three ratings, a strict and a relaxed score."""
 
     scored = (
         Score("strict", 100, "percent of drawings with every point met and every rating at its best"),
@@ -52,11 +52,11 @@ class GenExam(Protocol[ScoringPointsRubric]):
     def criteria(self, question: Question[ScoringPointsRubric]) -> list[Criterion]:
         """Return the scoring points and the three ratings."""
         points = question.rubric.scoring_points
-        found = [Criterion(f"point/{n}", p.question, "point", 1, p.score) for n, p in enumerate(points, 1)]
-        return found + [Criterion(name, RATINGS[name][-1], "rating", 2) for name in RATINGS]
+        points_criteria = [Criterion(f"point/{n}", p.question, "point", 1, p.score) for n, p in enumerate(points, 1)]
+        return points_criteria + [Criterion(name, RATINGS[name][-1], "rating", 2) for name in RATINGS]
 
     def templates(self, variant: Variant) -> tuple[str, ...]:
-        """The main template, the piece on the reference, the captioner's where one is asked for; or the release's."""
+        """Return the templates: main, reference, shape, and caption if used; or the release's."""
         if variant.released:
             return variant.released
         how = variant.options.get("reference", "image")
@@ -64,27 +64,31 @@ class GenExam(Protocol[ScoringPointsRubric]):
         return (*names, "caption") if how in ("caption", "both") else names
 
     def before(self, question: Question[ScoringPointsRubric], variant: Variant) -> list[Ask]:
-        """Return a caption of the reference, where the variant shows one to the judge."""
+        """Return the ask for a caption of the reference, if the variant shows one to the judge."""
         if variant.options.get("reference") not in ("caption", "both"):
             return []
         text = variant.prompts.fill("caption", prompt=question.prompt)
-        return [Ask("caption", (Text(text), _reference(question)), (), Contract(_some_words))]
+        return [Ask("caption", (Text(text), _reference(question)), (), Contract(_require_text))]
 
     def asks(
         self, question: Question[ScoringPointsRubric], image: str, evidence: Evidence, variant: Variant
     ) -> list[Ask]:
-        """One ask: the text, then the drawing, then (by option) the reference."""
+        """Return one ask: the text, the drawing, and (by option) the reference."""
         how = variant.options.get("reference", "image")
-        text = _released(question, variant) if variant.released else _worded(question, evidence, variant, how)
+        text = (
+            _release_instructions(question, variant)
+            if variant.released
+            else _own_instructions(question, evidence, variant, how)
+        )
         shown: list[Part] = [Text(text), Picture(image, MAX_SIDE, "high")]
         if how in ("image", "both"):
             shown.append(_reference(question))
         count, released = len(question.rubric.scoring_points), bool(variant.released)
-        contract = Contract(lambda reply: check(count, reply, released=released))
+        contract = Contract(lambda reply: check_reply(count, reply, released=released))
         return [Ask("mark", tuple(shown), tuple(self.criteria(question)), contract)]
 
     def marks(self, question: Question[ScoringPointsRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
-        """Return the reply's answers and ratings, read as `reading` says."""
+        """Return the reply's answers and ratings, according to `reading`."""
         parse = loads if reading == "careful" else release_loads
         try:
             text = only_reply(replies, {"mark"}).text
@@ -95,38 +99,38 @@ class GenExam(Protocol[ScoringPointsRubric]):
     def scores(
         self, question: Question[ScoringPointsRubric], marks: Sequence[Mark], evidence: Evidence
     ) -> dict[str, float | None]:
-        """Rounded as the release rounds: points to 4 decimals, the relaxed score to 3 before it is a percentage."""
-        # Plain loops: exams are scored by the hundred thousand drawings.
-        known = values(marks)
-        found: dict[str, float | None] = {"strict": None, "relaxed": None, "semantic": None}
+        """Compute the scores, rounded like the release: points to 4 decimals, relaxed to 3 before the percentage."""
+        # Plain loops, because hundreds of thousands of drawings are scored.
+        answers = values(marks)
+        scores: dict[str, float | None] = {"strict": None, "relaxed": None, "semantic": None}
         missed, met, settled = False, 0.0, True
         for name, best in BEST.items():
-            value = found[name] = known.get(name)
+            value = scores[name] = answers.get(name)
             missed = missed or (value is not None and value < best)
         for criterion, weight in question.rubric.weights.items():
-            point = known.get(criterion)
+            point = answers.get(criterion)
             if point is None:
                 settled = False
             elif point:
                 met += weight
             else:
                 missed = True
-        rated = BEST.keys() <= known.keys()
+        rated = BEST.keys() <= answers.keys()
         if missed or (settled and rated):
-            found["strict"] = 0.0 if missed else 100.0
+            scores["strict"] = 0.0 if missed else 100.0
         if settled:
-            semantic = found["semantic"] = round(met, 4)
+            semantic = scores["semantic"] = round(met, 4)
             if rated:
                 parts = self.weights["relaxed"]
                 relaxed = semantic * parts["semantic"]
-                for name in BEST:  # One after another, as the release adds: the last bits decide how it rounds.
-                    relaxed += known[name] * parts[name] / 2
-                found["relaxed"] = round(round(relaxed, 3) * 100, 1)
-        return found
+                for name in BEST:  # In the release's order of addition: the last bits affect rounding.
+                    relaxed += answers[name] * parts[name] / 2
+                scores["relaxed"] = round(round(relaxed, 3) * 100, 1)
+        return scores
 
 
-def _worded(question: Question[ScoringPointsRubric], evidence: Evidence, variant: Variant, how: str) -> str:
-    """Return what the judge is told in our wording."""
+def _own_instructions(question: Question[ScoringPointsRubric], evidence: Evidence, variant: Variant, how: str) -> str:
+    """Return the judge's instructions in our wording."""
     paper, fill = variant.name == "paper", variant.prompts.fill
     points = [
         f"{n}. {p.question}" + (f" (weight {p.score:g})" if paper else "")
@@ -144,8 +148,8 @@ def _worded(question: Question[ScoringPointsRubric], evidence: Evidence, variant
     )
 
 
-def _released(question: Question[ScoringPointsRubric], variant: Variant) -> str:
-    """Return what the release's script tells the judge: the points as Python writes a list."""
+def _release_instructions(question: Question[ScoringPointsRubric], variant: Variant) -> str:
+    """Return the judge's instructions of the release's script: the points as a Python list."""
     points = [point.question for point in question.rubric.scoring_points]
     return variant.prompts.fill("released", prompt=question.prompt, scoring_points=str(points))
 
@@ -157,28 +161,28 @@ def _reference(question: Question[ScoringPointsRubric]) -> Picture:
     return Picture(question.reference.sha256, MAX_SIDE, "high")
 
 
-def _some_words(reply: str) -> str:
+def _require_text(reply: str) -> str:
     if not reply.strip():
         raise Unreadable("the reply is empty")
     return reply
 
 
 def release_loads(text: str) -> object:
-    """Return a reply as the release takes it: JSON or a Python literal, bare or in the last ``json`` fence."""
+    """Parse a reply like the release: JSON or a Python literal, bare or in the last ``json`` fence."""
     body = text.split("```json")[-1].split("```")[0].strip()
     check_length(body)
     try:
-        found: object = json.loads(body)
+        value: object = json.loads(body)
     except (ValueError, RecursionError):
         try:
-            found = ast.literal_eval(body)
+            value = ast.literal_eval(body)
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError) as error:
             raise Unreadable("neither JSON nor a Python literal") from error
     try:
-        check_depth(found)
+        check_depth(value)
     except TooComplex as error:
         raise Unreadable(str(error)) from error
-    return found
+    return value
 
 
 def read_marks(count: int, text: str, parse: Callable[[str], object], both_names: bool) -> list[Mark]:
@@ -206,8 +210,8 @@ def read_marks(count: int, text: str, parse: Callable[[str], object], both_names
     return marks
 
 
-def check(count: int, text: str, *, released: bool) -> list[Mark]:
-    """The marks in a reply that keeps the contract; one to the release's own wording may keep to its reader's alone.
+def check_reply(count: int, text: str, *, released: bool) -> list[Mark]:
+    """Return the marks of a valid reply; with the release's wording, its own reader's form is valid too.
 
     Raises:
         Unreadable: The reply does not keep the contract; says how.

@@ -1,4 +1,4 @@
-"""What the paper reports beyond its scores: failures, what each level recovers; and remarks on both. Pure."""
+"""Analyses of MMMG's paper: failures, recovery of each level, and remarks; and its plots. Pure."""
 
 from __future__ import annotations
 
@@ -6,42 +6,42 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core.errors import UsageError
-from ...core.evidence import REGIONS, measurers
+from ...core.evidence import REGIONS, summarize_backends
 from ...core.plot_data import Grid, Histograms, Plot, Quantity, Source
 from ...core.protocol import Row
 from . import graph
 from .data import LEVELS
 from .replies import MISSING
 
-LOW = 0.5
-"""A drawing with this MMMG-Score or less has failed."""
+LOW_SCORE = 0.5
+"""The highest MMMG-Score of a failed drawing."""
 LIMITS = {
     "readability": ("readability", 0.5),
     "entity": ("entity_recall", 0.3),
     "dependency": ("dependency_accuracy", 0.4),
 }
-"""The kinds of failure: the score that shows it, and the value up to which it does."""
+"""Kinds of failure -> the score that shows it, and the highest value that counts as failure."""
 RECOVERED = ("fidelity_release", "u_acc")
-"""The scores that tell how well a graph is recovered."""
+"""The scores that measure how well a graph is recovered."""
 
 
 def failures(rows: Sequence[Row], score: str) -> dict[str, Any]:
-    """Of the drawings that score low, how many do, and the share with each kind of failure; one can have several."""
-    known = [(row.scores, value) for row in rows if (value := row.scores.get(score)) is not None]
-    low = [scores for scores, value in known if value <= LOW]
-    found: dict[str, Any] = {"drawings": len(known), "low": len(low)}
+    """Count the drawings that score low, and the share with each kind of failure; a drawing can have several."""
+    scored = [(row.scores, value) for row in rows if (value := row.scores.get(score)) is not None]
+    low = [scores for scores, value in scored if value <= LOW_SCORE]
+    shares: dict[str, Any] = {"drawings": len(scored), "low": len(low)}
     for name, (measure, limit) in LIMITS.items():
         hit = sum(value is not None and value <= limit for value in (scores.get(measure) for scores in low))
-        found[name] = hit / len(low) if low else None
-    return found
+        shares[name] = hit / len(low) if low else None
+    return shares
 
 
-def recovered(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
-    """Level -> drawings, and the mean of each metric over those that have it; levels without a drawing are left out.
+def recovery_by_level(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
+    """Return level -> drawings and the mean of each metric; levels without a drawing are omitted.
 
-    On references this is the paper's test of self-consistency.
+    For references, this is the paper's test of self-consistency.
     """
-    found = {}
+    levels = {}
     for level in LEVELS:
         inside = [row.scores for row in rows if row.question.tags.get("level") == level]
         if inside:
@@ -49,41 +49,43 @@ def recovered(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
                 name: [value for scores in inside if (value := scores.get(name)) is not None] for name in RECOVERED
             }
             means = {name: sum(values) / len(values) if values else None for name, values in columns.items()}
-            found[level] = {"n": len(inside), **means}
-    return found
+            levels[level] = {"n": len(inside), **means}
+    return levels
 
 
-def counted(rows: Sequence[Row]) -> list[str]:
-    """Who counted the regions, where the counts did not come with imported results."""
-    found = []
-    for who, drawings, papers in measurers((row.evidence for row in rows), REGIONS):
+def describe_counters(rows: Sequence[Row]) -> list[str]:
+    """Return who counted the regions, if the counts were not imported."""
+    texts = []
+    for who, drawings, papers in summarize_backends((row.evidence for row in rows), REGIONS):
         of = "" if drawings == len(rows) else f" on {drawings} of {len(rows)} drawings"
-        said = "not the paper's readability, which takes SAM 2.1 large"
+        judgement = "not the paper's readability, which uses SAM 2.1 large"
         if who == "sam2.1-large":
-            said += " in float32, with the release's settings"
+            judgement += " in float32, with the release's settings"
         if papers:
-            said = "the paper's model and settings, though lines of text are read by another engine than the paper's"
-        found.append(f"regions counted by {who}{of}: {said}")
-    return found
+            judgement = "the paper's model and settings, but text lines are read by a different engine"
+        texts.append(f"regions counted by {who}{of}: {judgement}")
+    return texts
 
 
 def remarks(rows: Sequence[Row]) -> list[str]:
-    """Return what a reader must know to take the scores of these drawings right."""
-    found = []
-    stopped = {row.question.id: why for row in rows if (why := graph.stops(row.question.rubric.dependencies))}
+    """Return caveats for interpreting the scores of these drawings."""
+    texts = []
+    stopped = {
+        row.question.id: why for row in rows if (why := graph.why_scorer_stops(row.question.rubric.dependencies))
+    }
     for question, why in list(stopped.items())[:3]:
-        found.append(f"{question}: no fidelity_release, for the released scorer stops with an error: {why}")
+        texts.append(f"{question}: no fidelity_release, because the released scorer stops with an error: {why}")
     if len(stopped) > 3:
-        found.append(f"… and {len(stopped) - 3} more questions without fidelity_release")
+        texts.append(f"… and {len(stopped) - 3} more questions without fidelity_release")
     if uncounted := sum(row.scores.get("readability") is None for row in rows):
-        found.append(f"MMMG-Score is missing for {uncounted} of {len(rows)} drawings: they have no region count")
-    found += counted(rows)
+        texts.append(f"MMMG-Score is missing for {uncounted} of {len(rows)} drawings: they have no region count")
+    texts += describe_counters(rows)
     items = sum(len(row.marks) for row in rows)
     if unread := sum(mark.verdict == "unread" for row in rows for mark in row.marks):
-        found.append(f"{unread} of {items} items have no readable answer and stay undecided")
+        texts.append(f"{unread} of {items} items have no readable answer and stay undecided")
     if missing := sum(mark.source == MISSING for row in rows for mark in row.marks):
-        found.append(f"{missing} of {items} items have no readable answer and count as no in this reading")
-    return found
+        texts.append(f"{missing} of {items} items have no readable answer and count as no in this reading")
+    return texts
 
 
 LOW_SCORES = ("mmmg_release", "mmmg_exact")
@@ -91,26 +93,26 @@ LOW_SCORES = ("mmmg_release", "mmmg_exact")
 
 
 def failures_plot(source: Source) -> Grid:
-    """Of the drawings that score low, the share with each kind of failure.
+    """Return the share of each kind of failure among drawings that score low.
 
     Raises:
         UsageError: No drawing has the score.
     """
     name = source.score.name if source.score.name in LOW_SCORES else LOW_SCORES[0]
-    found = [source.protocol.analyses(rows)["low_scores"][name] for rows in source.rows]
-    if not any(each["drawings"] for each in found):
+    failures_by_painter = [source.protocol.analyses(rows)["low_scores"][name] for rows in source.rows]
+    if not any(each["drawings"] for each in failures_by_painter):
         raise UsageError(
-            f"{source.exam}: no drawing has {name}; it takes a judge that decides all items, and region counts"
+            f"{source.exam}: no drawing has {name}; it needs a judge that decides all items, and region counts"
         )
-    cells = tuple(tuple(Quantity(each[kind], n=each["low"]) for kind in LIMITS) for each in found)
-    notes = tuple(f"{each['low']} of {each['drawings']}" for each in found)
-    caption = source.caption + f" · low: {name} up to {LOW:g}; at the right how many are"
+    cells = tuple(tuple(Quantity(each[kind], n=each["low"]) for kind in LIMITS) for each in failures_by_painter)
+    notes = tuple(f"{each['low']} of {each['drawings']}" for each in failures_by_painter)
+    caption = source.caption + f" · low: {name} up to {LOW_SCORE:g}; their number is at the right"
     label = "share of the drawings that score low"
     return Grid(source.names, tuple(LIMITS), cells, label, 1.0, caption, source.controls, notes)
 
 
 def regions(source: Source) -> Histograms:
-    """How many regions were counted in each drawing, and the two numbers that readability is computed with.
+    """Return the counts of regions in each drawing, and the two limits of readability.
 
     Raises:
         UsageError: Nobody has counted.
@@ -118,7 +120,7 @@ def regions(source: Source) -> Histograms:
     least, most = source.protocol.constants["n_min"], source.protocol.constants["n_max"]
     counts = source.measured(REGIONS)
     if not any(counts):
-        raise UsageError(f"{source.exam} has no region counts; `limner evidence {source.exam} --probe regions` counts")
+        raise UsageError(f"{source.exam} has no region counts; run `limner evidence {source.exam} --probe regions`")
     above = tuple(
         (sum(v > least for v in row) / len(row), sum(v > most for v in row) / len(row)) if row else (0.0, 0.0)
         for row in counts

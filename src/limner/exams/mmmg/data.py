@@ -1,4 +1,4 @@
-"""Reads MMMG's released data: Parquet files or JSON lines, one knowledge graph a row."""
+"""MMMG's data: Parquet files or JSON lines, one knowledge graph a row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...core.data_files import (
     find_reference,
     json_rows,
     read_questions,
-    short,
+    shorten,
 )
 from ...core.errors import PARQUET, DataError, check_tables
 from ...core.exam import Exam, Question, Reference
@@ -34,7 +34,7 @@ _LEVELS = {name.lower(): level for n, level in enumerate(LEVELS) for name in (le
 Name = Annotated[Words, Field(min_length=1, max_length=1000)]
 
 
-def _parsed(value: object) -> object:
+def _parse_graph(value: object) -> object:
     try:
         return json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError) as error:
@@ -46,7 +46,7 @@ def _text(value: object) -> str:
 
 
 class KnowledgeGraph(FrozenModel):
-    """A knowledge graph as the data has it; an item that stands there twice counts once."""
+    """A knowledge graph of the data; duplicate items are dropped."""
 
     elements: tuple[Name, ...] = Field(min_length=1)
     dependencies: tuple[Name, ...] = ()
@@ -58,17 +58,17 @@ class KnowledgeGraph(FrozenModel):
 
 
 class GraphRubric(KnowledgeGraph):
-    """What a drawing is marked by: the entities and dependencies of a knowledge graph, and what they mean in words."""
+    """The entities and dependencies that a drawing is marked by, and their explanation."""
 
     annotation: Words = ""
 
 
 class GraphRow(BaseModel):
-    """One row of the release; column names count in any case."""
+    """One row of the release; column names in any case."""
 
     key: Id = Field(min_length=1, max_length=200)
     education: str
-    knowledge_graph: Annotated[KnowledgeGraph, BeforeValidator(_parsed)]
+    knowledge_graph: Annotated[KnowledgeGraph, BeforeValidator(_parse_graph)]
     annotation: Annotated[Words, BeforeValidator(_text)] = ""
     prompt: Words = Field(min_length=1, validation_alias=AliasChoices("prompt", "question"))
     image: Any = Field(default=None, validation_alias=AliasChoices("image", "image_path"))
@@ -80,22 +80,22 @@ class GraphRow(BaseModel):
     @classmethod
     def _known(cls, name: str) -> str:
         if name.lower() not in _LEVELS:
-            raise ValueError(f"no level {short(name)!r}; there is: {', '.join(LEVELS)}")
+            raise ValueError(f"no level {shorten(name)!r}; choose from: {', '.join(LEVELS)}")
         return _LEVELS[name.lower()]
 
     def tags(self) -> dict[str, str]:
-        """Level and discipline: the second part of the key, as the release has it, or else a column of that name.
+        """Return level and discipline: the second part of the key, or else a column of that name.
 
-        An exam of a build also says each question's concept, and whether its picture is real or synthetic.
+        An exam made by a build also has each question's concept, and whether its picture is real or synthetic.
         """
         parts = self.key.split("_")
         discipline = parts[1] if len(parts) > 1 and parts[1] else self.discipline
         if not discipline:
-            raise ValueError("the key names no discipline, as in preschool_Biology_1")
+            raise ValueError("the key has no discipline, as in preschool_Biology_1")
         both = f"{self.education}_{discipline}"
         more = {"concept": self.concept, "origin": self.origin}
-        told = {name: value for name, value in more.items() if value}
-        return {"level": self.education, "discipline": discipline, "level_discipline": both, **told}
+        given = {name: value for name, value in more.items() if value}
+        return {"level": self.education, "discipline": discipline, "level_discipline": both, **given}
 
 
 def read(path: Path, name: str = "mmmg") -> Exam[GraphRubric]:
@@ -103,7 +103,7 @@ def read(path: Path, name: str = "mmmg") -> Exam[GraphRubric]:
 
     Raises:
         DataError: With file, line (of Parquet: row) and id of everything that is wrong.
-        UsageError: A file is Parquet, and there is no polars.
+        UsageError: A file is Parquet, and polars is not installed.
     """
     files = files_under(path, "*.parquet", "*.jsonl")
     if not files:
@@ -132,7 +132,7 @@ def _reference(row: GraphRow, file: Path) -> Reference | None:
     if isinstance(image, str):
         return find_reference(file.parent, image)
     if not isinstance(image, EmbeddedImage):
-        raise ValueError("image: a path is wanted")
+        raise ValueError("image: expected a path")
     data = image.load()
     try:
         inspect(data)
@@ -143,17 +143,17 @@ def _reference(row: GraphRow, file: Path) -> Reference | None:
 
 def _notes(questions: Sequence[Question[GraphRubric]]) -> list[str]:
     lost, stops, absent = 0, list[str](), absent_references(questions)
-    for one in questions:
-        lost += sum(not edges for edges in exact.resolve(one.rubric.elements, one.rubric.dependencies).edges)
-        stops += [one.id] if graph.stops(one.rubric.dependencies) else []
-    found = [f"{absent} of {len(questions)} reference images are absent: controls skip those"] if absent else []
+    for question in questions:
+        lost += sum(not edges for edges in exact.resolve(question.rubric.elements, question.rubric.dependencies).edges)
+        stops += [question.id] if graph.why_scorer_stops(question.rubric.dependencies) else []
+    notes = [f"{absent} of {len(questions)} reference images are absent: controls skip those"] if absent else []
     if lost:
-        said = "dependencies name no entity of their graph: they count in u_acc and dependency_accuracy alone"
-        found.append(f"{lost} {said}")
+        problem = "dependencies name no entity of their graph: they count only in u_acc and dependency_accuracy"
+        notes.append(f"{lost} {problem}")
     if stops:
-        said = f"the released scorer stops at {len(stops)} questions, which have no fidelity_release: "
-        found.append(said + ", ".join(stops[:5]) + (" …" if len(stops) > 5 else ""))
-    return found
+        problem = f"the released scorer stops at {len(stops)} questions, which have no fidelity_release: "
+        notes.append(problem + ", ".join(stops[:5]) + (" …" if len(stops) > 5 else ""))
+    return notes
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class EmbeddedImage:
     row: int
 
     def load(self) -> bytes:
-        """Its bytes."""
+        """Return its bytes."""
         return _images(self.file, self.column)[self.row] or b""
 
 
@@ -173,7 +173,7 @@ def rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number, from 1 up, and the columns of each row; images are `EmbeddedImage` or None.
 
     Raises:
-        DataError: The file is no Parquet file, or a broken one.
+        DataError: The file is not a valid Parquet file.
     """
     import polars
     from polars.exceptions import PanicException, PolarsError
@@ -191,12 +191,12 @@ def rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             }
             yield number + 1, row | images
     except (OSError, ValueError, TypeError, PolarsError, PanicException) as error:
-        raise DataError(f"not readable as Parquet: {short(str(error))}", file=file) from error
+        raise DataError(f"not readable as Parquet: {shorten(str(error))}", file=file) from error
 
 
 @lru_cache(maxsize=1)
 def _images(file: Path, column: str) -> list[bytes | None]:
-    """Return the images of one column; only one file's are held at a time."""
+    """Return the images of one column; only one file's images are held at a time."""
     import polars
 
     return polars.read_parquet(file, columns=[column])[column].struct.field("bytes").to_list()
@@ -208,13 +208,13 @@ FILE = "mmmg.jsonl"
 def write(
     folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str, str], None]
 ) -> Mapping[str, Sequence[str]]:
-    """Write one line for each item and its reference image; gives each item's key.
+    """Write one line for each item, and its reference image; return each item's key.
 
     Args:
         folder: The exam's data folder.
         items: With ``image``, ``prompt``, ``level``, ``discipline``, ``concept``, ``elements``, ``dependencies`` and
             ``definitions``.
-        save: Puts a picture into the folder, by its hash and path.
+        save: Saves a picture in the folder, by its hash and path.
     """
     numbers: Counter[str] = Counter()
     rows, made = [], dict[str, list[str]]()
@@ -242,17 +242,17 @@ def write(
 
 
 def graph_record(item: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the graph as the release has it."""
+    """Return the graph in the release's form."""
     return {
-        "elements": [one["name"] for one in item["elements"]],
-        "dependencies": [one["says"] for one in item["dependencies"]],
+        "elements": [entry["name"] for entry in item["elements"]],
+        "dependencies": [entry["says"] for entry in item["dependencies"]],
     }
 
 
 def annotation(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a judge is told beside the graph."""
+    """Return the explanations shown to a judge beside the graph."""
     return {
         "Definitions": item["definitions"],
-        "Element Explanation": [one["why"] for one in item["elements"]],
-        "Dependency Explanation": [one["why"] for one in item["dependencies"]],
+        "Element Explanation": [entry["why"] for entry in item["elements"]],
+        "Dependency Explanation": [entry["why"] for entry in item["dependencies"]],
     }

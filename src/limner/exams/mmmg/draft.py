@@ -1,6 +1,6 @@
-"""A knowledge graph as a model or a reviewer drafts it: read, mended where that is safe, and held to the paper's rules.
+"""Drafts of knowledge graphs by models or reviewers: parsed, fixed where safe, and checked against the paper's rules.
 
-The six relations, entities that are declared, no entity alone, ``change()`` around an entity, and one explanation for
+The rules: six relations, declared entities, no entity alone, ``change()`` around an entity, and one explanation for
 each element and dependency. A relation of n entities becomes n - 1 of two. Pure.
 """
 
@@ -18,16 +18,16 @@ from . import exact, graph
 
 RELATIONS = ("Defines", "Entails", "Causes", "Contains", "Requires", "TemporalOrder")
 CHAINED = "TemporalOrder"
-"""Of several entities each comes before the next; in the other relations the first stands to each of the others."""
+"""The relation in which each entity precedes the next; in others the first relates to each of the others."""
 CHANGE = re.compile(r"change\s*\(\s*(.+?)\s*\)", re.IGNORECASE)
 _RELATIONS = {name.lower(): name for name in RELATIONS}
-MOST = 12
-"""Parts between commas that a dependency may have."""
+MAX_PARTS = 12
+"""The maximum number of comma-separated parts of a dependency."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """A dependency that was read: two declared entities, each perhaps by its change."""
+    """A parsed dependency: two declared entities, each perhaps by its change."""
 
     relation: str
     first: str
@@ -35,7 +35,7 @@ class Link:
     changes: tuple[bool, bool] = (False, False)
 
     def __str__(self) -> str:
-        """As the data has it."""
+        """Return the dependency in the data's form."""
         ends = (f"change({name})" if yes else name for name, yes in zip(self.ends, self.changes, strict=True))
         return f"{self.relation}({', '.join(ends)})"
 
@@ -45,16 +45,17 @@ class Link:
         return self.first, self.second
 
 
-def read_graph(found: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a build's item: ``elements`` and ``dependencies`` with explanations, ``definitions``, ``links``.
+def read_graph(draft: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a build item's fields: ``elements`` and ``dependencies`` with explanations, ``definitions``, ``links``.
 
     Args:
-        found: As the paper has it, with ``Visual Components`` and ``Key Knowledge``, or those fields themselves.
+        draft: As the paper has it, with ``Visual Components`` and ``Key Knowledge``, or those fields themselves.
 
     Raises:
         Unreadable: With all that is wrong.
     """
-    elements, dependencies, definitions = _paper_shape(found) if "Visual Components" in found else _item_shape(found)
+    read_shape = _read_paper_shape if "Visual Components" in draft else _read_item_shape
+    elements, dependencies, definitions = read_shape(draft)
     links, faults = check_graph(elements, dependencies, definitions)
     refuse(faults)
     return {
@@ -65,20 +66,20 @@ def read_graph(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-Told = list[tuple[str, str]]
+Explained = list[tuple[str, str]]
 """Elements or dependencies, each with its explanation."""
 
 
 def check_graph(
     elements: Sequence[tuple[str, str]], dependencies: Sequence[tuple[str, str]], definitions: str
 ) -> tuple[list[tuple[Link, str]], list[DraftFault]]:
-    """Return the dependencies that can be read, those of many entities split, and everything that is wrong."""
+    """Return the readable dependencies, those of many entities split, and all faults."""
     names = [name for name, _ in elements]
     faults = list(_elements(names))
     if not definitions:
         faults.append(DraftFault("empty", "there are no definitions"))
-    for what, told in (("element", elements), ("dependency", dependencies)):
-        faults += [DraftFault("empty", f"{what} {name!r} has no explanation") for name, why in told if not why]
+    for what, explained in (("element", elements), ("dependency", dependencies)):
+        faults += [DraftFault("empty", f"{what} {name!r} has no explanation") for name, why in explained if not why]
     links: dict[Link, str] = {}
     for text, why in dependencies:
         try:
@@ -88,7 +89,7 @@ def check_graph(
                 links.setdefault(link, why)
         except UnreadDependency as error:
             faults.append(error.fault)
-    faults += [DraftFault("unscored", lost) for link in links if (lost := _misread(link, names))]
+    faults += [DraftFault("unscored", lost) for link in links if (lost := _why_misread(link, names))]
     joined = {end for link in links for end in link.ends}
     if not any(fault.kind in ("undeclared", "form", "relation", "arity") for fault in faults):
         faults += [DraftFault("alone", f"{name!r} is in no dependency") for name in names if name not in joined]
@@ -96,7 +97,7 @@ def check_graph(
 
 
 class UnreadDependency(ValueError):
-    """A dependency that says nothing of declared entities; `fault` says why."""
+    """A dependency that cannot be read; `fault` says why."""
 
     def __init__(self, kind: str, detail: str) -> None:
         super().__init__(detail)
@@ -104,7 +105,7 @@ class UnreadDependency(ValueError):
 
 
 def read_dependency(text: str, names: Sequence[str]) -> list[Link]:
-    """Return the links a dependency stands for; n entities make n - 1.
+    """Return the links that a dependency stands for; n entities make n - 1 links.
 
     >>> [str(link) for link in read_dependency("contains(Cell, nucleus, Wall)", ["cell", "nucleus", "wall"])]
     ['Contains(cell, nucleus)', 'Contains(cell, wall)']
@@ -121,8 +122,8 @@ def read_dependency(text: str, names: Sequence[str]) -> list[Link]:
     if relation is None:
         raise UnreadDependency("relation", f"{head.strip()!r} in {text!r} is none of {', '.join(RELATIONS)}")
     parts = [part.strip() for part in inner.removesuffix(")").split(",")]
-    if len(parts) > MOST:
-        raise UnreadDependency("arity", f"{text[:80]!r} has {len(parts)} entities; at most {MOST} are split")
+    if len(parts) > MAX_PARTS:
+        raise UnreadDependency("arity", f"{text[:80]!r} has {len(parts)} entities; at most {MAX_PARTS} are split")
     declared = {name.casefold(): name for name in names}
     ends = _ends(parts, declared)
     if ends is None:
@@ -131,14 +132,14 @@ def read_dependency(text: str, names: Sequence[str]) -> list[Link]:
     if len(ends) < 2:
         raise UnreadDependency("arity", f"{text!r} has one entity; it takes two")
     pairs = list(pairwise(ends)) if relation == CHAINED else [(ends[0], end) for end in ends[1:]]
-    found = [Link(relation, one[0], other[0], (one[1], other[1])) for one, other in pairs]
-    if any(link.first == link.second for link in found):
+    links = [Link(relation, first[0], second[0], (first[1], second[1])) for first, second in pairs]
+    if any(link.first == link.second for link in links):
         raise UnreadDependency("self", f"{text!r} joins an element to itself")
-    return found
+    return links
 
 
 def _ends(parts: Sequence[str], declared: Mapping[str, str]) -> list[tuple[str, bool]] | None:
-    """Return the entities behind comma-separated parts; a name may have commas of its own."""
+    """Return the entities of comma-separated parts; a name may itself contain commas."""
     if not parts:
         return []
     for n in range(1, len(parts) + 1):
@@ -165,47 +166,47 @@ def _elements(names: Sequence[str]) -> Iterator[DraftFault]:
             yield DraftFault("repeated", f"the element {name!r} stands there {times} times")
 
 
-def _misread(link: Link, names: Sequence[str]) -> str | None:
-    """Why the exam's scorers would read a link otherwise than it is meant."""
-    said = str(link)
-    wanted = graph.directed(link.relation, link.first.lower(), link.second.lower())
+def _why_misread(link: Link, names: Sequence[str]) -> str | None:
+    """Return why the exam's scorers would misread a link, or None."""
+    text = str(link)
+    wanted = graph.directed_edges(link.relation, link.first.lower(), link.second.lower())
     nodes = list(dict.fromkeys(name.lower() for name in names))
     try:
-        ends = [(graph.place(first, nodes), graph.place(second, nodes)) for first, second in graph.ends(said)]
+        ends = [tuple(graph.resolve_endpoint(end, nodes) for end in pair) for pair in graph.edge_ends(text)]
     except graph.ScorerError as error:
         return str(error)
-    found = exact.resolve(tuple(names), (said,)).edges[0]
-    if ends != wanted or sorted((nodes[one], nodes[other]) for one, other in found) != sorted(wanted):
-        return f"{said} is not read as it is meant; leave commas and brackets out of the names"
+    edges = exact.resolve(tuple(names), (text,)).edges[0]
+    if ends != wanted or sorted((nodes[one], nodes[other]) for one, other in edges) != sorted(wanted):
+        return f"{text} is not read as it is meant; leave commas and brackets out of the names"
     return None
 
 
-def _paper_shape(found: Mapping[str, Any]) -> tuple[Told, Told, str]:
-    parts, known = found["Visual Components"], found.get("Key Knowledge")
-    if not isinstance(parts, Mapping) or not isinstance(known, Mapping):
+def _read_paper_shape(draft: Mapping[str, Any]) -> tuple[Explained, Explained, str]:
+    parts, knowledge = draft["Visual Components"], draft.get("Key Knowledge")
+    if not isinstance(parts, Mapping) or not isinstance(knowledge, Mapping):
         raise Unreadable('"Visual Components" and "Key Knowledge" must be objects')
     both = []
     for names, whys in (("elements", "Element Explanation"), ("dependencies", "Dependency Explanation")):
-        one, other = _texts(parts, names), _texts(known, whys)
-        if len(one) != len(other):
-            raise Unreadable(f'lengths: "{whys}" has {len(other)} entries for {len(one)} {names}')
-        both.append(list(zip(one, other, strict=True)))
-    definitions = known.get("Definitions")
+        items, explanations = _texts(parts, names), _texts(knowledge, whys)
+        if len(items) != len(explanations):
+            raise Unreadable(f'lengths: "{whys}" has {len(explanations)} entries for {len(items)} {names}')
+        both.append(list(zip(items, explanations, strict=True)))
+    definitions = knowledge.get("Definitions")
     return both[0], both[1], " ".join(definitions.split()) if isinstance(definitions, str) else ""
 
 
-def _item_shape(found: Mapping[str, Any]) -> tuple[Told, Told, str]:
+def _read_item_shape(draft: Mapping[str, Any]) -> tuple[Explained, Explained, str]:
     both = []
     for what, name in (("elements", "name"), ("dependencies", "says")):
-        rows = found.get(what)
+        rows = draft.get(what)
         if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
             raise Unreadable(f'"Visual Components" is missing, or "{what}" is no list of objects')
         both.append([(str(row.get(name) or "").strip(), str(row.get("why") or "").strip()) for row in rows])
-    return both[0], both[1], str(found.get("definitions") or "").strip()
+    return both[0], both[1], str(draft.get("definitions") or "").strip()
 
 
-def _texts(found: Mapping[str, Any], name: str) -> list[str]:
-    value = found.get(name)
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+def _texts(draft: Mapping[str, Any], name: str) -> list[str]:
+    value = draft.get(name)
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise Unreadable(f'"{name}" must be a list of texts')
-    return [" ".join(one.split()) for one in value]
+    return [" ".join(text.split()) for text in value]

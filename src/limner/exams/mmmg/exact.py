@@ -1,8 +1,8 @@
-"""The fidelity MMMG's paper describes: the least edit distance between what is shown and the reference graph. Pure.
+"""The fidelity of MMMG's paper: the minimum edit distance between the shown and the reference graph. Pure.
 
-Endpoints are resolved once, in the full reference graph, so that what is shown is always a part of it. The least
-distance is then simply what is missing. The order of the items does not matter, and one more yes never lowers it.
-The release resolves endpoints otherwise, so this is no bound on its fidelity, neither from above nor from below.
+Endpoints are resolved once, in the full reference graph, so that the shown graph is always a part of it. The minimum
+distance is then simply what is missing. The order of items does not matter, and another yes never lowers the fidelity.
+The release resolves endpoints differently, so this is neither an upper nor a lower bound of its fidelity.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .graph import directed, place, unwrapped
+from .graph import directed_edges, resolve_endpoint, unwrap_change
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class ReferenceGraph:
 def resolve(elements: tuple[str, ...], dependencies: tuple[str, ...]) -> ReferenceGraph:
     """Return the reference graph of these items.
 
-    Unlike the released scorer this reads commas without a blank and names with a comma in them, where only one way to
-    read them leads to entities.
+    Unlike the released scorer, this accepts commas without a blank, and names with a comma if only one way to split
+    them leads to entities.
 
     >>> resolve(("Salt", "Water, warm"), ("Contains(water, warm,salt)",)).edges
     (((1, 0),),)
@@ -54,28 +54,28 @@ def _edges(dependency: str, names: list[str]) -> list[tuple[str, str]]:
     relation, _, inner = dependency.strip().partition("(")
     near: list[tuple[str, str]] | None = None
     for first, second in _cuts(inner.removesuffix(")").lower()):
-        found = place(first, names), place(second, names)
-        if found[0] is None or found[1] is None:
+        resolved = resolve_endpoint(first, names), resolve_endpoint(second, names)
+        if resolved[0] is None or resolved[1] is None:
             continue
-        edges = directed(relation.strip(), found[0], found[1])
-        if found == (first, second):
+        edges = directed_edges(relation.strip(), resolved[0], resolved[1])
+        if resolved == (first, second):
             return edges
         near = near or edges
     return near or []
 
 
 def _cuts(inner: str) -> Iterator[tuple[str, str]]:
-    """Both sides of every comma."""
+    """Yield both sides of every comma."""
     for comma in re.finditer(",", inner):
         first, second = inner[: comma.start()], inner[comma.end() :]
-        yield unwrapped(first.strip()).strip(), unwrapped(second.strip()).strip()
+        yield unwrap_change(first.strip()).strip(), unwrap_change(second.strip()).strip()
 
 
 def similarity(reference: ReferenceGraph, elements: Sequence[object], dependencies: Sequence[object]) -> float:
-    """1 less the least distance over the size of both graphs, for items that are true or false in turn.
+    """Return 1 minus the least distance over the size of both graphs, for items that are true or false.
 
-    A dependency counts only where both its entities do. With sizes in nodes and edges, that is twice what is shown over
-    what is shown and the reference together; 0 for two empty graphs.
+    A dependency counts only if both its entities do. With sizes in nodes and edges, this is twice the size of the shown
+    graph over the sum of both sizes; 0 for two empty graphs.
     """
     present = {node for node, yes in zip(reference.nodes, elements, strict=True) if yes}
     shown = {

@@ -1,7 +1,7 @@
 """Knowledge graphs as MMMG's released scorer builds and compares them, with all its quirks. Pure.
 
-The reference graph holds every entity and dependency, the generated one those judged yes; both are built by the same
-rules. The distance is not the least one: it is the first value that networkx's optimising search yields.
+The reference graph has every entity and dependency, the generated one those judged yes; both are built by the same
+rules. The distance is not the minimum: it is the first value that networkx's optimising search yields.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ EdgeEnds = tuple[str, str]
 
 
 class ScorerError(ValueError):
-    """The released scorer ends with an error at this dependency, so it has no score to copy."""
+    """A dependency at which the released scorer stops with an error, so that it has no score to copy."""
 
 
 @dataclass(frozen=True)
@@ -33,31 +33,31 @@ class ReleaseGraph:
 def build(elements: Mapping[str, object], dependencies: Mapping[str, object]) -> ReleaseGraph:
     """Return the graph of the items that are true.
 
-    Names are lower-cased, so that names differing in case alone are one node. An endpoint is looked up among the nodes
-    of this very graph: with fewer nodes an ambiguous endpoint can become clear, and the generated graph then has an
-    edge that the reference lacks.
+    Names are lower-cased, so that names differing only in case are one node. Endpoints are looked up among the nodes of
+    this graph: with fewer nodes an ambiguous endpoint can become clear, and the generated graph then has an edge that
+    the reference lacks.
 
     Raises:
-        Stops: A dependency judged yes on which the released scorer ends with an error.
+        ScorerError: The released scorer stops with an error at a dependency judged yes.
     """
     nodes = tuple(dict.fromkeys(name.lower() for name, yes in elements.items() if yes))
     edges = set()
     for dependency, yes in dependencies.items():
-        for first, second in ends(dependency) if yes else ():
-            source, target = place(first, nodes), place(second, nodes)
+        for first, second in edge_ends(dependency) if yes else ():
+            source, target = resolve_endpoint(first, nodes), resolve_endpoint(second, nodes)
             if source is not None and target is not None:
                 edges.add((source, target))
     return ReleaseGraph(nodes, frozenset(edges))
 
 
-def ends(dependency: str) -> list[EdgeEnds]:
-    """Return the endpoints of the edges a dependency stands for, as its text words them.
+def edge_ends(dependency: str) -> list[EdgeEnds]:
+    """Return the endpoints of a dependency's edges, in its own words.
 
-    >>> ends("Requires(boiler, Water)"), ends("Defines(a, b)"), ends("boiler needs water")
+    >>> edge_ends("Requires(boiler, Water)"), edge_ends("Defines(a, b)"), edge_ends("boiler needs water")
     ([('water', 'boiler')], [('a', 'b'), ('b', 'a')], [])
 
     Raises:
-        Stops: There are no two arguments with a comma and a blank between them.
+        ScorerError: There are no two arguments separated by a comma and a blank.
     """
     relation, bracket, inner = dependency.partition("(")
     if not bracket:
@@ -65,28 +65,30 @@ def ends(dependency: str) -> list[EdgeEnds]:
     first, comma, second = inner.removesuffix(")").partition(", ")
     if not comma:
         raise ScorerError(f"{dependency!r} has no two arguments with a comma and a blank between them")
-    return directed(relation, unwrapped(first.lower()), unwrapped(second.lower()))
+    return directed_edges(relation, unwrap_change(first.lower()), unwrap_change(second.lower()))
 
 
-def directed(relation: str, first: str, second: str) -> list[EdgeEnds]:
-    """Requires runs from the second to the first, Defines both ways, every other relation from first to second."""
+def directed_edges(relation: str, first: str, second: str) -> list[EdgeEnds]:
+    """Return the edges of a relation: Requires from second to first, Defines both ways, others first to second."""
     if relation.lower() == "requires":
         return [(second, first)]
     return [(first, second), (second, first)] if relation.lower() == "defines" else [(first, second)]
 
 
-def unwrapped(endpoint: str) -> str:
-    """Return what stands inside ``change(…)``; other wrappers stay.
+def unwrap_change(endpoint: str) -> str:
+    """Return the content of ``change(…)``; other wrappers are kept.
 
-    >>> unwrapped("change(price)"), unwrapped("increase(price)")
+    >>> unwrap_change("change(price)"), unwrap_change("increase(price)")
     ('price', 'increase(price)')
     """
     return endpoint.strip(")").split("change(")[-1] if "change(" in endpoint else endpoint
 
 
-def place(endpoint: str, nodes: Sequence[str]) -> str | None:
-    """The node an endpoint means: the one of that name, else the only one that contains it or, if it has a blank in
-    it, is contained in it; None where there is no such node or more than one."""
+def resolve_endpoint(endpoint: str, nodes: Sequence[str]) -> str | None:
+    """Return the node that an endpoint means, or None if there is none or more than one.
+
+    That is the node of its name, else the only one that contains it or, if it has a blank, is contained in it.
+    """
     if endpoint in nodes:
         return endpoint
     near = [node for node in nodes if endpoint in node]
@@ -97,13 +99,13 @@ def place(endpoint: str, nodes: Sequence[str]) -> str | None:
 def distance(reference: ReleaseGraph, generated: ReleaseGraph) -> int:
     """Return the first value of networkx's ``optimize_graph_edit_distance(reference, generated)``.
 
-    Putting one node in another's place costs nothing, so nodes are paired by their position alone: with as many nodes
-    on both sides each with its like; otherwise the first reference node goes, the others up to the number of generated
-    nodes meet their like, the next one meets the first generated node, and the rest go. Edges that then do not fit cost
-    1 each, as does each node gone. With loops at a node networkx can do better, and is asked itself.
+    Substituting a node costs nothing, so nodes are paired by position: with equal numbers each with its counterpart;
+    otherwise the first reference node is deleted, the others up to the number of generated nodes are paired with their
+    counterparts, the next one with the first generated node, and the rest are deleted. Edges that do not match cost 1
+    each, as does each deleted node. With self-loops networkx can find better pairs, so it is called itself.
     """
     if any(source == target for source, target in reference.edges | generated.edges):
-        return _asked(reference, generated)
+        return _networkx_distance(reference, generated)
     count, kept = len(reference.nodes), len(generated.nodes)
     if count == kept:
         pairs = dict(zip(reference.nodes, generated.nodes, strict=True))
@@ -116,14 +118,14 @@ def distance(reference: ReleaseGraph, generated: ReleaseGraph) -> int:
     return count - kept + len(reference.edges) + len(generated.edges) - 2 * met
 
 
-def _asked(reference: ReleaseGraph, generated: ReleaseGraph) -> int:
+def _networkx_distance(reference: ReleaseGraph, generated: ReleaseGraph) -> int:
     import networkx
 
-    return int(next(networkx.optimize_graph_edit_distance(drawn(reference), drawn(generated))))
+    return int(next(networkx.optimize_graph_edit_distance(to_networkx(reference), to_networkx(generated))))
 
 
-def drawn(graph: ReleaseGraph) -> Any:
-    """Return the graph as networkx has it, nodes in their order."""
+def to_networkx(graph: ReleaseGraph) -> Any:
+    """Return the graph as a networkx graph with nodes in order."""
     import networkx
 
     made = networkx.DiGraph()
@@ -133,16 +135,16 @@ def drawn(graph: ReleaseGraph) -> Any:
 
 
 def similarity(reference: ReleaseGraph, generated: ReleaseGraph) -> float:
-    """1 less the distance over the size of both graphs; 0 for two empty graphs."""
+    """Return 1 minus the distance over the size of both graphs; 0 for two empty graphs."""
     size = reference.size + generated.size
     return 1 - distance(reference, generated) / size if size else 0.0
 
 
-def stops(dependencies: Sequence[str]) -> str | None:
-    """Why the released scorer ends with an error at a graph of these dependencies, or None where it does not."""
+def why_scorer_stops(dependencies: Sequence[str]) -> str | None:
+    """Return why the released scorer stops with an error at these dependencies, or None."""
     for dependency in dependencies:
         try:
-            ends(dependency)
+            edge_ends(dependency)
         except ScorerError as error:
             return str(error)
     return None

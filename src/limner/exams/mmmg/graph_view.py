@@ -1,4 +1,4 @@
-"""A knowledge graph laid out in layers: where its boxes and arrows stand. What was found is coloured in by the page."""
+"""Layout of a knowledge graph in layers: positions of boxes and arrows. The page colours what was shown."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from . import exact
 from .data import GraphRubric
 
 LETTER, LINE, PAD = 7.2, 17, 10
-"""Width of a letter, height of a line, and what is left free around the words, in the drawing's own units."""
+"""Width of a letter, height of a line, and padding around the text, in the drawing's units."""
 GAP, BETWEEN = 28, 58
-"""Between two boxes of a row, and between two rows."""
+"""Gaps between boxes of a row, and between rows."""
 WIDEST = 900
-"""A row that would be wider is broken into several."""
+"""The maximum width of a row; a wider one is split."""
 SIDE = 46
 """Room at both sides for arrows that run around the boxes."""
 LINES, WORDS = 3, 20
-"""A box has so many lines of so many letters; a longer name ends in dots."""
+"""Maximum lines and letters per line of a box; a longer name ends in an ellipsis."""
 
 NodePair = tuple[int, int]
 
 
 def view(question: Question[GraphRubric]) -> dict[str, Any]:
-    """Return what the site shows of a question beyond the usual: its reference graph."""
+    """Return the question's reference graph for its page."""
     return {"graph": graph(question)}
 
 
@@ -46,7 +46,7 @@ def graph(question: Question[GraphRubric]) -> dict[str, Any]:
         members[node].append(entity)
     boxes = [_box(rubric.elements[entities[0]]) for entities in members]
     arrows = [(pairs[0], len(pairs) > 1, number) for number, pairs in enumerate(reference.edges) if pairs]
-    width, height, turns = _place(boxes, [pair for pair, _, _ in arrows if pair[0] != pair[1]])
+    width, height, turns = _place_boxes(boxes, [pair for pair, _, _ in arrows if pair[0] != pair[1]])
     nodes = [
         {"x": round(box.x, 1), "y": round(box.y, 1), "w": round(box.width, 1), "h": box.height, "lines": box.lines,
          "name": rubric.elements[entities[0]], "entities": entities}
@@ -68,11 +68,11 @@ def _box(name: str) -> Box:
     return Box(lines, max(60, longest * LETTER + 2 * PAD), len(lines) * LINE + 2 * PAD)
 
 
-def _place(boxes: list[Box], pairs: Sequence[NodePair]) -> tuple[float, float, dict[NodePair, list[int]]]:
-    """Give every box its place; returns the size of the whole, and where long arrows go through."""
+def _place_boxes(boxes: list[Box], pairs: Sequence[NodePair]) -> tuple[float, float, dict[NodePair, list[int]]]:
+    """Position every box; return the size of the whole, and the bends of long arrows."""
     layers = _layers(len(boxes), pairs)
-    links, turns = _linked(layers, pairs, boxes)
-    rows = _broken(order_layers(layers, links), boxes)
+    links, turns = _link_layers(layers, pairs, boxes)
+    rows = _split_rows(order_layers(layers, links), boxes)
     widths = [sum(boxes[n].width for n in row) + GAP * (len(row) - 1) for row in rows]
     whole = max(widths) + 2 * SIDE
     top = PAD + 24.0
@@ -82,10 +82,10 @@ def _place(boxes: list[Box], pairs: Sequence[NodePair]) -> tuple[float, float, d
     return whole, top - BETWEEN + PAD, turns
 
 
-def _linked(
+def _link_layers(
     layers: list[list[int]], pairs: Sequence[NodePair], boxes: list[Box]
 ) -> tuple[list[NodePair], dict[NodePair, list[int]]]:
-    """Room for arrows that pass a layer by: an empty box in each, so that no arrow runs behind an entity's box."""
+    """Add an empty box in each layer that an arrow passes, so that no arrow runs behind an entity's box."""
     depth = {n: place for place, layer in enumerate(layers) for n in layer}
     links, turns = [], {}
     for source, target in dict.fromkeys(pairs):
@@ -107,7 +107,7 @@ def _layers(count: int, pairs: Sequence[NodePair]) -> list[list[int]]:
     return [*layers, alone] if alone else layers
 
 
-def _broken(layers: Sequence[Sequence[int]], boxes: Sequence[Box]) -> list[list[int]]:
+def _split_rows(layers: Sequence[Sequence[int]], boxes: Sequence[Box]) -> list[list[int]]:
     rows: list[list[int]] = []
     for layer in layers:
         row: list[int] = []
@@ -121,17 +121,17 @@ def _broken(layers: Sequence[Sequence[int]], boxes: Sequence[Box]) -> list[list[
 
 
 def _path(through: Sequence[Box], boxes: Sequence[Box]) -> str:
-    """Return a curve from one box to the other: straight down, over the top within a row, around a side when up."""
+    """Return a curve between two boxes: straight down, above within a row, around a side when going up."""
     start, end = through[0], through[-1]
     if start is end:
         x, y = start.x + start.width / 2, start.y
         return f"M{x:.0f} {y - 8:.0f}C{x + 34:.0f} {y - 22:.0f} {x + 34:.0f} {y + 22:.0f} {x:.0f} {y + 8:.0f}"
     if end.y - end.height / 2 > start.y + start.height / 2:
         path = f"M{start.x:.0f} {start.y + start.height / 2:.0f}"
-        for one, other in pairwise(through):
-            y1, y2 = one.y + one.height / 2 * (one is start), other.y - other.height / 2 * (other is end)
+        for upper, lower in pairwise(through):
+            y1, y2 = upper.y + upper.height / 2 * (upper is start), lower.y - lower.height / 2 * (lower is end)
             half = (y1 + y2) / 2
-            path += f"C{one.x:.0f} {half:.0f} {other.x:.0f} {half:.0f} {other.x:.0f} {y2:.0f}"
+            path += f"C{upper.x:.0f} {half:.0f} {lower.x:.0f} {half:.0f} {lower.x:.0f} {y2:.0f}"
         return path
     if abs(end.y - start.y) < 1:
         x1, y1, x2, y2 = start.x, start.y - start.height / 2, end.x, end.y - end.height / 2
@@ -146,10 +146,10 @@ def _path(through: Sequence[Box], boxes: Sequence[Box]) -> str:
 
 
 def _side(start: Box, end: Box, boxes: Sequence[Box]) -> int:
-    """Right (1) or left (-1): where fewer boxes stand beside the two in their rows."""
+    """Return right (1) or left (-1): the side with fewer boxes in the rows of both."""
     beside = [0, 0]
-    for one in (start, end):
+    for end_box in (start, end):
         for other in boxes:
-            if abs(other.y - one.y) < 1 and other is not one:
-                beside[other.x > one.x] += 1
+            if abs(other.y - end_box.y) < 1 and other is not end_box:
+                beside[other.x > end_box.x] += 1
     return 1 if beside[1] <= beside[0] else -1

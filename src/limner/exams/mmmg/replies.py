@@ -1,4 +1,4 @@
-"""Reads a judge's reply about a knowledge graph: an answer of yes or no, with its reason, for each item. Pure."""
+"""Reading of a judge's reply about a knowledge graph: yes or no, with a reason, for each item. Pure."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ...core.marks import Mark
 from ...core.protocol import Reading
 
 STRUCTURED, FREE = "mark", "checklist"
-"""The names of the two asks: which one a reply answers tells how it is to be read."""
+"""The names of the two asks, which decide how a reply is read."""
 MISSING = "missing"
-"""The source of a mark that stands for no answer, in readings that count those as no."""
+"""The source of a mark for a missing answer, in readings that count it as no."""
 PARTS = {"entities": "entity", "dependencies": "dependency"}
 ANSWERS = {"yes": 1, "no": 0, "true": 1, "false": 0}
-SHOWN = 400
+MAX_REASON_CHARS = 400
 
 _WORDS = {"type": "string"}
 _ANSWER = {"type": "string", "enum": ["yes", "no"]}
@@ -31,52 +31,52 @@ ItemAnswers = dict[str, list[tuple[int, str]]]
 """Criterion id -> every answer given to it, with its reason."""
 
 
-def read(items: Items, ask: str, text: str, reading: Reading) -> list[Mark]:
-    """One mark per item.
+def read_answers(items: Items, ask: str, text: str, reading: Reading) -> list[Mark]:
+    """Return one mark per item.
 
     Careful: an item without an answer, or with answers that contradict each other, is unread. Paper and release: the
     last answer counts, and no answer is a no; release takes free text by the released parser's own rules.
 
     Raises:
-        Unreadable: A structured reply that is no object, or free text beyond all length.
+        Unreadable: A structured reply that is not an object, or an overlong text.
     """
     if ask == STRUCTURED:
-        found = structured(items, text)
+        answers = read_structured(items, text)
     elif reading == "release":
-        found = released(items, text)
+        answers = read_released(items, text)
     else:
-        found = told(items, text)
-    return [_mark(item, found.get(item, []), reading == "careful") for item in items]
+        answers = read_free_text(items, text)
+    return [_mark(item, answers.get(item, []), reading == "careful") for item in items]
 
 
-def complete(items: Items, text: str) -> ItemAnswers:
-    """Return the answers of a structured reply that has one for every item.
+def require_complete(items: Items, text: str) -> ItemAnswers:
+    """Return the answers of a structured reply that answers every item.
 
     Raises:
         Unreadable: Says which items have none, or two that contradict each other.
     """
-    found = structured(items, text)
-    wrong = [f"{item} ({why})" for item in items if (why := _unclear(found.get(item, [])))]
+    answers = read_structured(items, text)
+    wrong = [f"{item} ({why})" for item in items if (why := _why_unclear(answers.get(item, [])))]
     if wrong:
         more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
         raise Unreadable(f"no usable answer for {', '.join(wrong[:5])}{more}; each item needs one")
-    return found
+    return answers
 
 
-def some(items: Items, text: str) -> ItemAnswers:
-    """Return the answers of a reply in free text that has any.
+def require_some(items: Items, text: str) -> ItemAnswers:
+    """Return the answers of a free-text reply, which must have at least one.
 
     Raises:
         Unreadable: It has none.
     """
-    found = told(items, text)
-    if not found:
+    answers = read_free_text(items, text)
+    if not answers:
         raise Unreadable("no line has the text of an item, a colon and yes or no")
-    return found
+    return answers
 
 
 def _mark(item: str, answers: list[tuple[int, str]], careful: bool) -> Mark:
-    unclear = _unclear(answers)
+    unclear = _why_unclear(answers)
     if careful and unclear:
         return Mark.unread(item, unclear)
     if not answers:
@@ -84,16 +84,16 @@ def _mark(item: str, answers: list[tuple[int, str]], careful: bool) -> Mark:
     return Mark(item, *answers[-1])
 
 
-def _unclear(answers: list[tuple[int, str]]) -> str | None:
+def _why_unclear(answers: list[tuple[int, str]]) -> str | None:
     if not answers:
         return "not answered"
     return "answered both yes and no" if len({value for value, _ in answers}) > 1 else None
 
 
-def structured(items: Items, text: str) -> ItemAnswers:
-    """Return the answers in a reply of the shape `SCHEMA`, with whatever stands around it."""
+def read_structured(items: Items, text: str) -> ItemAnswers:
+    """Return the answers in a reply with the shape `SCHEMA`, whatever surrounds it."""
     body = loads(text)
-    found: ItemAnswers = {}
+    answers: ItemAnswers = {}
     for part, kind in PARTS.items():
         entries = body.get(part)
         for entry in entries if isinstance(entries, list) else ():
@@ -102,8 +102,8 @@ def structured(items: Items, text: str) -> ItemAnswers:
             item = f"{kind}/{entry.get('item')}"
             value = ANSWERS.get(str(entry.get("answer")).strip().casefold())
             if value is not None and item in items:
-                found.setdefault(item, []).append((value, text_in(entry, "reason")[:SHOWN]))
-    return found
+                answers.setdefault(item, []).append((value, text_in(entry, "reason")[:MAX_REASON_CHARS]))
+    return answers
 
 
 _ORNAMENT = re.compile(r"[*`\"“”„'‘’\[\]]")
@@ -113,8 +113,8 @@ _LINK = r"\s*(?:[:：=|→⇒]|[-–—]+>?)[\s|]*"
 _VERDICT = r"(?P<answer>yes|no|true|false)\b(?!\s*/)"
 
 
-def told(items: Items, text: str) -> ItemAnswers:
-    """Return the answers in free text, line by line, tolerant of their form.
+def read_free_text(items: Items, text: str) -> ItemAnswers:
+    """Return the answers in free text, line by line, tolerant of form.
 
     Bullets and numbers of any kind, quotes, brackets and asterisks around item or answer, other blanks inside an item,
     a dash, an arrow or a column of a table in place of the colon, true and false: all of these are form.
@@ -122,30 +122,30 @@ def told(items: Items, text: str) -> ItemAnswers:
     check_length(text)
     names: dict[str, list[str]] = {}
     for item, name in items.items():
-        names.setdefault(_plain(name), []).append(item)
+        names.setdefault(_normalize(name), []).append(item)
     choice = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name)
     if not choice:
         return {}
     line_of = re.compile(rf"{_BULLETS}(?P<name>{choice}){_LINK}(?:{_VERDICT}|(?P<open>$))")
-    found: ItemAnswers = {}
+    answers: ItemAnswers = {}
     lines = [line for line in text.splitlines() if line.strip()]
     for line, following in pairwise([*lines, ""]):
-        match = line_of.match(_plain(line))
+        match = line_of.match(_normalize(line))
         answer = match["answer"] if match else None
-        if match and answer is None and (later := re.match(_BULLETS + _VERDICT, _plain(following))):
+        if match and answer is None and (later := re.match(_BULLETS + _VERDICT, _normalize(following))):
             answer, line = later["answer"], f"{line} {following}"
         if match and answer is not None:
             for item in names[match["name"]]:
-                found.setdefault(item, []).append((ANSWERS[answer], line.strip()[:SHOWN]))
-    return found
+                answers.setdefault(item, []).append((ANSWERS[answer], line.strip()[:MAX_REASON_CHARS]))
+    return answers
 
 
-def _plain(text: str) -> str:
-    """One form for what is written alike: small letters, single blanks, none beside brackets and commas."""
+def _normalize(text: str) -> str:
+    """Normalise spelling: lower case, single blanks, none beside brackets and commas."""
     return _JOINTS.sub(r"\1", " ".join(_ORNAMENT.sub("", text).casefold().split()))
 
 
-def released(items: Items, text: str) -> ItemAnswers:
+def read_released(items: Items, text: str) -> ItemAnswers:
     """Return the answers in free text as the released parser finds them.
 
     Only at the start of a line: a bullet (star, hyphen, dot, or digits with a full stop) or none, backticks or none,
@@ -155,17 +155,17 @@ def released(items: Items, text: str) -> ItemAnswers:
     plain = text.replace("**", "").replace("[yes]", "yes").replace("[no]", "no")
     choice = "|".join(map(re.escape, items.values()))
     pattern = rf"^[^\S\n]*+(?:(?:[*•-]|\d+\.)\s*+)?(?:`+\s*+)?({choice})`*\s*+[:：]\s*+(yes|no|[yesno])\b"
-    found: ItemAnswers = {}
+    answers: ItemAnswers = {}
     for match in re.finditer(pattern, plain, re.IGNORECASE | re.MULTILINE):
-        item = _meant(match[1], items)
+        item = _find_item(match[1], items)
         if item is not None:
             line = plain[match.start() :].lstrip().split("\n", 1)[0]
-            found.setdefault(item, []).append((int(match[2].lower() == "yes"), line[:SHOWN]))
-    return found
+            answers.setdefault(item, []).append((int(match[2].lower() == "yes"), line[:MAX_REASON_CHARS]))
+    return answers
 
 
-def _meant(written: str, items: Items) -> str | None:
-    """The item of this text, in the same letters before any case; asterisks and backticks around it do not count."""
+def _find_item(written: str, items: Items) -> str | None:
+    """Return the item with this text, exact case first; surrounding asterisks and backticks do not count."""
     bare = re.sub(r"[:：]$", "", written.strip().strip("*`")).strip()
     same: Sequence[str] = [item for item, name in items.items() if name == bare]
     same = same or [item for item, name in items.items() if name.lower() == bare.lower()]

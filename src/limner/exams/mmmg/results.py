@@ -1,4 +1,4 @@
-"""Reads what MMMG's released scorer leaves: one file per judged image, and one of region counts."""
+"""Import of results of MMMG's released scorer: one file per judged image, and one of region counts."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _NUMBERED = re.compile(rf"\d_(?=(?:{'|'.join(LEVELS)})_)")
 
 
 def read_results(folder: Path, regions: Path | None = None) -> Iterator[ImportedReply]:
-    """Every ``<level>__<key>__eval_by__<judge>.json`` under `folder`, with its region count where there is one.
+    """Yield each ``<level>__<key>__eval_by__<judge>.json`` under `folder`, with its region count if any.
 
     Raises:
-        DataError: There is none, they are of several judges, or the region counts cannot be read.
+        DataError: There are none, they are of several judges, or the region counts cannot be read.
     """
     files = {file: match for file in sorted(folder.rglob("*.json")) if (match := NAME.fullmatch(file.name))}
     if not files:
         raise DataError("no <level>__<key>__eval_by__<judge>.json in this folder", file=folder)
     judges = sorted({match["judge"] for match in files.values()})
     if len(judges) > 1:
-        raise DataError(f"results of several judges ({', '.join(judges)}): give each a folder of its own", file=folder)
+        raise DataError(f"results of several judges ({', '.join(judges)}): use a separate folder for each", file=folder)
     counts = {} if regions is None else read_regions(regions)
     for file, match in files.items():
         key = _NUMBERED.sub("", match["key"])
@@ -50,22 +50,22 @@ def _reply(body: Any, judge: str) -> str:
 
 
 def read_regions(file: Path) -> dict[str, int]:
-    """Return the region counts in a file ``{key: {"region_count": n}}``; a negative count stands for none.
+    """Return the region counts of a file ``{key: {"region_count": n}}``; negative counts are dropped.
 
     Raises:
-        DataError: The file cannot be read, or a count is no whole number.
+        DataError: The file cannot be read, or a count is not a whole number.
     """
     try:
         body = parse_json(file.read_bytes())
     except (OSError, ValueError) as error:
         raise DataError(f"cannot be read: {error}", file=file) from error
     if not isinstance(body, dict):
-        raise DataError('an object {key: {"region_count": n}} is wanted', file=file)
-    found = {}
+        raise DataError('expected an object {key: {"region_count": n}}', file=file)
+    counts = {}
     for key, entry in body.items():
         count = entry.get("region_count") if isinstance(entry, dict) else None
         if not isinstance(count, int) or isinstance(count, bool):
             raise DataError('"region_count" must be a whole number', file=file, id=key)
         if count >= 0:
-            found[_NUMBERED.sub("", key)] = count
-    return found
+            counts[_NUMBERED.sub("", key)] = count
+    return counts

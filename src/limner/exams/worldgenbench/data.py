@@ -1,4 +1,4 @@
-"""Reads WorldGenBench: prompts with a checklist each, as JSON lists or JSON lines, in one file or a folder of them."""
+"""WorldGenBench's data: prompts with checklists, as JSON lists or JSON lines, in a file or a folder of files."""
 
 from __future__ import annotations
 
@@ -32,52 +32,52 @@ DISCIPLINES = {
     "PHYS": "Physics",
     "XDIS": "Cross-Disciplinary",
 }
-"""The paper's abbreviations and what they stand for."""
+"""The paper's abbreviations -> full names."""
 FIELDS: Mapping[str, Mapping[str, str]] = {"domain": DOMAINS, "continent": CONTINENTS, "discipline": DISCIPLINES}
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     return re.sub(r"[\W_]+", "", re.sub(r"\band\b", "&", text.casefold()).replace("&", "n"))
 
 
-_SHORT = {
-    field: {_plain(spelling): short for short, name in names.items() for spelling in (short, name)}
+_ABBREVIATIONS = {
+    field: {_normalize(spelling): short for short, name in names.items() for spelling in (short, name)}
     for field, names in FIELDS.items()
 }
-"""For each field the abbreviation of a name, however that is written."""
+"""Field -> normalised name -> abbreviation."""
 
 
-def _short(field: str) -> BeforeValidator:
+def _abbreviate(field: str) -> BeforeValidator:
     def shortened(value: object) -> object:
-        if isinstance(value, str) and _plain(value) not in _SHORT[field]:
-            raise ValueError(f"{value[:40]!r} is none of: {', '.join(FIELDS[field].values())}")
-        return _SHORT[field][_plain(value)] if isinstance(value, str) else value
+        if isinstance(value, str) and _normalize(value) not in _ABBREVIATIONS[field]:
+            raise ValueError(f"{value[:40]!r} is not one of: {', '.join(FIELDS[field].values())}")
+        return _ABBREVIATIONS[field][_normalize(value)] if isinstance(value, str) else value
 
     return BeforeValidator(shortened)
 
 
-Domain = Annotated[Literal["humanities", "nature"], _short("domain")]
-Continent = Annotated[str, _short("continent")]
-Discipline = Annotated[str, _short("discipline")]
+Domain = Annotated[Literal["humanities", "nature"], _abbreviate("domain")]
+Continent = Annotated[str, _abbreviate("continent")]
+Discipline = Annotated[str, _abbreviate("discipline")]
 
 
 class ChecklistItem(FrozenModel):
-    """An entry of a checklist; what its explanation says is demanded too."""
+    """An item of a checklist; its explanation is required too."""
 
     item: Words = Field(min_length=1)
     explanation: Words
 
 
-def _some(items: tuple[ChecklistItem, ...]) -> tuple[ChecklistItem, ...]:
+def _require_item(items: tuple[ChecklistItem, ...]) -> tuple[ChecklistItem, ...]:
     if not items:
-        raise ValueError("there is no item in it")
+        raise ValueError("it has no item")
     return items
 
 
 class ChecklistRubric(FrozenModel):
-    """What a drawing is marked by."""
+    """The checklist that a drawing is marked by."""
 
-    checklist: Annotated[tuple[ChecklistItem, ...], AfterValidator(_some)]
+    checklist: Annotated[tuple[ChecklistItem, ...], AfterValidator(_require_item)]
 
 
 class PromptRow(ChecklistRubric):
@@ -111,7 +111,7 @@ def read(path: Path, name: str = "worldgenbench") -> Exam[ChecklistRubric]:
     def rows(file: Path, problems: Problems) -> Rows:
         within = file.relative_to(folder).with_suffix("")
         for number, (line, row) in enumerate(json_rows(file, problems), 1):
-            yield line, _filled(row, within, number)
+            yield line, _fill_defaults(row, within, number)
 
     questions = read_questions(
         path,
@@ -119,57 +119,58 @@ def read(path: Path, name: str = "worldgenbench") -> Exam[ChecklistRubric]:
         lambda entry, _: [_question(entry, folder)],
         files=files_under(path, "*.json", "*.jsonl"),
         rows=rows,
-        nothing="no prompt here; *.json or *.jsonl files with prompts are wanted",
+        nothing="no prompt found; expected *.json or *.jsonl files with prompts",
     )
     return Exam(name, "worldgenbench", questions, notes=tuple(_notes(questions)))
 
 
-def _filled(row: dict[str, Any], within: Path, number: int) -> dict[str, Any]:
-    """Return the row with what it leaves to its file: an id, and what names such as ``nature/Physics.json`` say."""
-    found: dict[str, Any] = {"id": f"{within.as_posix()}_{number}"}
+def _fill_defaults(row: dict[str, Any], within: Path, number: int) -> dict[str, Any]:
+    """Return the row with defaults from its file: an id, and fields from names such as ``nature/Physics.json``."""
+    filled: dict[str, Any] = {"id": f"{within.as_posix()}_{number}"}
     for part in within.parts:
-        found |= {field: known[_plain(part)] for field, known in _SHORT.items() if _plain(part) in known}
-    found |= row
-    if "domain" not in found and any(found.get(field) for field in ("country", "continent", "discipline")):
-        found["domain"] = "nature" if found.get("discipline") else "humanities"
-    return found
+        name = _normalize(part)
+        filled |= {field: names[name] for field, names in _ABBREVIATIONS.items() if name in names}
+    filled |= row
+    if "domain" not in filled and any(filled.get(field) for field in ("country", "continent", "discipline")):
+        filled["domain"] = "nature" if filled.get("discipline") else "humanities"
+    return filled
 
 
 def _question(entry: PromptRow, folder: Path) -> Question[ChecklistRubric]:
     reference = find_reference(folder / "images", entry.image_path) if entry.image_path else None
     tags = {name: getattr(entry, name) for name in ("domain", "continent", "discipline", "country")}
-    known = {name: value for name, value in tags.items() if value}
-    return Question(entry.id, entry.prompt, ChecklistRubric(checklist=entry.checklist), known, reference)
+    present = {name: value for name, value in tags.items() if value}
+    return Question(entry.id, entry.prompt, ChecklistRubric(checklist=entry.checklist), present, reference)
 
 
 def _notes(questions: Sequence[Question[ChecklistRubric]]) -> list[str]:
     absent = placeless = 0
-    for one in questions:
-        absent += absent_references([one]) if one.reference is not None else 0
-        placeless += not one.tags.keys() & {"continent", "discipline"}
+    for question in questions:
+        absent += absent_references([question]) if question.reference is not None else 0
+        placeless += not question.tags.keys() & {"continent", "discipline"}
     notes = []
     if absent:
         notes.append(f"{absent} of {len(questions)} reference images are absent: controls skip those questions")
     if placeless:
-        notes.append(f"{placeless} of {len(questions)} prompts name no continent: --by continent has them as (none)")
+        notes.append(f"{placeless} of {len(questions)} prompts have no continent: --by continent lists them as (none)")
     return notes
 
 
 def write(
     folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str, str], None]
 ) -> Mapping[str, Sequence[str]]:
-    """Write a file for each domain; gives each item's question id. There are no pictures.
+    """Write a file for each domain; return each item's question id. There are no pictures.
 
     Args:
         folder: The exam's data folder.
         items: With ``prompt``, ``checklist``, ``domain``, and ``country`` and ``continent`` or ``discipline``.
-        save: Not needed.
+        save: Not used.
     """
     rows: dict[str, list[dict[str, Any]]] = {}
     for item in items:
         row = {"id": item["item"], "prompt": item["prompt"], "domain": item["domain"]}
         row |= {name: item[name] for name in ("country", "continent", "discipline") if item.get(name)}
-        row["checklist"] = [{name: one[name] for name in ("item", "explanation")} for one in item["checklist"]]
+        row["checklist"] = [{name: entry[name] for name in ("item", "explanation")} for entry in item["checklist"]]
         PromptRow.model_validate(row)
         rows.setdefault(item["domain"], []).append(row)
     for domain in DOMAINS:

@@ -8,18 +8,18 @@ from typing import Any
 
 from ...core.asks import Ask, Contract, Picture, Reply, Text, Unreadable, Variant, list_schema, object_schema, text_in
 from ...core.exam import Question
-from ...core.json_text import Reader, check_length, loads
+from ...core.json_text import ReplyReader, check_length, loads
 from ...core.marks import Criterion, Mark, values
 from ...core.protocol import Evidence, Protocol, Reading, Row, Score, mean_of_known
 from .data import ChecklistRubric
 
-WITHIN = "within "
-"""Before a category's abbreviation: its own mean, from which the mean over categories follows."""
+CATEGORY_PREFIX = "within "
+"""The prefix of a category's own mean, from which the mean over categories is computed."""
 _ANSWER = {"reason": {"type": "string"}, "mark": {"type": "integer", "enum": [0, 1]}}
 
 
 class WorldGenBench(Protocol[ChecklistRubric]):
-    """See the module."""
+    """WorldGenBench's protocol: zero or one for each item of a checklist, three averages."""
 
     scored = (
         Score("checklist", 100, "percent of a prompt's checklist that is met, mean over prompts", digits=2),
@@ -34,18 +34,18 @@ class WorldGenBench(Protocol[ChecklistRubric]):
     breakdowns = ("domain", "continent", "discipline")
 
     def criteria(self, question: Question[ChecklistRubric]) -> list[Criterion]:
-        """Return the items; where one asks for nothing but words in the picture, with those words."""
+        """Return the items, with words to look for if an item asks only for text in the picture."""
         return [
-            Criterion(f"item/{n}", entry.item, "item", labels=words_alone(entry.item, entry.explanation))
+            Criterion(f"item/{n}", entry.item, "item", labels=presence_words(entry.item, entry.explanation))
             for n, entry in enumerate(question.rubric.checklist, 1)
         ]
 
     def templates(self, variant: Variant) -> tuple[str, ...]:
-        """Return the rules, the checklist, and how to reply."""
+        """Return the templates of the rules, the checklist, and the form of the reply."""
         return ("mark", "checklist", _reply_template(variant))
 
     def asks(self, question: Question[ChecklistRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
-        """One ask: the rules, the drawing as it is, the checklist. What was to be drawn is not told."""
+        """Return one ask: the rules, the drawing at full size, the checklist, but not the drawing prompt."""
         entries, prompts = question.rubric.checklist, variant.prompts
         listed = [f"{n}. Item: {e.item}\n   Explanation: {e.explanation}" for n, e in enumerate(entries, 1)]
         reply = prompts.fill(_reply_template(variant), spare=["count"], count=str(len(entries))).strip()
@@ -57,10 +57,10 @@ class WorldGenBench(Protocol[ChecklistRubric]):
         return [Ask(name, shown, tuple(self.criteria(question)), contract)]
 
     def marks(self, question: Question[ChecklistRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
-        """Return the same in every reading: the paper knows only whole lists of zeros and ones."""
+        """Return the marks, equal in every reading: the paper knows only whole lists of zeros and ones."""
         try:
             if len(replies) != 1:
-                raise Unreadable(f"{len(replies)} replies where one is wanted")
+                raise Unreadable(f"expected one reply, not {len(replies)}")
             return _read(question, replies[0])
         except Unreadable as error:
             return [Mark.unread(criterion.id, str(error)) for criterion in self.criteria(question)]
@@ -68,27 +68,27 @@ class WorldGenBench(Protocol[ChecklistRubric]):
     def scores(
         self, question: Question[ChecklistRubric], marks: Sequence[Mark], evidence: Evidence
     ) -> dict[str, float | None]:
-        """Items met of all items, in percent, once every item is decided."""
-        known, count = values(marks), len(question.rubric.checklist)
-        return {"checklist": 100 * sum(known.values()) / count if len(known) == count else None}
+        """Return the percentage of items met, once every item is decided."""
+        answers, count = values(marks), len(question.rubric.checklist)
+        return {"checklist": 100 * sum(answers.values()) / count if len(answers) == count else None}
 
     def parts(self, row: Row) -> dict[str, tuple[float, float]]:
-        """Return the prompt's own score, its items, and its score once more for its continent or discipline."""
+        """Return the prompt's score, its items, and its score again for its continent or discipline."""
         score = row.scores.get("checklist")
         if score is None:
             return {}
         met = 100.0 * sum(values(row.marks).values())
-        found = {"checklist": (score, 1.0), "checklist_items": (met, float(len(row.question.rubric.checklist)))}
+        parts = {"checklist": (score, 1.0), "checklist_items": (met, float(len(row.question.rubric.checklist)))}
         category = row.question.tags.get("continent") or row.question.tags.get("discipline")
-        return found | {WITHIN + category: (score, 1.0)} if category else found
+        return parts | {CATEGORY_PREFIX + category: (score, 1.0)} if category else parts
 
     def derive(self, means: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the mean over those categories that have one; a resample may miss some."""
-        found = {name: mean for name, mean in means.items() if not name.startswith(WITHIN)}
-        within = [mean for name, mean in means.items() if name.startswith(WITHIN)]
+        """Return the mean over the categories that have one; a resample may lack some."""
+        averages = {name: mean for name, mean in means.items() if not name.startswith(CATEGORY_PREFIX)}
+        within = [mean for name, mean in means.items() if name.startswith(CATEGORY_PREFIX)]
         if within:
-            found["checklist_macro"] = mean_of_known(within)
-        return found
+            averages["checklist_macro"] = mean_of_known(within)
+        return averages
 
 
 def _explains(variant: Variant) -> bool:
@@ -102,10 +102,10 @@ def _reply_template(variant: Variant) -> str:
 def _read(question: Question[ChecklistRubric], reply: Reply) -> list[Mark]:
     count = len(question.rubric.checklist)
     if reply.ask == "explain":
-        found = read_reasons(reply.text, count)
+        answers = read_reasons(reply.text, count)
     else:
-        found = [(value, "") for value in read_list(reply.text, count)]
-    return [Mark(f"item/{n}", value, reason) for n, (value, reason) in enumerate(found, 1)]
+        answers = [(value, "") for value in read_list(reply.text, count)]
+    return [Mark(f"item/{n}", value, reason) for n, (value, reason) in enumerate(answers, 1)]
 
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
@@ -118,10 +118,10 @@ _BRACKET = re.compile(r"[\[\]]")
 
 
 def read_list(text: str, count: int) -> list[int]:
-    """Return the one list of zeros and ones in a reply.
+    """Return the only list of zeros and ones in a reply.
 
-    Prose, fences, thinking or an object may stand around it. Lists in fences go before lists in prose. Several
-    lists must agree, since nothing says which of them is meant.
+    Prose, fences, thinking or an object may surround it. Lists in fences take precedence over lists in prose. Several
+    lists must agree, because it is unknown which one is meant.
 
     Raises:
         Unreadable: There is no list, there are different ones, one is broken, or it is not `count` zeros and ones.
@@ -134,20 +134,20 @@ def read_list(text: str, count: int) -> list[int]:
     if _OPEN_THOUGHT.search(body):
         raise Unreadable("the reply ends inside its thinking")
     body = _LONE_THOUGHT.sub("", body).replace("\\[", "[").replace("\\]", "]")
-    found = [numbers for fence in _FENCE.finditer(body) for numbers in _lists(fence[2])] or list(_lists(body))
-    if not found and _BARE.fullmatch(body.strip()):
-        found = list(_lists(f"[{body.strip()}]"))
-    if not found:
+    lists = [numbers for fence in _FENCE.finditer(body) for numbers in _lists(fence[2])] or list(_lists(body))
+    if not lists and _BARE.fullmatch(body.strip()):
+        lists = list(_lists(f"[{body.strip()}]"))
+    if not lists:
         raise Unreadable(f"no list of {count} zeros and ones found")
-    if any(other != found[0] for other in found):
+    if any(other != lists[0] for other in lists):
         raise Unreadable("the reply holds different lists; one list alone is wanted")
-    if len(found[0]) != count:
-        raise Unreadable(f"the list has {len(found[0])} values; the checklist has {count} items")
-    return [_mark(value, n) for n, value in enumerate(found[0], 1)]
+    if len(lists[0]) != count:
+        raise Unreadable(f"the list has {len(lists[0])} values; the checklist has {count} items")
+    return [_mark(value, n) for n, value in enumerate(lists[0], 1)]
 
 
 def read_reasons(text: str, count: int) -> list[tuple[int, str]]:
-    """Mark and reason of every item, from the object ``{"answers": [{"reason": …, "mark": …}]}``.
+    """Return mark and reason of every item, from ``{"answers": [{"reason": …, "mark": …}]}``.
 
     Raises:
         Unreadable: The object is not there or not whole.
@@ -157,12 +157,12 @@ def read_reasons(text: str, count: int) -> list[tuple[int, str]]:
         raise Unreadable('"answers" must be a list')
     if len(answers) != count:
         raise Unreadable(f'"answers" has {len(answers)} entries; the checklist has {count} items')
-    found = []
+    answers_read = []
     for n, answer in enumerate(answers, 1):
         if not isinstance(answer, Mapping) or "mark" not in answer:
             raise Unreadable(f'answer {n} must be an object with "mark"')
-        found.append((_mark(answer["mark"], n), text_in(answer, "reason")))
-    return found
+        answers_read.append((_mark(answer["mark"], n), text_in(answer, "reason")))
+    return answers_read
 
 
 def _mark(value: object, n: int) -> int:
@@ -172,23 +172,23 @@ def _mark(value: object, n: int) -> int:
 
 
 def _lists(text: str) -> Iterator[list[object]]:
-    """Every list outside any other that holds a number; a list of numbers that breaks off or goes wrong is an error."""
-    reader, at = Reader(text), 0
+    """Yield every outermost list that holds a number; a broken list of numbers is an error."""
+    reader, at = ReplyReader(text), 0
     while (at := text.find("[", at)) >= 0:
         try:
             value = reader.read(at)
         except Unreadable as error:
             if _NUMBERS_BEGIN.match(text, at):
                 raise Unreadable(f"the list is broken: {error}") from error
-            at = _after(text, at)
+            at = _after_bracket(text, at)
             continue
         at = reader.at
-        if isinstance(value, list) and any(isinstance(one, int | float) for one in value):
+        if isinstance(value, list) and any(isinstance(item, int | float) for item in value):
             yield value
 
 
-def _after(text: str, start: int) -> int:
-    """Past the bracket that closes the one at `start`, so that nothing inside it is taken for the answer."""
+def _after_bracket(text: str, start: int) -> int:
+    """Return the position after the bracket closing the one at `start`, so that nothing inside is the answer."""
     depth = 0
     for mark in _BRACKET.finditer(text, start):
         depth += 1 if mark[0] == "[" else -1
@@ -208,27 +208,27 @@ _PRESENT = re.compile(
 _DEMANDS = re.compile(
     r"\b(?:should|must|shall|needs?|ha(?:s|ve) to|requires?|required|only|not|never)\b", re.IGNORECASE
 )
-SHORTEST = 3
-"""Letters and signs of less than this stand in a picture by chance."""
+MIN_LETTERS = 3
+"""The minimum number of letters: shorter words occur in pictures by chance."""
 
 
-def words_alone(item: str, explanation: str) -> tuple[str, ...]:
-    """Return the words whose presence anywhere meets an item, or nothing where more than that is asked.
+def presence_words(item: str, explanation: str) -> tuple[str, ...]:
+    """Return the words whose mere presence meets an item; empty if more is required.
 
     A title, a banner that reads something, a thing labelled so: there a place or a structure is asked for as well,
     which the words by themselves do not prove.
 
-    >>> words_alone("The labels 'Sun' and 'Moon' are present.", "These bodies take part.")
+    >>> presence_words("The labels 'Sun' and 'Moon' are present.", "These bodies take part.")
     ('Sun', 'Moon')
-    >>> words_alone("An arrow labelled 'Volume' points up.", "The direction is made plain.")
+    >>> presence_words("An arrow labelled 'Volume' points up.", "The direction is made plain.")
     ()
     """
     match = _PRESENT.fullmatch(" ".join(item.translate(_STRAIGHT).split()))
     if match is None or _DEMANDS.search(explanation):
         return ()
-    found = _unquoted(match["words"])
-    others = set(_unquoted(explanation.translate(_STRAIGHT))) - set(found)
-    return () if others or any(sum(map(str.isalnum, word)) < SHORTEST for word in found) else found
+    words = _unquoted(match["words"])
+    others = set(_unquoted(explanation.translate(_STRAIGHT))) - set(words)
+    return () if others or any(sum(map(str.isalnum, word)) < MIN_LETTERS for word in words) else words
 
 
 def _unquoted(text: str) -> tuple[str, ...]:
