@@ -35,7 +35,6 @@ class PaintRequest:
     prompt: str
     seed: int = 0
     aspect: Aspect = "square"
-    options: Mapping[str, Any] = field(default_factory=dict)
     images: tuple[str, ...] = ()
     short: str | None = None
 
@@ -266,7 +265,7 @@ async def kept_image(
         return outcome, await asyncio.to_thread(keeper.get, outcome.payload["image"])
     except LostImage as error:
         fault = lost(error)
-    if refetch is not None and await fetched_again(outcome.payload, refetch, keeper.blobs) is not None:
+    if refetch is not None and await fetched_again(outcome.payload, refetch, keeper.blobs):
         return outcome, await asyncio.to_thread(keeper.get, outcome.payload["image"])
     if not (calls.retry_failed and outcome.stored):
         raise Fault(fault.kind, f"{fault.detail}; {UNASKED}", calls=(outcome.key,))
@@ -278,13 +277,12 @@ async def kept_image(
         raise lost(error) from error
 
 
-async def fetched_again(payload: Mapping[str, Any], refetch: Refetch, blobs: Blobs) -> bytes | None:
-    """Return the very image of a stored result, put back among the blobs; None where it cannot be had."""
+async def fetched_again(payload: Mapping[str, Any], refetch: Refetch, blobs: Blobs) -> bool:
+    """Fetch the image of a stored result again and put it back among the blobs; return whether that worked."""
     try:
-        data = await refetch(payload)
+        return await put_back(await refetch(payload), str(payload["image"]), blobs)
     except Fault:
-        return None
-    return data if await put_back(data, str(payload["image"]), blobs) else None
+        return False
 
 
 async def put_back(data: bytes | None, sha256: str, blobs: Blobs) -> bool:

@@ -6,11 +6,12 @@ import copy
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 from ..calls import Kind
-from ..calls.http import Form, error_message, kind_of
+from ..calls.http import error_message, kind_of
 from ..core.errors import UsageError
 from ..core.images import PreparedImage
 from ..core.json_text import fill, find, find_first, put
@@ -74,15 +75,16 @@ class DeclaredPainter(ApiPainter):
         how = self.format.edit.written if self.format.edit else "data-url"
         if self.format.encoding == "json" and not (how == "file" and self._edits(body)):
             return {"body": await self.with_pictures(body, lambda image: _written(image, how))}
-        files: list[tuple[str, tuple[str, bytes, str]]] = []
+        pictures: list[tuple[str, Mapping[str, Any]]] = []
         fields = dict(body)
         for field in self.format.edit.fields if self.format.edit else ():
             shown = fields.pop(field, [])
-            for picture in shown if isinstance(shown, list) else [shown]:
-                media, data = (await self.prepared(picture)).parts
-                files.append((field, (f"{len(files) + 1}.{media.removeprefix('image/')}", data, media)))
-        texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in fields.items()}
-        return {"form": Form(texts, files, whole=True)}
+            pictures += [(field, picture) for picture in (shown if isinstance(shown, list) else [shown])]
+        return {"form": replace(await self.form(fields, pictures), whole=True)}
+
+    def headers(self, *, submit: bool = True) -> dict[str, str]:
+        """Return the headers of the description, and the key."""
+        return {**self.format.headers, **self.provider.key_headers()}
 
     def image(self, reply: Mapping[str, Any]) -> str | None:
         """Where the image is, as `limner.painters.service_calls.OneReplyPainter` reads it: a link, or a data URL."""

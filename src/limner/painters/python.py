@@ -61,10 +61,9 @@ class PythonPainter(FreePainter):
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
         refuse_pictures(self, request, MOST_PICTURES)
-        options = {**self.options, **request.options}
         given = {"seed": request.seed, "aspect": request.aspect, "question": request.question, "images": ()}
-        passed = {name: given[name] for name in self._named} | options
-        body = {"prompt": request.prompt, "seed": request.seed, "aspect": request.aspect, "options": options}
+        passed = {name: given[name] for name in self._named} | self.options
+        body = {"prompt": request.prompt, "seed": request.seed, "aspect": request.aspect, "options": self.options}
         body |= {"source": self._source} | ({"question": request.question} if "question" in self._named else {})
         body |= {"images": list(request.images)} if request.images else {}
 

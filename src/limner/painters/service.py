@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import binascii
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from urllib.parse import urlsplit
 from ..calls import PASSING, Attempt, Bill, Calls, Fault, Request, Result, bill
 from ..calls.batch_services import no_batches
 from ..calls.downloads import fetch
-from ..calls.http import error_message, kind_of
+from ..calls.http import Form, error_message, kind_of
 from ..calls.journal import BatchLane, BatchRow
 from ..calls.usage import told_dollars, told_tokens
 from ..core.errors import UsageError
@@ -155,6 +156,19 @@ class ApiPainter(ABC):
             return write(await self.prepared(value))
         return {key: await self.with_pictures(item, write) for key, item in value.items()}
 
+    async def form(self, fields: Mapping[str, Any], pictures: Iterable[tuple[str, Mapping[str, Any]]]) -> Form:
+        """Return a form of these fields and of pictures, each under the name of its field.
+
+        Raises:
+            Fault: A picture is not among the blobs, or is not an image.
+        """
+        texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in fields.items()}
+        files = []
+        for number, (field_name, picture) in enumerate(pictures, 1):
+            media, data = (await self.prepared(picture)).parts
+            files.append((field_name, (f"{number}.{media.removeprefix('image/')}", data, media)))
+        return Form(texts, files)
+
     def seed(self, request: PaintRequest) -> dict[str, int]:
         """Return the seed as a field of the body, where the service takes one."""
         return {"seed": request.seed} if self.provider.seeds else {}
@@ -167,22 +181,13 @@ class ApiPainter(ABC):
         """Why nobody knows what one image can cost, or None."""
         return self.prices.unpriced()
 
-    @property
-    def bound(self) -> float | None:
-        """The most one image can cost; None when nobody knows."""
-        return self.prices.bound
-
     def price(self) -> tuple[float | None, str]:
-        """Dollars for one image, and how that is known; see `limner.core.catalogue.Priced`."""
+        """Return dollars for one image, and how that is known; see `limner.core.catalogue.Priced`."""
         return self.prices.price()
 
     def edit_price(self, pictures: float) -> tuple[float | None, str]:
-        """Return the same for an image that starts from so many pictures; see `limner.core.catalogue.PricedEditor`."""
-        return self.prices.edit_price(pictures)
-
-    def bill(self, drawn: ServiceImage, *, drew: bool = True) -> Bill:
-        """Return what a try adds to the bill; see `limner.painters.service.ImagePrice.bill`."""
-        return self.prices.bill(drawn, drew=drew)
+        """Return the price of an image made from so many pictures; see `limner.core.catalogue.PricedEditor`."""
+        return self.prices.price(pictures)
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
@@ -218,7 +223,7 @@ class ApiPainter(ABC):
     def unbatched(self) -> str | None:
         """Why its calls cannot go with a batch, or None; one without key and price is asked at once."""
         batched = self.provider.batch is not None and self.batch_endpoint(edits=False) is not None
-        paid = self.provider.key_env is not None or self.bound
+        paid = self.provider.key_env is not None or self.prices.bound
         return no_batches(self.target) if paid and not batched else None
 
     def batch_endpoint(self, *, edits: bool) -> str | None:
@@ -275,7 +280,7 @@ class ApiPainter(ABC):
         try:
             return replace(drawn, image=await fetch(link, self.hosts))
         except Fault as fault:
-            paid = self.bill(drawn)
+            paid = self.prices.bill(drawn)
             fault.cost, fault.doubt, fault.result = paid.cost, paid.doubt, dict(drawn.raw)
             keep = fault.kind in PASSING or (fault.kind == "image" and not drawn.counted)
             await attempt.save({**(attempt.progress or {}), "counted": True} if keep else {})
@@ -290,12 +295,12 @@ class ApiPainter(ABC):
         try:
             return replace(drawn, image=decode_base64(text))
         except ValueError as error:
-            paid = self.bill(drawn)
+            paid = self.prices.bill(drawn)
             detail = f"what {self.target} sent as an image is no base64: {error}"
             raise Fault("image", detail, cost=paid.cost, doubt=paid.doubt, result=dict(drawn.raw)) from error
 
     async def _keep(self, drawn: ServiceImage, keeper: ImageKeeper) -> Result:
-        paid = self.bill(drawn)
+        paid = self.prices.bill(drawn)
         try:
             info = await asyncio.to_thread(check_whole, drawn.image)
             sha256 = await asyncio.to_thread(keeper.put, drawn.image, info)
@@ -306,8 +311,8 @@ class ApiPainter(ABC):
         if drawn.prompt:
             payload["prompt"] = drawn.prompt
         if drawn.counted:
-            told = self.bill(replace(drawn, counted=False))
-            payload["price"] = self.bound if told.doubt else told.cost
+            told = self.prices.bill(replace(drawn, counted=False))
+            payload["price"] = self.prices.bound if told.doubt else told.cost
         return Result(payload, paid.cost, paid.doubt)
 
 
@@ -408,17 +413,11 @@ class ImagePrice:
                     return option
         return None
 
-    def price(self) -> tuple[float | None, str]:
-        """Dollars for one image, and how that is known; see `limner.core.catalogue.Priced`."""
-        if self.facts.image_price is not None:
-            return self.facts.image_price, "price list"
-        return (self.bound, "upper bound") if self.bound is not None else (None, "no price")
-
-    def edit_price(self, pictures: float) -> tuple[float | None, str]:
-        """Return the same for an image that starts from so many pictures; see `limner.core.catalogue.PricedEditor`."""
-        most = self.bound_for(pictures)
-        known = "price list" if self.facts.image_price is not None else "upper bound"
-        return (most, known) if most is not None else (None, "no price")
+    def price(self, pictures: float = 0) -> tuple[float | None, str]:
+        """Return dollars for one image that starts from so many pictures, and how that is known."""
+        dollars = self.bound_for(pictures)
+        basis = "price list" if self.facts.image_price is not None else "upper bound"
+        return (dollars, basis) if dollars is not None else (None, "no price")
 
     def bound_for(self, pictures: float) -> float | None:
         """Return the most one image can cost that starts from so many pictures."""

@@ -95,7 +95,7 @@ class OneReplyPainter(ApiPainter):
         where, drawn, linked = self._found(reply, replace(drawn, raw=without_image_data(reply)))
         if not linked:
             return self.unpack(where, drawn)
-        paid = self.bill(drawn)
+        paid = self.prices.bill(drawn)
         try:
             return replace(drawn, image=await fetch(where, self.hosts))
         except Fault as fault:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
@@ -18,6 +18,8 @@ from ...workers import JobFailure, JobResult, Pool, Recipe, WorkerDeath, WorkerU
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+    from ..diffusers.options import Options
 
 KINDS: dict[str, Kind] = {"bad_request": "bad_request", "refusal": "refusal", "image": "image", "local": "local"}
 """What a worker may say of an item; whatever else it says is its own fault."""
@@ -68,20 +70,15 @@ Found = RawDrawing | DrawFailure
 
 
 def open_workers(
-    label: str,
-    factory: str,
-    load: Mapping[str, Any],
-    devices: Sequence[str | None],
-    batch_size: int,
-    env: tuple[str, ...] = (),
-    pool: Callable[..., Pool] = Pool,
+    label: str, factory: str, load: DataclassInstance, options: Options, pool: Callable[..., Pool] = Pool
 ) -> Pool:
     """Return the workers of a painter, one on each device; they stay until the painter goes."""
     recipe = Recipe(
-        label, factory, json.dumps(load, sort_keys=True), start_s=LOAD_S, single=False, variables=env,
-        most=3 * MAX_PIXELS, careful=True, gpu="cpu" not in devices,
+        label, factory, json.dumps(asdict(load), sort_keys=True), start_s=LOAD_S, single=False, variables=options.env,
+        most=3 * MAX_PIXELS, careful=True, gpu="cpu" not in options.devices,
     )  # fmt: skip
-    return pool(recipe, [{"device": device} for device in hosts().devices(label, devices)], batch_size, idle_s=None)
+    devices = [{"device": device} for device in hosts().devices(label, options.devices)]
+    return pool(recipe, devices, options.batch_size, idle_s=None)
 
 
 def submit(pool: Pool, how: DataclassInstance, item: DrawItem, seconds: float) -> Future[JobResult]:

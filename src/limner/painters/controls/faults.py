@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw, ImageFilter, ImageOps
 
 from ...core.evidence import TextLine
 from ...core.images import flatten, font
-from .images import SURE, Colour, Rect, blank, common_colour, erase, ground_colour, rect, swap, typeset
+from .images import SURE, Colour, Rect, blank, common_colour, erase, ground_colour, is_legible, rect, swap, typeset
 
 DOSES = (1, 2, 3)
 """How grave a fault is; each kind says what that means."""
@@ -151,15 +151,8 @@ def _some(lines: Sequence[TextLine], dose: int, seed: int) -> list[TextLine]:
 
 
 def _plain(lines: Sequence[TextLine], size: tuple[int, int]) -> list[TextLine]:
-    """Lines that are surely read, level and inside the picture."""
-    found = []
-    for line in lines:
-        (ax, ay), (bx, by), _, _ = line.box
-        left, top, right, bottom = rect(line)
-        inside = left >= 0 and top >= 0 and right <= size[0] and bottom <= size[1]
-        if inside and line.confidence >= SURE and bx > ax and abs(by - ay) <= 0.05 * (bx - ax) and bottom - top >= 6:
-            found.append(line)
-    return found
+    """Return the lines that are legible and at least six pixels high."""
+    return [line for line in lines if is_legible(line, size) and rect(line)[3] - rect(line)[1] >= 6]
 
 
 def _without(lines: Sequence[TextLine], chosen: Sequence[TextLine]) -> tuple[TextLine, ...]:

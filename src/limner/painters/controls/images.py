@@ -177,10 +177,7 @@ def _ground(pixels: NDArray[np.uint8], line: TextLine, taken: NDArray[np.bool_] 
     around, within = (np.bincount(families[mask], minlength=4096) for mask in (ring, inside))
     both = around * within
     family = int((both if both.any() else around).argmax())
-    codes = part[(families == family) & (ring | inside)].astype(np.int64) @ (1 << 16, 1 << 8, 1)
-    colours, counts = np.unique(codes, return_counts=True)
-    code = int(colours[counts.argmax()])
-    colour = (code >> 16, code >> 8 & 255, code & 255)
+    colour = _most_common(part[(families == family) & (ring | inside)])
     return Ground(colour, float(around[family] / max(1, around.sum())))
 
 
@@ -193,9 +190,12 @@ def common_colour(image: Image.Image) -> Colour:
     """Return the colour most of a picture has, near ones counted together: as a rule that of the paper."""
     pixels = np.asarray(flatten(image)).reshape(-1, 3)
     families = (pixels >> 4).astype(np.int64) @ (256, 16, 1)
-    inside = pixels[families == np.bincount(families).argmax()].astype(np.int64) @ (1 << 16, 1 << 8, 1)
-    colours, counts = np.unique(inside, return_counts=True)
-    code = int(colours[counts.argmax()])
+    return _most_common(pixels[families == np.bincount(families).argmax()])
+
+
+def _most_common(pixels: NDArray[np.uint8]) -> Colour:
+    codes, counts = np.unique(pixels.astype(np.int64) @ (1 << 16, 1 << 8, 1), return_counts=True)
+    code = int(codes[counts.argmax()])
     return code >> 16, code >> 8 & 255, code & 255
 
 
@@ -291,15 +291,20 @@ def _unit(x: float, y: float) -> Position:
     return x / length, y / length
 
 
-def _exchangeable(line: TextLine, box: Rect, size: tuple[int, int]) -> bool:
-    """Whether the label is surely read, has letters or digits, lies inside the picture and is written upright."""
+def is_legible(line: TextLine, size: tuple[int, int]) -> bool:
+    """Return whether a line is read with confidence, is level and lies inside the picture."""
     (ax, ay), (bx, by), _, _ = line.box
-    left, top, right, bottom = box
+    left, top, right, bottom = rect(line)
     inside = left >= 0 and top >= 0 and right <= size[0] and bottom <= size[1]
+    return inside and line.confidence >= SURE and bx > ax and abs(by - ay) <= 0.05 * (bx - ax)
+
+
+def _exchangeable(line: TextLine, box: Rect, size: tuple[int, int]) -> bool:
+    """Return whether a label is legible, has letters or digits, and is written upright."""
+    left, top, right, bottom = box
     text = _compared(line.text)
-    level = bx > ax and abs(by - ay) <= 0.05 * (bx - ax)
-    upright = level and bottom - top <= (3 if len(text) == 1 else 1.3) * (right - left)
-    return upright and inside and line.confidence >= SURE and text != ""
+    upright = bottom - top <= (3 if len(text) == 1 else 1.3) * (right - left)
+    return is_legible(line, size) and upright and text != ""
 
 
 def _compared(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from ...workers import Pool, WorkerUnfit
@@ -82,7 +82,7 @@ class DrawSettings:
 
 def open_pool(load: PipelineSetup, options: Options, pool: Callable[..., Pool] = Pool) -> Pool:
     """Return the workers of a painter, one on each device; they stay until the painter goes."""
-    return open_workers("diffusers", FACTORY, asdict(load), options.devices, options.batch_size, options.env, pool)
+    return open_workers("diffusers", FACTORY, load, options, pool)
 
 
 def opened(**load: Any) -> Callable[..., Iterator[Sent]]:

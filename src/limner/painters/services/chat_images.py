@@ -61,13 +61,7 @@ class ChatImages(OneReplyPainter):
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """See `limner.painters.service_calls.OneReplyPainter`."""
-        (message,) = body["messages"]
-        if isinstance(message["content"], str):
-            return self.path, {"body": body}
-        text, *pictures = message["content"]
-        urls = [(await self.prepared(part["image_url"]["url"])).url for part in pictures]
-        content = [text, *({"type": "image_url", "image_url": {"url": url}} for url in urls)]
-        return self.path, {"body": {**body, "messages": [{**message, "content": content}]}}
+        return self.path, {"body": await self.with_pictures(body, lambda image: image.url)}
 
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
         """See `limner.painters.service_calls.OneReplyPainter`."""
@@ -88,7 +82,7 @@ class ChatImages(OneReplyPainter):
             return images[0]["image_url"]["url"], drawn
         kind, detail = why_no_image(choice, message)
         # No image, but all the same there may be a bill for what was read and written.
-        paid = self.bill(drawn, drew=False)
+        paid = self.prices.bill(drawn, drew=False)
         raise Fault(kind, detail, cost=paid.cost, doubt=paid.doubt, result=raw)
 
 

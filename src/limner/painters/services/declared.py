@@ -15,10 +15,6 @@ from ..service_calls import OneReplyPainter
 class DeclaredReplies(DeclaredPainter, OneReplyPainter):
     """A painter whose service draws in one exchange, told by its description."""
 
-    def headers(self) -> dict[str, str]:
-        """Return the fixed ones, and the key."""
-        return {**self.format.headers, **self.provider.key_headers()}
-
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """See `limner.painters.service_calls.OneReplyPainter`."""
         return self.place(body), await self.sent(body)

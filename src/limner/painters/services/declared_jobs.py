@@ -17,10 +17,6 @@ class DeclaredJobs(DeclaredPainter, JobPainter):
 
     reply_bytes = IMAGE_REPLY_BYTES
 
-    def headers(self, *, submit: bool) -> dict[str, str]:
-        """Return the fixed ones, and the key."""
-        return {**self.format.headers, **self.provider.key_headers()}
-
     def submit_url(self, body: dict[str, Any]) -> str:
         """Return the URL that takes jobs."""
         return self.address(self.place(body))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,6 +11,7 @@ from urllib.parse import quote
 from ...calls import Fault, Kind
 from ...calls.batch_services import GEMINI_ENDPOINT
 from ...calls.http import error_message, retry_after
+from ...core.images import PreparedImage
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
 from ..service_calls import OneReplyPainter, told_part
@@ -66,14 +66,7 @@ class Gemini(OneReplyPainter):
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """See `limner.painters.service_calls.OneReplyPainter`."""
-        (content,) = body["contents"]
-        parts: list[dict[str, Any]] = []
-        for part in content["parts"]:
-            if "inlineData" in part:
-                media, data = (await self.prepared(part["inlineData"])).parts
-                part = {"inlineData": {"mimeType": media, "data": base64.b64encode(data).decode()}}
-            parts.append(part)
-        sent = {**body, "contents": [{**content, "parts": parts}]}
+        sent = await self.with_pictures(body, _inline_data)
         return f"/models/{quote(self.model)}:generateContent", {"body": sent}
 
     def batch_endpoint(self, *, edits: bool) -> str | None:
@@ -114,8 +107,13 @@ class Gemini(OneReplyPainter):
             return "data:," + images[-1], drawn
         kind, detail = why_no_image(reply, candidate, " ".join(p["text"] for p in parts if p.get("text")))
         # No image, but all the same there may be a bill for what was read and written.
-        paid = self.bill(drawn, drew=False)
+        paid = self.prices.bill(drawn, drew=False)
         raise Fault(kind, detail, cost=paid.cost, doubt=paid.doubt, result=dict(drawn.raw))
+
+
+def _inline_data(image: PreparedImage) -> dict[str, str]:
+    media, data = image.packed
+    return {"mimeType": media, "data": data}
 
 
 def fault_of(fault: Fault) -> Fault:

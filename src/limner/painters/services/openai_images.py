@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
 from ...calls import Fault
 from ...calls.batch_services import DRAW_ENDPOINT, EDIT_ENDPOINT
-from ...calls.http import Form
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
 from ..service_calls import OneReplyPainter, told_part
@@ -48,12 +46,8 @@ class OpenAIImages(OneReplyPainter):
         """See `limner.painters.service_calls.OneReplyPainter`."""
         if "image" not in body:
             return self.path, {"body": body}
-        fields = {name: _word(value) for name, value in body.items() if name != "image"}
-        files = []
-        for place, picture in enumerate(body["image"], 1):
-            media, data = (await self.prepared(picture)).parts
-            files.append(("image[]", (f"{place}.{media.removeprefix('image/')}", data, media)))
-        return self.edits_path, {"form": Form(fields, files)}
+        fields = {name: value for name, value in body.items() if name != "image"}
+        return self.edits_path, {"form": await self.form(fields, [("image[]", each) for each in body["image"]])}
 
     def batch_endpoint(self, *, edits: bool) -> str | None:
         """See `limner.painters.service.ApiPainter`."""
@@ -78,11 +72,6 @@ class OpenAIImages(OneReplyPainter):
         shown = told_part(usage, "input_tokens_details").get("image_tokens")
         counts: dict[str, Any] = {"tokens_in": usage.get("input_tokens"), "tokens_out": usage.get("output_tokens")}
         return where, replace(drawn, **counts, picture_tokens=shown, prompt=first.get("revised_prompt") or None)
-
-
-def _word(value: Any) -> str:
-    """Return a value as a form has it."""
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 SERVICE = Service("OpenAI's images/generations and images/edits, and servers that speak like them", OpenAIImages)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from ..base import PaintRequest, refuse_pictures
 from ..batched.jobs import open_workers
 from ..batched.painter import BatchPainter
 from ..diffusers import options as readers
-from ..diffusers.weights import REPOSITORY, file_hash, fingerprint, what_hub_said
+from ..diffusers.weights import REPOSITORY, Weights, file_hash, fingerprint, what_hub_said
 from ..python import MOST_PICTURES, working_folder
 from . import server
 from .server import ModelSetup, SizeSettings
@@ -30,23 +30,7 @@ OWN = (*EXECUTION, *SIZES, "weights", "edits")
 """Options that Limner reads; all others are the factory's."""
 
 
-@dataclass(frozen=True)
-class ModelWeights:
-    """Where weights are, and what tells them from all others.
-
-    Attributes:
-        source: A folder, a file, or a repository of the hub.
-        revision: The repository's commit; None for what lies here.
-        identity: Goes into every call's key.
-    """
-
-    name: str
-    source: str
-    revision: str | None
-    identity: dict[str, str]
-
-
-class WorkerPainter(BatchPainter[tuple[ModelWeights, ...]]):
+class WorkerPainter(BatchPainter[tuple[Weights, ...]]):
     """Draws with what a factory ``(device, **options)`` returns: a function from a batch to its images.
 
     What identifies a drawing is the source of the factory's module, the weights named, and the options.
@@ -75,28 +59,25 @@ class WorkerPainter(BatchPainter[tuple[ModelWeights, ...]]):
         except (TypeError, ValueError) as error:
             raise UsageError(f"{spec}: an option cannot be written as JSON: {error}") from error
 
-    def _find(self) -> tuple[ModelWeights, ...]:
+    def _find(self) -> tuple[Weights, ...]:
         return tuple(find(place) for place in self._places)
 
-    def _model(self, found: tuple[ModelWeights, ...]) -> str:
+    def _model(self, found: tuple[Weights, ...]) -> str:
         return self.spec
 
     def _draw_settings(self, request: PaintRequest) -> SizeSettings:
         refuse_pictures(self, request, MOST_PICTURES)
         return SizeSettings(*self._chosen.size(request.aspect, self._facts.sizes))
 
-    def _body(self, request: PaintRequest, how: Any, found: tuple[ModelWeights, ...]) -> dict[str, Any]:
+    def _body(self, request: PaintRequest, how: Any, found: tuple[Weights, ...]) -> dict[str, Any]:
         body = {"prompt": request.prompt, "seed": request.seed, "source": self._source, "options": self._passed}
         body |= {"weights": [each.identity for each in found]} | asdict(how)
         return body | ({"images": list(request.images)} if request.images else {})
 
-    def _open_pool(self, found: tuple[ModelWeights, ...]) -> Pool:
+    def _open_pool(self, found: tuple[Weights, ...]) -> Pool:
         here = tuple(fetched(each) for each in found)
         load = ModelSetup(self._factory, str(Path.cwd()), here, self._passed)
-        chosen = self._chosen
-        return open_workers(
-            "worker", server.FACTORY, asdict(load), chosen.devices, chosen.batch_size, chosen.env, self._make_pool
-        )
+        return open_workers("worker", server.FACTORY, load, self._chosen, self._make_pool)
 
 
 def find_factory(spec: str) -> tuple[str, str]:
@@ -148,18 +129,18 @@ def is_here(place: str) -> bool:
     raise UsageError(f"{place}: there is no such folder or file, and repositories are written OWNER/NAME")
 
 
-def find(place: str) -> ModelWeights:
+def find(place: str) -> Weights:
     """Return the weights behind a folder, a file, or ``OWNER/NAME`` or ``OWNER/NAME@REVISION`` of the hub."""
     if is_here(place):
         path = Path(place).expanduser().resolve()
         identity = {"files": fingerprint(path)} if path.is_dir() else {"file": file_hash(path)}
-        return ModelWeights(path.name, str(path), None, identity)
+        return Weights(path.name, str(path), None, identity)
     repository, _, revision = place.partition("@")
     commit = _commit(repository, revision or "main")
-    return ModelWeights(repository, repository, commit, {"repository": repository, "commit": commit})
+    return Weights(repository, repository, commit, {"repository": repository, "commit": commit})
 
 
-def fetched(found: ModelWeights) -> str:
+def fetched(found: Weights) -> str:
     """Where the weights lie on this machine; those of the hub are fetched here, for workers get no token."""
     return found.source if found.revision is None else _snapshot(found.source, found.revision)
 

@@ -16,6 +16,7 @@ from ..base import Aspect, PaintRequest, refuse_pictures
 from ..batched.jobs import open_workers
 from ..batched.painter import BatchPainter
 from ..diffusers import options as readers
+from ..diffusers.weights import Weights
 from . import custom, server
 from .custom import EXECUTION, SIZES
 from .server import ModelSetup, SizeSettings
@@ -65,7 +66,7 @@ ADAPTERS = {
 class AdaptedModel:
     """A model's weights, and how it is drawn with."""
 
-    weights: custom.ModelWeights
+    weights: Weights
     adapter: Adapter
 
 
@@ -131,7 +132,4 @@ class TransformersPainter(BatchPainter[AdaptedModel]):
 
     def _open_pool(self, found: AdaptedModel) -> Pool:
         load = ModelSetup(found.adapter.factory, None, (custom.fetched(found.weights),), self._passed())
-        chosen = self._chosen
-        return open_workers(
-            "transformers", server.FACTORY, asdict(load), chosen.devices, chosen.batch_size, chosen.env, self._make_pool
-        )
+        return open_workers("transformers", server.FACTORY, load, self._chosen, self._make_pool)
