@@ -5,19 +5,17 @@ from __future__ import annotations
 import io
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import cast
 
 from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageFont, ImageOps
 
-import limner.core.images
+from limner.core.images import PATH
 
-FONT = Path(str(limner.core.images.__path__[0])) / "DejaVuSans.ttf"
 Damage = Callable[[Image.Image, random.Random], Image.Image]
 
 
 def font(size: float) -> ImageFont.FreeTypeFont:
-    return ImageFont.truetype(str(FONT), max(10, round(size)))
+    return ImageFont.truetype(str(PATH), max(10, round(size)))
 
 
 def png(image: Image.Image) -> bytes:

@@ -10,11 +10,12 @@ from pydantic import Field
 
 from ..core.schema import StrictModel
 from .criterion_words import Lint, lint_prompt
-from .wording import VAGUE, WORD, stems
+from .wording import VAGUE, WORD, read_patterns, stems
 
 CHECKLIST_ERRORS = frozenset({"empty", "length", "language", "count", "repeated", "unexplained"})
 CHECKLIST_WARNINGS = ("compound", "already-stated", "unseen")
 
+_PATTERNS = read_patterns("checklist")
 _QUOTE = r"[\"“][^\"”]{1,80}[\"”]|(?<!\w)['‘][^'’]{1,80}['’](?!\w)"
 _QUOTED = re.compile(rf"(?:{_QUOTE})(?:(?:,\s*(?:and\s+)?|\s+and\s+)(?:{_QUOTE}))*|\([^()]*\)")
 """Words in quotes or brackets; a list of labels is one demand."""
@@ -22,46 +23,16 @@ _BE = r"(?:is|are|was|were|has|have|had|can|could|will|would|should|must|shall|m
 _VERBS = "|".join((Path(__file__).parent / "statement_verbs.txt").read_text(encoding="utf-8").split())
 _DOES = rf"(?:{_BE}|(?:{_VERBS})(?:e?s|ed)?)"
 _DOING = re.compile(rf"\b{_DOES}\b", re.IGNORECASE)
-_JOINT = re.compile(
-    r"(?:;|,\s*(?:and|but|while|whereas|plus|also|as)?|\band|\bbut|\bwhile|\bwhereas|\bplus)\s+(?:also\s+)?(?=\S)",
-    re.IGNORECASE,
-)
 _SECOND = re.compile(
     rf"(?:(?!(?:which|that|who|whose|where|when|so|with|such)\b)[\w'’-]+\s+){{0,7}}?{_DOES}\b", re.IGNORECASE
 )
-_CLAUSE = re.compile(r"^[^,;]*(?:;|,\s*(?:and|while|but|plus)\b)\s*(?:[^\s,;]+\s+){3,}[^\s,;]+\s*\.?$", re.IGNORECASE)
-_THINGS = re.compile(
-    # Two things, each with an article or a number of its own; "between a and b" is one fact.
-    r"\b(?:an?|the|one|two|three|four|\d+|some|several)\s+(?:(?!with\b)[\w'’-]+\s+){1,6}?(?:and|as well as|along with"
-    r"|together with|plus)\s+(?:an?|the|one|two|three|four|\d+|some|several)\s+\w",
-    re.IGNORECASE,
-)
-_THERE = re.compile(r"^\s*there\s+(?:is|are|should be|must be)\s+(?:[\w'’-]+\s+){1,4}?and\s+\w", re.IGNORECASE)
-_BOTH = re.compile(
-    r"\bas\s+well\s+as\b|\bin\s+addition\b|\bat\s+the\s+same\s+time\b|\bfurthermore\b|\bmoreover\b", re.I
-)
-_PAIR = re.compile(
-    r"\b(?:\w+ly\s+)?\w+\s+and\s+(?:clear|legible|readable|visible|complete|correct|accurate)\b", re.IGNORECASE
-)
-_TOGETHER = re.compile(r"\b(?:between|from|both|with|of|joins?|connects?|at|in|on|to)\s+[^,;]*$", re.IGNORECASE)
 _SENTENCES = re.compile(r"[.!?]\s+(?=[A-Z\"“'‘])")
-_UNSEEN = re.compile(
-    r"\b(?:sounds?|noises?|music is|songs? (?:is|are)|melod\w+|hymns?|voices?|silence|smells?|scents?|odou?rs?|aromas?"
-    r"|fragran\w+|tastes?|flavou?rs?|thinks?|thoughts?|believes?|remembers?|wishes|hopes? (?:that|to|for)"
-    r"|intends?"
-    r"|feels?|mood|atmosphere of)\b",
-    re.IGNORECASE,
-)
 _SHOWN = (
     "label labels labelled labeled text texts title word words written writes reads read name named names colour color"
     " coloured colored colours visible clearly image should legible seen sees"
 )
 _FORM = VAGUE | frozenset(_SHOWN.split())
 """Words for how something is shown, and not what."""
-_NAMED = re.compile(
-    r"\b(?:label\w*|written|writes?|reads?|symbols?|axis|axes|legend|curve|equal|equals|pH|graph|marked)\b",
-    re.IGNORECASE,
-)
 
 
 class ChecklistLimits(StrictModel):
@@ -118,17 +89,17 @@ def several(item: str) -> str | None:
     text = _QUOTED.sub(" it ", item.strip())
     if match := _SENTENCES.search(text):
         return f'a second sentence: "{text[match.end() : match.end() + 40]}"'
-    for joint in _JOINT.finditer(text):
+    for joint in _PATTERNS["joint"].finditer(text):
         # What comes before must be a statement by itself, or the verb belongs to both.
         if _DOING.search(text, 0, joint.start()) and (match := _SECOND.match(text, joint.end())):
             return f'a second statement: "{text[joint.start() : match.end()].strip()[:40]}"'
-    if _CLAUSE.match(text):
+    if _PATTERNS["clause"].match(text):
         return "a second statement after the comma"
-    if match := _BOTH.search(text):
+    if match := _PATTERNS["both"].search(text):
         return f'a second statement: "{match[0].strip()}"'
-    if (match := _THINGS.search(text)) and not _TOGETHER.search(text[: match.start()]):
+    if (match := _PATTERNS["things"].search(text)) and not _PATTERNS["together"].search(text[: match.start()]):
         return f'two things: "{match[0].strip()[:60]}"'
-    if match := _THERE.search(text) or _PAIR.search(text):
+    if match := _PATTERNS["there"].search(text) or _PATTERNS["pair"].search(text):
         return f'two things: "{match[0].strip()[:60]}"'
     return None
 
@@ -157,5 +128,5 @@ def unseen(item: str) -> str | None:
     True
     """
     text = _QUOTED.sub(" ", item)
-    match = _UNSEEN.search(text)
-    return f'it cannot be seen: "{match[0]}"' if match and not _NAMED.search(text) else None
+    match = _PATTERNS["unseen"].search(text)
+    return f'it cannot be seen: "{match[0]}"' if match and not _PATTERNS["named"].search(text) else None

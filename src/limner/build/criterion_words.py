@@ -12,10 +12,11 @@ from pydantic import Field
 
 from ..core.schema import StrictModel
 from .languages import foreign
-from .wording import PLAIN, QUOTED, VAGUE, WORD, stems
+from .wording import PLAIN, QUOTED, VAGUE, WORD, read_patterns, stems
 
 ERRORS = frozenset({"empty", "length", "language", "count", "weight", "sum", "not-yes-no", "polarity", "repeated"})
 WARNINGS = ("compound", "general", "whole-description", "not-in-prompt", "basic-weight", "negated")
+_PATTERNS, _INVISIBLE = read_patterns("criterion"), read_patterns("invisible")
 _ASIDE = re.compile(rf"\([^()]*\)|{QUOTED.pattern}")
 _AUX = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|may|isn't|aren't|doesn't)"
 _ASKS = re.compile(rf"\b{_AUX}\b", re.IGNORECASE)
@@ -27,27 +28,9 @@ _DENIES = re.compile(
     re.IGNORECASE,
 )
 _NEGATES = re.compile(rf"{_BEGINS}(?:lack(?:s|ing)?|omit(?:s|ted)?|absent|fewer\s+than|no|not)\b", re.IGNORECASE)
-_KEPT_RIGHT = re.compile(r"\b(?:no|not|without|never|free\s+of|avoid(?:s|ed|ing)?)\b", re.IGNORECASE)
 _CLAUSES = re.compile(
     rf"(?:[,;]\s*(?:and|but|or|with|while|plus|also)?|\band|\bbut|\bwhile|\bplus|\bas\s+well\s+as)\s+(?:also\s+)?"
     rf"(?:(?:\w+\s+){{0,6}}?){_AUX}\b",
-    re.IGNORECASE,
-)
-_VERBS = re.compile(
-    r"\band\s+(?:\w+ly\s+)?(?:label\w*|show\w*|connect\w*|point\w*|indicat\w*|mark\w*|draw\w*|drawn|plac\w+|position\w*|depict\w*"
-    r"|display\w*|contain\w*|includ\w+|represent\w*|locat\w+|orient\w*|align\w*|attach\w*|start\w*|end(?:s|ing)?|pass\w*"
-    r"|intersect\w*|color\w*|colour\w*|shad\w+|separat\w+|arrang\w+|annotat\w+|distinguish\w*|writ\w+|correspond\w*"
-    r"|identif\w+|nam(?:e|es|ed)|form\w*|reach\w*|cross\w*|enter\w*|exit\w*|lead\w*|terminat\w+|converg\w+|extend\w*)\b",
-    re.IGNORECASE,
-)
-_BOTH = re.compile(
-    r"\bas\s+well\s+as\b|\bin\s+addition\b|\balong\s+with\b|\btogether\s+with\b|\bwhile\s+also\b|;", re.I
-)
-_PRAISE = re.compile(
-    r"\b(?:correct(?:ly|ness)?|accurate(?:ly)?|accuracy|proper(?:ly)?|appropriate(?:ly)?|right(?:ly)?|valid|well|good|fully"
-    r"|adequate(?:ly)?|suitabl[ey]|complete(?:ly|ness)?|precise(?:ly)?|clear(?:ly)?|reasonabl[ey]|faithful(?:ly)?"
-    r"|sensibl[ey]|plausibl[ey]"
-    r"|satisf\w+|consistent|expected|acceptabl[ey]|true|error-free|coherent)\b",
     re.IGNORECASE,
 )
 
@@ -139,7 +122,7 @@ def _point(words: str, limits: LintLimits) -> list[tuple[str, str]]:
     found = []
     if _WH.search(words) or not _ASKS.search(words) or "?" not in words:
         found.append(("not-yes-no", f"yes or no does not answer {words[:80]!r}"))
-    if (denied := _DENIES.search(words)) and not _KEPT_RIGHT.search(words):
+    if (denied := _DENIES.search(words)) and not _PATTERNS["kept_right"].search(words):
         found.append(("polarity", f"yes would be wrong: {denied[0][:80]!r}"))
     elif match := _NEGATES.search(words):
         found.append(("negated", f"is yes right? {match[0][:80]!r}"))
@@ -164,9 +147,7 @@ def compound(words: str) -> str | None:
     asks = _ASKS.search(text)
     if match := _CLAUSES.search(text, asks.end() if asks else 0):
         return f'a second question: "{match[0].strip()[:40]}"'
-    if match := _VERBS.search(text):
-        return f'a second demand: "{match[0]}"'
-    if match := _BOTH.search(text):
+    if match := _PATTERNS["verbs"].search(text) or _PATTERNS["both"].search(text):
         return f'a second demand: "{match[0].strip()}"'
     return None
 
@@ -179,11 +160,11 @@ def general(words: str, specific: int = 4) -> str | None:
     >>> general("Are there exactly 6 carbon atoms in the ring?") is None
     True
     """
-    praise = _PRAISE.findall(words)
+    praise = _PATTERNS["praise"].findall(words)
     said = [
         word
         for word in WORD.findall(words.casefold())
-        if word not in VAGUE and word not in PLAIN and not _PRAISE.fullmatch(word)
+        if word not in VAGUE and word not in PLAIN and not _PATTERNS["praise"].fullmatch(word)
     ]
     exact = any(ch.isdigit() for ch in words) or re.search(r"[\"“'‘=<>+→]", words) is not None
     if praise and not exact and len(said) <= specific:
@@ -204,38 +185,8 @@ def _is_basic(words: str) -> bool:
 KINDS = ("compound", "general", "always-true", "invisible")
 """Asks several things at once; praises without saying what is to be seen; holds of every picture; shows in none."""
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
-_TASK = re.compile(
-    r"\b(?:(?:meets?|follows?|fulfil\w*|satisf\w+|obeys?)\s+(?:all\s+)?(?:of\s+)?the\s+\w+"
-    r"|the\s+(?:instructions|requirements|assignment)\b|what\s+(?:was|is)\s+asked|what\s+the\s+(?:prompt|question|task)\b)",
-    re.IGNORECASE,
-)
 _TRIVIAL = frozenset((Path(__file__).parent / "trivial_words.txt").read_text(encoding="utf-8").split())
 """Words that are true of whatever was drawn."""
-_EITHER = re.compile(
-    r"\b(?:present\s+or\s+(?:absent|missing)|(\w+)\s+or\s+(?:not|un)\s?\1|(?<!whether\s)or\s+not\b|,\s*or\s+the\s+same)",
-    re.IGNORECASE,
-)
-_HAPPENED = re.compile(r"^\s*(?:was|were|did|had|will|would|could|might)\b", re.IGNORECASE)
-_SENSES = re.compile(
-    r"\b(?:smells?|tastes?|hears?|makes?\s+(?:an?\s+)?(?:\w+\s+)?(?:sound|noise)(?!\s+waves?)|feels?|felt|heavier|lighter\s+than\s+it\s+looks|weighs?"
-    r"|fragrant|loud)\b",
-    re.IGNORECASE,
-)
-_PEOPLE = re.compile(
-    r"\b(?:authors?|artists?|makers?|creators?|illustrators?|designers?|viewers?|observers?|audience)(?:'s|s')?\s+"
-    r"(?!to\b)\w+|\bintentions?\b",
-    re.IGNORECASE,
-)
-_FILE = re.compile(
-    r"\b(?:file|stored|saved|megabytes?|kilobytes?|vector\s+graphic|software|metadata|by\s+hand)\b", re.I
-)
-_HIDDEN = re.compile(
-    r"\b(?:invisible|hidden\s+(?:under|behind|from)|unseen|out\s+of\s+sight|(?:nobody|no\s+one)\s+\w+"
-    r"|seen\s+from\s+behind|not\s+drawn"
-    r"|(?:back|reverse|rear|underside)(?:\s+side)?\s+of\s+the\s+(?:\w+\s+)?(?:part|sheet|page|picture|paper|object)"
-    r"|reverse\s+side|drawn\s+(?:before|after|first|last))\b",
-    re.IGNORECASE,
-)
 
 
 def criterion_faults(words: str) -> list[tuple[str, str]]:
@@ -253,7 +204,7 @@ def criterion_faults(words: str) -> list[tuple[str, str]]:
 
 def vague(words: str) -> str | None:
     """Why a criterion is too general: as `limner.build.criterion_words.general`, or it only points to the task."""
-    if match := _TASK.search(QUOTED.sub(" ", words)):
+    if match := _PATTERNS["task"].search(QUOTED.sub(" ", words)):
         return f'it asks whether the task was done ("{match[0]}"), and not what is to be seen'
     return general(words)
 
@@ -266,7 +217,7 @@ def always_true(words: str) -> str | None:
     >>> always_true("Are two lines drawn?") is None
     True
     """
-    if match := _EITHER.search(words):
+    if match := _PATTERNS["either"].search(words):
         return f'both answers meet it: "{match[0].strip(" ,")}"'
     if QUOTED.search(words) or re.search(r"\d", words):
         return None
@@ -283,17 +234,10 @@ def invisible(words: str) -> str | None:
     True
     """
     plain = QUOTED.sub(" ", words)
-    for pattern, said in _UNSEEN.items():
+    for reason, pattern in _INVISIBLE.items():
         if match := pattern.search(plain):
-            return f'{said}: "{match[0].strip()}"'
+            return f'{reason}: "{match[0].strip()}"'
     return None
 
 
-_UNSEEN = {
-    _HAPPENED: "about what happened or would happen, not about what is drawn",
-    _SENSES: "eyes do not tell it",
-    _PEOPLE: "about somebody's mind",
-    _FILE: "about the making or the file, not about what is drawn",
-    _HIDDEN: "nobody can look there",
-}
 _RULES = {"compound": compound, "general": vague, "always-true": always_true, "invisible": invisible}

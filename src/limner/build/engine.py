@@ -168,11 +168,8 @@ class _Run:
                         rows = load_rows(self.store, name, place.name)
                         items, _, _ = self.flow.pass_on(place, items, rows)
         self.progress.total -= 1
-        self._account(calls)
-        self.watch(self.progress)
-
-    def _account(self, calls: Calls) -> None:
         self.progress.account(calls.tally)
+        self.watch(self.progress)
 
     def _bench(self, place: RecipeStep, calls: Calls, rounds: int = 0) -> Bench:
         builder = self.builder
@@ -232,33 +229,11 @@ class _Run:
                 return reason
 
         result, fault = await outcome(left())
+        row = BuildRow(self.builder.build.name, place.name, item.id, given, "failed", cost=bench.cost)
         if result is not None:
-            return self._left(place, item.id, given, result, seen.body, bench.cost)
+            return _with_outcome(row, result, seen.body)
         assert fault is not None
-        reason, body = f"{fault.kind}: {fault.detail}", {"rounds": bench.rounds}
-        return self._row(place, item.id, given, "failed", reason, body, bench.cost)
-
-    def _left(
-        self,
-        place: RecipeStep,
-        id: str,
-        given: str,
-        outcome: StepOutcome,
-        before: Mapping[str, Any],
-        cost: float | None,
-    ) -> BuildRow:
-        if isinstance(outcome, Dropped):
-            return self._row(place, id, given, "dropped", str(outcome), None, cost)
-        if isinstance(outcome, Waiting):
-            return self._row(place, id, given, "waiting", str(outcome), None, cost)
-        changes = {name: value for name, value in outcome.body.items() if before.get(name, ...) != value}
-        return self._row(place, id, given, "done", None, changes, cost)
-
-    def _row(
-        self, place: RecipeStep, id: str, given: str, status: str, reason: str | None, body: dict[str, Any] | None,
-        cost: float | None,
-    ) -> BuildRow:  # fmt: skip
-        return BuildRow(self.builder.build.name, place.name, id, given, status, reason, body, cost)
+        return replace(row, reason=f"{fault.kind}: {fault.detail}", body={"rounds": bench.rounds})
 
     async def _together(self, place: RecipeStep, items: Items, calls: Calls) -> None:
         bench, step = self._bench(place, calls), place.step
@@ -271,7 +246,11 @@ class _Run:
             self.error = error
             return
         whole = self.flow.whole(place, items)
-        rows = [self._left(place, id, whole, one, bodies.get(id, {}), 0.0) for id, one in left.items()]
+        name = self.builder.build.name
+        rows = [
+            _with_outcome(BuildRow(name, place.name, id, whole, "done"), outcome, bodies.get(id, {}))
+            for id, outcome in left.items()
+        ]
         if rows and bench.cost != 0.0:
             rows[0] = replace(rows[0], cost=bench.cost)
         await asyncio.wrap_future(save_rows(self.store, rows))
@@ -289,7 +268,7 @@ class _Run:
                     return
                 there.add(id)
                 self.progress.total += 1
-                row = self._left(place, id, "", outcome, {}, 0.0)
+                row = _with_outcome(BuildRow(self.builder.build.name, place.name, id, "", "done"), outcome, {})
                 if (old := rows.get(id)) is None or (old.status, old.reason, old.body) != (
                     row.status, row.reason, row.body
                 ):  # fmt: skip
@@ -305,8 +284,16 @@ class _Run:
         kind, _, detail = (row.reason or "").partition(": ")
         status = "failed" if row.status == "failed" else "done"
         self.progress.count(f"{row.step} {row.item}", status, kind, detail, stored=stored)
-        self._account(calls)
+        self.progress.account(calls.tally)
         self.watch(self.progress)
+
+
+def _with_outcome(row: BuildRow, outcome: StepOutcome, before: Mapping[str, Any]) -> BuildRow:
+    """Return a row with how its item left the step; of the item only the fields that the step changed."""
+    if isinstance(outcome, BuildItem):
+        changes = {name: value for name, value in outcome.body.items() if before.get(name, ...) != value}
+        return replace(row, status="done", body=changes)
+    return replace(row, status="dropped" if isinstance(outcome, Dropped) else "waiting", reason=str(outcome))
 
 
 def build_estimate(builder: Builder, settings: Settings) -> list[Estimate]:

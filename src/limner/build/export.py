@@ -80,9 +80,9 @@ def export(
     saving = _Pictures(builder.store.blobs, data, canary, {one.casefold() for one in (*OPEN, *pass_on)}, mine)
     made = kind.write(data, [{**item.body, "item": item.id} for item in mine], saving.save)
     rows = _provenance(mine, made, saving)
-    _csv(folder / "provenance.csv", PROVENANCE, rows)
+    write_csv(folder / "provenance.csv", PROVENANCE, rows)
     if withheld := [row for row in rows if row["recovered"] == "no"]:
-        _csv(folder / "recover.csv", PROVENANCE, withheld)
+        write_csv(folder / "recover.csv", PROVENANCE, withheld)
     quoted = json.dumps(name, ensure_ascii=False)
     told = f'name = {quoted}\nkind = {json.dumps(kind.name)}\ndata = "data"\n'
     (folder / "exam.toml").write_text(told, encoding="utf-8")
@@ -91,14 +91,9 @@ def export(
         f"This data set is for examining models. It must not appear in training data.\n{name} canary GUID {canary}\n"
     )
     (folder / "CANARY.txt").write_text(marking, encoding="utf-8")
-    facts: dict[str, Any] = {
-        "name": name,
-        "licence": licence,
-        "version": version,
-        "canary": canary,
-        "withheld": len(withheld),
-    }
-    facts["date"] = time.strftime("%Y-%m-%d", time.gmtime(now()))
+    date = time.strftime("%Y-%m-%d", time.gmtime(now()))
+    facts: dict[str, Any] = {"name": name, "licence": licence, "version": version, "canary": canary, "date": date}
+    facts["withheld"] = len(withheld)
     _questions(folder / "questions.jsonl", exam, rows, canary)
     (folder / "DATASHEET.md").write_text(datasheet(builder, exam, counts, mine, rows, facts), encoding="utf-8")
     (folder / "README.md").write_text(card(builder, exam, facts), encoding="utf-8")
@@ -163,7 +158,8 @@ def _provenance(
     return rows
 
 
-def _csv(file: Path, heads: Sequence[str], rows: Sequence[Mapping[str, str]]) -> None:
+def write_csv(file: Path, heads: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows as CSV under these column names."""
     with file.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, heads)
         writer.writeheader()

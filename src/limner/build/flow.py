@@ -113,17 +113,11 @@ class Flow:
                 count.pending += 1
                 to_do.append(item.id)
                 continue
-            _add_cost(count, row.cost)
+            _add_row(count, row)
             if row.status == "done":
-                count.kept += 1
                 passed[item.id] = item.having(**(row.body or {}))
             elif row.status == "failed":
-                count.failed[(row.reason or "").partition(":")[0]] += 1
                 to_do.append(item.id)
-            elif row.status == "waiting":
-                count.waiting += 1
-            else:
-                count.dropped[(row.reason or "").partition(":")[0]] += 1
         if step.together is not None:
             whole = self.whole(place, items)
             for id in rows.keys() - items.keys():
@@ -138,14 +132,9 @@ class Flow:
         passed = dict(items)
         for id, row in rows.items():
             count.arrived += 1
-            _add_cost(count, row.cost)
+            _add_row(count, row)
             if row.status == "done":
-                count.kept += 1
                 passed[id] = BuildItem(id, row.body or {}, place.step.makes)
-            elif row.status == "failed":
-                count.failed[(row.reason or "").partition(":")[0]] += 1
-            else:
-                count.dropped[(row.reason or "").partition(":")[0]] += 1
         return dict(sorted(passed.items())), count, []
 
 
@@ -160,5 +149,15 @@ def counted(mile: Mile, items: Items) -> int:
     return len({body[mile.distinct] for body in bodies if mile.distinct in body} if mile.distinct else bodies)
 
 
-def _add_cost(count: StepCount, cost: float | None) -> None:
-    count.cost = None if count.cost is None or cost is None else count.cost + cost
+def _add_row(count: StepCount, row: BuildRow) -> None:
+    """Count how an item left the step, and what that cost."""
+    count.cost = None if count.cost is None or row.cost is None else count.cost + row.cost
+    reason = (row.reason or "").partition(":")[0]
+    if row.status == "done":
+        count.kept += 1
+    elif row.status == "failed":
+        count.failed[reason] += 1
+    elif row.status == "waiting":
+        count.waiting += 1
+    else:
+        count.dropped[reason] += 1

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -123,16 +123,10 @@ def add_review(store: Store, review: Review) -> Review:
 
 def named_review(review: Review) -> Review:
     """Return a review with its id."""
-    return review if review.id else review.named(_review_id(review))
-
-
-def _review_id(review: Review) -> str:
-    told = json.dumps(
-        [review.build, review.item, review.reviewer, review.action, review.base, review.body, review.comment,
-         review.created],
-        sort_keys=True,
-    )  # fmt: skip
-    return hashlib.sha256(told.encode()).hexdigest()
+    if review.id:
+        return review
+    fields = [value for name, value in review.__dict__.items() if name != "id"]
+    return replace(review, id=hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest())
 
 
 def load_reviews(store: Store, build: str) -> dict[str, list[Review]]:

@@ -28,7 +28,6 @@ from ..store.schema import build_items, build_reviews, builds
 from ..strategies.svg.clean import clean
 from ..strategies.svg.document import BadSvg
 from .base import BuildItem
-from .engine import Builder
 from .open import open_build
 from .records import load_reviews, named_review
 from .review_files import standings
@@ -215,11 +214,6 @@ class ReviewDesk:
             ]
             body = connection.execute(sa.select(builds.c.body).where(builds.c.name == self.name)).scalar()
         return [tuple(row) for row in rows], {k: v for k, v in (body or {}).items() if k != "reviewers"}
-
-    @property
-    def builder(self) -> Builder:
-        """The build."""
-        return self._builder
 
     @property
     def hints(self) -> ReviewHints:

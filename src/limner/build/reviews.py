@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -48,10 +48,6 @@ class Review:
     comment: str | None = None
     created: float = field(default_factory=now)
     id: str = ""
-
-    def named(self, id: str) -> Review:
-        """Return the same with its id."""
-        return replace(self, id=id)
 
 
 def state_id(body: Mapping[str, Any]) -> str:

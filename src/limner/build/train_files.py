@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from ..core.images import SUFFIXES, inspect
 from ..core.training import FILE, TrainSample, read_samples
 from .base import PART, TRAIN, BuildItem
 from .engine import Builder
-from .export import check_empty
+from .export import check_empty, write_csv
 
 PROVENANCE = ("id", "image", "sha256", "origin", "licence", "source")
 
@@ -78,9 +77,6 @@ def export_training(builder: Builder, folder: Path) -> TrainMade:
         rows.append({"id": item.id, "image": name, "sha256": item.body["image"], "origin": item.body.get("origin", ""),
                      "licence": item.body.get("licence", ""), "source": source.get("origin", "")})  # fmt: skip
     (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    with (folder / "provenance.csv").open("w", encoding="utf-8", newline="") as stream:
-        table = csv.DictWriter(stream, PROVENANCE)
-        table.writeheader()
-        table.writerows(rows)
+    write_csv(folder / "provenance.csv", PROVENANCE, rows)
     found = read_samples(folder)
     return TrainMade(len(found), len({one.rubric.concept for one in found}))

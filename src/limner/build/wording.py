@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ..core.schema import read_toml
 from .languages import SMALL
 
 WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
@@ -16,6 +17,12 @@ PLAIN = SMALL["English"] | frozenset(_MORE.split())
 QUOTED = re.compile(r"[\"“'‘][^\"”'’]{1,80}[\"”'’]")
 """Words in quotes, in a criterion: a label, which is no demand of its own."""
 _ENDING = re.compile(r"(?:ing|ies|ed|es|ly|s|e|y)$")
+
+
+def read_patterns(table: str) -> dict[str, re.Pattern[str]]:
+    """Return the patterns of one table of ``patterns.toml`` by name."""
+    patterns = read_toml(Path(__file__).with_name("patterns.toml"))[table]
+    return {name: re.compile(text, re.IGNORECASE | re.VERBOSE) for name, text in patterns.items()}
 
 
 def stem(word: str) -> str:
