@@ -252,9 +252,9 @@ def test_async_functions_run_at_once(open_own: Open, store: Store) -> None:
     [
         ("raise ValueError('no such colour')", "local", "ValueError: no such colour"),
         ("raise SystemExit(3)", "local", "SystemExit: 3"),
-        ("return None", "local", "it returned NoneType; wanted are bytes, a PIL image or a path"),
-        ("return b'no image'", "image", "is no image: not an image"),
-        ("return png(1, (64, 64))[:-30]", "image", "is no image: cannot be decoded"),
+        ("return None", "local", "it returned NoneType; expected bytes, a PIL image or a path"),
+        ("return b'no image'", "image", "did not return an image: not an image"),
+        ("return png(1, (64, 64))[:-30]", "image", "did not return an image: cannot be decoded"),
     ],
 )
 def test_a_failing_function_is_a_fault_and_what_it_raised_is_no_outcome(

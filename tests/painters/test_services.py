@@ -282,7 +282,7 @@ def test_without_seeds_a_further_drawing_is_the_same_request_once_more(make: Mak
 
 @every_kind
 def test_an_unknown_option_is_refused_before_any_call(make: Make, name: str) -> None:
-    with pytest.raises(UsageError, match=f"{name}/{KINDS[name].model} has no option 'hue'; there is: "):
+    with pytest.raises(UsageError, match=f"{name}/{KINDS[name].model} has no option 'hue'; it has: "):
         make(name, options={"hue": 1})
 
 
@@ -484,8 +484,8 @@ def test_what_passes_is_tried_again_in_the_run(make: Make, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "fault", "detail", "cost"),
     [
-        ("openai", "truncated_image", "is no image", PAID),
-        ("openai", "truncated_base64", "is no base64", PAID),
+        ("openai", "truncated_image", "is not an image", PAID),
+        ("openai", "truncated_base64", "is not valid base64", PAID),
         ("openai", "http_500", "500", 0.0),
         ("openai", "drop", "", None),
         ("chat", "text_only", "Here is the picture you asked for", PAID),
@@ -735,7 +735,7 @@ def test_a_painter_without_a_service_says_that_it_cannot_edit(store: Store, tmp_
             await painter.paint(request(images=("ab" * 32,)), calls)
 
     assert not painter.edits
-    with pytest.raises(Fault, match="draws from words alone; it cannot start from a picture"):
+    with pytest.raises(Fault, match="draws from text alone; it cannot start from a picture"):
         asyncio.run(run())
 
 

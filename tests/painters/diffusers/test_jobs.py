@@ -52,7 +52,7 @@ def told(future: Future[JobResult]) -> Exception:
     """What a painter makes of it."""
     error = future.exception(30)
     assert isinstance(error, WorkerDeath | JobFailure | WorkerUnfit)
-    return jobs.fault_of(error)
+    return jobs.worker_fault(error)
 
 
 def right(future: Future[JobResult], prompt: str, seed: int) -> bool:

@@ -148,7 +148,7 @@ def test_every_path_and_scale_is_read_back(loras: list[tuple[str, float]]) -> No
         ({"lora": ":0.5"}, "PATH or PATH:SCALE"),
         ({"scheduler": "a b"}, "DPMSolverMultistep"),
         ({"quantize": "int3"}, "bitsandbytes-4bit"),
-        ({"custom_pipeline": "x.py"}, "if you trust it, add trust_remote_code=true"),
+        ({"custom_pipeline": "x.py"}, "to trust it, add trust_remote_code=true"),
         ({"split": True, "devices": "0,1"}, "CUDA_VISIBLE_DEVICES"),
     ],
 )
@@ -167,11 +167,11 @@ def test_a_lora_is_known_by_its_bytes_wherever_it_lies(tmp_path: Path) -> None:
     file.write_bytes(b"further trained")
     assert weights.find_lora(str(file))[1] != sha256
     (tmp_path / "one" / "v.safetensors").write_bytes(b"")
-    with pytest.raises(UsageError, match=r"2 \.safetensors files are there"):
+    with pytest.raises(UsageError, match=r"2 \.safetensors files; name one of them"):
         weights.find_lora(str(tmp_path / "one"))
-    with pytest.raises(UsageError, match="there is no such file"):
+    with pytest.raises(UsageError, match="no such file"):
         weights.find_lora(str(tmp_path / "nowhere.safetensors"))
-    with pytest.raises(UsageError, match="there is no such file or folder"):
+    with pytest.raises(UsageError, match="no such file or folder"):
         weights.find_lora("nobody/nothing")
 
 

@@ -51,21 +51,21 @@ def test_sizes_by_aspect() -> None:
     known = {"square": "1328*1328"}
     assert parse({}, SPEC).size("square", known) == (1328, 1328)
     assert parse({"size": "64x64"}, SPEC).size("square", known) == (64, 64)
-    with pytest.raises(UsageError, match=r"the size '1:1' in limner\.toml makes no sense"):
+    with pytest.raises(UsageError, match=r"the size '1:1' in limner\.toml is not valid"):
         parse({}, SPEC).size("square", {"square": "1:1"})
 
 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"hue": 1}, f"{SPEC} has no option 'hue'; there is: batch_size, "),
-        ({"steps": 0}, "steps=0 makes no sense; it is a whole number from 1"),
-        ({"guidance": -1}, "guidance=-1 makes no sense; it is a number from 0"),
-        ({"dtype": "int8"}, "dtype=int8 makes no sense; it is bfloat16, float16 or float32"),
-        ({"size": "big"}, "size=big makes no sense; it is WIDTHxHEIGHT"),
-        ({"devices": "0,0"}, "devices=0,0 makes no sense"),
-        ({"timeout_s": 0}, "timeout_s=0 makes no sense; it is a number of seconds above 0"),
-        ({"env": "MY_DEVICE,HF_TOKEN"}, "those of keys are not handed on"),
+        ({"hue": 1}, f"{SPEC} has no option 'hue'; it has: batch_size, "),
+        ({"steps": 0}, "steps=0 is not valid; it is a whole number from 1"),
+        ({"guidance": -1}, "guidance=-1 is not valid; it is a number from 0"),
+        ({"dtype": "int8"}, "dtype=int8 is not valid; it is bfloat16, float16 or float32"),
+        ({"size": "big"}, "size=big is not valid; it is WIDTHxHEIGHT"),
+        ({"devices": "0,0"}, "devices=0,0 is not valid"),
+        ({"timeout_s": 0}, "timeout_s=0 is not valid; it is a number of seconds above 0"),
+        ({"env": "MY_DEVICE,HF_TOKEN"}, "keys are not passed on"),
         ({"width": 512}, "give width and height together, or size alone"),
         ({"steps": 4, "num_inference_steps": 5}, "steps is given twice"),
     ],

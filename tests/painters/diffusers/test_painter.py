@@ -193,7 +193,7 @@ def test_no_more_is_claimed_than_is_about_to_be_drawn(make: Make, store: Store, 
 
     painter = make()
     assert len(asyncio.run(run())) == 21
-    assert seen[0] <= batched.AHEAD
+    assert seen[0] <= batched.BATCHES_AHEAD
 
 
 @pytest.mark.slow

@@ -216,7 +216,7 @@ def test_numbers_that_are_none_are_no_black_image(pipeline: Any) -> None:
     blank[1, 4, 4, 0] = np.nan
     good, bad = fixed(output(blank)).draw(HOW_PLAIN, ITEMS[:2])
     assert isinstance(good, RawDrawing)
-    assert (bad.kind, bad.detail) == ("image", "the numbers of float16 did not suffice; try dtype=float32")
+    assert (bad.kind, bad.detail) == ("image", "float16 overflowed; try dtype=float32")
 
 
 def test_what_the_pipeline_withholds_is_a_refusal(pipeline: Any) -> None:
