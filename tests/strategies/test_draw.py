@@ -76,7 +76,7 @@ def test_a_prior_goes_as_text_otherwise(edits: bool, options: dict[str, str], tm
 
 
 def test_a_picture_for_who_takes_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="takes no pictures"):
+    with pytest.raises(UsageError, match="cannot start from a picture"):
         draw(made("svg-prior", Mind(lambda *_: GOOD), prior="image"), tmp_path, Brush(edits=False), PROMPT)
 
 

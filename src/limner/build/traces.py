@@ -11,7 +11,7 @@ from pydantic import Field
 from ..core.asks import DraftFault, refuse
 from ..core.schema import StrictModel, read_model
 from ..painters.diffusers.text_encoding import SEPARATOR
-from ..strategies.rewrite import parted
+from ..strategies.rewrite import split_trace
 from .wording import stem
 
 FILE = "rules.toml"
@@ -53,7 +53,7 @@ def read_trace(reply: str, names: Sequence[str], links: Sequence[Sequence[str]],
     Raises:
         Unreadable: With all that is wrong.
     """
-    trace, final = parted(reply)
+    trace, final = split_trace(reply)
     faults = trace_faults(trace, final, names, links, rules)
     if reply.count(SEPARATOR) != 1:
         faults.insert(0, DraftFault("separator", f"{SEPARATOR} must stand once, not {reply.count(SEPARATOR)} times"))

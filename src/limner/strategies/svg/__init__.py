@@ -1,9 +1,9 @@
-"""SVG from models: found in a reply, made safe, rendered.
+"""SVG from models: extracted from a reply, made safe, rendered.
 
     svg = clean(extract(reply))
     png = render(svg)
 
-What is taken, left out and refused stands in ``docs/svg.md``.
+``docs/svg.md`` says what is accepted, left out and refused.
 """
 
 from __future__ import annotations
