@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from limner.build.base import STEPS as REGISTERED
-from limner.build.base import Bench, BuildItem, BuildStep, Dropped, StepOutcome, Use
+from limner.build.base import BuildItem, BuildStep, Dropped, StepContext, StepOutcome, Use
 from limner.build.engine import Builder, Spending, build_estimate
 from limner.build.open import change_build, new_build, open_build, with_models
 from limner.build.records import add_review, load_build, load_rows
@@ -62,31 +62,31 @@ class WriteSettings(StrictModel):
     language: str = "English"
 
 
-async def count(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    for n in range(bench.settings.n):
+async def count(items: Sequence[BuildItem], context: StepContext) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    for n in range(context.settings.n):
         yield BuildItem(f"n{n}", {"n": n, "noise": 7})
     yield "bad", Dropped("no number", "it is a letter")
 
 
-async def even(item: BuildItem, bench: Bench) -> BuildItem:
+async def even(item: BuildItem, context: StepContext) -> BuildItem:
     assert item.body.keys() == {"n"}, "a step sees what it reads"
-    if item.body["n"] % 2 != bench.settings.keep:
+    if item.body["n"] % 2 != context.settings.keep:
         raise Dropped("odd", f"{item.body['n']} is")
     return item.having(half=item.body["n"] // 2)
 
 
-async def write(item: BuildItem, bench: Bench) -> BuildItem:
+async def write(item: BuildItem, context: StepContext) -> BuildItem:
     def read(reply: str) -> str:
         word = loads(reply).get("word")
         if not isinstance(word, str):
             raise Unreadable('"word" must be a text')
         return word
 
-    shown = bench.prompts.fill("write", n=str(item.body["n"]), language=bench.settings.language)
-    return item.having(word=await bench.ask("writer", item, [Text(shown)], Contract(read)))
+    shown = context.prompts.fill("write", n=str(item.body["n"]), language=context.settings.language)
+    return item.having(word=await context.ask("writer", item, [Text(shown)], Contract(read)))
 
 
-async def unique(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, StepOutcome]:
+async def unique(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
     seen: dict[str, str] = {}
     left: dict[str, StepOutcome] = {}
     for item in items:

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from limner.build.gather import Found, from_folder, from_table
+from limner.build.gather import SourcePicture, from_folder, from_table
 from limner.core.errors import DataError, UsageError
 from tests.support import picture
 
@@ -78,7 +78,7 @@ def test_lists_of_links_and_files(tmp_path: Path) -> None:
         writer.writerow(["https://x.example/a.png", "", "https://x.example", "Two\nlines", "CC-BY-4.0", "cell"])
         writer.writerow(["", "here.png", "", "", "", ""])
     one, other = from_table(file)
-    assert one == Found(
+    assert one == SourcePicture(
         "crawl.csv:2", link="https://x.example/a.png",
         about={"text": "Two\nlines", "licence": "CC-BY-4.0", "page": "https://x.example", "keyword": "cell"},
     )  # fmt: skip

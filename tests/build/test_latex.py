@@ -14,8 +14,8 @@ from PIL import Image
 
 import limner
 from limner.build.latex import figures, sources
-from limner.build.latex.figures import candidates, check_pdf, first_page, method_section, sections
-from limner.build.latex.macros import absent_terms, expanded, occurs
+from limner.build.latex.figures import check_pdf, first_page, method_section, rank_figures, sections
+from limner.build.latex.macros import absent_terms, expand_macros, occurs
 from limner.build.latex.sources import FlatPaper, LatexSource, find_papers, flatten, read_source, without_comments
 from limner.build.paper_rules import read_rules
 from limner.core.errors import DataError, UsageError
@@ -82,7 +82,7 @@ def test_comments(text: str, plain: str) -> None:
 
 
 def done(preamble: str, body: str) -> str:
-    return expanded(FlatPaper(preamble, body, "main.tex"))[0]
+    return expand_macros(FlatPaper(preamble, body, "main.tex"))[0]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_forms(preamble: str, body: str, text: str) -> None:
 
 @pytest.mark.parametrize("body", [r"\loop\loop", r"x\loop", r"\loop{\loop}"])
 def test_macros_without_end_are_left(body: str) -> None:
-    text, notes = expanded(FlatPaper(rf"\newcommand{{\loop}}{{{body}}}", r"\loop end", "m"))
+    text, notes = expand_macros(FlatPaper(rf"\newcommand{{\loop}}{{{body}}}", r"\loop end", "m"))
     assert notes == ("macros that lead to ever more text are left as they stand",)
     assert text.endswith("end")
 
@@ -198,7 +198,7 @@ def test_figures_are_ranked_and_found() -> None:
 \includegraphics{b.png}\caption{Two views of the framework}\end{figure}"""
     text = r"\begin{figure*}\includegraphics{img/results.eps}\caption{Qualitative comparison.}\end{figure*}" + method
     names = ["figs/pipeline.pdf", "figs/pipeline.png", "a.png", "img/results.eps"]
-    found = candidates(text, method, names, RULES.figures, r"\graphicspath{{figs/}{more/}}")
+    found = rank_figures(text, method, names, RULES.figures, r"\graphicspath{{figs/}{more/}}")
     assert [one.file for one in found] == ["figs/pipeline.pdf", "a.png", "b.png", "img/results.eps"]
     assert found[0].caption == "Overview of our method."
     assert found[1].caption.startswith("Two views of the framework")

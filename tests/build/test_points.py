@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from limner import exams
-from limner.build.criterion_words import ERRORS, WARNINGS, compound, general, lint_question
+from limner.build.criterion_words import ERRORS, WARNINGS, lint_question, why_compound, why_general
 from limner.build.traces import read_trace, read_trace_rules
 from limner.core.asks import Unreadable
 from limner.exams.mmmg.draft import check_graph
@@ -121,7 +121,7 @@ def test_planted_points_are_found_on_the_half_never_tuned_on() -> None:
         hits, there = Counter[str](), Counter[str]()
         for kind, words in planted(half, forms, 7):
             there[kind] += 1
-            hits[kind] += (compound(words) if kind == "compound" else general(words)) is not None
+            hits[kind] += (why_compound(words) if kind == "compound" else why_general(words)) is not None
         for kind, many in there.items():
             print(f"{name}: {kind}: recall {hits[kind]}/{many} = {hits[kind] / many:.3f}")
             assert hits[kind] / many >= 0.8

@@ -129,10 +129,10 @@ RECIPE = Path(str(exams.kind("worldgenbench").recipe))
 
 def made(**settings: Any) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """The topics by id, and what was dropped and why."""
-    bench: Any = SimpleNamespace(settings=RegionsSettings(**settings), folder=RECIPE, place="regions")
+    context: Any = SimpleNamespace(settings=RegionsSettings(**settings), folder=RECIPE, place="regions")
 
     async def all_() -> list[Any]:
-        return [one async for one in regions([], bench)]
+        return [one async for one in regions([], context)]
 
     found = asyncio.run(all_())
     kept = {one.id: dict(one.body) for one in found if isinstance(one, BuildItem)}
@@ -204,8 +204,8 @@ def item(n: int, concept: str, topic: str, origin: str = "synthetic", prompt: st
 
 
 def parted(items: list[BuildItem], **how: Any) -> dict[str, Any]:
-    bench: Any = SimpleNamespace(settings=SplitSettings(**how), folder=Path())
-    left = asyncio.run(split(items, bench))
+    context: Any = SimpleNamespace(settings=SplitSettings(**how), folder=Path())
+    left = asyncio.run(split(items, context))
     return {id: one.reason if isinstance(one, Dropped) else one.body["part"] for id, one in left.items()}  # type: ignore[union-attr]
 
 

@@ -46,7 +46,7 @@ class BuildItem:
     sort: str = "image"
 
     def having(self, **fields: Any) -> BuildItem:
-        """Return the same item with these fields set: what a step returns."""
+        """Return a copy of the item with these fields set, as a step returns it."""
         return BuildItem(self.id, {**self.body, **fields}, self.sort)
 
 
@@ -67,7 +67,7 @@ class NoSettings(StrictModel):
 
 
 @dataclass
-class Bench:
+class StepContext:
     """Everything a step may use for one item.
 
     Attributes:
@@ -100,7 +100,7 @@ class Bench:
     async def ask(
         self, role: str, item: BuildItem, shown: Sequence[Part], contract: Contract[T], name: str = "", repeat: int = 0
     ) -> T:
-        """Return what a model of this role replies about an item, read by its contract.
+        """Return the reply of this role's model about an item, parsed by its contract.
 
         Args:
             role: The step's word for who is asked.
@@ -131,7 +131,7 @@ class Bench:
         return value
 
     async def paint(self, role: str, item: BuildItem, prompt: str, seed: int = 0) -> str:
-        """Return the hash of a picture that the painter of this role draws for an item; it lies in the store then.
+        """Have this role's painter draw for an item, store the picture and return its hash.
 
         Raises:
             Fault: There is no picture.
@@ -215,9 +215,9 @@ class BuildStep:
     takes: str = "image"
     makes: str = "image"
     beside: str = ""
-    source: Callable[[Sequence[BuildItem], Bench], AsyncIterator[BuildItem | tuple[str, Dropped]]] | None = None
-    each: Callable[[BuildItem, Bench], Awaitable[BuildItem]] | None = None
-    together: Callable[[Sequence[BuildItem], Bench], Awaitable[Mapping[str, StepOutcome]]] | None = None
+    source: Callable[[Sequence[BuildItem], StepContext], AsyncIterator[BuildItem | tuple[str, Dropped]]] | None = None
+    each: Callable[[BuildItem, StepContext], Awaitable[BuildItem]] | None = None
+    together: Callable[[Sequence[BuildItem], StepContext], Awaitable[Mapping[str, StepOutcome]]] | None = None
     reviewed: bool = False
     use: tuple[Use, ...] = ()
     check: Callable[[Any], None] | None = None
@@ -230,7 +230,7 @@ class BuildStep:
             raise TypeError(f"the step {self.name!r} needs one of source, each and together")
 
     def seen(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the part of an item that it sees."""
+        """Return the part of an item that the step sees."""
         return dict(body) if self.reads is None else {name: body[name] for name in self.reads if name in body}
 
 

@@ -52,38 +52,38 @@ class ChecklistLimits(StrictModel):
 def lint_checklist(
     prompt: str, entries: Sequence[Mapping[str, str]], limits: ChecklistLimits | None = None
 ) -> list[Lint]:
-    """Everything the rules find in a prompt and its checklist; see `CHECKLIST_ERRORS` and `CHECKLIST_WARNINGS`."""
+    """Return every lint of a prompt and its checklist; see `CHECKLIST_ERRORS` and `CHECKLIST_WARNINGS`."""
     limits = limits or ChecklistLimits()
-    found = lint_prompt(prompt, limits.words)
+    lints = lint_prompt(prompt, limits.words)
     if not 0 < len(entries) <= limits.items:
-        found.append(Lint("count", 0, f"{len(entries)} items; 1 to {limits.items} are allowed"))
+        lints.append(Lint("count", 0, f"{len(entries)} items; 1 to {limits.items} are allowed"))
     seen: dict[str, int] = {}
     for n, entry in enumerate(entries, 1):
         item, why = str(entry.get("item") or ""), str(entry.get("explanation") or "")
         if not item.strip():
-            found.append(Lint("empty", n, "there is no item", "item"))
+            lints.append(Lint("empty", n, "there is no item", "item"))
             continue
         if not why.strip():
-            found.append(Lint("unexplained", n, "there is no explanation", "item"))
+            lints.append(Lint("unexplained", n, "there is no explanation", "item"))
         plain = " ".join(WORD.findall(item.casefold()))
         if plain in seen:
-            found.append(Lint("repeated", n, f"the same as item {seen[plain]}", "item"))
+            lints.append(Lint("repeated", n, f"the same as item {seen[plain]}", "item"))
         seen.setdefault(plain, n)
-        told = {
-            "compound": several(item),
-            "already-stated": stated(item, prompt, limits.stated),
-            "unseen": unseen(item),
+        details = {
+            "compound": why_several_facts(item),
+            "already-stated": why_already_stated(item, prompt, limits.stated),
+            "unseen": why_not_visible(item),
         }
-        found += [Lint(kind, n, detail, "item") for kind, detail in told.items() if detail]
-    return found
+        lints += [Lint(kind, n, detail, "item") for kind, detail in details.items() if detail]
+    return lints
 
 
-def several(item: str) -> str | None:
-    """Why an item states more than one fact; None where it does not seem to.
+def why_several_facts(item: str) -> str | None:
+    """Return why an item seems to state more than one fact; None where it does not.
 
-    >>> several("Three boats lie in the harbour, and one of them is on fire")
+    >>> why_several_facts("Three boats lie in the harbour, and one of them is on fire")
     'a second statement: ", and one of them is"'
-    >>> several("The arrow leads from the sun to the leaf") is None
+    >>> why_several_facts("The arrow leads from the sun to the leaf") is None
     True
     """
     text = _QUOTED.sub(" it ", item.strip())
@@ -104,27 +104,27 @@ def several(item: str) -> str | None:
     return None
 
 
-def stated(item: str, prompt: str, share: float = 0.75) -> str | None:
-    """Why the prompt already states an item; None where knowledge is needed for it.
+def why_already_stated(item: str, prompt: str, share: float = 0.75) -> str | None:
+    """Return why the prompt already states an item; None where the item needs knowledge.
 
-    >>> stated("The Moon is copper red", "A night when the full Moon turns copper red.")
+    >>> why_already_stated("The Moon is copper red", "A night when the full Moon turns copper red.")
     'the prompt already says: copper, moon, red'
-    >>> stated("The umbra narrows away from the Earth", "A night when the full Moon turns copper red.") is None
+    >>> why_already_stated("The umbra narrows away from the Earth", "The full Moon turns copper red.") is None
     True
     """
-    said = stems(item, _FORM)
-    known = said & stems(prompt)
-    if len(known) >= 2 and len(known) >= share * len(said):
-        return f"the prompt already says: {', '.join(sorted(known)[:6])}"
+    wanted = stems(item, _FORM)
+    shared = wanted & stems(prompt)
+    if len(shared) >= 2 and len(shared) >= share * len(wanted):
+        return f"the prompt already says: {', '.join(sorted(shared)[:6])}"
     return None
 
 
-def unseen(item: str) -> str | None:
-    """Why an item cannot be seen in a picture; None where it can, were it as a label or by a curve.
+def why_not_visible(item: str) -> str | None:
+    """Return why an item cannot be seen in a picture; None where it can, for example as a label or a curve.
 
-    >>> unseen("The hymns sound solemn")
+    >>> why_not_visible("The hymns sound solemn")
     'it cannot be seen: "hymns"'
-    >>> unseen("The pH at the half-equivalent point equals the pKa") is None
+    >>> why_not_visible("The pH at the half-equivalent point equals the pKa") is None
     True
     """
     text = _QUOTED.sub(" ", item)

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from ..core.schema import StrictModel
-from .languages import foreign
+from .languages import why_not_english
 from .wording import PLAIN, QUOTED, VAGUE, WORD, read_patterns, stems
 
 ERRORS = frozenset({"empty", "length", "language", "count", "weight", "sum", "not-yes-no", "polarity", "repeated"})
@@ -68,77 +68,77 @@ class Lint:
 
 
 def lint_question(prompt: str, points: Sequence[Mapping[str, Any]], limits: LintLimits | None = None) -> list[Lint]:
-    """Everything the rules find in a question; see `ERRORS` and `WARNINGS`."""
+    """Return every lint of a question; see `ERRORS` and `WARNINGS`."""
     limits = limits or LintLimits()
-    found = [*lint_prompt(prompt, limits.words), *_weights(points, limits)]
-    known = stems(prompt)
+    lints = [*lint_prompt(prompt, limits.words), *_weights(points, limits)]
+    prompt_stems = stems(prompt)
     seen: dict[str, int] = {}
     for n, point in enumerate(points, 1):
         words = str(point["question"])
         plain = " ".join(WORD.findall(words.casefold()))
         if plain in seen:
-            found.append(Lint("repeated", n, f"the same as point {seen[plain]}"))
+            lints.append(Lint("repeated", n, f"the same as point {seen[plain]}"))
         seen.setdefault(plain, n)
-        found += [Lint(kind, n, detail) for kind, detail in _point(words, limits)]
-        strange = stems(words) - known
+        lints += [Lint(kind, n, detail) for kind, detail in _point(words, limits)]
+        strange = stems(words) - prompt_stems
         if len(strange) >= 4 and len(strange) >= 0.8 * len(stems(words)):
-            found.append(Lint("not-in-prompt", n, f"the prompt has no {', '.join(sorted(strange)[:5])}"))
+            lints.append(Lint("not-in-prompt", n, f"the prompt has no {', '.join(sorted(strange)[:5])}"))
         if _is_basic(words) and point["score"] > limits.basic:
-            found.append(Lint("basic-weight", n, f"{point['score']:g} for whether something is there"))
+            lints.append(Lint("basic-weight", n, f"{point['score']:g} for whether something is there"))
     asked = set().union(*(stems(str(point["question"])) for point in points)) if points else set()
-    if len(asked) >= 8 and len(asked & known) >= limits.described * len(asked):
-        found.append(Lint("whole-description", 0, "the prompt already says all that the points ask"))
-    return found
+    if len(asked) >= 8 and len(asked & prompt_stems) >= limits.described * len(asked):
+        lints.append(Lint("whole-description", 0, "the prompt already says all that the points ask"))
+    return lints
 
 
 def lint_prompt(prompt: str, most: int) -> list[Lint]:
-    """Return what the rules find in a prompt by itself; it has fewer than `most` words."""
+    """Return the lints of a prompt alone; it must have fewer than `most` words."""
     words = prompt.split()
     if not words:
         return [Lint("empty", 0, "there is no prompt")]
-    found = []
+    lints = []
     if len(words) >= most:
-        found.append(Lint("length", 0, f"{len(words)} words; fewer than {most} are asked for"))
-    if why := foreign([prompt], 0.2):
-        found.append(Lint("language", 0, f"not English: {why}"))
-    return found
+        lints.append(Lint("length", 0, f"{len(words)} words; fewer than {most} are asked for"))
+    if why := why_not_english([prompt], 0.2):
+        lints.append(Lint("language", 0, f"not English: {why}"))
+    return lints
 
 
 def _weights(points: Sequence[Mapping[str, Any]], limits: LintLimits) -> list[Lint]:
     if not points:
         return [Lint("count", 0, "there is no point")]
-    found = []
+    lints = []
     if len(points) > limits.points:
-        found.append(Lint("count", 0, f"{len(points)} points; at most {limits.points} are allowed"))
+        lints.append(Lint("count", 0, f"{len(points)} points; at most {limits.points} are allowed"))
     for n, point in enumerate(points, 1):
         if not 0 < point["score"] <= 1:
-            found.append(Lint("weight", n, f"{point['score']:g}; it must be above 0 and at most 1"))
+            lints.append(Lint("weight", n, f"{point['score']:g}; it must be above 0 and at most 1"))
     if (total := round(sum(point["score"] for point in points), 4)) != 1:
-        found.append(Lint("sum", 0, f"the weights sum to {total:g}, not 1"))
-    return found
+        lints.append(Lint("sum", 0, f"the weights sum to {total:g}, not 1"))
+    return lints
 
 
 def _point(words: str, limits: LintLimits) -> list[tuple[str, str]]:
-    found = []
+    reasons = []
     if _WH.search(words) or not _ASKS.search(words) or "?" not in words:
-        found.append(("not-yes-no", f"yes or no does not answer {words[:80]!r}"))
+        reasons.append(("not-yes-no", f"yes or no does not answer {words[:80]!r}"))
     if (denied := _DENIES.search(words)) and not _PATTERNS["kept_right"].search(words):
-        found.append(("polarity", f"yes would be wrong: {denied[0][:80]!r}"))
+        reasons.append(("polarity", f"yes would be wrong: {denied[0][:80]!r}"))
     elif match := _NEGATES.search(words):
-        found.append(("negated", f"is yes right? {match[0][:80]!r}"))
-    if why := compound(words):
-        found.append(("compound", why))
-    if why := general(words, limits.specific):
-        found.append(("general", why))
-    return found
+        reasons.append(("negated", f"is yes right? {match[0][:80]!r}"))
+    if why := why_compound(words):
+        reasons.append(("compound", why))
+    if why := why_general(words, limits.specific):
+        reasons.append(("general", why))
+    return reasons
 
 
-def compound(words: str) -> str | None:
-    """Why a point asks several things at once; None where it does not seem to.
+def why_compound(words: str) -> str | None:
+    """Return why a point seems to ask several things at once; None where it does not.
 
-    >>> compound("Is the nucleus drawn, and is it labeled?")
+    >>> why_compound("Is the nucleus drawn, and is it labeled?")
     'a second question: ", and is"'
-    >>> compound("Is the angle between AB and CD equal to 90 degrees?") is None
+    >>> why_compound("Is the angle between AB and CD equal to 90 degrees?") is None
     True
     """
     text = _ASIDE.sub(" ", words)
@@ -152,37 +152,39 @@ def compound(words: str) -> str | None:
     return None
 
 
-def general(words: str, specific: int = 4) -> str | None:
-    """Why a point is too general; None where it says what is to be seen.
+def why_general(words: str, specific: int = 4) -> str | None:
+    """Return why a point is too general; None where it says what to look for.
 
-    >>> general("Does the image show the correct structure of benzene?")
+    >>> why_general("Does the image show the correct structure of benzene?")
     'it says "correct" of benzene, and not what is to be seen'
-    >>> general("Are there exactly 6 carbon atoms in the ring?") is None
+    >>> why_general("Are there exactly 6 carbon atoms in the ring?") is None
     True
     """
     praise = _PATTERNS["praise"].findall(words)
-    said = [
+    specifics = [
         word
         for word in WORD.findall(words.casefold())
         if word not in VAGUE and word not in PLAIN and not _PATTERNS["praise"].fullmatch(word)
     ]
     exact = any(ch.isdigit() for ch in words) or re.search(r"[\"“'‘=<>+→]", words) is not None
-    if praise and not exact and len(said) <= specific:
-        return f'it says "{praise[0].lower()}" of {", ".join(said[:4]) or "everything"}, and not what is to be seen'
-    if not said:
+    if praise and not exact and len(specifics) <= specific:
+        return (
+            f'it says "{praise[0].lower()}" of {", ".join(specifics[:4]) or "everything"}, and not what is to be seen'
+        )
+    if not specifics:
         return "it names nothing that could be looked for"
     return None
 
 
 def _is_basic(words: str) -> bool:
-    """Whether a point asks only if something is there."""
+    """Return whether a point only asks if something is present."""
     start = re.match(
         r"\s*(?:does|is|do|are)\s+(?:the\s+)?(?:image|diagram|picture|figure|illustration|there)\b[^?]*", words, re.I
     )
     return start is not None and len(WORD.findall(words)) <= 9 and not any(ch.isdigit() for ch in words)
 
 
-KINDS = ("compound", "general", "always-true", "invisible")
+FAULT_KINDS = ("compound", "general", "always-true", "invisible")
 """Asks several things at once; praises without saying what is to be seen; holds of every picture; shows in none."""
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _TRIVIAL = frozenset((Path(__file__).parent / "trivial_words.txt").read_text(encoding="utf-8").split())
@@ -190,47 +192,47 @@ _TRIVIAL = frozenset((Path(__file__).parent / "trivial_words.txt").read_text(enc
 
 
 def criterion_faults(words: str) -> list[tuple[str, str]]:
-    """Every fault that the rules find: its kind and a sentence.
+    """Return every fault that the rules find, as its kind and a sentence.
 
     >>> [kind for kind, _ in criterion_faults("Is something drawn in the picture?")]
     ['always-true']
     >>> criterion_faults("Are there exactly 6 carbon atoms in the ring?")
     []
     """
-    found = [(kind, why) for kind, rule in _RULES.items() if (why := rule(words)) is not None]
+    faults = [(kind, why) for kind, rule in _RULES.items() if (why := rule(words)) is not None]
     # What holds of everything is not also praise without an object.
-    return [one for one in found if one[0] != "general" or "always-true" not in dict(found)]
+    return [fault for fault in faults if fault[0] != "general" or "always-true" not in dict(faults)]
 
 
-def vague(words: str) -> str | None:
-    """Why a criterion is too general: as `limner.build.criterion_words.general`, or it only points to the task."""
+def why_vague(words: str) -> str | None:
+    """Return why a criterion is too general: see `why_general`, or it only refers to the task."""
     if match := _PATTERNS["task"].search(QUOTED.sub(" ", words)):
         return f'it asks whether the task was done ("{match[0]}"), and not what is to be seen'
-    return general(words)
+    return why_general(words)
 
 
-def always_true(words: str) -> str | None:
-    """Why every picture meets a criterion; None where it could fail.
+def why_always_true(words: str) -> str | None:
+    """Return why every picture meets a criterion; None where one could fail it.
 
-    >>> always_true("Is the label 'Anode' present or absent?")
+    >>> why_always_true("Is the label 'Anode' present or absent?")
     'both answers meet it: "present or absent"'
-    >>> always_true("Are two lines drawn?") is None
+    >>> why_always_true("Are two lines drawn?") is None
     True
     """
     if match := _PATTERNS["either"].search(words):
         return f'both answers meet it: "{match[0].strip(" ,")}"'
     if QUOTED.search(words) or re.search(r"\d", words):
         return None
-    said = [word for word in _WORD.findall(words.casefold()) if word not in _TRIVIAL]
-    return None if said else "whatever is drawn meets it: it names nothing in particular"
+    specifics = [word for word in _WORD.findall(words.casefold()) if word not in _TRIVIAL]
+    return None if specifics else "whatever is drawn meets it: it names nothing in particular"
 
 
-def invisible(words: str) -> str | None:
-    """Why no picture can show what a criterion asks; None where one may.
+def why_invisible(words: str) -> str | None:
+    """Return why no picture can show what a criterion asks; None where one may.
 
-    >>> invisible("Did the artist use a ruler?")
+    >>> why_invisible("Did the artist use a ruler?")
     'about what happened or would happen, not about what is drawn: "Did"'
-    >>> invisible("Is the hand drawn above the table?") is None
+    >>> why_invisible("Is the hand drawn above the table?") is None
     True
     """
     plain = QUOTED.sub(" ", words)
@@ -240,4 +242,4 @@ def invisible(words: str) -> str | None:
     return None
 
 
-_RULES = {"compound": compound, "general": vague, "always-true": always_true, "invisible": invisible}
+_RULES = {"compound": why_compound, "general": why_vague, "always-true": why_always_true, "invisible": why_invisible}

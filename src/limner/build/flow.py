@@ -10,7 +10,7 @@ from typing import Any
 from ..calls import digest
 from ..core.prompts import Prompts
 from .base import BuildItem
-from .recipe import Mile, RecipeStep
+from .recipe import PaperCount, RecipeStep
 from .records import BuildRow
 from .reviews import Review
 
@@ -47,7 +47,7 @@ class StepCount:
     miles: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """All counts."""
+        """Return all counts."""
         return {**self.__dict__, "dropped": dict(self.dropped), "failed": dict(self.failed)}
 
 
@@ -64,45 +64,45 @@ class Flow:
     reviews: Mapping[str, Sequence[Review]]
 
     def signature(self, place: RecipeStep, beside: Sequence[BuildItem] = ()) -> list[Any]:
-        """All that decides a step's outcome but for the items it works on."""
+        """Return everything that determines a step's outcome apart from the items it works on."""
         asked = {
             word: {name: value for name, value in self.roles.items() if name == role or name.startswith(f"{role}.")}
             for word, role in place.roles.items()
         }
         step = place.step
         wording = self.prompts.hash(*step.prompts) if step.prompts else None
-        told = [step.name, step.version, place.settings.model_dump(mode="json"), asked, wording]
-        return [*told, digest([[item.id, item.body] for item in beside])] if step.beside else told
+        parts = [step.name, step.version, place.settings.model_dump(mode="json"), asked, wording]
+        return [*parts, digest([[item.id, item.body] for item in beside])] if step.beside else parts
 
     def given(self, place: RecipeStep, items: Items) -> dict[str, str]:
-        """Item -> the hash of everything that decides what the step makes of it."""
-        mine = of_sort(items, place.step.takes)
+        """Return for each item the hash of everything that determines its outcome."""
+        mine = items_of_sort(items, place.step.takes)
         if place.step.together is not None:
             return dict.fromkeys((item.id for item in mine), self.whole(place, items))
-        signature = digest(self.signature(place, of_sort(items, place.step.beside)))
+        signature = digest(self.signature(place, items_of_sort(items, place.step.beside)))
         return {item.id: digest(signature, self._told(place, item)) for item in mine}
 
     def whole(self, place: RecipeStep, items: Items) -> str:
-        """Return the same for a step that works on all items at once; items that reviewers have added count too."""
-        told = [[item.id, digest(self._told(place, item))] for item in of_sort(items, place.step.takes)]
+        """Return this hash for a step that works on all items at once; items added by reviewers count too."""
+        items_seen = [[item.id, digest(self._told(place, item))] for item in items_of_sort(items, place.step.takes)]
         added = sorted(self.reviews.keys() - items.keys()) if place.step.reviewed else []
-        signature = self.signature(place, of_sort(items, place.step.beside))
-        return digest(signature, told, [[id, self._reviews(id)] for id in added])
+        signature = self.signature(place, items_of_sort(items, place.step.beside))
+        return digest(signature, items_seen, [[id, self._reviews(id)] for id in added])
 
     def _told(self, place: RecipeStep, item: BuildItem) -> list[Any]:
         return [place.step.seen(item.body), self._reviews(item.id) if place.step.reviewed else None]
 
     def _reviews(self, item: str) -> list[str]:
-        return [one.id for one in self.reviews.get(item, ())]
+        return [review.id for review in self.reviews.get(item, ())]
 
     def pass_on(
         self, place: RecipeStep, items: Items, rows: Mapping[str, BuildRow]
     ) -> tuple[Items, StepCount, list[str]]:
-        """The items after a step as far as it is done, its counts, and the ids of those that it has yet to do."""
+        """Return the items after a step as far as it is done, its counts, and the ids still to do."""
         count, step = StepCount(place.name), place.step
         if step.source is not None:
             return self._from_source(place, items, rows, count)
-        mine = of_sort(items, step.takes)
+        mine = items_of_sort(items, step.takes)
         given = self.given(place, items)
         passed = {id: item for id, item in items.items() if item.sort != step.takes}
         to_do: list[str] = []
@@ -138,13 +138,13 @@ class Flow:
         return dict(sorted(passed.items())), count, []
 
 
-def of_sort(items: Items, sort: str) -> list[BuildItem]:
+def items_of_sort(items: Items, sort: str) -> list[BuildItem]:
     """Return the items of one sort, by id."""
     return [item for _, item in sorted(items.items()) if item.sort == sort]
 
 
-def counted(mile: Mile, items: Items) -> int:
-    """How many there are here of what the paper counted."""
+def count_like_paper(mile: PaperCount, items: Items) -> int:
+    """Return how many there are of what the paper counted."""
     bodies = [one.body for one in items.values() if all(one.body.get(name) == v for name, v in mile.where.items())]
     return len({body[mile.distinct] for body in bodies if mile.distinct in body} if mile.distinct else bodies)
 

@@ -20,7 +20,7 @@ FILE = "recipe.toml"
 """In an exam's folder of its recipe; beside it lie ``prompts/`` and whatever its steps read."""
 
 
-class Mile(StrictModel):
+class PaperCount(StrictModel):
     """One count that the paper prints: so many items were left after this step.
 
     Attributes:
@@ -56,7 +56,7 @@ class RecipeFile(StrictModel):
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
     title: str
     roles: dict[str, str] = Field(default_factory=dict)
-    paper: list[Mile] = Field(default_factory=list)
+    paper: list[PaperCount] = Field(default_factory=list)
     steps: list[StepEntry] = Field(min_length=1)
 
 
@@ -91,7 +91,7 @@ class BuildRecipe:
     exam: str
     folder: Path
     roles: Mapping[str, str]
-    paper: tuple[Mile, ...]
+    paper: tuple[PaperCount, ...]
     entries: tuple[StepEntry, ...]
 
     @cached_property
@@ -108,9 +108,9 @@ class BuildRecipe:
         try:
             settings = step.settings.model_validate(entry.settings)
         except ValidationError as error:
-            known = ", ".join(step.settings.model_fields) or "none"
+            names = ", ".join(step.settings.model_fields) or "none"
             raise UsageError(
-                f"recipe {self.name}, step {entry.name}: {first_wrong(error)}; its settings are: {known}"
+                f"recipe {self.name}, step {entry.name}: {first_wrong(error)}; its settings are: {names}"
             ) from error
         return RecipeStep(entry.name, step, settings, {role: entry.roles.get(role, role) for role in step.roles})
 
@@ -119,7 +119,7 @@ class BuildRecipe:
         return Prompts(self.folder / "prompts", own)
 
     def with_settings(self, given: Mapping[str, Mapping[str, Any]]) -> BuildRecipe:
-        """Return the same recipe with other settings: step -> setting -> value.
+        """Return the recipe with other settings: step -> setting -> value.
 
         Raises:
             UsageError: There is no such step.
@@ -138,26 +138,26 @@ class BuildRecipe:
         return list(dict.fromkeys(role for place in self.places for role in place.roles.values()))
 
     def drawing_roles(self) -> set[str]:
-        """Those of them that draw."""
+        """Return the roles that draw."""
         return {place.roles[word] for place in self.places for word in place.step.painters}
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """``STEP.SETTING=VALUE`` words; values that read as JSON are taken as such.
+    """Parse ``STEP.SETTING=VALUE`` words; values that are valid JSON are read as JSON.
 
     Raises:
         UsageError: One is not so written.
     """
     from ..core.settings import parse_value
 
-    found: dict[str, dict[str, Any]] = {}
+    settings: dict[str, dict[str, Any]] = {}
     for word in words:
         key, sep, value = word.partition("=")
         step, dot, setting = key.partition(".")
         if not (sep and dot and step and setting):
             raise UsageError(f"--set takes STEP.SETTING=VALUE, not {word!r}")
-        found.setdefault(step, {})[setting] = parse_value(value)
-    return found
+        settings.setdefault(step, {})[setting] = parse_value(value)
+    return settings
 
 
 def read_recipe(folder: Path, exam: str) -> BuildRecipe:
@@ -189,14 +189,14 @@ def open_recipe(name: str) -> BuildRecipe:
     Raises:
         UsageError: There is none.
     """
-    known = list(recipes())
-    for recipe in known:
+    installed = list(recipes())
+    for recipe in installed:
         if recipe.name == name:
             return recipe
     exam, sep, folder = name.partition("=")
     if sep and (Path(folder) / FILE).is_file():
         return read_recipe(Path(folder).resolve(), exams.kind(exam).name)
     raise UsageError(
-        f"no recipe {name!r}; there is: {', '.join(recipe.name for recipe in known) or 'none'}. "
+        f"no recipe {name!r}; there is: {', '.join(recipe.name for recipe in installed) or 'none'}. "
         f"One of your own: EXAM=FOLDER, with {FILE} in the folder"
     )

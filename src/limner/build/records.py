@@ -56,7 +56,7 @@ class BuildRow:
 
 
 def save_build(store: Store, build: Build) -> None:
-    """Keep a build, or what has changed of it."""
+    """Store a build, or its changes."""
     row = {**build.__dict__, "updated": now()}
     store.write(lambda connection: store.upsert(connection, builds, row))
 
@@ -67,22 +67,22 @@ def load_build(store: Store, name: str) -> Build:
     Raises:
         UsageError: There is none; says which there are.
     """
-    there = load_builds(store)
-    for build in there:
+    existing = load_builds(store)
+    for build in existing:
         if build.name == name:
             return build
-    known = ", ".join(build.name for build in there) or "none"
-    raise UsageError(f"{store.url} has no build {name!r}; there is: {known}. `limner build new` starts one")
+    names = ", ".join(build.name for build in existing) or "none"
+    raise UsageError(f"{store.url} has no build {name!r}; there is: {names}. `limner build new` starts one")
 
 
 def load_builds(store: Store) -> list[Build]:
-    """All builds, by name."""
+    """Return all builds, by name."""
     with store.reading() as connection:
         return [Build(**row._mapping) for row in connection.execute(sa.select(builds).order_by(builds.c.name))]
 
 
 def save_rows(store: Store, rows: Sequence[BuildRow]) -> Future[None]:
-    """Keep what a step made; the future ends with the commit."""
+    """Store rows of a step; the future ends with the commit."""
 
     def operation(connection: sa.Connection) -> None:
         for row in rows:
@@ -92,15 +92,15 @@ def save_rows(store: Store, rows: Sequence[BuildRow]) -> Future[None]:
 
 
 def load_rows(store: Store, build: str, step: str) -> dict[str, BuildRow]:
-    """Return what a step made, by item, in the order in which the items came."""
+    """Return the rows of a step by item, ordered by item."""
     query = sa.select(build_items).where(build_items.c.build == build, build_items.c.step == step)
     with store.reading() as connection:
-        found = connection.execute(query.order_by(build_items.c.item))
-        return {row.item: BuildRow(**row._mapping) for row in found}
+        rows = connection.execute(query.order_by(build_items.c.item))
+        return {row.item: BuildRow(**row._mapping) for row in rows}
 
 
 def forget_rows(store: Store, build: str, step: str, items: Iterable[str]) -> None:
-    """Take rows of items out that a source no longer has."""
+    """Delete rows of items that a source no longer has."""
     gone = sorted(items)
 
     def operation(connection: sa.Connection) -> None:
@@ -115,7 +115,7 @@ def forget_rows(store: Store, build: str, step: str, items: Iterable[str]) -> No
 
 
 def add_review(store: Store, review: Review) -> Review:
-    """Keep one thing that a reviewer did; nothing is ever overwritten. Returns it with its id."""
+    """Store a review, which never overwrites another; return it with its id."""
     kept = named_review(review)
     store.write(lambda connection: store.insert_new(connection, build_reviews, kept.__dict__))
     return kept
@@ -130,10 +130,10 @@ def named_review(review: Review) -> Review:
 
 
 def load_reviews(store: Store, build: str) -> dict[str, list[Review]]:
-    """Return what reviewers did, by item, oldest first."""
+    """Return the reviews by item, oldest first."""
     query = sa.select(build_reviews).where(build_reviews.c.build == build)
-    found: dict[str, list[Review]] = {}
+    reviews: dict[str, list[Review]] = {}
     with store.reading() as connection:
         for row in connection.execute(query.order_by(build_reviews.c.created, build_reviews.c.id)):
-            found.setdefault(row.item, []).append(Review(**row._mapping))
-    return found
+            reviews.setdefault(row.item, []).append(Review(**row._mapping))
+    return reviews

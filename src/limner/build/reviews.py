@@ -51,7 +51,7 @@ class Review:
 
 
 def state_id(body: Mapping[str, Any]) -> str:
-    """Return what names a state of an item."""
+    """Return the id of an item's state."""
     return digest("state", body)
 
 
@@ -74,16 +74,16 @@ class ReviewStanding:
     stale: tuple[Review, ...] = ()
 
 
-def changed(body: Mapping[str, Any], review: Review) -> dict[str, Any]:
-    """Return a state as a review leaves it."""
+def apply_review(body: Mapping[str, Any], review: Review) -> dict[str, Any]:
+    """Return a state after a review."""
     given = review.body or {}
     if review.action != "add":
         return {**body, **given}
     return {**body, **{name: [*body.get(name, ()), *more] for name, more in given.items()}}
 
 
-def standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewers: int) -> ReviewStanding:
-    """Where an item stands.
+def review_standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewers: int) -> ReviewStanding:
+    """Return the standing of an item.
 
     Args:
         body: As it came to review; empty for one that a reviewer has added.
@@ -115,7 +115,7 @@ def standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewers: int)
 
 
 def _vote(review: Review, states: dict[str, Mapping[str, Any]]) -> str | None:
-    """Return the state a review stands for; a new one is noted. None where it is about a state that is not there."""
+    """Return the state a review votes for, adding a new one; None where it is about a state that does not exist."""
     if review.action == "add" and review.base is None and review.body:
         states.setdefault(made := state_id(review.body), review.body)
         return made
@@ -125,7 +125,7 @@ def _vote(review: Review, states: dict[str, Mapping[str, Any]]) -> str | None:
         return None
     if review.action == "accept":
         return review.base
-    made = state_id(after := changed(states[review.base], review))
+    made = state_id(after := apply_review(states[review.base], review))
     states.setdefault(made, after)
     return made
 
@@ -148,13 +148,13 @@ class Reviewer:
 
 
 def load_reviewers(store: Store, build: str) -> dict[str, Reviewer]:
-    """Everybody who was invited, by name."""
+    """Return everybody who was invited, by name."""
     with store.reading() as connection:
-        return _all(connection, build)
+        return _reviewers(connection, build)
 
 
 def save_reviewer(store: Store, build: str, reviewer: Reviewer) -> None:
-    """Keep a reviewer; a link that this one had before no longer works.
+    """Store a reviewer; an earlier link of this reviewer stops working.
 
     Raises:
         UsageError: The name is none.
@@ -163,15 +163,15 @@ def save_reviewer(store: Store, build: str, reviewer: Reviewer) -> None:
         raise UsageError(f"{reviewer.name!r} names no reviewer: letters, digits, blanks, dots, dashes, @; at most 80")
 
     def operation(connection: sa.Connection) -> None:
-        everybody = _all(connection, build) | {reviewer.name: reviewer}
+        everybody = _reviewers(connection, build) | {reviewer.name: reviewer}
         body: dict[str, Any] = connection.execute(sa.select(builds.c.body).where(builds.c.name == build)).scalar_one()
-        kept = {name: {k: v for k, v in asdict(one).items() if k != "name"} for name, one in everybody.items()}
+        kept = {name: {k: v for k, v in asdict(each).items() if k != "name"} for name, each in everybody.items()}
         connection.execute(builds.update().where(builds.c.name == build).values(body={**body, "reviewers": kept}))
 
     store.write(operation)
 
 
-def _all(connection: sa.Connection, build: str) -> dict[str, Reviewer]:
+def _reviewers(connection: sa.Connection, build: str) -> dict[str, Reviewer]:
     body = connection.execute(sa.select(builds.c.body).where(builds.c.name == build)).scalar_one()
     return {name: Reviewer(name, **given) for name, given in sorted(body.get("reviewers", {}).items())}
 

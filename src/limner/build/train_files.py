@@ -19,7 +19,7 @@ PROVENANCE = ("id", "image", "sha256", "origin", "licence", "source")
 
 
 @dataclass(frozen=True)
-class TrainMade:
+class TrainingResult:
     """What was written."""
 
     samples: int
@@ -34,15 +34,15 @@ def training_items(builder: Builder) -> list[BuildItem]:
 
 def sample_of(item: BuildItem, image: str) -> TrainSample:
     """Return an item as a sample with its picture under this name."""
-    told = {name: item.body.get(name, "") for name in TrainSample.model_fields}
-    told |= {"id": item.id, "image": image}
-    told |= {"elements": tuple(one["name"] for one in item.body["elements"])}
-    told |= {"dependencies": tuple(one["says"] for one in item.body["dependencies"])}
-    return TrainSample.model_validate(told)
+    fields = {name: item.body.get(name, "") for name in TrainSample.model_fields}
+    fields |= {"id": item.id, "image": image}
+    fields |= {"elements": tuple(part["name"] for part in item.body["elements"])}
+    fields |= {"dependencies": tuple(part["says"] for part in item.body["dependencies"])}
+    return TrainSample.model_validate(fields)
 
 
 def training_set(builder: Builder) -> Exam[TrainSample]:
-    """The training part as if it were an exam: its samples are the questions, so that they can be counted as such."""
+    """Return the training part as an exam whose questions are its samples, so that they can be counted."""
     return Exam(builder.build.name, builder.recipe.exam, tuple(_questions(builder)))
 
 
@@ -53,7 +53,7 @@ def _questions(builder: Builder) -> Iterator[Question[TrainSample]]:
         yield Question(sample.id, sample.prompt, sample, tags, Reference(sample.image, known_sha256=sample.image))
 
 
-def export_training(builder: Builder, folder: Path) -> TrainMade:
+def export_training(builder: Builder, folder: Path) -> TrainingResult:
     """Write ``train.jsonl`` and ``images/`` into an empty folder, and read them back as training does.
 
     Raises:
@@ -79,4 +79,4 @@ def export_training(builder: Builder, folder: Path) -> TrainMade:
     (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     write_csv(folder / "provenance.csv", PROVENANCE, rows)
     found = read_samples(folder)
-    return TrainMade(len(found), len({one.rubric.concept for one in found}))
+    return TrainingResult(len(found), len({one.rubric.concept for one in found}))

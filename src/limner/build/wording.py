@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 from ..core.schema import read_toml
-from .languages import SMALL
+from .languages import SMALL_WORDS
 
 WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
 VAGUE = frozenset((Path(__file__).parent / "vague_words.txt").read_text(encoding="utf-8").split())
 """Words that stand for anything in a drawing."""
 _MORE = "does do did a any both where what there also such only same them they been being may must should could if so"
-PLAIN = SMALL["English"] | frozenset(_MORE.split())
+PLAIN = SMALL_WORDS["English"] | frozenset(_MORE.split())
 """Words that every text has."""
 QUOTED = re.compile(r"[\"“'‘][^\"”'’]{1,80}[\"”'’]")
 """Words in quotes, in a criterion: a label, which is no demand of its own."""
@@ -35,17 +35,17 @@ def stem(word: str) -> str:
 
 
 def stems(text: str, spare: frozenset[str] = VAGUE) -> set[str]:
-    """Return the words that say something, without their endings."""
+    """Return the content words without their endings."""
     return {stem(word) for word in WORD.findall(text.casefold()) if word not in PLAIN and word not in spare}
 
 
-def same_words(one: str, other: str, share: float = 0.85) -> bool:
-    """Whether two texts say nearly the same: they share nearly all the words that say something.
+def same_words(first: str, second: str, share: float = 0.85) -> bool:
+    """Return whether two texts share nearly all their content words.
 
     >>> same_words("A red boat on the lake at dawn", "At dawn, a red boat on the lake.")
     True
     >>> same_words("A red boat on the lake", "A blue train in the hills")
     False
     """
-    a, b = stems(one), stems(other)
+    a, b = stems(first), stems(second)
     return len(a & b) >= share * len(a | b)

@@ -204,7 +204,7 @@ def translate_options(
         takes: Every option the painter takes; None where that is unknown.
         names: The painter's own names, by meaning, where it takes several of them.
 
-    >>> in_own_names({"guidance": 3.5}, {}, {"guidance_scale", "size"}, {})
+    >>> translate_options({"guidance": 3.5}, {}, {"guidance_scale", "size"}, {})
     {'guidance_scale': 3.5}
     """
     given_meanings = {option_meaning(name) for name in given}

@@ -133,7 +133,7 @@ def match_names(ids: Iterable[str], names: Iterable[str]) -> dict[str, str]:
     Names that differ only in capitals, signs, leading zeros or folders come first, then names that contain the id, then
     misspelt ones. Numbers must always be equal: ``Biology_1`` does not match ``Biology_11``.
 
-    >>> near_names(["Biology_1", "Biology_11"], ["biology-01", "biolgy 11", "notes"])
+    >>> match_names(["Biology_1", "Biology_11"], ["biology-01", "biolgy 11", "notes"])
     {'biology-01': 'Biology_1', 'biolgy 11': 'Biology_11'}
     """
     left, free = list(dict.fromkeys(ids)), list(dict.fromkeys(names))

@@ -62,7 +62,7 @@ class PythonPainter(FreePainter):
         """Draw through the journal; see `limner.painters.base.Painter`."""
         refuse_pictures(self, request, MAX_PICTURES)
         given = {"seed": request.seed, "aspect": request.aspect, "question": request.question, "images": ()}
-        passed = {name: given[name] for name in self._named} | self.options
+        passed = {name: given[name] for name in self._named} | dict(self.options)
         body = {"prompt": request.prompt, "seed": request.seed, "aspect": request.aspect, "options": self.options}
         body |= {"source": self._source} | ({"question": request.question} if "question" in self._named else {})
         body |= {"images": list(request.images)} if request.images else {}

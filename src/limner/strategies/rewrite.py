@@ -186,7 +186,7 @@ def stored_thinking(result: Mapping[str, Any]) -> str:
 def split_thinking(reply: str) -> tuple[str, str]:
     """Split a reply into inline thinking (``<think>…</think>``, as small local models write it) and the rest.
 
-    >>> without_thought("<think>Roots drink.</think> A tree.")
+    >>> split_thinking("<think>Roots drink.</think> A tree.")
     ('Roots drink.', 'A tree.')
     """
     before, closed, after = reply.rpartition("</think>")
@@ -239,7 +239,7 @@ def estimate_tokens(text: str) -> int:
 
     A word counts one for every five letters begun; digits, signs and letters of scripts without spaces count one each.
 
-    >>> about("A red cell carries oxygen.")
+    >>> estimate_tokens("A red cell carries oxygen.")
     8
     """
     pieces = _PIECE.findall(text)
@@ -269,7 +269,7 @@ def token_counter(tokenizer: str | None) -> Callable[[str], int]:
 def cut_to_tokens(text: str, most: int, count: Callable[[str], int] = estimate_tokens) -> str:
     """Cut a text to at most `most` tokens, after a whole sentence or else a whole word.
 
-    >>> cut("One two. Three four. Five six.", 6)
+    >>> cut_to_tokens("One two. Three four. Five six.", 6)
     'One two. Three four.'
     """
     text = text.strip()

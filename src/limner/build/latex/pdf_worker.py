@@ -11,7 +11,7 @@ from typing import Any
 
 
 def renderer(library: str, memory: int, seconds: int, side: int) -> Callable[..., Any]:
-    """Return what a worker draws with: width, height, bytes a row and RGB values, or words where the file is refused.
+    """Return the worker's function: it gives width, height, stride and RGB values, or a message of refusal.
 
     Args:
         library: The folder that holds the packages.

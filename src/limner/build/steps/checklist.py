@@ -7,9 +7,9 @@ from pydantic import Field
 from ...core.asks import Contract, Text, Unreadable
 from ...core.json_text import loads
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Use
+from ..base import BuildItem, BuildStep, StepContext, Use
 from ..checklists import CHECKLIST_ERRORS, ChecklistLimits, lint_checklist
-from ..replies import a_text
+from ..replies import read_text_field
 
 
 class ChecklistSettings(StrictModel):
@@ -26,9 +26,9 @@ class ChecklistSettings(StrictModel):
     refuse: tuple[str, ...] = ()
 
 
-async def checklist(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: ChecklistSettings = bench.settings
+async def checklist(item: BuildItem, context: StepContext) -> BuildItem:
+    """Have a model write a checklist for a prompt."""
+    how: ChecklistSettings = context.settings
     limits = how.limits.model_copy(update={"items": max(how.items, how.limits.items)})
 
     def read(reply: str) -> list[dict[str, str]]:
@@ -37,7 +37,7 @@ async def checklist(item: BuildItem, bench: Bench) -> BuildItem:
             raise Unreadable('"checklist" must be a list of objects')
         if len(found) != how.items:
             raise Unreadable(f'"checklist" has {len(found)} items; it must have {how.items}')
-        entries = [{name: a_text(one, name) for name in ("item", "explanation")} for one in found]
+        entries = [{name: read_text_field(one, name) for name in ("item", "explanation")} for one in found]
         wrong = [
             str(one)
             for one in lint_checklist(item.body["prompt"], entries, limits)
@@ -48,8 +48,8 @@ async def checklist(item: BuildItem, bench: Bench) -> BuildItem:
         return entries
 
     topic = item.body.get("country") or item.body.get("discipline") or item.body["domain"]
-    words = bench.prompts.fill("checklist", prompt=item.body["prompt"], topic=topic, items=str(how.items))
-    return item.having(checklist=await bench.ask("writer", item, [Text(words)], Contract(read)))
+    words = context.prompts.fill("checklist", prompt=item.body["prompt"], topic=topic, items=str(how.items))
+    return item.having(checklist=await context.ask("writer", item, [Text(words)], Contract(read)))
 
 
 STEP = BuildStep(

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from pydantic import Field
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..base import BuildItem, BuildStep, Dropped, StepContext
 from .taxonomy import TOPIC
 
 
@@ -23,9 +23,11 @@ class DisciplinesSettings(StrictModel):
     prompts: int = Field(default=340, ge=0)
 
 
-async def disciplines(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """See the module."""
-    how: DisciplinesSettings = bench.settings
+async def disciplines(
+    items: Sequence[BuildItem], context: StepContext
+) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """Make an item of every discipline."""
+    how: DisciplinesSettings = context.settings
     for n, (code, name) in enumerate(how.names.items()):
         wanted = how.prompts // len(how.names) + (n < how.prompts % len(how.names))
         if wanted:

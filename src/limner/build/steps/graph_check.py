@@ -5,7 +5,7 @@ from __future__ import annotations
 from ... import exams
 from ...core.asks import Unreadable
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Waiting
+from ..base import BuildItem, BuildStep, StepContext, Waiting
 
 
 class GraphCheckSettings(StrictModel):
@@ -14,10 +14,10 @@ class GraphCheckSettings(StrictModel):
     exam: str
 
 
-async def graph_check(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
+async def graph_check(item: BuildItem, context: StepContext) -> BuildItem:
+    """Check the reviewed graph by the exam's rules."""
     try:
-        return item.having(**exams.kind(bench.settings.exam).draft_reader("graph")(item.body))
+        return item.having(**exams.kind(context.settings.exam).draft_reader("graph")(item.body))
     except Unreadable as error:
         raise Waiting(f"the reviewed graph must be mended: {error}") from error
 

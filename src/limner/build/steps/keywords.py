@@ -7,8 +7,8 @@ from pydantic import Field
 from ...core.asks import Contract, Text
 from ...core.json_text import loads
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Use
-from ..replies import texts
+from ..base import BuildItem, BuildStep, StepContext, Use
+from ..replies import read_texts
 
 
 class KeywordsSettings(StrictModel):
@@ -21,13 +21,15 @@ class KeywordsSettings(StrictModel):
     per_topic: int = Field(default=5, ge=0, le=50)
 
 
-async def keywords(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    if (many := bench.settings.per_topic) == 0:
+async def keywords(item: BuildItem, context: StepContext) -> BuildItem:
+    """Have a model write search words for a topic."""
+    if (many := context.settings.per_topic) == 0:
         return item.having(keywords=[])
-    shown = [Text(bench.prompts.fill("keywords", taxonomy=item.body["path"], many=str(many)))]
-    found = await bench.ask("annotator", item, shown, Contract(lambda reply: texts(loads(reply), "keywords", 1, many)))
-    return item.having(keywords=found)
+    shown = [Text(context.prompts.fill("keywords", taxonomy=item.body["path"], many=str(many)))]
+    words = await context.ask(
+        "annotator", item, shown, Contract(lambda reply: read_texts(loads(reply), "keywords", 1, many))
+    )
+    return item.having(keywords=words)
 
 
 STEP = BuildStep(

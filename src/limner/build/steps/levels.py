@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from pydantic import Field
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..base import BuildItem, BuildStep, Dropped, StepContext
 
 
 class LevelsSettings(StrictModel):
@@ -26,9 +26,9 @@ class LevelsSettings(StrictModel):
     per_call: int = Field(default=20, ge=1, le=100)
 
 
-async def levels(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """See the module."""
-    how: LevelsSettings = bench.settings
+async def levels(items: Sequence[BuildItem], context: StepContext) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """Make an item of every call: level, discipline and number."""
+    how: LevelsSettings = context.settings
     for level, words in how.levels.items():
         for discipline in how.disciplines:
             for number, start in enumerate(range(0, how.prompts, how.per_call), 1):
