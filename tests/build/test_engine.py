@@ -214,18 +214,18 @@ def test_two_reviewers_must_agree(store: Store, folder: Path, llm: Scripted) -> 
 def test_missing_roles_wrong_settings_and_unknown_steps_are_told(store: Store, folder: Path, llm: Scripted) -> None:
     with pytest.raises(UsageError, match="its settings are: n"):
         new_build(store, "b", f"genexam={folder}", settings=["count.m=3"])
-    with pytest.raises(UsageError, match="no step 'nix'; there is: count, even"):
+    with pytest.raises(UsageError, match="no step 'nix'; its steps are: count, even"):
         new_build(store, "b", f"genexam={folder}", settings=["nix.m=3"])
-    with pytest.raises(UsageError, match="no role 'cook'; there is: writer"):
+    with pytest.raises(UsageError, match="no role 'cook'; its roles are: writer"):
         new_build(store, "b", f"genexam={folder}", roles={"cook": "fake/llm"})
     builder = new_build(store, "b", f"genexam={folder}")
     with pytest.raises(UsageError, match=r"step write needs the writer \(writes words\): -S writer=PROVIDER/MODEL"):
         builder.run(Spending())
     builder.run(Spending(), until="even")
     assert builder.look("even")[0][1].kept == 3
-    with pytest.raises(UsageError, match="has a build 'b' already"):
+    with pytest.raises(UsageError, match="already has a build 'b'"):
         new_build(store, "b", f"genexam={folder}")
-    with pytest.raises(UsageError, match="has no build 'c'; there is: b"):
+    with pytest.raises(UsageError, match="has no build 'c'; its builds are: b"):
         open_build(store, "c")
     with pytest.raises(UsageError, match="--budget cannot be kept"):
         with_models(again(store, roles={"writer": "fake/unpriced"}), core_settings.load()).run(Spending(budget=1.0))

@@ -115,7 +115,7 @@ def test_forms(preamble: str, body: str, text: str) -> None:
 @pytest.mark.parametrize("body", [r"\loop\loop", r"x\loop", r"\loop{\loop}"])
 def test_macros_without_end_are_left(body: str) -> None:
     text, notes = expand_macros(FlatPaper(rf"\newcommand{{\loop}}{{{body}}}", r"\loop end", "m"))
-    assert notes == ("macros that lead to ever more text are left as they stand",)
+    assert notes == ("macros that expand without end are left unexpanded",)
     assert text.endswith("end")
 
 
@@ -149,8 +149,8 @@ def document(*titles: str) -> str:
             "Our Approach",
             "its heading",
         ),
-        (("Introduction", "Related Work", "\\textsc{Tide}", "Experiments"), "Tide", "where it stands"),
-        (("Introduction", "Preliminaries", "Tide", "Evaluation", "Related Work"), "Tide", "where it stands"),
+        (("Introduction", "Related Work", "\\textsc{Tide}", "Experiments"), "Tide", "its position"),
+        (("Introduction", "Preliminaries", "Tide", "Evaluation", "Related Work"), "Tide", "its position"),
     ],
 )
 def test_rules_find_it(titles: tuple[str, ...], chosen: str, by: str) -> None:

@@ -109,7 +109,7 @@ def test_a_table_goes_out_and_comes_back(store: Store, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "said"),
     [({"action": "burn"}, "action is one of"), ({"action": "edit"}, "change says nothing"),
-     ({"action": "edit", "change": "{"}, "change is no JSON")],
+     ({"action": "edit", "change": "{"}, "change is not valid JSON")],
 )  # fmt: skip
 def test_what_is_wrong_in_a_table_is_told(store: Store, tmp_path: Path, cells: dict[str, str], said: str) -> None:
     file = tmp_path / "mine.csv"
@@ -133,7 +133,7 @@ def test_reviewers_are_kept_and_named(store: Store) -> None:
     assert list(found) == ["anna", "ben", "carla", "dora"]
     assert found["anna"].token == "newer"
     assert found["carla"].settles
-    with pytest.raises(UsageError, match="names no reviewer"):
+    with pytest.raises(UsageError, match="is not a valid name"):
         save_reviewer(store, "mine", Reviewer("../x", "hash"))
 
 

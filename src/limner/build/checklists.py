@@ -1,4 +1,4 @@
-"""Lint of a prompt and its checklist: errors no exam may have, warnings for people to look at. Pure."""
+"""Lints of a prompt and its checklist: errors that no exam may have, and warnings for reviewers. Pure functions."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ _SHOWN = (
     " coloured colored colours visible clearly image should legible seen sees"
 )
 _FORM = VAGUE | frozenset(_SHOWN.split())
-"""Words for how something is shown, and not what."""
+"""Words for how something is shown, not for what is shown."""
 
 
 class ChecklistLimits(StrictModel):
-    """The numbers of the rules; those of the paper's printed cases where there are some.
+    """The limits of the rules; those of the paper's printed cases where it has some.
 
     Attributes:
-        words: A prompt has fewer words than this; ours.
-        items: At most so many items.
-        stated: A prompt that holds this share of what an item says already states it; ours.
+        words: A prompt must have fewer words than this; our choice.
+        items: The most items.
+        stated: A prompt with this share of an item's words already states it; our choice.
     """
 
     words: int = Field(default=250, ge=10)

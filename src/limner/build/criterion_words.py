@@ -1,4 +1,4 @@
-"""What is wrong with a criterion's words: several demands, no demand, always true, nothing that can be seen. Pure."""
+"""Lints of a criterion's wording: several demands, no demand, always true, not visible. Pure functions."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _CLAUSES = re.compile(
 
 
 class LintLimits(StrictModel):
-    """The numbers of the rules; the paper's where it has one.
+    """The limits of the rules; the paper's where it has one.
 
     Attributes:
-        words: A prompt has fewer words than this.
-        points: At most so many points.
-        basic: A point that asks only whether something is there weighs at most this.
-        described: A prompt that already holds this share of what the points ask describes the whole picture.
-        specific: A point that praises needs so many words that say what.
+        words: A prompt must have fewer words than this.
+        points: The most points.
+        basic: The most weight of a point that only asks whether something is present.
+        described: A prompt that already has this share of the points' words describes the whole picture.
+        specific: How many specific words a point with praise must have more than.
     """
 
     words: int = Field(default=200, ge=10)
@@ -55,7 +55,7 @@ class LintLimits(StrictModel):
 
 @dataclass(frozen=True)
 class Lint:
-    """One thing that a rule found; `point` counts from 1, 0 is the prompt; `word` is what points are called."""
+    """A lint; `point` counts from 1, 0 is the prompt; `word` is what points are called."""
 
     kind: str
     point: int
@@ -185,7 +185,7 @@ def _is_basic(words: str) -> bool:
 
 
 FAULT_KINDS = ("compound", "general", "always-true", "invisible")
-"""Asks several things at once; praises without saying what is to be seen; holds of every picture; shows in none."""
+"""Several questions at once; praise without anything specific; true of every picture; visible in none."""
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _TRIVIAL = frozenset((Path(__file__).parent / "trivial_words.txt").read_text(encoding="utf-8").split())
 """Words that are true of whatever was drawn."""
@@ -200,7 +200,7 @@ def criterion_faults(words: str) -> list[tuple[str, str]]:
     []
     """
     faults = [(kind, why) for kind, rule in _RULES.items() if (why := rule(words)) is not None]
-    # What holds of everything is not also praise without an object.
+    # A criterion that every picture meets is not also reported as general.
     return [fault for fault in faults if fault[0] != "general" or "always-true" not in dict(faults)]
 
 

@@ -1,4 +1,4 @@
-"""Runs a build: step by step, what is not done yet, each outcome stored at once; to resume is to run it again."""
+"""The engine of builds: runs what is not done yet, step by step, and stores each outcome at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .records import Build, BuildRow, forget_rows, load_reviews, load_rows, save
 
 @dataclass(frozen=True)
 class Spending:
-    """How much may be spent, and how fast."""
+    """The limits on how much a run may spend, and how fast."""
 
     budget: float | None = None
     purse: str | None = None
@@ -42,11 +42,11 @@ class Spending:
 
 @dataclass
 class Builder:
-    """One build, ready to be looked at or carried on.
+    """A build that can be inspected or run.
 
     Attributes:
-        models: By the build's roles; only those are needed whose steps are run.
-        painters: The same for roles that draw.
+        models: By the build's roles; only the roles of steps that are run need one.
+        painters: Painters by the build's roles.
         prompts: The wording.
     """
 
@@ -84,14 +84,14 @@ class Builder:
         if until is None:
             return places
         if until not in names:
-            raise UsageError(f"recipe {self.recipe.name} has no step {until!r}; there is: {', '.join(names)}")
+            raise UsageError(f"recipe {self.recipe.name} has no step {until!r}; its steps are: {', '.join(names)}")
         return places[: names.index(until) + 1]
 
     def check(self, how: Spending, until: str | None = None) -> None:
         """Raise early, before any call, when the build cannot run.
 
         Raises:
-            UsageError: A role has no model, a key or a package is not there, or a budget cannot be kept.
+            UsageError: A role has no model, a key or a package is missing, or a budget cannot be kept.
         """
         places = self._places(until)
         there: dict[str, OpenModel | Painter] = {**self.models, **self.painters}
@@ -124,7 +124,7 @@ class Builder:
 
         Raises:
             UsageError: See `check`.
-            StopRun: Every further call would fail alike.
+            StopRun: Every further call would fail in the same way.
         """
         self.check(how, until)
         if how.purse is not None:
@@ -152,7 +152,7 @@ class _Run:
 
     async def all(self, places: Sequence[RecipeStep]) -> None:
         how, items, name = self.how, Items(), self.builder.build.name
-        self.progress.total = 1  # Until the last step is done there is more to come.
+        self.progress.total = 1  # One more than counted until the last step is done.
         calls = Calls(
             self.store, retry_failed=how.retry_failed, budget=Budget(how.budget, how.purse), limits=how.limits,
             concurrency=how.concurrency,

@@ -1,4 +1,4 @@
-"""Writes what a build has made: an exam folder with pictures, provenance, datasheet, card and metadata."""
+"""Export of a build: an exam folder with pictures, provenance, datasheet, card and metadata."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ PROVENANCE = ("id", "item", "image", "sha256", "licence", "credit", "origin", "u
 
 @dataclass(frozen=True)
 class ExportResult:
-    """What an export has written.
+    """The result of an export.
 
     Attributes:
-        withheld: Pictures that may not be passed on, and stand in the recovery list.
-        canary: What marks the data, so that it can be found in training data.
+        withheld: Pictures that may not be passed on and are in the recovery list.
+        canary: The mark by which the data can be found in training data.
     """
 
     questions: int
@@ -56,13 +56,13 @@ def export(
 
     Args:
         builder: The build.
-        folder: Where it goes; ``exam.toml`` in it is what `limner run` takes.
-        licence: Of questions and points.
-        version: Of the data set.
+        folder: The exam's folder; `limner run` takes the ``exam.toml`` in it.
+        licence: The licence of questions and points.
+        version: The version of the data set.
         pass_on: Further licences under which pictures may be passed on.
 
     Raises:
-        UsageError: Nothing has passed the last step, or the folder has something in it.
+        UsageError: Nothing has passed the last step, or the folder is not empty.
     """
     kind = exams.kind(builder.recipe.exam)
     if kind.write is None:
@@ -120,7 +120,7 @@ def check_empty(folder: Path) -> None:
 
 
 class _Pictures:
-    """Puts pictures into the folder, or leaves them out where their licence says so."""
+    """The pictures of the folder; those whose licence forbids it are left out."""
 
     def __init__(self, blobs: Blobs, folder: Path, canary: str, allowed: set[str], items: Sequence[BuildItem]) -> None:
         self.blobs, self.folder, self.canary = blobs, folder, canary
@@ -191,7 +191,7 @@ def _questions(file: Path, exam: Exam[Any], rows: Sequence[Mapping[str, str]], c
 
 
 MAX_TAG_VALUES = 40
-"""So many values of a tag are listed."""
+"""The most values of a tag for which the datasheet has a table."""
 
 
 def datasheet(
@@ -236,9 +236,7 @@ def datasheet(
     else:
         lines.append("It has no pictures: prompts and criteria were written, not taken from anywhere.")
     if facts["withheld"]:
-        lines.append(
-            "Pictures that may not be passed on are not in the folder: `recover.csv` says where they are found."
-        )
+        lines.append("Pictures that may not be passed on are not in the folder: `recover.csv` says where to get them.")
     lines += ["", "## How it was made", "", f"By the recipe {recipe.name}: {recipe.title}.", ""]
     miles = {mile.after: mile.items for mile in reversed(recipe.paper)}
     lines += _table(
@@ -254,7 +252,7 @@ def datasheet(
     lines += ["", *(f"- {role}: {word}" for role, word in sorted(roles.items()))]
     lines += ["", "Settings other than the recipe's:", ""]
     changed = builder.build.body.get("settings", {})
-    # Where pictures and papers lie on a machine is nobody else's business.
+    # The paths of pictures and papers on this machine are private.
     private = {place.name for place in recipe.places if place.step.name in ("images", "paper-sources")}
     settings_lines = [
         f"- {step}.{name} = {value}" for step, given in sorted(changed.items()) for name, value in sorted(given.items())
@@ -265,7 +263,7 @@ def datasheet(
     lines += ["", "## Review", ""]
     lines += _table(["reviewers who agreed", "items"], [[str(n), str(many)] for n, many in sorted(reviewed.items())])
     if reviewed[0]:
-        lines += ["", f"**{reviewed[0]:,} items were not reviewed by anybody.**"]
+        lines += ["", f"**{reviewed[0]:,} items were not reviewed.**"]
     lines += ["", *_practices(exam, items, rows, facts)]
     return "\n".join(lines) + "\n"
 
@@ -282,7 +280,7 @@ def _practices(
     held = (pictures if has_pictures(items) else {}) | {
         "every item was reviewed by two people or more": all(len(i.body.get("reviewers") or ()) > 1 for i in items),
         **_checked_references(items),
-        "there is a small subset": bool(exam.subsets),
+        "it has a small subset": bool(exam.subsets),
         "a canary marks the data": bool(facts["canary"]),
     }
     return ["## Practices", "", *(f"- [{'x' if met else ' '}] {what}" for what, met in held.items())]
@@ -320,7 +318,7 @@ configs:
 
 # {facts["name"]}
 
-{size} questions that text-to-image models are examined by, each with {held}, in the layout of
+{size} questions for examining text-to-image models, each with {held}, in the layout of
 the exam {exam.kind}. Made with Limner by the recipe {builder.recipe.name}; `DATASHEET.md` says how, with counts.
 
 ```

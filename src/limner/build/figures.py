@@ -1,4 +1,4 @@
-"""Figures into atoms: the text in them, evidence in prompts, drafts of atoms, and prompts that say the same."""
+"""Atoms of figures: the text in them, drafts of atoms, evidence in prompts, and equivalent prompts."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def read_draft(reply: Mapping[str, Any], prompt: str, panel_type: str) -> dict[s
     An atom with evidence is an instruction atom, one without is a reasoning atom.
 
     Raises:
-        Unreadable: Something is missing or twice, evidence does not stand in the prompt, an atom that the prompt asks
-            for has none, or the number of panels is not the label's.
+        Unreadable: Something is missing or repeated, evidence is not in the prompt, an atom that the prompt asks for
+            has none, or the number of panels does not fit the label.
     """
     atoms: AtomLists = {modality: [] for modality in MODALITIES}
     evidence: list[dict[str, str]] = []
@@ -145,8 +145,8 @@ def doubts(draft: Mapping[str, Any], prompt: str, lines: Sequence[dict[str, Any]
 def split_faults(body: Mapping[str, Any]) -> list[str]:
     """Return the faults in the split of a figure's atoms; empty where both prompts give the same split.
 
-    Every instruction atom has evidence that stands in each prompt; no reasoning atom has any, and no prompt has its
-    words in quotation marks; the number of panels is that of the panel type.
+    Every instruction atom has evidence in each prompt; no reasoning atom has any, and no prompt quotes its words; the
+    number of panels fits the panel type.
     """
     prompts = {regime: body[f"{regime}_prompt"] for regime in ("free", "structured")}
     evidence = {row["atom"]: row for row in body["evidence"]}
@@ -280,7 +280,7 @@ def _numbers(free: str, structured: str) -> list[Rewording]:
 
 
 def numbers(text: str) -> set[str]:
-    """Return the numbers in a text but for one, in words or figures, labels aside.
+    """Return the numbers in a text, as words or digits, except 1 and those in labels.
 
     >>> sorted(numbers("Two panels with 12 cells, one marked 'Day 4'"))
     ['12', '2']
@@ -416,7 +416,7 @@ def _one_quote(text: str) -> str:
 
 
 def labels(prompt: str) -> set[str]:
-    """Return the words that a prompt puts in quotation marks, which are to stand in the figure.
+    """Return the quoted words of a prompt, which should appear in the figure.
 
     >>> sorted(labels("Write 'Air' and “Glass” at the lens' edge."))
     ['air', 'glass']

@@ -1,4 +1,4 @@
-"""Where the items of a build are: what each step has made of them, what is still to be done, the counts. Pure."""
+"""The state of a build's items: the outcomes of each step, what is still to do, and the counts. Pure functions."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from .reviews import Review
 Items = dict[str, BuildItem]
 """The items of a build by id."""
 Rows = Mapping[str, BuildRow]
-"""What a step made, by item."""
+"""The rows of a step, by item."""
 
 
 @dataclass
 class StepCount:
-    """What became of the items that came to a step.
+    """The counts of a step's items.
 
     Attributes:
-        arrived: How many came; of a source, how many it has made.
-        dropped: Short reason -> how many were taken out for it.
-        failed: Fault -> how many; a later run tries them again.
-        waiting: How many wait for people.
-        pending: How many are not done yet.
-        made: New items beside those that came.
-        cost: Dollars; None where a price is not known.
-        miles: What the paper counts after this step in another way than by items -> the same of this build.
+        arrived: Items that reached it; for a source, items that it has made.
+        dropped: Short reason -> items taken out for it.
+        failed: Fault -> items; a later run tries them again.
+        waiting: Items that wait for people.
+        pending: Items not done yet.
+        made: New items beside those that arrived.
+        cost: Dollars; None where a price is unknown.
+        miles: What the paper counts after this step other than items -> this build's number of it.
     """
 
     place: str
@@ -53,10 +53,10 @@ class StepCount:
 
 @dataclass(frozen=True)
 class Flow:
-    """How steps, settings, roles and wording decide what has to be done.
+    """The rules by which steps, settings, roles and wording determine what has to be done.
 
     Attributes:
-        roles: Every role and its arguments as words, as the build keeps them.
+        roles: Every role and its arguments as text, as the build stores them.
     """
 
     roles: Mapping[str, str]

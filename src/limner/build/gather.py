@@ -1,4 +1,4 @@
-"""Where a build's pictures come from: folders, tables such as those of `datasets`, lists of links."""
+"""The sources of a build's pictures: folders, tables such as those of `datasets`, lists of links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..core.images import SUFFIXES
 PICTURES = frozenset(f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg"))
 TEXTS = (".txt", ".md")
 BATCH = 64
-"""Rows of a table that are held at a time."""
+"""Rows of a table that are read at a time."""
 COLUMN_NAMES = {
     "text": ("source_text", "text", "caption", "description", "alt", "lecture"),
     "licence": ("licence", "license"),
@@ -25,17 +25,17 @@ COLUMN_NAMES = {
     "keyword": ("keyword", "query", "topic"),
     "prompt": ("prompt", "free_prompt", "expert_prompt"),
 }
-"""What is kept of a picture -> the names of columns that hold it, the first that does."""
+"""A field of a picture -> the columns that may have it, by precedence."""
 PICTURE_COLUMNS = ("image", "picture", "img")
 LINK_COLUMNS = ("url", "image_url", "link")
 
 
 @dataclass(frozen=True)
 class SourcePicture:
-    """A picture that was found: its bytes, a file or a link, and what came with it.
+    """A picture of a source: its bytes, a file or a link, and the data beside it.
 
     Attributes:
-        origin: Where it was found, in words for provenance.
+        origin: Where it was found, for provenance.
         about: ``text``, ``licence``, ``credit``, ``page``, ``title``, ``keyword``, ``prompt``, as far as known.
     """
 
@@ -97,7 +97,7 @@ def _about(row: Mapping[str, Any]) -> dict[str, str]:
                 fields[name] = value.strip()
                 break
     if "text" not in fields and isinstance(row.get("question"), str):
-        # Question and answer stand for the page of a textbook.
+        # Question and answer replace the text of a textbook page.
         parts = [
             str(row[part]) for part in ("question", "choices", "answer", "explanation", "solution") if row.get(part)
         ]
@@ -129,7 +129,7 @@ def from_table(path: Path) -> Iterator[SourcePicture]:
         elif link is not None:
             yield SourcePicture(origin, link=link, about=_about(row))
         else:
-            raise UsageError(f"{path}: row {number}: {column} holds no picture")
+            raise UsageError(f"{path}: row {number}: {column} has no picture")
 
 
 def _inside(table: Path, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Whether a text is English: by its letters, and by the small words that each language cannot do without. Pure."""
+"""A test for English by a text's letters and by the small words of each language. Pure functions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 _WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
 LATIN = ("LATIN", "GREEK", "MICRO", "OHM", "ANGSTROM", "DEGREE", "FEMININE", "MASCULINE", "MODIFIER", "DOUBLE-STRUCK")
-"""How the names of letters begin that English exams use, Greek ones in formulas among them."""
+"""The beginnings of the Unicode names of letters in English exams, including Greek ones in formulas."""
 MIN_WORDS = 3
-"""Under so many words of a language nothing is said of it."""
+"""The fewest words by which a language is recognised."""
 
 
 def _small_words() -> dict[str, frozenset[str]]:
@@ -30,7 +30,7 @@ def why_not_english(lines: Iterable[str], letters: float = 0.1) -> str | None:
 
     Args:
         lines: Text, as read.
-        letters: The share of letters of other scripts that is still let through.
+        letters: The accepted share of letters of other scripts.
 
     >>> why_not_english(["Die Zelle und der Kern", "mit dem Chloroplasten", "wird von der Membran umgeben"])
     'German words: dem, der, die, mit, und …'

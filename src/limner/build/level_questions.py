@@ -1,4 +1,4 @@
-"""A level's questions are asked for: from the graph and the original figure, at level 4 also from the text."""
+"""The questions of a level, written from the graph and the original figure, at level 4 also from the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens builds: a name in a store, with its recipe, settings, roles and wording."""
+"""Opening of builds by their name in a store, with recipe, settings, roles and wording."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ def new_build(
 
     Args:
         store: Where it is kept.
-        name: The build's, and of the exam that it makes.
+        name: The name of the build and of the exam that it makes.
         recipe: A recipe's name, or ``EXAM=FOLDER``.
         settings: ``STEP.SETTING=VALUE`` words.
         roles: Role -> ``provider/model``, and ``role.argument`` -> value.
         prompts: A folder with the user's own wording.
 
     Raises:
-        UsageError: There is such a build already, or something does not fit.
+        UsageError: The build exists already, or a setting is not valid.
     """
     if not NAME.fullmatch(name):
-        raise UsageError(f"{name!r} names no build: letters, digits, dots, dashes and underscores, at most 100")
+        raise UsageError(f"{name!r} is not a valid name: use at most 100 letters, digits, dots, dashes and underscores")
     if any(build.name == name for build in load_builds(store)):
-        raise UsageError(f"{store.url} has a build {name!r} already; `limner build run {name}` carries it on")
+        raise UsageError(f"{store.url} already has a build {name!r}; `limner build run {name}` continues it")
     opened = open_recipe(recipe)
     word = recipe if "=" not in recipe else f"{opened.exam}={opened.folder}"
     return change_build(store, Build(name, word), settings=settings, roles=roles, prompts=prompts)
@@ -66,7 +66,7 @@ def change_build(
     """Return the build with other settings, roles or wording, which are also stored for later runs.
 
     Raises:
-        UsageError: Something does not fit; then nothing is kept.
+        UsageError: Something is not valid; then nothing is stored.
     """
     recipe = open_recipe(build.recipe)
     body = {"settings": {}, "roles": {}, "prompts": None} | build.body
@@ -117,7 +117,7 @@ def _checked(recipe: BuildRecipe, roles: Mapping[str, str]) -> dict[str, str]:
     asked = recipe.asked_roles()
     for name in roles:
         if name.partition(".")[0] not in asked:
-            raise UsageError(f"recipe {recipe.name} has no role {name!r}; there is: {', '.join(asked) or 'none'}")
+            raise UsageError(f"recipe {recipe.name} has no role {name!r}; its roles are: {', '.join(asked) or 'none'}")
     return dict(roles)
 
 

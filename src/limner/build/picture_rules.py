@@ -1,4 +1,4 @@
-"""What can be told of a picture by rules: detail, marks over it, edges that cut it, labels. Pure."""
+"""Rules on pictures: detail, watermarks, cut edges, labels, near duplicates. Pure functions."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SIGNS = re.compile(
     r"©|\(c\)\s*(?:19|20)\d\d|\bcopyright\b|all\s+rights\s+reserved|www\.\w|\b[\w-]{3,}\.(?:com|net|org)\b", re.I
 )
 SHARES = (0.2, 0.3, 0.4, 0.5, 0.65, 0.8)
-"""To these parts of its side a picture is shrunk and brought back."""
+"""The fractions of its side to which a picture is shrunk and restored."""
 TILED = 3
-"""So often the same words must stand in a picture to be a pattern laid over it."""
+"""How often the same word must occur in a picture to count as a pattern over it."""
 MARKED = 5
 """Letters that such words have at least."""
 EDGE_SIDE, DRAWN, DEEP, FRAME, WIDE = 512, 40, 0.02, 0.6, 0.3
@@ -96,7 +96,7 @@ def _owner(word: str) -> str | None:
 
 
 def _pattern(faint: Sequence[str], plain: Sequence[str]) -> str | None:
-    """Return a word that stands in the light tones again and again, whole or cut, and is no label that repeats."""
+    """Return a word that repeats in the light tones, whole or cut, and is not a repeated label."""
     from rapidfuzz import fuzz
 
     words = [word for word in faint if len(word) >= MARKED - 1]
@@ -168,7 +168,7 @@ def _crossings(drawn: Any) -> int:
 
 
 SIDE, LOW, BANDS = 64, 16, 16
-"""The picture is brought to SIDE x SIDE; its LOW x LOW lowest frequencies make 256 bits, in bands of 16."""
+"""A picture is scaled to SIDE x SIDE; its LOW x LOW lowest frequencies give 256 bits, in bands of 16."""
 WIDTH = LOW * LOW // BANDS
 
 

@@ -1,4 +1,4 @@
-"""Builds as rows: what each step made of each item, and what reviewers said."""
+"""The stored rows of builds: the outcome of each step for each item, and the reviews."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .reviews import Review
 
 @dataclass(frozen=True)
 class Build:
-    """A build: its recipe, and all that was set for it.
+    """A build: its recipe and all its settings.
 
     Attributes:
-        recipe: The word it was found by.
+        recipe: The word by which the recipe is opened.
         body: ``settings`` (step -> setting -> value), ``roles`` (role and its arguments -> word) and ``prompts``.
     """
 
@@ -35,13 +35,13 @@ class Build:
 
 @dataclass(frozen=True)
 class BuildRow:
-    """What a step made of an item.
+    """The outcome of a step for an item.
 
     Attributes:
-        given: The hash of everything that decided it.
+        given: The hash of everything that determined it.
         status: ``done``, ``dropped``, ``waiting`` or ``failed``.
-        reason: Why it is not done: a short reason, then the details after a colon; of a failure its fault.
-        body: The fields that the step set; ``rounds`` of a failure.
+        reason: Why it is not done: a short reason, then details after a colon; for a failure its fault.
+        body: The fields that the step set; for a failure its ``rounds``.
     """
 
     build: str
@@ -65,14 +65,14 @@ def load_build(store: Store, name: str) -> Build:
     """Return the build of this name.
 
     Raises:
-        UsageError: There is none; says which there are.
+        UsageError: There is none; the message lists the existing builds.
     """
     existing = load_builds(store)
     for build in existing:
         if build.name == name:
             return build
     names = ", ".join(build.name for build in existing) or "none"
-    raise UsageError(f"{store.url} has no build {name!r}; there is: {names}. `limner build new` starts one")
+    raise UsageError(f"{store.url} has no build {name!r}; its builds are: {names}. `limner build new` starts one")
 
 
 def load_builds(store: Store) -> list[Build]:

@@ -1,4 +1,4 @@
-"""Small helpers to read a model's object strictly: what is missing or wrong is told to the model."""
+"""Strict readers of a model's JSON object; their errors are sent back to the model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_whole_number(reply: Mapping[str, Any], name: str, low: int, high: int) 
     """Return the whole number under a name.
 
     Raises:
-        Unreadable: It is none, or out of range.
+        Unreadable: It is not a whole number, or out of range.
     """
     value = reply.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
@@ -63,7 +63,7 @@ def read_texts(reply: Mapping[str, Any], name: str, least: int = 1, most: int = 
     """Return the list of texts under a name, each once.
 
     Raises:
-        Unreadable: It is none, or too short or too long.
+        Unreadable: It is not a list of texts, or too short or too long.
     """
     value = reply.get(name)
     if not isinstance(value, list) or not all(isinstance(text, str) and text.strip() for text in value):

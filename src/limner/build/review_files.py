@@ -1,4 +1,4 @@
-"""Review without a server: what waits goes into a file, and what a reviewer wrote there comes back."""
+"""Review without a server: waiting items are written to a file, which the reviewer fills in and returns."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def review_places(builder: Builder) -> list[RecipeStep]:
     """Return the recipe's review steps.
 
     Raises:
-        UsageError: It has none.
+        UsageError: It has no review step.
     """
     places = [place for place in builder.recipe.places if place.step.reviewed]
     if not places:
-        raise UsageError(f"recipe {builder.recipe.name} has no step of review")
+        raise UsageError(f"recipe {builder.recipe.name} has no review step")
     return places
 
 
@@ -78,7 +78,7 @@ def read_review(store: Store, build: str, file: Path, reviewer: str) -> int:
     """Store what a reviewer wrote, except lines without an action; return how many were stored.
 
     Raises:
-        DataError: With the line of everything that is wrong; then nothing is kept.
+        DataError: The file has errors; the message gives the line of each, and nothing is stored.
     """
     problems, reviews = Problems(), list[Review]()
     for number, row in _read_rows(file, problems):
@@ -125,6 +125,6 @@ def _read_rows(file: Path, problems: Problems) -> Iterator[tuple[int, dict[str, 
             try:
                 change = json.loads(row.get("change") or "{}")
             except ValueError as error:
-                problems.add(f"change is no JSON: {error}", file, table.line_num, row["item"])
+                problems.add(f"change is not valid JSON: {error}", file, table.line_num, row["item"])
                 continue
             yield table.line_num, {**row, "change": change}

@@ -1,4 +1,4 @@
-"""The page of a review: who was invited judges what a build has made."""
+"""The review page, on which invited reviewers judge the items of a build."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from .reviews import REJECTED, Review, Reviewer, ReviewHints, load_reviewers, re
 
 HERE = Path(__file__).parent
 MAX_COMMENT_CHARS = 10_000
-CHANGED = "Something was done at this item since you opened it. Nothing was overwritten; look at it before you go on."
-GONE = "This version of the item is no longer there: the build has changed since you opened it. Your text is kept here."
+CHANGED = "This item has changed since you opened it. Nothing was overwritten; check the changes before you go on."
+GONE = "This version of the item no longer exists: the build has changed since you opened it. Your text is kept here."
 
 
 def review_app(store: Store, build: str) -> Starlette:
@@ -66,7 +66,7 @@ def _identify(request: Request) -> tuple[str, Reviewer, ReviewDesk]:
 def _item(request: Request, desk: ReviewDesk) -> str:
     id = str(request.path_params["id"])
     if not desk.knows(id):
-        raise HTTPException(404, "There is no such item in this review.")
+        raise HTTPException(404, "This review does not have this item.")
     return id
 
 
@@ -117,9 +117,9 @@ async def _body(request: Request) -> dict[str, Any]:
     try:
         body = json.loads(await request.body())
     except (ValueError, RecursionError) as error:
-        raise HTTPException(400, "This is no JSON.") from error
+        raise HTTPException(400, "This is not valid JSON.") from error
     if not isinstance(body, dict):
-        raise HTTPException(400, "A JSON object is wanted.")
+        raise HTTPException(400, "Expected a JSON object.")
     return body
 
 
@@ -136,7 +136,7 @@ def _review(body: dict[str, Any], id: str, reviewer: Reviewer, desk: ReviewDesk)
         raise HTTPException(403, "You cannot do this with your link.")
     if action == "comment":
         if not comment.strip():
-            raise HTTPException(422, "The comment says nothing.")
+            raise HTTPException(422, "The comment is empty.")
         return Review(desk.name, id, reviewer.name, "comment", None, None, comment), seen
     if base == REJECTED and settles:
         return Review(desk.name, id, reviewer.name, "settle", None, None, comment or None), seen
@@ -182,11 +182,11 @@ def drawing(request: Request) -> Response:
         raise HTTPException(404, "The drawing cannot be shown.") from error
 
 
-VERDICTS = {"open": "waits", "disputed": "in dispute", "accepted": "accepted", "rejected": "rejected"}
+VERDICTS = {"open": "waiting", "disputed": "in dispute", "accepted": "accepted", "rejected": "rejected"}
 
 
 class ReviewDesk:
-    """A build as its reviewers see it; read anew when something was done."""
+    """A build as its reviewers see it; it is read again after every change."""
 
     def __init__(self, store: Store, build: str) -> None:
         self.store, self.name = store, build
@@ -217,12 +217,12 @@ class ReviewDesk:
 
     @property
     def hints(self) -> ReviewHints:
-        """How the recipe's items are shown."""
+        """The display of the recipe's items."""
         return read_hints(self._builder.recipe.folder)
 
     @property
     def rubric(self) -> type[Any]:
-        """What the exam's rubric must be."""
+        """The model of the exam's rubric."""
         return exams.kind(self._builder.recipe.exam).rubric
 
     def rows(self, reviewer: Reviewer) -> list[dict[str, Any]]:
@@ -232,7 +232,7 @@ class ReviewDesk:
         for id, (item, standing) in self._found.items():
             mine = standing.votes.get(reviewer.name)
             settled = standing.verdict in ("accepted", "rejected")
-            # Who has judged sees a dispute; who has not, and settles none, does not learn that there is one.
+            # Reviewers see a dispute only after they have judged, unless they settle disputes.
             verdict = standing.verdict if settled or mine or reviewer.settles else "open"
             due = verdict == "disputed" or (not settled and mine is None and not reviewer.settles)
             rows.append({"id": id, "title": self._title(item), "verdict": verdict, "said": VERDICTS[verdict],
@@ -376,9 +376,9 @@ async def add_if_unchanged(store: Store, review: Review, seen: str | None, *, al
 
     Args:
         store: Where the build is.
-        review: What was done.
+        review: The review.
         seen: The id of the last review that the page showed; None for none.
-        alone: Whether only the reviewer's own count: others judge by themselves, and do not hinder.
+        alone: Whether only the reviewer's own reviews count, since reviewers judge independently.
     """
     kept = named_review(review)
 

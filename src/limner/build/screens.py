@@ -24,13 +24,13 @@ async def answer_questions(
     """Return for each criterion whether it was answered correctly from an item's picture.
 
     Args:
-        item: Its ``image`` is looked at.
-        context: What the step may use.
-        role: Who is asked.
+        item: The item with the ``image``.
+        context: The step's context.
+        role: The model to ask.
         question: See `make_question`.
         exam: The kind of exam.
         variant: How its protocol asks.
-        intro: What is told beside the picture.
+        intro: A text to send before the picture.
     """
     kind = exams.kind(exam)
     asks = kind.protocol.asks(question, item.body["image"], {}, Variant(variant, Prompts(kind.prompts)))

@@ -1,4 +1,4 @@
-"""Reasoning traces: read from a reply and linted; every entity and relation of a graph is named, in prose. Pure."""
+"""Reasoning traces: read from a reply and linted; prose must name every entity and relation of a graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..strategies.rewrite import split_trace
 from .wording import stem
 
 FILE = "rules.toml"
-"""In a recipe's folder: the words by which prose names each relation."""
+"""The file in a recipe's folder with the words by which prose names each relation."""
 SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n+")
 WORD = re.compile(r"[^\W_]+")
 LISTED = re.compile(r"^\s*(?:[-*•–]\s|#{1,6}\s|\||\d{1,2}[.)]\s|```|>\s|[{\[\]}])", re.MULTILINE)
@@ -23,12 +23,12 @@ SMALL = frozenset(("the", "a", "an", "of", "and", "in", "on", "to", "for", "its"
 
 
 class TraceRules(StrictModel):
-    """How traces are linted.
+    """The rules for linting traces.
 
     Attributes:
-        cues: Relation -> words and phrases, in small letters, of which one names it.
-        window: Sentences that follow each other, in which both entities and the cue must stand.
-        least_words: What a trace has at least.
+        cues: Relation -> words and phrases in lower case, one of which must name it.
+        window: How many consecutive sentences must have both entities and the cue.
+        least_words: The fewest words of a trace.
     """
 
     cues: dict[str, tuple[str, ...]]
@@ -37,7 +37,7 @@ class TraceRules(StrictModel):
 
 
 class TraceRulesFile(StrictModel):
-    """What a ``rules.toml`` says."""
+    """The contents of a ``rules.toml``."""
 
     traces: TraceRules
 
@@ -51,7 +51,7 @@ def read_trace(reply: str, names: Sequence[str], links: Sequence[Sequence[str]],
     """Return trace and final prompt of a reply.
 
     Raises:
-        Unreadable: With all that is wrong.
+        Unreadable: It has faults; the message lists them.
     """
     trace, final = split_trace(reply)
     faults = trace_faults(trace, final, names, links, rules)
@@ -68,7 +68,7 @@ def trace_faults(
 
     Args:
         trace: The reasoning.
-        final: What the painter is told.
+        final: The painter's prompt.
         names: The graph's entities.
         links: Its dependencies: relation and two entities each.
         rules: The recipe's.

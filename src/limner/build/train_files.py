@@ -1,4 +1,4 @@
-"""The training part of a build: as samples, and written as training reads them."""
+"""The training part of a build, as samples and as the files that training reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROVENANCE = ("id", "image", "sha256", "origin", "licence", "source")
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """What was written."""
+    """The counts of a training export."""
 
     samples: int
     concepts: int
@@ -57,7 +57,7 @@ def export_training(builder: Builder, folder: Path) -> TrainingResult:
     """Write ``train.jsonl`` and ``images/`` into an empty folder, and read them back as training does.
 
     Raises:
-        UsageError: There is nothing to train on, or the folder has something in it.
+        UsageError: There is nothing to train on, or the folder is not empty.
     """
     items = training_items(builder)
     if not items:
@@ -69,7 +69,7 @@ def export_training(builder: Builder, folder: Path) -> TrainingResult:
     lines, rows = [], list[dict[str, Any]]()
     for item in items:
         data = builder.store.blobs.get(item.body["image"])
-        # As they came: a canary would say that they must not be trained on.
+        # Unchanged: a canary would mean that they must not be trained on.
         name = f"images/{item.id}.{SUFFIXES[inspect(data).format]}"
         (folder / name).write_bytes(data)
         lines.append(sample_of(item, name).model_dump_json())

@@ -1,4 +1,4 @@
-"""The words of a text that say something, without their endings. Pure."""
+"""The content words of a text, without their endings. Pure functions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .languages import SMALL_WORDS
 
 WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
 VAGUE = frozenset((Path(__file__).parent / "vague_words.txt").read_text(encoding="utf-8").split())
-"""Words that stand for anything in a drawing."""
+"""Words that may refer to anything in a drawing."""
 _MORE = "does do did a any both where what there also such only same them they been being may must should could if so"
 PLAIN = SMALL_WORDS["English"] | frozenset(_MORE.split())
-"""Words that every text has."""
+"""Words that occur in every text."""
 QUOTED = re.compile(r"[\"“'‘][^\"”'’]{1,80}[\"”'’]")
-"""Words in quotes, in a criterion: a label, which is no demand of its own."""
+"""Quoted words in a criterion: a label, which is not a separate demand."""
 _ENDING = re.compile(r"(?:ing|ies|ed|es|ly|s|e|y)$")
 
 

@@ -47,7 +47,7 @@ def test_tokens_are_stored_as_hashes_alone(store: Store) -> None:
 def test_the_list_escapes_and_counts(anna: Visitor) -> None:
     page = anna.get("")
     assert page.status_code == 200
-    assert "<strong>2</strong> of 2 wait for you. 2 reviewers must agree" in page.text
+    assert "<strong>2</strong> of 2 are waiting for you. 2 reviewers must agree" in page.text
     assert "script-src 'self'" in page.headers["content-security-policy"]
 
 

@@ -21,7 +21,7 @@ from .macros import closing_brace, has_words, latex_to_text, split_words, sum_we
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
 PDF = ".pdf"
 SUFFIX_ORDER = (PDF, ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".eps", ".ps", ".svg")
-"""Endings tried where a figure is named without one, as LaTeX does."""
+"""The suffixes tried for a figure that is named without one, as LaTeX does."""
 _FIGURE = re.compile(
     r"\\begin\s*\{(?P<env>(?:wrap|SC|margin|teaser)?figure\*?)\}(?P<body>.*?)\\end\s*\{(?P=env)\}", re.DOTALL
 )
@@ -31,11 +31,11 @@ _PATHS = re.compile(r"\\graphicspath\s*\{((?:\s*\{[^{}]*\}\s*)+)\}")
 
 
 class FigureRules(StrictModel):
-    """What a figure's file name, caption and place count for.
+    """The scores of a figure's file name, caption and position.
 
     Attributes:
-        in_method: For standing in the method section.
-        panel: For being one of several pictures in a figure.
+        in_method: The score of a figure in the method section.
+        panel: The score of one of several pictures in a figure.
     """
 
     names: dict[str, float]
@@ -49,9 +49,9 @@ class FigureCandidate:
     """A picture in a figure of the paper.
 
     Attributes:
-        file: Its path inside the source, or as it is named where there is no such file.
-        score: What its name, caption and place count for.
-        why_not: Why it cannot be taken, where it cannot.
+        file: Its path inside the source, or its name in the text where the file is missing.
+        score: The sum of the scores of its name, caption and position.
+        why_not: Why it cannot be used, if so.
     """
 
     file: str
@@ -87,7 +87,7 @@ def _score(name: str, caption: str, in_method: bool, pictures: int, own: FigureR
 
 
 def _caption(body: str) -> str:
-    """Return the words of a figure's captions; the caption of the whole, which stands outermost, comes first."""
+    """Return the words of a figure's captions; the outermost caption, that of the whole, comes first."""
     captions = []
     for start in _CAPTION.finditer(body):
         end = closing_brace(body, start.end())
@@ -124,14 +124,14 @@ _STOP = re.compile(
 
 
 class MethodRules(StrictModel):
-    """Which headings make a section the method section.
+    """The headings that identify the method section.
 
     Attributes:
         yes: Words of its heading, with their weights.
         no: Words that its heading never has.
-        before: Headings that stand before it, where its own tells nothing.
-        after: Headings that stand after it.
-        least_words: A shorter one is not taken.
+        before: Headings that come before it, where its own says nothing.
+        after: Headings that come after it.
+        least_words: The fewest words of the section.
     """
 
     yes: dict[str, float]
@@ -180,11 +180,11 @@ def method_section(parts: Sequence[LatexSection], own: MethodRules) -> tuple[Lat
     last = [n for n, title in enumerate(titles) if any(has_words(words, title) for words in own.after)]
     if not first or not last:
         return None
-    # Related work may stand at the end; the last heading of the beginning that comes before the experiments counts.
+    # Related work may be at the end; the last introductory heading before the experiments counts.
     start = max((n for n in first if n < last[0]), default=None)
     between = [] if start is None else list(parts[start + 1 : last[0]])
     if len(between) == 1 and between[0].words >= own.least_words:
-        return between[0], "where it stands"
+        return between[0], "its position"
     return None
 
 
@@ -206,7 +206,7 @@ def check_pdf() -> None:
     """Check that PDF figures can be rendered.
 
     Raises:
-        UsageError: What is needed is not installed; says what to do.
+        UsageError: A package is missing; the message says what to do.
     """
     if find_spec("pypdfium2") is None:
         raise UsageError(
@@ -219,7 +219,7 @@ def first_page(pdf: bytes) -> bytes:
     """Return the first page as PNG bytes.
 
     Raises:
-        BadImage: It is no PDF file that can be drawn.
+        BadImage: The PDF file cannot be rendered.
     """
     from PIL import Image
 

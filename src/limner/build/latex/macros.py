@@ -54,7 +54,7 @@ def expand_macros(paper: FlatPaper) -> tuple[str, tuple[str, ...]]:
 
 
 class _Expander:
-    """Goes through a text once; definitions count from where they stand."""
+    """A single pass over a text; definitions are valid from their position on."""
 
     def __init__(self) -> None:
         self.macros: dict[str, LatexMacro] = {}
@@ -94,7 +94,7 @@ class _Expander:
         if macro is None or self.steps >= MAX_STEPS or self.length >= MAX_LENGTH:
             self.at = match.end()
             if macro is not None:
-                self.notes.append("macros that lead to ever more text are left as they stand")
+                self.notes.append("macros that expand without end are left unexpanded")
             return match[0]
         self.at = match.end() if match[1] in self.macros else match.end() - match[1].count("*")
         self._apply(macro, name)
@@ -236,7 +236,7 @@ def closing_brace(text: str, opening: int) -> int | None:
 
 
 MAX_LISTED_TERMS = 12
-"""Terms that are told to the model."""
+"""The most terms that are listed for the model."""
 _COMMAND = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}|\\[a-zA-Z]+\*?|\\.")
 _ASIDE = re.compile(r"^(.+?)\s*[(\[]([^()\[\]]+)[)\]]\s*$")
 _NUMBERED = re.compile(r"^(?:phase|step|stage|part)\s+(?:\d+|[ivx]+)\s*[:.–—-]\s*", re.IGNORECASE)
@@ -324,5 +324,5 @@ def has_words(words: str, text: str) -> bool:
 
 
 def sum_weights(text: str, weights: Mapping[str, float]) -> float:
-    """Return the sum of the weights of the words that stand in a text as `split_words` gives it."""
+    """Return the sum of the weights of the words in a text, given as by `split_words`."""
     return sum(weight for words, weight in weights.items() if has_words(words, text))

@@ -1,6 +1,6 @@
-"""The far end of drawing a PDF page: a process of its own that sets its limits before it is shown the file.
+"""The worker's side of rendering a PDF page: a separate process that sets its limits before it gets the file.
 
-Run without site packages, and knows nothing of Limner.
+It runs without site packages and without Limner.
 """
 
 from __future__ import annotations

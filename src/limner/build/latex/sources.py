@@ -19,10 +19,10 @@ TEXTS = (".tex", ".ltx", ".sty", ".cls", ".bbl")
 ARCHIVES = (".tar.gz", ".tgz", ".tar", ".gz")
 MAX_FILES = 5_000
 MAX_UNPACKED = 1_000_000_000
-"""Bytes of a whole archive once unpacked; what is larger is no paper."""
+"""The most bytes of an unpacked archive; a larger one is not a paper."""
 MAX_TEXT = 5_000_000
 Entry = tuple[str, int, Callable[[], bytes]]
-"""A file's name, its size, and how its bytes are had."""
+"""A file's name, its size, and a function that reads its bytes."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class LatexSource:
         id: The paper's: its path under the folder of papers, without the ending.
         texts: LaTeX files by their path inside the source.
         names: The paths of all files.
-        left_out: What was passed over, and why.
+        left_out: Files that were skipped, and why.
     """
 
     id: str
@@ -77,7 +77,7 @@ def read_source(path: Path, id: str) -> LatexSource:
     """Return a paper's LaTeX files, and the names of the others.
 
     Raises:
-        DataError: It is no archive, holds no LaTeX, or is too large.
+        DataError: It is not an archive, has no LaTeX, or is too large.
     """
     left_out: list[str] = []
     texts: dict[str, str] = {}
@@ -92,7 +92,7 @@ def read_source(path: Path, id: str) -> LatexSource:
                 continue
             texts[name] = decode_text(data())
     if not any(name.lower().endswith(TEXTS[:2]) for name in texts):
-        raise DataError("no LaTeX file in it; PDF alone is not taken", file=path, id=id)
+        raise DataError("no LaTeX file in it; PDF alone is not enough", file=path, id=id)
     return LatexSource(id, path, texts, frozenset(names), tuple(left_out))
 
 
@@ -210,10 +210,10 @@ class FlatPaper:
     """A paper as one text.
 
     Attributes:
-        preamble: What stands before the document, with the local packages it loads.
+        preamble: The text before the document, with the local packages it loads.
         body: The document, without comments.
-        main: The file it begins with.
-        missing: Files that are named and not there.
+        main: Its main file.
+        missing: Files that are named but missing.
     """
 
     preamble: str
@@ -297,7 +297,7 @@ def _packages(preamble: str, files: Mapping[str, str]) -> str:
 
 
 class _Inliner:
-    """Puts files in place; each use of a file counts towards the whole length."""
+    """An inliner of files; each use of a file counts towards the total length."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
         self.files, self.missing, self.size = files, list[str](), 0

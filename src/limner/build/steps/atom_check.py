@@ -11,10 +11,10 @@ from ..figures import split_faults
 
 
 class AtomCheckSettings(StrictModel):
-    """What it is held against.
+    """The rules of the check.
 
     Attributes:
-        exam: The kind of exam whose rubric it must be.
+        exam: The kind of exam whose rubric it must fit.
     """
 
     exam: str

@@ -1,4 +1,4 @@
-"""The reference under its own points: another model answers them on the picture; what it denies goes to reviewers."""
+"""A check of the reference by its own points: another model answers them, and denied points go to reviewers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class CheckSettings(StrictModel):
     """What follows.
 
     Attributes:
-        most_denied: The share of points that may be denied before the question is taken out.
+        most_denied: The share of points that may be denied before the question is dropped.
         max_side: Pixels of the longer side of the picture that is sent.
     """
 

@@ -1,4 +1,4 @@
-"""A checklist for each prompt: what knowledge demands of a picture, one fact an item, with its explanation."""
+"""A checklist for each prompt: one fact that knowledge requires of the picture for each item, with an explanation."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class ChecklistSettings(StrictModel):
 
     Attributes:
         items: How many items; the paper's printed cases have 10.
-        limits: What a checklist must keep to.
-        refuse: Kinds of warnings that are told to the model too, which then writes the checklist anew.
+        limits: The limits of a checklist.
+        refuse: Kinds of warnings that also make the model write the checklist again.
     """
 
     items: int = Field(default=10, ge=1, le=50)

@@ -8,7 +8,7 @@ from ..checklists import CHECKLIST_ERRORS, ChecklistLimits, lint_checklist
 
 
 class ChecklistLintSettings(StrictModel):
-    """What a checklist must keep to.
+    """The limits of a checklist.
 
     Attributes:
         refuse: Kinds of warnings that take a prompt out too.

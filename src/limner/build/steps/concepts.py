@@ -16,7 +16,7 @@ from ..embedding import MINILM, dbscan, embed, medoids
 
 
 class ConceptsSettings(StrictModel):
-    """How prompts are put together. All numbers are ours: the paper names neither model nor reach.
+    """How prompts are grouped. All numbers are our choice: the paper names neither model nor distance.
 
     Attributes:
         model: ``minilm``, a model of sentence-transformers by folder or name, or ``letters``: no model, only spelling.
@@ -24,7 +24,7 @@ class ConceptsSettings(StrictModel):
         eps: Cosine distance within which prompts are of one concept.
         topic_eps: The same for topics, which hold whole concepts.
         min_samples: How many make a dense place.
-        per_concept: At most so many prompts of a concept go on at each level; with 0 all do.
+        per_concept: The most prompts of a concept that pass at each level; 0 for all.
     """
 
     model: str = MINILM

@@ -1,4 +1,4 @@
-"""Cropping: what is drawn runs over an edge of the picture, again and again."""
+"""Cropping: strokes of the drawing that run over an edge of the picture."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EDGES = ("top", "bottom", "left", "right")
 
 
 class CroppingSettings(StrictModel):
-    """What counts as cut off. Ours: in the paper a model alone decides, which is asked later here too.
+    """What counts as cut off. Our choice: in the paper only a model decides, which is asked later here too.
 
     Attributes:
         crossings: So often something drawn must run over one edge; with 0 nothing is dropped.

@@ -16,7 +16,7 @@ class DisciplinesSettings(StrictModel):
 
     Attributes:
         names: Short name -> discipline.
-        prompts: How many prompts there are in all, dealt out evenly, one more for the first; with 0 there are none.
+        prompts: How many prompts in total, distributed evenly, one more for the first ones; 0 for none.
     """
 
     names: dict[str, str] = Field(default_factory=dict)

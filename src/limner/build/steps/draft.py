@@ -19,7 +19,7 @@ class DraftSettings(StrictModel):
 
     Attributes:
         examples: The template with examples.
-        limits: What a question must keep to; what breaks it is told to the model, which writes it anew.
+        limits: The limits of a question; the model is shown violations and writes it again.
         max_side: Pixels of the longer side of the picture that is sent.
         text_limit: Characters of source text that are shown.
     """

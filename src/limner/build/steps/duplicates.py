@@ -16,7 +16,7 @@ class DuplicatesSettings(StrictModel):
     """How alike is too alike.
 
     Attributes:
-        bits: Of 256 bits of the perceptual hash, those that may differ. Ours: the paper names no number.
+        bits: Of 256 bits of the perceptual hash, how many may differ. Our choice: the paper names no number.
     """
 
     bits: int = Field(default=40, ge=0, le=63)

@@ -13,7 +13,7 @@ class ExpertPromptSettings(StrictModel):
     """What a prompt must be.
 
     Attributes:
-        least: It has at least so many words; ours.
+        least: The fewest words; our choice.
     """
 
     least: int = Field(default=10, ge=1)

@@ -10,7 +10,7 @@ from ..picture_rules import text_labels
 
 
 class ExplanatoryTextSettings(StrictModel):
-    """How much text a picture must have. Ours: the paper names no number.
+    """How much text a picture must have. Our choice: the paper names no number.
 
     Attributes:
         labels: Different lines with a word in them.

@@ -20,7 +20,7 @@ class FigureLabelsSettings(StrictModel):
 
     Attributes:
         domains: A figure of none of them is dropped.
-        square: A figure whose longer side is at most so many times the shorter one is square; ours.
+        square: A figure whose longer side is at most so many times the shorter one is square; our choice.
         max_side: Pixels of the longer side of the picture that is sent.
         text_limit: Characters of source text that are shown.
     """

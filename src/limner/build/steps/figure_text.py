@@ -13,7 +13,7 @@ class FigureTextSettings(StrictModel):
     """What is kept.
 
     Attributes:
-        least: At least so many lines of text must be there.
+        least: The fewest lines of text.
         confidence: Lines that OCR is less sure of are left out.
     """
 
@@ -30,5 +30,5 @@ async def figure_text(item: BuildItem, context: StepContext) -> BuildItem:
     return item.having(layout_lines=layout_lines(lines, item.body["width"], item.body["height"]))
 
 
-STEP = BuildStep("figure-text", "reads the text in each figure, and where it stands", FigureTextSettings,
+STEP = BuildStep("figure-text", "reads the text in each figure, with its position", FigureTextSettings,
                  reads=("image", "width", "height"), each=figure_text)  # fmt: skip

@@ -16,7 +16,7 @@ class FoundPicturesSettings(ImagesSettings):
     A picture is for the prompt whose id is its file's name, or whose prompt or concept is its ``keyword``.
 
     Attributes:
-        origin: ``real`` for what people made, ``synthetic`` for what a model drew elsewhere.
+        origin: ``real`` for people's work, ``synthetic`` for a model's.
     """
 
     origin: Literal["real", "synthetic"] = "real"
@@ -54,5 +54,5 @@ async def found_pictures(
         yield BuildItem(item.id, {**item.body, **picture_fields(picture, sha256, how), "origin": how.origin})
 
 
-STEP = BuildStep("found-pictures", "takes pictures that were found for prompts", FoundPicturesSettings,
+STEP = BuildStep("found-pictures", "takes pictures found for prompts", FoundPicturesSettings,
                  source=found_pictures, check=check_images)  # fmt: skip

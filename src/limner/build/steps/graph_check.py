@@ -1,4 +1,4 @@
-"""The graph as review left it, by the same rules as when it was drafted; what breaks them goes back to reviewers."""
+"""A check of the reviewed graph by the rules for drafts; violations go back to the reviewers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def graph_check(item: BuildItem, context: StepContext) -> BuildItem:
     try:
         return item.having(**exams.kind(context.settings.exam).draft_reader("graph")(item.body))
     except Unreadable as error:
-        raise Waiting(f"the reviewed graph must be mended: {error}") from error
+        raise Waiting(f"the reviewed graph must be corrected: {error}") from error
 
 
 STEP = BuildStep("graph-check", "checks each graph as review left it", GraphCheckSettings,

@@ -31,7 +31,7 @@ class ImagesSettings(StrictModel):
         tables: Parquet, CSV or JSON lines with pictures and their captions, or folders saved by `datasets`.
         crawl: Lists of links (``url``, with ``page``, ``text``, ``licence``, ``keyword``): CSV, JSON lines or parquet.
         hosts: Hosts that links may lead to; each link's own where none is named.
-        licence: Of pictures that nothing else is said of.
+        licence: The licence of pictures without one of their own.
         text_limit: Characters of source text that are kept.
     """
 

@@ -1,4 +1,4 @@
-"""Which figures may be taken: clear, with visual and textual elements, and no results, data plots or imaging output."""
+"""Inclusion criteria of figures: clear, with visual and textual elements; no results, data plots or imaging output."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class InclusionSettings(StrictModel):
     """What is asked of a figure.
 
     Attributes:
-        wanted: Name -> what must hold of a figure.
-        unwanted: Name -> what must not.
+        wanted: Name -> what must be true of a figure.
+        unwanted: Name -> what must not be true.
         max_side: Pixels of the longer side of the picture that is sent.
         text_limit: Characters of source text that are shown.
     """
@@ -52,6 +52,6 @@ async def inclusion_screen(item: BuildItem, context: StepContext) -> BuildItem:
 
 
 STEP = BuildStep(
-    "inclusion-screen", "takes out figures that are not to be drawn", InclusionSettings, ("annotator",),
+    "inclusion-screen", "drops figures that should not be drawn", InclusionSettings, ("annotator",),
     ("inclusion-screen",), ("image", "source_text"), each=inclusion_screen, use=(Use("annotator", 800, 80, 1),),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Search words for each topic, for whoever collects pictures."""
+"""Search words for each topic, for collecting pictures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class KeywordsSettings(StrictModel):
     """How many.
 
     Attributes:
-        per_topic: Search words for each topic; with 0 nobody is asked.
+        per_topic: Search words for each topic; with 0 no model is asked.
     """
 
     per_topic: int = Field(default=5, ge=0, le=50)

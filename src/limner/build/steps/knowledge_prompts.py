@@ -17,11 +17,11 @@ LINE = re.compile(r"^[^\S\n]*(?:\d{1,3}[.)])?[^\w\n]*(PROMPT|CONCEPT)[^\w\n:]*:[
 
 
 class KnowledgePromptsSettings(StrictModel):
-    """What a prompt must keep to.
+    """The limits of a prompt.
 
     Attributes:
-        words: A prompt has at most so many words; the paper's number.
-        concept_words: A key concept has at most so many.
+        words: The most words of a prompt; the paper's number.
+        concept_words: The most words of a key concept.
         forms: Words of which a prompt has one: it names the visual form.
     """
 

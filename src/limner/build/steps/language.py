@@ -10,7 +10,7 @@ from ..languages import why_not_english
 
 
 class LanguageSettings(StrictModel):
-    """What is let through.
+    """What is accepted.
 
     Attributes:
         letters: The share of letters of other scripts.

@@ -1,4 +1,4 @@
-"""Levels times disciplines: what prompts are asked for, so many to a call."""
+"""Levels times disciplines: the requests for prompts, several prompts for each call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class LevelsSettings(StrictModel):
         levels: A level's name in the data -> its name in prompts.
         disciplines: By their names in the data.
         prompts: How many prompts for each level and discipline. The paper has about 947.
-        per_call: How many of them are asked for at a time. Ours: the paper names no number.
+        per_call: How many of them are requested at a time. Our choice: the paper names no number.
     """
 
     levels: dict[str, str] = Field(min_length=1)
@@ -37,5 +37,5 @@ async def levels(items: Sequence[BuildItem], context: StepContext) -> AsyncItera
                 yield BuildItem(f"cell/{level}/{discipline}/{number}", body, "cell")
 
 
-STEP = BuildStep("levels", "levels times disciplines, so many prompts to a call", LevelsSettings, takes="cell",
+STEP = BuildStep("levels", "levels times disciplines, several prompts for each call", LevelsSettings, takes="cell",
                  makes="cell", source=levels)  # fmt: skip

@@ -8,7 +8,7 @@ from ..criterion_words import ERRORS, LintLimits, lint_question
 
 
 class LintSettings(StrictModel):
-    """What a question must keep to."""
+    """The limits of a question."""
 
     limits: LintLimits = LintLimits()
 

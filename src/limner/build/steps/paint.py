@@ -1,4 +1,4 @@
-"""A picture for every prompt that has none: drawn by a painter, and kept apart from what people made."""
+"""A picture for every prompt that has none, drawn by a painter and marked as synthetic."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class PaintSettings(StrictModel):
 
     Attributes:
         seed: Of the painter, where it takes one; the paper's for drawing.
-        licence: Under which what it draws may be passed on; a service's terms say so.
+        licence: The licence of its pictures, by the service's terms.
     """
 
     seed: int = 42

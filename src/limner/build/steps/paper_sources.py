@@ -1,4 +1,4 @@
-"""Papers: every LaTeX source under a folder, with what a table beside them tells."""
+"""Papers: every LaTeX source in a folder, with the data of a table beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's look at each picture with its key concept: every criterion by itself, and what it sees."""
+"""A model's check of each picture with its key concept: every criterion separately, and what it sees."""
 
 from __future__ import annotations
 

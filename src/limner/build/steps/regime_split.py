@@ -21,7 +21,7 @@ class RegimeSplitSettings(StrictModel):
     """What follows.
 
     Attributes:
-        most: The share of atoms that one prompt alone may ask for before the figure is taken out; those under it go to
+        most: The share of atoms that one prompt alone may ask for before the figure is dropped; fewer go to
             reviewers. Ours.
     """
 

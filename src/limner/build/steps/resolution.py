@@ -9,7 +9,7 @@ from ..base import BuildItem, BuildStep, Dropped, StepContext
 
 
 class ResolutionSettings(StrictModel):
-    """How large a picture must be. Ours: the paper names no number.
+    """How large a picture must be. Our choice: the paper names no number.
 
     Attributes:
         side: Pixels of the shorter side.

@@ -1,4 +1,4 @@
-"""Review: an item goes on when its reviewers stand for the same state of it, or a dispute was settled."""
+"""Review: an item passes when its reviewers agree on one state, or a dispute was settled."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ReviewSettings(StrictModel):
 
 
 class TopicReviewSettings(ReviewSettings):
-    """The same for topics: what is shipped needs no review, what was drafted does."""
+    """The settings for topics: shipped ones need no review, drafted ones do."""
 
     reviewers: int = Field(default=0, ge=0)
     fields: tuple[str, ...] = ("path", "isced")

@@ -19,7 +19,7 @@ class StructuredPromptSettings(StrictModel):
     """How often it is tried.
 
     Attributes:
-        tries: How often it is written anew when the checker finds a difference; then the figure is dropped.
+        tries: How often it is written again after the checker finds a difference; then the figure is dropped.
     """
 
     tries: int = Field(default=2, ge=0, le=10)

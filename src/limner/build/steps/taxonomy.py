@@ -1,4 +1,4 @@
-"""Topics: the leaves of a taxonomy of four levels, from a table, or drafted by a model for subjects of one's own."""
+"""Topics: the leaves of a taxonomy of four levels, from a table, or drafted by a model for the user's subjects."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _topic(levels: Sequence[str], isced: str) -> BuildItem:
 
 
 def read_taxonomy(file: Path) -> Iterator[tuple[list[str], str]]:
-    """Yield the levels and the ISCED-F field of each leaf; a field that stands at a level holds below it.
+    """Yield the levels and the ISCED-F field of each leaf; a field given at a level also applies below it.
 
     Raises:
         DataError: It cannot be read, or a row is not in its place.

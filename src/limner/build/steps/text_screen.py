@@ -1,4 +1,4 @@
-"""Screen 2: what was answered wrongly is asked again, of a stronger model that has the text; wrong twice goes out."""
+"""Screen 2: a stronger model with the text answers the wrong ones again; questions wrong twice are dropped."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ class ThresholdsSettings(StrictModel):
 
     Attributes:
         least: Scale -> the lowest score that stays.
-        confidence: Under this a rating takes nothing out: reviewers are told of it instead.
+        confidence: Ratings of lower confidence drop nothing and are shown to reviewers instead.
     """
 
     least: dict[str, int] = Field(default_factory=dict)

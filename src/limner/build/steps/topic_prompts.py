@@ -21,8 +21,8 @@ class TopicPromptsSettings(StrictModel):
     """How prompts are written.
 
     Attributes:
-        batch: At most so many in one call; those that are there already are told, so that none is written twice.
-        limits: What a prompt must keep to.
+        batch: The most prompts in one call; earlier ones are listed, so that none is written twice.
+        limits: The limits of a prompt.
     """
 
     batch: int = Field(default=10, ge=1, le=50)
