@@ -39,7 +39,7 @@ def test_prompts_are_compared(free: str, structured: str) -> None:
 
 
 @given(st.lists(WORDS, max_size=8))
-def test_languages_are_told_or_not(lines: list[str]) -> None:
+def test_languages_are_reported_or_not(lines: list[str]) -> None:
     assert why_not_english(lines) is None or isinstance(why_not_english(lines), str)
 
 

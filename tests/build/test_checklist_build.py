@@ -57,7 +57,7 @@ def test_every_step_has_asked_with_its_inputs(built: Built, llm: Scripted) -> No
     assert any(heard.turn for _, heard in llm.heard), "some replies were objected to"
 
 
-def test_the_funnel_stands_beside_the_papers(built: Built) -> None:
+def test_funnel_is_shown_beside_the_papers(built: Built) -> None:
     builder, counts, _ = built
     funnel = {one.place: one for one in counts}
     assert (funnel["regions"].kept, dict(funnel["regions"].dropped)) == (3, {"transcontinental": 1})

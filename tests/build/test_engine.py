@@ -211,7 +211,7 @@ def test_two_reviewers_must_agree(store: Store, folder: Path, llm: Scripted) -> 
     assert dict(items["n0"].body) == {"n": 0, "noise": 7, "half": 0, "word": "zero", "reviewers": ["anna", "bert"]}
 
 
-def test_missing_roles_wrong_settings_and_unknown_steps_are_told(store: Store, folder: Path, llm: Scripted) -> None:
+def test_missing_roles_wrong_settings_and_unknown_steps_are_reported(store: Store, folder: Path, llm: Scripted) -> None:
     with pytest.raises(UsageError, match="its settings are: n"):
         new_build(store, "b", f"genexam={folder}", settings=["count.m=3"])
     with pytest.raises(UsageError, match="no step 'nix'; its steps are: count, even"):
@@ -231,7 +231,7 @@ def test_missing_roles_wrong_settings_and_unknown_steps_are_told(store: Store, f
         with_models(again(store, roles={"writer": "fake/unpriced"}), core_settings.load()).run(Spending(budget=1.0))
 
 
-def test_a_table_that_cannot_be_read_is_told_before_any_call(store: Store, folder: Path, no_polars: None) -> None:
+def test_table_that_cannot_be_read_is_reported_before_any_call(store: Store, folder: Path, no_polars: None) -> None:
     """The steps before it ask a model."""
     with scripted() as service:
         write_provider(folder.parent, service)

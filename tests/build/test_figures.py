@@ -87,7 +87,7 @@ def test_an_atom_twice_is_refused() -> None:
         read_draft(changed("visual", [*DRAFT["visual"], DRAFT["visual"][0]]), PROMPT, "single")
 
 
-def test_an_empty_category_is_told_with_its_reason() -> None:
+def test_empty_category_is_reported_with_its_reason() -> None:
     draft = changed("text", DRAFT["text"][:1])
     with pytest.raises(Unreadable, match="no text reasoning atom"):
         read_draft(draft, PROMPT, "single")
@@ -163,7 +163,7 @@ FREE = "Two red arrows lead from the sun to the leaf at the left. Write 'Light' 
         ("Objects: two red arrows from the leaf to the sun. Text: 'Light', 'Leaf'", "was the other way round"),
     ],
 )  # fmt: skip
-def test_what_no_rewriting_does_by_itself(structured: str, told: str) -> None:
+def test_differences_that_rewriting_never_causes(structured: str, told: str) -> None:
     assert any(told in str(one) for one in sure_rewordings(FREE, structured))
 
 
@@ -242,7 +242,7 @@ def test_error_rates(half: str) -> None:
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=60))
-def test_what_was_copied_is_there(before: str, span: str, after: str) -> None:
+def test_copied_words_are_evidence(before: str, span: str, after: str) -> None:
     words = " ".join(span.split()).strip(" .,;:!?\"'()…")
     if "..." in words or "…" in words or sum(map(str.isalnum, words)) < 2 or not words.isascii():
         return

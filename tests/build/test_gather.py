@@ -60,7 +60,7 @@ def test_parquet_as_datasets_writes_it(tmp_path: Path) -> None:
     assert found[0].about == {"text": "What is it?\nA cell"}
 
 
-def test_what_datasets_saved(tmp_path: Path) -> None:
+def test_folder_saved_by_datasets(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     (tmp_path / "x.png").write_bytes(picture(5))
     made = datasets.Dataset.from_dict({"image": [str(tmp_path / "x.png")], "caption": ["Five"]})

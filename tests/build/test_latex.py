@@ -44,7 +44,7 @@ def test_a_file_that_takes_itself_in_ends() -> None:
     assert found.body == "xab"
 
 
-def test_what_is_not_there_is_told() -> None:
+def test_missing_function_is_reported() -> None:
     assert flat(main=HEAD + "x\\input{nowhere}y" + END).missing == ("nowhere",)
 
 
@@ -60,7 +60,7 @@ def test_the_main_file_is_chosen(files: dict[str, str], main: str) -> None:
     assert flat(**files).main == main
 
 
-def test_no_document_is_told() -> None:
+def test_no_document_is_reported() -> None:
     with pytest.raises(DataError, match="documentclass"):
         flat(main="just text")
 
@@ -228,7 +228,7 @@ def test_papers_are_found_in_folders_of_venues(tmp_path: Path) -> None:
     assert [id for id, _ in find_papers(tmp_path)] == ["CVPR_2025/2501.1v1", "ICCV_2025/2502.2v1"]
 
 
-def test_two_papers_of_one_id_and_none_at_all_are_told(tmp_path: Path) -> None:
+def test_two_papers_of_one_id_and_none_at_all_are_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no paper here"):
         find_papers(tmp_path)
     (tmp_path / "a.tar.gz").write_bytes(b"")
@@ -306,12 +306,12 @@ def test_the_first_page_is_drawn() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"%PDF-1.4 junk", b"\x89PNG"])
-def test_what_is_no_pdf_is_told(data: bytes) -> None:
+def test_invalid_pdf_is_reported(data: bytes) -> None:
     with pytest.raises(BadImage, match="cannot be drawn"):
         first_page(data)
 
 
-def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     check_pdf()
     monkeypatch.setattr(figures, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"limner\[build\].*figures\.pdf=false"):

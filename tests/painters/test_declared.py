@@ -142,7 +142,7 @@ def test_replicate_hands_out_predictions(store: Store) -> None:
         assert ["authorization" in one.headers for one in service.asked] == [True, True, True, False]
 
 
-def test_a_prediction_that_failed_is_told_by_its_error(store: Store) -> None:
+def test_failed_prediction_reports_its_error(store: Store) -> None:
     with wire_server(replicate) as service, pytest.raises(Fault) as raised:
         paint(made("replicate/a/b", known(service), store), store, BAD)
     assert raised.value.kind == "refusal"
@@ -331,7 +331,7 @@ def test_a_repeated_key_is_not_kept(store: Store, tmp_path: Path) -> None:
         (("image_price = 0.02", "models = { x = { submit = 3 } }"), "models.x.submit: Input should be a valid string"),
     ],
 )
-def test_a_wrong_description_is_told_with_file_and_field(tmp_path: Path, change: tuple[str, str], said: str) -> None:
+def test_wrong_description_is_reported_with_file_and_field(tmp_path: Path, change: tuple[str, str], said: str) -> None:
     file = tmp_path / "limner.toml"
     file.write_text(OWN.replace("ROOT", "http://127.0.0.1:9").replace(*change), "utf-8")
     with pytest.raises(DataError) as raised:

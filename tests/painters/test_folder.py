@@ -63,7 +63,7 @@ def test_names_that_differ_in_capitals_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["notes.txt", ".png", "Q_1.svg"])
-def test_files_that_are_no_images_by_name(tmp_path: Path, name: str) -> None:
+def test_files_without_image_suffix_are_ignored(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match=r"folder/x: no image \(\.png, \.jpg, \.jpeg, \.webp\) in "):
         fill(tmp_path, name)
 
@@ -105,7 +105,7 @@ def test_a_linked_folder_is_not_walked_into(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pipe", "folder", "dangling"])
-def test_what_is_no_file(tmp_path: Path, kind: str) -> None:
+def test_not_a_file(tmp_path: Path, kind: str) -> None:
     """A pipe in particular would be waited for without end."""
     path = tmp_path / "Q_1.png"
     if kind == "pipe":
@@ -150,7 +150,7 @@ NAMES = st.lists(st.text(alphabet="abAB_-1/ 20é", max_size=8), max_size=12)
         ("Straße", "strasse"),
     ],
 )
-def test_what_is_meant(id: str, name: str) -> None:
+def test_intended_names_are_matched(id: str, name: str) -> None:
     assert match_names([id], [name]) == {name: id}
 
 
@@ -162,7 +162,7 @@ def test_what_is_meant(id: str, name: str) -> None:
         ("", "_"),
     ],
 )
-def test_what_is_not(id: str, name: str) -> None:
+def test_unintended_names_are_not_matched(id: str, name: str) -> None:
     assert match_names([id], [name]) == {}
 
 
@@ -174,7 +174,7 @@ def test_two_answers_are_none() -> None:
 
 
 @given(NAMES, NAMES)
-def test_nobody_is_meant_twice(ids: list[str], names: list[str]) -> None:
+def test_no_id_is_matched_twice(ids: list[str], names: list[str]) -> None:
     found = match_names(ids, names)
     assert set(found) <= set(names)
     assert set(found.values()) <= set(ids)

@@ -188,5 +188,5 @@ def test_a_killed_run_pays_again_only_for_what_it_was_submitting(make: Make) -> 
 
 
 @both
-def test_polling_is_no_part_of_the_row(make: Make, name: str) -> None:
+def test_polling_options_are_not_part_of_the_row(make: Make, name: str) -> None:
     assert make(name, options={"poll_limit_s": 5, "size": "512x512"}).painter.options == {"size": "512x512"}

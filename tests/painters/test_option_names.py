@@ -43,7 +43,7 @@ def test_a_function_is_spoken_to_by_its_parameters(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize("name", OPTION_NAMES["guidance"])
-def test_what_is_given_goes_before_the_preset_under_whatever_name(name: str) -> None:
+def test_given_option_overrides_preset_under_any_name(name: str) -> None:
     args = kind("mmmg").preset("paper-diffusion")["painter_args"]
     for word in ("diffusers/lab/model", "local/lab/model"):
         assert painter_args(word, args, {name: 7}, settings.load()) == {name: 7}

@@ -31,7 +31,7 @@ def names(word: str) -> list[str]:
         ]),
     ],
 )  # fmt: skip
-def test_the_drawing_stage_stands_where_it_belongs(word: str, chain: list[str]) -> None:
+def test_drawing_stage_is_put_in_its_place(word: str, chain: list[str]) -> None:
     assert names(word) == chain
 
 
@@ -117,7 +117,7 @@ def test_every_stage_says_what_it_is() -> None:
 @pytest.mark.parametrize(
     "word", ["rewrite+best-of-2", "reason+best-of-2", "reason+edit", "recaption+svg+best-of-2+edit"]
 )
-def test_whoever_judges_goes_by_the_question_and_not_by_the_planner(word: str, tmp_path: Path) -> None:
+def test_judging_models_get_the_question_and_not_the_plan(word: str, tmp_path: Path) -> None:
     """A planner that gets it wrong must not be the measure of the drawing."""
     asked, wrong = 'Draw how a "Leaf" drinks.', "A picture of a locomotive"
     replies = {

@@ -107,7 +107,7 @@ class HalfReader(Brush):
 
 
 @pytest.mark.parametrize("word", ["best-of-2", "edit"])
-def test_what_a_service_did_not_read_is_told_of_the_whole_drawing(tmp_path: Path, word: str) -> None:
+def test_unread_part_of_a_prompt_is_noted_on_the_drawing(tmp_path: Path, word: str) -> None:
     painting = draw(made(word, Mind(said_by_studio), Brush("editor")), tmp_path, HalfReader(), PROMPT)
     assert painting.notes["prompt_cut"] == {"sent": len(PROMPT), "read": 10}
     plain = draw(made(word, Mind(said_by_studio), Brush("editor")), tmp_path / "plain", Brush(), PROMPT)

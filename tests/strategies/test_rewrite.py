@@ -55,7 +55,7 @@ def test_a_rewritten_prompt_has_its_five_parts() -> None:
         ({"content": "x" * 2000}, "at most 1000 are allowed"),
     ],
 )
-def test_a_broken_plan_is_told_what_is_wrong(change: dict[str, Any], said: str) -> None:
+def test_broken_plan_is_reported_what_is_wrong(change: dict[str, Any], said: str) -> None:
     with pytest.raises(Unreadable, match=said):
         format_plan({**PLAN, **change}, SOURCE, 1000)
 
@@ -82,7 +82,7 @@ def test_a_recaption_is_cut_to_its_tokens(tmp_path: Path) -> None:
     assert 20 < estimate_tokens(sent.prompt) <= 40
 
 
-def test_an_empty_caption_is_no_caption(tmp_path: Path) -> None:
+def test_empty_caption_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Fault, match="no text"):
         draw(made("recaption", Mind(lambda *_: "<think>hm</think>")), tmp_path, Brush())
 
@@ -95,7 +95,7 @@ def test_parting_trace_and_description() -> None:
             split_trace(broken)
 
 
-def test_thinking_sent_apart_is_found() -> None:
+def test_separately_sent_thinking_is_read() -> None:
     raw = {"choices": [{"message": {"content": "x", "reasoning_content": " why "}}]}
     assert stored_thinking({"raw": raw}) == "why"
     assert stored_thinking({"raw": {"choices": [{"message": {"reasoning": "because"}}]}}) == "because"
@@ -142,7 +142,7 @@ def test_an_encoder_of_512_tokens_gets_the_description_cut_to_it(tmp_path: Path)
     assert "summary of your reasoning" in mind.heard[0]
 
 
-def test_a_trained_flux_reads_trace_separator_and_description_and_the_question_apart(tmp_path: Path) -> None:
+def test_trained_flux_reads_trace_separator_description_and_question(tmp_path: Path) -> None:
     brush = Brush()
     mind = Mind(lambda *_: f"<think>{'Roots take water up. ' * 400}</think>\n{SEPARATOR}\nA tree with roots.")
     with pytest.raises(Fault, match="reads one text: send=trained needs a local FLUX"):
@@ -252,7 +252,7 @@ def test_the_same_in_order_passes() -> None:
         ("arrow leading", "line leading", "dropped: arrow"),
     ],
 )
-def test_what_is_added_dropped_or_altered_is_named(old: str, new: str, said: str) -> None:
+def test_additions_omissions_and_changes_are_named(old: str, new: str, said: str) -> None:
     assert old in ORDERED
     assert said in "; ".join(differences(PROMPT, ORDERED.replace(", one the main vent", "").replace(old, new)))
 

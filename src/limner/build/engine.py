@@ -94,17 +94,17 @@ class Builder:
             UsageError: A role has no model, a key or a package is missing, or a budget cannot be kept.
         """
         places = self._places(until)
-        there: dict[str, OpenModel | Painter] = {**self.models, **self.painters}
+        players: dict[str, OpenModel | Painter] = {**self.models, **self.painters}
         for place in places:
             self.prompts.hash(*place.step.prompts)
             if place.step.check is not None:
                 place.step.check(place.settings)
             for word, role in place.roles.items():
-                if role not in there and word not in place.step.optional:
+                if role not in players and word not in place.step.optional:
                     about = f" ({self.recipe.roles[role]})" if role in self.recipe.roles else ""
                     raise UsageError(f"step {place.name} needs the {role}{about}: -S {role}=PROVIDER/MODEL")
         asked = {role for place in places for role in place.roles.values()}
-        models = [there[role] for role in self.recipe.asked_roles() if role in asked and role in there]
+        models = [players[role] for role in self.recipe.asked_roles() if role in asked and role in players]
         for model in models:
             model.check()
         Budget(how.budget)
@@ -241,7 +241,7 @@ class _Run:
         mine = items_of_sort(items, step.takes)
         bodies = {item.id: step.seen(item.body) for item in mine}
         try:
-            left = await step.together([BuildItem(one.id, bodies[one.id], one.sort) for one in mine], context)
+            left = await step.together([BuildItem(each.id, bodies[each.id], each.sort) for each in mine], context)
         except Exception as error:
             self.error = error
             return

@@ -257,7 +257,7 @@ def rewordings(free: str, structured: str) -> list[Rewording]:
 def sure_rewordings(free: str, structured: str) -> list[Rewording]:
     """Return the differences that rewriting alone never causes: in labels, numbers, colours and directions."""
     ways = _labels, _numbers, _colours, _directions
-    return [one for way in ways for one in way(free, structured)]
+    return [difference for way in ways for difference in way(free, structured)]
 
 
 def _labels(free: str, structured: str) -> list[Rewording]:
@@ -335,9 +335,9 @@ def _ways(text: str) -> list[tuple[set[str], set[str], set[str]]]:
 
 def _clauses(free: str, structured: str) -> list[Rewording]:
     changes = []
-    for kind, one, other in (("dropped", free, structured), ("added", structured, free)):
+    for kind, text, other in (("dropped", free, structured), ("added", structured, free)):
         known_stems = _stems(normalize_text(other))
-        for clause in _BREAK.split(normalize_text(one)):
+        for clause in _BREAK.split(normalize_text(text)):
             clause_stems = _stems(clause)
             new = clause_stems - known_stems
             if len(new) >= MIN_NEW_WORDS and len(new) >= NEW_SHARE * len(clause_stems):

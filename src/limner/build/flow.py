@@ -145,7 +145,7 @@ def items_of_sort(items: Items, sort: str) -> list[BuildItem]:
 
 def count_like_paper(mile: PaperCount, items: Items) -> int:
     """Return how many there are of what the paper counted."""
-    bodies = [one.body for one in items.values() if all(one.body.get(name) == v for name, v in mile.where.items())]
+    bodies = [item.body for item in items.values() if all(item.body.get(name) == v for name, v in mile.where.items())]
     return len({body[mile.distinct] for body in bodies if mile.distinct in body} if mile.distinct else bodies)
 
 

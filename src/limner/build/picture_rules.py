@@ -205,13 +205,13 @@ def _without_margins(grey: Image) -> Image:
     return grey.crop(box)
 
 
-def distance(one: str, other: str) -> int:
+def distance(first: str, second: str) -> int:
     """Return the number of bits in which two hashes differ.
 
     >>> distance("ff", "0f")
     4
     """
-    return (int(one, 16) ^ int(other, 16)).bit_count()
+    return (int(first, 16) ^ int(second, 16)).bit_count()
 
 
 class NearIndex:

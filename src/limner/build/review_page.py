@@ -163,11 +163,11 @@ def picture(request: Request) -> Response:
     if sha256 not in desk.pictures(id):
         raise HTTPException(404)
     try:
-        found = desk.store.blobs.get(sha256)
-        kind = WEB_FORMATS.get(inspect(found).format, "application/octet-stream")
+        content = desk.store.blobs.get(sha256)
+        kind = WEB_FORMATS.get(inspect(content).format, "application/octet-stream")
     except (LostImage, BadImage) as error:
         raise HTTPException(404, "The picture is no longer in the store.") from error
-    return Response(found, media_type=kind, headers={"Cache-Control": "private, max-age=3600"})
+    return Response(content, media_type=kind, headers={"Cache-Control": "private, max-age=3600"})
 
 
 def drawing(request: Request) -> Response:

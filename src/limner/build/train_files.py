@@ -78,5 +78,5 @@ def export_training(builder: Builder, folder: Path) -> TrainingResult:
                      "licence": item.body.get("licence", ""), "source": source.get("origin", "")})  # fmt: skip
     (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     write_csv(folder / "provenance.csv", PROVENANCE, rows)
-    found = read_samples(folder)
-    return TrainingResult(len(found), len({one.rubric.concept for one in found}))
+    samples = read_samples(folder)
+    return TrainingResult(len(samples), len({sample.rubric.concept for sample in samples}))

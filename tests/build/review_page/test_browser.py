@@ -103,7 +103,7 @@ def test_an_edit_an_addition_and_a_settled_dispute(desk: Desk, folder: Path) -> 
     assert (added["id"], added["options"]) == (4, {"A": "Yes", "B": "No"})
 
 
-def test_what_is_written_while_something_is_on_its_way_is_kept(desk: Desk) -> None:
+def test_text_written_during_a_request_is_kept(desk: Desk) -> None:
     page = desk.open("carla", f"item/{TWO}")
     held: list[Any] = []
     page.route("**/act/**", lambda route: held.append(route))
@@ -125,7 +125,7 @@ def test_what_is_written_while_something_is_on_its_way_is_kept(desk: Desk) -> No
     expect(page.get_by_role("button", name="Undo my changes")).to_have_count(0)
 
 
-def test_what_was_written_outlives_the_page(desk: Desk) -> None:
+def test_text_survives_a_reload(desk: Desk) -> None:
     page = desk.open("ben", f"item/{TWO}")
     page.get_by_label("Why").first.fill("a reason half written")
     page.reload()

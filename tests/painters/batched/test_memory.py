@@ -54,7 +54,7 @@ def test_every_item_is_drawn_once_whatever_fits(count: int, most: int) -> None:
 
 
 @pytest.mark.slow
-def test_other_shapes_are_learnt_anew() -> None:
+def test_other_shapes_are_learnt_again() -> None:
     seen: list[int] = []
     drawer = BatchDrawer("cpu")
     list(drawer.draw("small", items(4), room_for(1, seen), "…"))
@@ -99,7 +99,7 @@ def test_a_model_that_is_unfit_ends_it_all() -> None:
         list(BatchDrawer("cpu").draw("small", items(2), batch, "…"))
 
 
-def test_what_tells_of_a_shortage() -> None:
+def test_errors_of_exhausted_memory() -> None:
     assert is_out_of_memory(MemoryError())
     assert is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
     assert not is_out_of_memory(RuntimeError("shapes do not agree"))

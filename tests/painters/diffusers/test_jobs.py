@@ -121,7 +121,7 @@ def test_an_option_the_pipeline_does_not_take_stops_the_run(make: MakePool) -> N
     assert str(found) == "OddPipeline takes no guidance"
 
 
-def test_what_is_no_picture_is_a_fault(make: MakePool) -> None:
+def test_invalid_picture_is_a_fault(make: MakePool) -> None:
     answer = draw(make(), "short").result(30)
     with pytest.raises(Fault, match="image: what the worker sent is no picture"):
         jobs.read_drawing(answer)

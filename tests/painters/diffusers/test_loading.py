@@ -83,7 +83,7 @@ def test_a_quantised_pipeline_draws_nearly_the_same(flux: Path) -> None:
     assert np.abs(plain.astype(int) - quantised.astype(int)).mean() < 4
 
 
-def test_what_does_not_fit_is_told(flux: Path, tmp_path: Path) -> None:
+def test_misfit_is_reported(flux: Path, tmp_path: Path) -> None:
     from limner.painters.diffusers.pipeline import Pipeline
 
     with pytest.raises(WorkerUnfit, match="diffusers has no scheduler NobodyScheduler"):
@@ -152,7 +152,7 @@ def test_every_path_and_scale_is_read_back(loras: list[tuple[str, float]]) -> No
         ({"split": True, "devices": "0,1"}, "CUDA_VISIBLE_DEVICES"),
     ],
 )
-def test_options_that_make_no_sense(given: dict[str, Any], told: str) -> None:
+def test_invalid_options(given: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=told):
         options.parse(given, "diffusers/x")
 

@@ -15,7 +15,7 @@ SPEC = "diffusers/lab/model"
 ASPECTS: tuple[Aspect, ...] = ("square", "landscape", "portrait")
 
 
-def test_what_only_says_how_is_kept_apart() -> None:
+def test_execution_options_are_separate() -> None:
     options = parse({"steps": 20, "batch_size": 4, "devices": "0,1", "offload": "model", "dtype": "fp16"}, SPEC)
     assert options.drawing == {"steps": 20, "dtype": "float16"}
     assert (options.batch_size, options.devices, options.offload) == (4, ("cuda:0", "cuda:1"), "model")
@@ -70,7 +70,7 @@ def test_sizes_by_aspect() -> None:
         ({"steps": 4, "num_inference_steps": 5}, "steps is given twice"),
     ],
 )
-def test_what_makes_no_sense_is_told(given: dict[str, Any], told: str) -> None:
+def test_invalid_options_are_reported(given: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError) as raised:
         parse(given, SPEC)
     assert told in str(raised.value)

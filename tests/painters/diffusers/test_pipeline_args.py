@@ -48,7 +48,7 @@ def test_options_go_by_the_pipeline_s_own_names(pipe: Any, how: DrawSettings, gi
         (DrawSettings(64, 64, strength=0.5, editing=True), "strength"),
     ],
 )
-def test_what_a_pipeline_does_not_take_is_told(how: DrawSettings, option: str) -> None:
+def test_option_a_pipeline_does_not_take_is_reported(how: DrawSettings, option: str) -> None:
     with pytest.raises(WorkerUnfit, match=f"^Plain takes no {option}$"):
         call_arguments(Plain(), how, ["a"], 16)
 

@@ -66,7 +66,7 @@ def test_the_last_token_that_fits_is_read_and_no_more(loaded: Any) -> None:
 
 
 @flux
-def test_what_is_encoded_here_is_what_the_pipeline_would_make_of_it(loaded: Any) -> None:
+def test_encoding_equals_the_pipelines_own(loaded: Any) -> None:
     """Where both can, they agree to the last bit."""
     import torch
 
@@ -124,7 +124,7 @@ def test_more_than_there_is_any_use_for_is_refused(loaded: Any) -> None:
 
 
 @pytest.mark.parametrize("loaded", FAMILIES, indirect=True)
-def test_what_is_not_read_is_told(loaded: Any) -> None:
+def test_unread_part_is_reported(loaded: Any) -> None:
     family = type(loaded.pipe).__name__
     assert is_flux(loaded.pipe) == (family == "FluxPipeline")
     read = {"FluxPipeline": USUAL_TOKENS, "StableDiffusion3Pipeline": 256, "StableDiffusionXLPipeline": 77}.get(family)

@@ -76,7 +76,7 @@ def test_a_memory_that_cannot_be_written_does_no_harm(folder: Path, monkeypatch:
         ("a/b/c", "no such folder"),
     ],
 )
-def test_what_is_neither_folder_nor_repository(place: str, told: str) -> None:
+def test_neither_folder_nor_repository(place: str, told: str) -> None:
     with pytest.raises(UsageError) as raised:
         weights.folder_of(place)
     assert told in str(raised.value)
@@ -87,7 +87,9 @@ def test_a_folder_without_a_pipeline(tmp_path: Path) -> None:
         weights.folder_of(str(tmp_path))
 
 
-def test_what_takes_a_token_is_fetched_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_weights_that_need_a_token_are_downloaded_by_the_painter(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Workers have none."""
     asked: list[Any] = []
 

@@ -133,7 +133,7 @@ def test_batches_are_halved_and_faults_are_each_their_own(
 
 
 @pytest.mark.slow
-def test_one_that_does_not_fit_is_told(make: Make, store: Store) -> None:
+def test_single_item_that_does_not_fit_is_reported(make: Make, store: Store) -> None:
     (found,) = paint(make(room=0), store, ask())
     assert isinstance(found, Fault)
     assert (found.kind, found.detail[:21]) == ("local", "out of memory on cpu ")
@@ -148,9 +148,7 @@ def test_one_that_does_not_fit_is_told(make: Make, store: Store) -> None:
         ("short", {}, "the model returned 0 images for 1 items"),
     ],
 )
-def test_what_cannot_work_ends_the_run(
-    make: Make, store: Store, factory: str, options: dict[str, Any], told: str
-) -> None:
+def test_unfit_worker_ends_the_run(make: Make, store: Store, factory: str, options: dict[str, Any], told: str) -> None:
     (found,) = paint(make(factory, **options), store, ask())
     assert isinstance(found, UsageError)
     with pytest.raises(UsageError, match=told):
@@ -206,7 +204,7 @@ def test_the_module_is_not_imported_here(make: Make, tmp_path: Path) -> None:
         ("worker/own_model:open_model", {"env": "OPENAI_API_KEY"}, "keys are not passed on"),
     ],
 )
-def test_what_makes_no_sense(make: Make, store: Store, spec: str, options: dict[str, Any], told: str) -> None:
+def test_invalid_options(make: Make, store: Store, spec: str, options: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=told):
         WorkerPainter("mine", spec, store.blobs, options)
 
@@ -229,7 +227,7 @@ def test_a_commit_of_the_hub_is_taken_from_its_cache(tmp_path: Path, monkeypatch
     assert custom.find_weights(f"lab/model@{'cd' * 20}").revision == "cd" * 20
 
 
-def test_a_factory_s_own_word_that_it_is_unfit_is_kept(make: Make, tmp_path: Path) -> None:
+def test_factory_error_unfit_is_kept(make: Make, tmp_path: Path) -> None:
     from limner.painters.worker import server
 
     (tmp_path / "own_model.py").write_text(

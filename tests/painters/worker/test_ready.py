@@ -45,7 +45,7 @@ def ask(prompt: str = "A cell.", seed: int = 0, **more: Any) -> PaintRequest:
     return PaintRequest("q1", prompt, seed, **more)
 
 
-def test_what_identifies_a_drawing(folder: Callable[[str], Path], store: Store) -> None:
+def test_identity_of_a_drawing(folder: Callable[[str], Path], store: Store) -> None:
     place = folder("janus")
     plain = body(made(place, store), ask())
     assert (plain["adapter"], plain["options"]) == ("janus-1", {"dtype": "bfloat16"})
@@ -75,9 +75,7 @@ def test_sizes(folder: Callable[[str], Path], store: Store) -> None:
         ({"top_k": 0}, "a whole number from 1"),
     ],
 )
-def test_options_that_make_no_sense(
-    folder: Callable[[str], Path], store: Store, options: dict[str, Any], told: str
-) -> None:
+def test_invalid_options(folder: Callable[[str], Path], store: Store, options: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=told):
         made(folder("janus"), store, **options)
 

@@ -52,10 +52,10 @@ class LogicGraph(FrozenModel):
 
     @model_validator(mode="after")
     def _hangs_together(self) -> Self:
-        for what, ids in (("phases", [one.id for one in self.phases]), ("nodes", [one.id for one in self.nodes])):
+        for what, ids in (("phases", [part.id for part in self.phases]), ("nodes", [part.id for part in self.nodes])):
             if twice := {id for id in ids if ids.count(id) > 1}:
                 raise ValueError(f"two {what} have the id {min(twice)}")
-        phases, nodes = {one.id for one in self.phases}, {one.id for one in self.nodes}
+        phases, nodes = {part.id for part in self.phases}, {part.id for part in self.nodes}
         for node in self.nodes:
             if node.phase_id not in phases:
                 raise ValueError(f"node {node.id} has the phase {node.phase_id}, which is none")
@@ -69,9 +69,9 @@ class LogicGraph(FrozenModel):
 
     def terms(self) -> Iterator[str]:
         """Yield every name in the graph."""
-        yield from (one.label for one in self.phases)
-        yield from (one.label for one in self.nodes)
-        yield from (one.label for one in self.edges if one.label.strip())
+        yield from (part.label for part in self.phases)
+        yield from (part.label for part in self.nodes)
+        yield from (part.label for part in self.edges if part.label.strip())
 
     @cached_property
     def by_id(self) -> dict[str, LogicNode]:

@@ -116,9 +116,9 @@ def _even_frames(frames: Sequence[_PhaseBox], across: bool, more: float) -> list
     """Return the frames with equal size across the flow, enlarged by `more`."""
     right, bottom = max(frame.right for frame in frames) + more, max(frame.bottom for frame in frames) + more
     return [
-        _PhaseBox(one.label, one.left, one.top, one.right, bottom) if across
-        else _PhaseBox(one.label, one.left, one.top, right, one.bottom)
-        for one in frames
+        _PhaseBox(box.label, box.left, box.top, box.right, bottom) if across
+        else _PhaseBox(box.label, box.left, box.top, right, box.bottom)
+        for box in frames
     ]  # fmt: skip
 
 

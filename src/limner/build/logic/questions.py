@@ -127,8 +127,8 @@ def banned(draft: DraftQuestion, level: Level, graph: LogicGraph, rules: Questio
         text = re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", "□", text, flags=re.IGNORECASE)
     for name in rules.levels[level].bans:
         for pattern in rules.bans[name]:
-            if said := re.search(pattern, text, re.IGNORECASE):
-                yield f'it says "{said[0]}", which a question of this level may not ({name})'
+            if wording := re.search(pattern, text, re.IGNORECASE):
+                yield f'it says "{wording[0]}", which a question of this level may not ({name})'
 
 
 def _ids(draft: DraftQuestion, graph: LogicGraph) -> Iterator[str]:
@@ -257,9 +257,10 @@ def _whole(drafts: Drafts, level: Level, absent: int, rules: QuestionRules) -> I
         if sum(draft.track == "B" for draft in present) > most:
             yield f"at most {most} questions of track B, the others of track A"
         return
-    if level == "semantics" and (lacking := [name for name in ASPECTS if not any(one.about == name for one in drafts)]):
+    asked = {question.about for question in drafts}
+    if level == "semantics" and (lacking := [name for name in ASPECTS if name not in asked]):
         yield f"no question on {', '.join(lacking)}"
-    if level == "phase" and len({draft.about for draft in drafts}) < 2:
+    if level == "phase" and len(asked) < 2:
         yield "at least two of the patterns are asked for"
     answers = [draft.yes_or_no for draft in drafts if draft.yes_or_no]
     most = max(answers.count("yes"), answers.count("no"), 0)

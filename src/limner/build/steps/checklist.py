@@ -32,16 +32,16 @@ async def checklist(item: BuildItem, context: StepContext) -> BuildItem:
     limits = how.limits.model_copy(update={"items": max(how.items, how.limits.items)})
 
     def read(reply: str) -> list[dict[str, str]]:
-        found = loads(reply).get("checklist")
-        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        rows = loads(reply).get("checklist")
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise Unreadable('"checklist" must be a list of objects')
-        if len(found) != how.items:
-            raise Unreadable(f'"checklist" has {len(found)} items; it must have {how.items}')
-        entries = [{name: read_text_field(one, name) for name in ("item", "explanation")} for one in found]
+        if len(rows) != how.items:
+            raise Unreadable(f'"checklist" has {len(rows)} items; it must have {how.items}')
+        entries = [{name: read_text_field(row, name) for name in ("item", "explanation")} for row in rows]
         wrong = [
-            str(one)
-            for one in lint_checklist(item.body["prompt"], entries, limits)
-            if one.kind in CHECKLIST_ERRORS or one.kind in how.refuse
+            str(lint)
+            for lint in lint_checklist(item.body["prompt"], entries, limits)
+            if lint.kind in CHECKLIST_ERRORS or lint.kind in how.refuse
         ]
         if wrong:
             raise Unreadable("; ".join(wrong[:6]))

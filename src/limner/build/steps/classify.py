@@ -40,11 +40,11 @@ async def classify(item: BuildItem, context: StepContext) -> BuildItem:
         raise UsageError(f"step {context.place}: there are no topics; see `limner build status {context.build}`")
 
     def read(reply: str) -> dict[str, Any]:
-        found = loads(reply)
+        answer = loads(reply)
         return {
-            "taxonomy": read_choice(found, "taxonomy", [*topics, NONE]),
-            "difficulty": read_choice(found, "difficulty", how.difficulties),
-            "img_type": read_choice(found, "image_type", how.types),
+            "taxonomy": read_choice(answer, "taxonomy", [*topics, NONE]),
+            "difficulty": read_choice(answer, "difficulty", how.difficulties),
+            "img_type": read_choice(answer, "image_type", how.types),
         }
 
     words = context.prompts.fill(

@@ -70,7 +70,9 @@ def _group_by_meaning(bodies: Sequence[Mapping[str, str]], how: ConceptsSettings
             most = max(counts.values())
             usual = {name for name, times in counts.items() if times == most}
             own = names[middle[label]]
-            first = next(name for name, one in zip(names, labels, strict=True) if one == label and plain(name) in usual)
+            first = next(
+                name for name, other in zip(names, labels, strict=True) if other == label and plain(name) in usual
+            )
             called[label] = own if plain(own) in usual else first
         columns.append([called[label] for label in labels])
     return list(zip(*columns, strict=True))

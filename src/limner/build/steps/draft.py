@@ -35,9 +35,9 @@ async def draft(item: BuildItem, context: StepContext) -> BuildItem:
     how: DraftSettings = context.settings
 
     def read(reply: str) -> dict[str, Any]:
-        found = loads(reply)
-        prompt, points = read_text_field(found, "prompt"), _points(found.get("scoring_points"))
-        if errors := [str(one) for one in lint_question(prompt, points, how.limits) if one.kind in ERRORS]:
+        answer = loads(reply)
+        prompt, points = read_text_field(answer, "prompt"), _points(answer.get("scoring_points"))
+        if errors := [str(lint) for lint in lint_question(prompt, points, how.limits) if lint.kind in ERRORS]:
             raise Unreadable("; ".join(errors[:6]))
         return {"prompt": prompt, "scoring_points": points}
 

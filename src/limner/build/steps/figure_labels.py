@@ -47,8 +47,8 @@ async def figure_labels(item: BuildItem, context: StepContext) -> BuildItem:
     how: FigureLabelsSettings = context.settings
 
     def read(reply: str) -> tuple[str, str]:
-        found = loads(reply)
-        return read_choice(found, "domain", [*how.domains, NONE]), read_choice(found, "panel_type", PANELS)
+        answer = loads(reply)
+        return read_choice(answer, "domain", [*how.domains, NONE]), read_choice(answer, "panel_type", PANELS)
 
     words = context.prompts.fill(
         "figure-labels", domains=", ".join(how.domains), lines=list_lines(item.body["layout_lines"]),

@@ -23,9 +23,11 @@ async def figure_pick(item: BuildItem, context: StepContext) -> BuildItem:
     return item.having(image=best["image"], caption=best["caption"], figure_file=best["file"], duels=duels)
 
 
-async def _better(item: BuildItem, context: StepContext, one: dict[str, Any], other: dict[str, Any], name: str) -> int:
-    shown = context.prompts.fill("figure-pair", first=one["caption"] or "none", second=other["caption"] or "none")
-    pictures = [Picture(one["image"], max_side=1024), Picture(other["image"], max_side=1024)]
+async def _better(
+    item: BuildItem, context: StepContext, first: dict[str, Any], second: dict[str, Any], name: str
+) -> int:
+    shown = context.prompts.fill("figure-pair", first=first["caption"] or "none", second=second["caption"] or "none")
+    pictures = [Picture(first["image"], max_side=1024), Picture(second["image"], max_side=1024)]
     return await context.ask("chooser", item, [*pictures, Text(shown)], Contract(_choice), name)
 
 

@@ -44,9 +44,9 @@ async def inclusion_screen(item: BuildItem, context: StepContext) -> BuildItem:
         text=item.body["source_text"][: how.text_limit] or "(none)",
     )  # fmt: skip
     shown: list[Part] = [Text(words), Picture(item.body["image"], how.max_side)]
-    found, reason = await context.ask("annotator", item, shown, Contract(read))
+    verdicts, reason = await context.ask("annotator", item, shown, Contract(read))
     for name in asked:
-        if found[name] != (name in how.wanted):
+        if verdicts[name] != (name in how.wanted):
             raise Dropped(f"{'not ' if name in how.wanted else ''}{name.replace('_', ' ')}", reason)
     return item.having(screened=reason)
 

@@ -32,9 +32,9 @@ async def papers(items: Sequence[BuildItem], context: StepContext) -> AsyncItera
     how: SourceSettings = context.settings
     if how.folder is None:
         raise UsageError(f"where are the papers? --set {context.place}.folder=FOLDER")
-    found = await asyncio.to_thread(find_papers, how.folder)
+    paper_list = await asyncio.to_thread(find_papers, how.folder)
     table = _table(how.folder / TABLE)
-    for id, path in found:
+    for id, path in paper_list:
         details = table.get(id, {})
         venue, slash, _ = id.partition("/")
         source = {name: details[name] for name in ("title", "url") if details.get(name)}

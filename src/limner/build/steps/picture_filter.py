@@ -55,7 +55,7 @@ def read_verdict(reply: Any, how: PictureFilterSettings) -> dict[str, Any]:
             raise Unreadable(f'"criteria" must say true or false for "{name}"')
     for name in ("reason", "elements", "dependencies"):
         value = reply.get(name)
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
             raise Unreadable(f'"{name}" must be a list of texts')
     if type(reply.get("judge")) is not bool or reply["judge"] != all(marks[name] for name in how.criteria):
         raise Unreadable('"judge" must be true where all criteria are, and only there')

@@ -84,11 +84,11 @@ def read_taxonomy(file: Path) -> Iterator[tuple[list[str], str]]:
 
 
 def _drafted(reply: str, subject: str) -> list[tuple[list[str], str]]:
-    found: Any = loads(reply).get("topics")
-    if not isinstance(found, list) or not found:
+    leaves: Any = loads(reply).get("topics")
+    if not isinstance(leaves, list) or not leaves:
         raise Unreadable('"topics" must be a list')
     topics = []
-    for entry in found:
+    for entry in leaves:
         if not isinstance(entry, dict):
             raise Unreadable("each topic must be an object")
         levels = [subject, *(read_text_field(entry, level) for level in LEVELS[1:])]

@@ -30,7 +30,7 @@ async def text_screen(item: BuildItem, context: StepContext) -> BuildItem:
     """Drop questions that can be answered from the text alone."""
     how: TextScreenSettings = context.settings
     rows: list[dict[str, Any]] = item.body["checklist"]
-    keys = [one.key for one in make_question(item, rows, how.exam).rubric.checklist]
+    keys = [entry.key for entry in make_question(item, rows, how.exam).rubric.checklist]
     asked = [row for row, key in zip(rows, keys, strict=True) if key in item.body["wrong"]]
     gone = set[str]()
     if asked:

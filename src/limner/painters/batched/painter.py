@@ -88,7 +88,7 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
 
     @abstractmethod
     def _draw_settings(self, request: PaintRequest) -> DataclassInstance:
-        """Everything about a drawing but its prompt, seed and pictures: what agrees in it is drawn in one batch."""
+        """Return a drawing's settings other than prompt, seed and pictures; equal settings share a batch."""
 
     @abstractmethod
     def _body(self, request: PaintRequest, how: Any, weights: W) -> dict[str, Any]:

@@ -170,8 +170,8 @@ def _without(lines: Sequence[TextLine], chosen: Sequence[TextLine]) -> tuple[Tex
 
 
 def _other_character(char: str, among: str, rng: random.Random) -> str:
-    found = rng.choice([other for other in among if other != char.lower()])
-    return found.upper() if char.isupper() else found
+    chosen = rng.choice([other for other in among if other != char.lower()])
+    return chosen.upper() if char.isupper() else chosen
 
 
 def _quote_texts(lines: Sequence[TextLine]) -> str:
