@@ -156,10 +156,14 @@ async def _text(images: dict[str, Image.Image]) -> None:
             for kind, damage in MARKS.items():
                 hits = sum([await marked(damage(image, random.Random(name))) for name, image in images.items()])
                 print(told(f"watermark, {kind}", hits, len(images), false, len(images)))
-            english = sum([why_not_english(await read(labelled(image, ENGLISH))) is not None for image in images.values()])
+            english = sum(
+                [why_not_english(await read(labelled(image, ENGLISH))) is not None for image in images.values()]
+            )
             english += sum([why_not_english(await read(image)) is not None for image in images.values()])
             for language, lines in FOREIGN.items():
-                hits = sum([why_not_english(await read(labelled(image, lines))) is not None for image in images.values()])
+                hits = sum(
+                    [why_not_english(await read(labelled(image, lines))) is not None for image in images.values()]
+                )
                 print(told(f"not English, {language}", hits, len(images), english, 2 * len(images)))
 
 

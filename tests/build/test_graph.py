@@ -164,7 +164,8 @@ def finished(killed: dict[str, Any], unreviewed: str, place: Path, llm: Scripted
     })  # fmt: skip
     limner("build", "run", "school")
     assert why(place, "check") == {
-        "nerve impulse": "the reviewed graph must be corrected: undeclared: 'nothing' in 'Contains(neuron, nothing)' is "
+        "nerve impulse": "the reviewed graph must be corrected: undeclared: 'nothing' in "
+        "'Contains(neuron, nothing)' is "
         "no declared element"
     }
     with Store(place / "limner-store") as store:

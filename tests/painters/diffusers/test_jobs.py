@@ -123,5 +123,5 @@ def test_an_option_the_pipeline_does_not_take_stops_the_run(make: MakePool) -> N
 
 def test_invalid_picture_is_a_fault(make: MakePool) -> None:
     answer = draw(make(), "short").result(30)
-    with pytest.raises(Fault, match="image: what the worker sent is no picture"):
+    with pytest.raises(Fault, match="image: the worker did not send a picture"):
         jobs.read_drawing(answer)
