@@ -25,7 +25,7 @@ from benchmarks.table import told as told_table
 from limner.build.engine import Spending
 from limner.build.languages import why_not_english
 from limner.build.open import new_build
-from limner.build.picture_rules import detail, distance, near_duplicates, light_tones, picture_hashes, find_watermark
+from limner.build.picture_rules import detail, distance, find_watermark, light_tones, near_duplicates, picture_hashes
 from limner.build.steps.duplicates import DuplicatesSettings
 from limner.build.steps.resolution import ResolutionSettings
 from limner.calls import Calls
