@@ -116,7 +116,8 @@ def test_the_weights_say_what_they_were_trained_on(data: Path, tmp_path: Path) -
 
 @pytest.mark.slow
 def test_four_pictures_are_learnt_and_drawn(data: Path, tmp_path: Path) -> None:
-    from limner.painters.diffusers.jobs import DrawItem, DrawSettings, PipelineSetup
+    from limner.painters.batched.jobs import DrawItem
+    from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
     from limner.painters.diffusers.pipeline import Pipeline
     from limner.painters.diffusers.text_encoding import reason_text
     from limner.train.trainer import Trainer

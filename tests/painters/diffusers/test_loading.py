@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
+from limner.painters.batched.jobs import DrawItem, RawDrawing
 from limner.painters.diffusers import options, weights
-from limner.painters.diffusers.jobs import DrawItem, DrawSettings, PipelineSetup, RawDrawing
+from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
 from limner.workers import WorkerUnfit
 from tests.needs import need
 

@@ -15,19 +15,7 @@ from PIL import Image, ImageDraw, ImageFilter, ImageOps
 
 from ...core.evidence import TextLine
 from ...core.images import flatten, font
-from .images import (
-    MIN_CONFIDENCE,
-    Colour,
-    Rect,
-    blank,
-    common_colour,
-    erase,
-    ground_colour,
-    is_legible,
-    rect,
-    swap,
-    typeset,
-)
+from .images import CONFIDENT, Colour, Rect, blank, common_colour, erase, ground_colour, is_legible, rect, swap, typeset
 
 DOSES = (1, 2, 3)
 """The degrees of a fault; each kind defines what they mean."""
@@ -156,7 +144,7 @@ def _choose_lines(lines: Sequence[TextLine], dose: int, seed: int) -> list[TextL
     rng = random.Random(seed)
     if dose == 2:
         return rng.sample(list(lines), (len(lines) + 1) // 2)
-    long = [line for line in lines if len(line.text) >= 5 and line.confidence >= MIN_CONFIDENCE]
+    long = [line for line in lines if len(line.text) >= 5 and line.confidence >= CONFIDENT]
     return [rng.choice(long or list(lines))]
 
 

@@ -205,7 +205,8 @@ def _mask(part: NDArray[np.uint8], corners: Sequence[Position], origin: Position
     return np.array(mask)
 
 
-MIN_CONFIDENCE = 0.8
+CONFIDENT = 0.8
+"""The least confidence of a line that OCR reads reliably."""
 MAX_LABELS = 200
 MIN_SCALE = 0.55
 LOOKALIKES = str.maketrans("01i", "oll")
@@ -296,7 +297,7 @@ def is_legible(line: TextLine, size: tuple[int, int]) -> bool:
     (ax, ay), (bx, by), _, _ = line.box
     left, top, right, bottom = rect(line)
     inside = left >= 0 and top >= 0 and right <= size[0] and bottom <= size[1]
-    return inside and line.confidence >= MIN_CONFIDENCE and bx > ax and abs(by - ay) <= 0.05 * (bx - ax)
+    return inside and line.confidence >= CONFIDENT and bx > ax and abs(by - ay) <= 0.05 * (bx - ax)
 
 
 def _exchangeable(line: TextLine, box: Rect, size: tuple[int, int]) -> bool:

@@ -9,32 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...workers import Pool, WorkerUnfit
-from ..batched.jobs import (
-    DrawFailure,
-    DrawItem,
-    DrawResult,
-    RawDrawing,
-    Sent,
-    open_workers,
-    read_drawing,
-    serve_jobs,
-    submit,
-    worker_fault,
-)
+from ..batched.jobs import DrawItem, DrawResult, Sent, open_workers, serve_jobs
 from .options import Options
-
-__all__ = [
-    "FACTORY",
-    "DrawFailure",
-    "DrawItem",
-    "DrawSettings",
-    "PipelineSetup",
-    "RawDrawing",
-    "open_pool",
-    "read_drawing",
-    "submit",
-    "worker_fault",
-]  # fmt: skip
 
 FACTORY = "limner.painters.diffusers.jobs:open_worker"
 

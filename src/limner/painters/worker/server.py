@@ -41,6 +41,7 @@ class BatchItem:
 
 
 DrawBatch = Callable[[list[BatchItem]], Sequence[Any]]
+DrawSize = tuple[int | None, int | None]
 
 
 def open_worker(**load: Any) -> Callable[..., Iterator[Sent]]:
@@ -68,21 +69,15 @@ def batch_server(draw: DrawBatch, device: str) -> Callable[..., Iterator[Sent]]:
     drawer = BatchDrawer(device)
 
     def serve(how: dict[str, Any], items: Sequence[DrawItem]) -> Iterator[DrawResult]:
-        width, height = how["width"], how["height"]
+        size = how["width"], how["height"]
         advice = "for one image; try a smaller size or fewer bits"
-        return drawer.draw(
-            (width, height), items, lambda batch: _draw_batch(draw, batch, width, height, device), advice
-        )
+        return drawer.draw(size, items, lambda batch: _draw_batch(draw, batch, size, device), advice)
 
     return serve_jobs(serve)
 
 
-def _draw_batch(
-    draw: DrawBatch, batch: NumberedItems, width: int | None, height: int | None, device: str
-) -> Iterator[DrawResult]:
-    given = [
-        BatchItem(item.prompt, item.seed, width, height, [decode(data) for data in item.images]) for _, item in batch
-    ]
+def _draw_batch(draw: DrawBatch, batch: NumberedItems, size: DrawSize, device: str) -> Iterator[DrawResult]:
+    given = [BatchItem(item.prompt, item.seed, *size, [decode(data) for data in item.images]) for _, item in batch]
     drawn = list(draw(given))
     if len(drawn) != len(batch):
         raise WorkerUnfit(f"the model returned {len(drawn)} images for {len(batch)} items; expected one for each")
@@ -103,18 +98,11 @@ def _to_image(returned: Any) -> Any:
         return flatten(returned)
     if isinstance(returned, bytes | bytearray):
         return decode(bytes(returned))
-    if (
-        isinstance(returned, np.ndarray)
-        and returned.dtype == np.uint8
-        and returned.ndim == 3
-        and returned.shape[2] == 3
-    ):
-        return Image.fromarray(np.ascontiguousarray(returned))
-    kind = (
-        f"{type(returned).__name__} of {returned.dtype}"
-        if isinstance(returned, np.ndarray)
-        else type(returned).__name__
-    )
+    kind = type(returned).__name__
+    if isinstance(returned, np.ndarray):
+        if returned.dtype == np.uint8 and returned.ndim == 3 and returned.shape[2] == 3:
+            return Image.fromarray(np.ascontiguousarray(returned))
+        kind += f" of {returned.dtype}"
     raise TypeError(f"the model returned {kind}; expected PIL images, bytes, or uint8 arrays (height, width, 3)")
 
 
