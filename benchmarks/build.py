@@ -23,9 +23,9 @@ from tests.build.damage import COPIES, ENGLISH, FOREIGN, LOW, MARKS, jpeg, label
 from benchmarks.table import Cell, Table, peak_mib
 from benchmarks.table import told as told_table
 from limner.build.engine import Spending
-from limner.build.languages import foreign
+from limner.build.languages import why_not_english
 from limner.build.open import new_build
-from limner.build.picture_rules import detail, distance, first_of_each, light_tones, picture_hashes, watermark
+from limner.build.picture_rules import detail, distance, find_watermark, light_tones, near_duplicates, picture_hashes
 from limner.build.steps.duplicates import DuplicatesSettings
 from limner.build.steps.resolution import ResolutionSettings
 from limner.calls import Calls
@@ -62,7 +62,7 @@ def near(many: int) -> Table:
         with ThreadPoolExecutor(2) as two:
             hashes = list(two.map(lambda file: picture_hashes(decode(file.read_bytes())), sorted(folder.iterdir())))
         hashed = time.perf_counter() - began
-        found = first_of_each([(str(n), one) for n, one in enumerate(hashes)], DuplicatesSettings().bits)
+        found = near_duplicates([(str(n), one) for n, one in enumerate(hashes)], DuplicatesSettings().bits)
         indexed = time.perf_counter() - began - hashed
         made += [("hashes alone, two threads", hashed, many, many), ("index alone", indexed, many, many - len(found))]
         before = peak_mib()
@@ -117,7 +117,7 @@ def filters(folder: Path, ocr: int) -> None:
     print(f"{len(images)} pictures, never used for tuning")
     bits, hashes = DuplicatesSettings().bits, {name: picture_hashes(image) for name, image in images.items()}
     ranked = sorted(hashes.items())
-    false = len(first_of_each(ranked, bits))
+    false = len(near_duplicates(ranked, bits))
     for kind, damage in COPIES.items():
         made = {name: picture_hashes(damage(image, random.Random(name))) for name, image in images.items()}
         hits = sum(min(map(distance, hashes[name], made[name])) <= bits for name in images)
@@ -150,16 +150,20 @@ async def _text(images: dict[str, Image.Image]) -> None:
                 return [line.text for line in (await OcrProbe().measure(png(image), calls)).lines]
 
             async def marked(image: Image.Image) -> bool:
-                return watermark(await read(image), await read(light_tones(image))) is not None
+                return find_watermark(await read(image), await read(light_tones(image))) is not None
 
             false = sum([await marked(image) for image in images.values()])
             for kind, damage in MARKS.items():
                 hits = sum([await marked(damage(image, random.Random(name))) for name, image in images.items()])
                 print(told(f"watermark, {kind}", hits, len(images), false, len(images)))
-            english = sum([foreign(await read(labelled(image, ENGLISH))) is not None for image in images.values()])
-            english += sum([foreign(await read(image)) is not None for image in images.values()])
+            english = sum(
+                [why_not_english(await read(labelled(image, ENGLISH))) is not None for image in images.values()]
+            )
+            english += sum([why_not_english(await read(image)) is not None for image in images.values()])
             for language, lines in FOREIGN.items():
-                hits = sum([foreign(await read(labelled(image, lines))) is not None for image in images.values()])
+                hits = sum(
+                    [why_not_english(await read(labelled(image, lines))) is not None for image in images.values()]
+                )
                 print(told(f"not English, {language}", hits, len(images), english, 2 * len(images)))
 
 

@@ -28,7 +28,7 @@ from tests.needs import SHARED
 
 from limner import exams
 from limner.build.embedding import LETTERS, MINILM, dbscan, embed
-from limner.build.picture_rules import cut_edges, labels
+from limner.build.picture_rules import cut_edges, text_labels
 from limner.build.steps.concepts import ConceptsSettings
 from limner.build.steps.cropping import CroppingSettings
 from limner.build.steps.explanatory_text import ExplanatoryTextSettings
@@ -201,10 +201,10 @@ async def _text(images: dict[str, Image.Image]) -> None:
             for image in images.values():
                 image.thumbnail((900, 900))
                 lines = (await OcrProbe().measure(png(image), calls)).lines
-                false += len(labels([line.text for line in lines])) < least
+                false += len(text_labels([line.text for line in lines])) < least
                 bare = erase(image, lines)
                 left = (await OcrProbe().measure(png(bare), calls)).lines
-                found += len(labels([line.text for line in left])) < least
+                found += len(text_labels([line.text for line in left])) < least
     print(f"explanatory text: found {found} of {len(images)} without text, taken out wrongly {false} of {len(images)}")
 
 

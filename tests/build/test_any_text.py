@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from limner.build.checklists import CHECKLIST_ERRORS, CHECKLIST_WARNINGS, ChecklistLimits, lint_checklist
 from limner.build.criterion_words import ERRORS, WARNINGS, LintLimits, lint_question
 from limner.build.figures import rewordings
-from limner.build.languages import foreign
-from limner.build.latex.macros import expanded
+from limner.build.languages import why_not_english
+from limner.build.latex.macros import expand_macros
 from limner.build.latex.sources import FlatPaper
 from limner.exams.mmmg.draft import UnreadDependency, read_dependency
 
@@ -39,8 +39,8 @@ def test_prompts_are_compared(free: str, structured: str) -> None:
 
 
 @given(st.lists(WORDS, max_size=8))
-def test_languages_are_told_or_not(lines: list[str]) -> None:
-    assert foreign(lines) is None or isinstance(foreign(lines), str)
+def test_languages_are_reported_or_not(lines: list[str]) -> None:
+    assert why_not_english(lines) is None or isinstance(why_not_english(lines), str)
 
 
 @given(WORDS)
@@ -52,4 +52,4 @@ def test_relations_are_read_or_refused(text: str) -> None:
 @given(st.text(alphabet="ab{}[]#12\\ \n", max_size=60), st.text(alphabet="ab{}\\ ", max_size=40))
 def test_broken_macros_leave_a_text(preamble: str, body: str) -> None:
     defined = preamble + "\\newcommand{\\a}[1]{<#1>}\\def\\b{B}"
-    assert isinstance(expanded(FlatPaper(defined, body, "main.tex"))[0], str)
+    assert isinstance(expand_macros(FlatPaper(defined, body, "main.tex"))[0], str)

@@ -14,7 +14,7 @@ from limner.build.export import export
 from limner.build.flow import StepCount
 from limner.build.open import change_build, new_build, with_models
 from limner.build.records import add_review, load_build, load_rows
-from limner.build.review_files import standings
+from limner.build.review_files import review_standings
 from limner.build.reviews import Review, state_id
 from limner.core import settings as core_settings
 from limner.store import Store
@@ -125,7 +125,7 @@ def test_a_review_that_breaks_the_split_waits(built: Built, llm: Scripted, tmp_p
     builder = change_build(builder.store, load_build(builder.store, "mine"), settings=["review.reviewers=1"])
     builder.models = models
     builder.run(Spending())
-    for n, (id, (_, found)) in enumerate(sorted(standings(builder).items())):
+    for n, (id, (_, found)) in enumerate(sorted(review_standings(builder).items())):
         change = {}
         if id == ids[GOOD]:
             change = {"evidence": [row for row in found.body["evidence"] if row["atom"] != "v1"]}

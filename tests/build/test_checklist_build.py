@@ -14,7 +14,7 @@ from limner.build.export import export
 from limner.build.flow import StepCount
 from limner.build.open import change_build, new_build, with_models
 from limner.build.records import add_review, load_build, load_rows
-from limner.build.review_files import standings
+from limner.build.review_files import review_standings
 from limner.build.reviews import Review, state_id
 from limner.core import settings as core_settings
 from limner.store import Store
@@ -57,7 +57,7 @@ def test_every_step_has_asked_with_its_inputs(built: Built, llm: Scripted) -> No
     assert any(heard.turn for _, heard in llm.heard), "some replies were objected to"
 
 
-def test_the_funnel_stands_beside_the_papers(built: Built) -> None:
+def test_funnel_is_shown_beside_the_papers(built: Built) -> None:
     builder, counts, _ = built
     funnel = {one.place: one for one in counts}
     assert (funnel["regions"].kept, dict(funnel["regions"].dropped)) == (3, {"transcontinental": 1})
@@ -90,7 +90,7 @@ def test_a_prompt_that_two_topics_have_is_taken_once(built: Built) -> None:
 def test_reviews_make_an_exam(built: Built, llm: Scripted, tmp_path: Path) -> None:
     builder = built[0]
     asked = llm.total
-    for n, (id, (_, found)) in enumerate(sorted(standings(builder).items())):
+    for n, (id, (_, found)) in enumerate(sorted(review_standings(builder).items())):
         action = "reject" if n == 0 else "edit" if n == 1 else "accept"
         body = {"prompt": "A prompt that Anna has mended, of a market day."} if action == "edit" else {}
         base = state_id(found.body)

@@ -13,11 +13,11 @@ from limner.build.checklists import (
     CHECKLIST_ERRORS,
     CHECKLIST_WARNINGS,
     lint_checklist,
-    several,
-    stated,
-    unseen,
+    why_already_stated,
+    why_not_visible,
+    why_several_facts,
 )
-from limner.build.criterion_words import KINDS, always_true, criterion_faults, invisible
+from limner.build.criterion_words import FAULT_KINDS, criterion_faults, why_always_true, why_invisible
 from tests.build.checklist_items import (
     COMPOUND,
     HELD_OUT,
@@ -70,7 +70,7 @@ def test_the_papers_own_items_have_no_error() -> None:
     assert [len(one.entries) for one in lists] == [4, 3, 10, 10, 6]
     found = Counter(one.kind for each in lists for one in lint_checklist(each.prompt, each.entries))
     assert not set(found) & CHECKLIST_ERRORS
-    assert not any(unseen(entry["item"]) for each in lists for entry in each.entries), "pH and pKa among them"
+    assert not any(why_not_visible(entry["item"]) for each in lists for entry in each.entries), "pH and pKa among them"
 
 
 @pytest.mark.parametrize("half", ["tuned on", "held out"])
@@ -83,7 +83,7 @@ def test_error_rates(half: str) -> None:
         told = [
             (
                 n in labels.get(one.id, ()),
-                (several(item) if name == "compound" else stated(item, one.prompt)) is not None,
+                (why_several_facts(item) if name == "compound" else why_already_stated(item, one.prompt)) is not None,
             )
             for one, n, item in rows
         ]
@@ -91,8 +91,8 @@ def test_error_rates(half: str) -> None:
         counts[name] = (sum(true), len(true), sum(false), len(false))
     compounds, restated = planted_compounds(lists, forms, 1), planted_stated(lists, forms, 1)
     counts["planted"] = (
-        sum(several(item) is not None for item in compounds), len(compounds),
-        sum(stated(*pair) is not None for pair in restated), len(restated),
+        sum(why_several_facts(item) is not None for item in compounds), len(compounds),
+        sum(why_already_stated(*pair) is not None for pair in restated), len(restated),
     )  # fmt: skip
     print(half, counts)
     if half == "held out":
@@ -102,7 +102,7 @@ def test_error_rates(half: str) -> None:
 @pytest.mark.parametrize(("half", "least"), [("tune", 40), ("report", 36)])
 def test_bad_criteria_are_found_by_their_words(half: str, least: int) -> None:
     bad = planted(HALVES.index(half))
-    assert tuple(sorted(bad)) == tuple(sorted(KINDS))
+    assert tuple(sorted(bad)) == tuple(sorted(FAULT_KINDS))
     found = {
         kind: sum(bool(criterion_faults(text.format(label="Anode", other="Cathode"))) for text in texts)
         for kind, texts in bad.items()
@@ -116,7 +116,7 @@ def test_criteria_of_the_samples_are_neither_always_true_nor_invisible(kind: str
     source = exams.resolve(f"sample/{kind}", None)
     protocol = exams.kind(source.kind).protocol
     texts = {one.text for question in exams.read(source).questions for one in protocol.criteria(question)}
-    assert not [text for text in texts if always_true(text) or invisible(text)]
+    assert not [text for text in texts if why_always_true(text) or why_invisible(text)]
 
 
 def test_few_criteria_of_the_release_are_accused() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from limner.build.base import STEPS as REGISTERED
-from limner.build.base import Bench, BuildItem, BuildStep, Dropped, StepOutcome, Use
+from limner.build.base import BuildItem, BuildStep, Dropped, StepContext, StepOutcome, Use
 from limner.build.engine import Builder, Spending, build_estimate
 from limner.build.open import change_build, new_build, open_build, with_models
 from limner.build.records import add_review, load_build, load_rows
@@ -62,31 +62,31 @@ class WriteSettings(StrictModel):
     language: str = "English"
 
 
-async def count(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    for n in range(bench.settings.n):
+async def count(items: Sequence[BuildItem], context: StepContext) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    for n in range(context.settings.n):
         yield BuildItem(f"n{n}", {"n": n, "noise": 7})
     yield "bad", Dropped("no number", "it is a letter")
 
 
-async def even(item: BuildItem, bench: Bench) -> BuildItem:
+async def even(item: BuildItem, context: StepContext) -> BuildItem:
     assert item.body.keys() == {"n"}, "a step sees what it reads"
-    if item.body["n"] % 2 != bench.settings.keep:
+    if item.body["n"] % 2 != context.settings.keep:
         raise Dropped("odd", f"{item.body['n']} is")
     return item.having(half=item.body["n"] // 2)
 
 
-async def write(item: BuildItem, bench: Bench) -> BuildItem:
+async def write(item: BuildItem, context: StepContext) -> BuildItem:
     def read(reply: str) -> str:
         word = loads(reply).get("word")
         if not isinstance(word, str):
             raise Unreadable('"word" must be a text')
         return word
 
-    shown = bench.prompts.fill("write", n=str(item.body["n"]), language=bench.settings.language)
-    return item.having(word=await bench.ask("writer", item, [Text(shown)], Contract(read)))
+    shown = context.prompts.fill("write", n=str(item.body["n"]), language=context.settings.language)
+    return item.having(word=await context.ask("writer", item, [Text(shown)], Contract(read)))
 
 
-async def unique(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, StepOutcome]:
+async def unique(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
     seen: dict[str, str] = {}
     left: dict[str, StepOutcome] = {}
     for item in items:
@@ -211,27 +211,27 @@ def test_two_reviewers_must_agree(store: Store, folder: Path, llm: Scripted) -> 
     assert dict(items["n0"].body) == {"n": 0, "noise": 7, "half": 0, "word": "zero", "reviewers": ["anna", "bert"]}
 
 
-def test_missing_roles_wrong_settings_and_unknown_steps_are_told(store: Store, folder: Path, llm: Scripted) -> None:
+def test_missing_roles_wrong_settings_and_unknown_steps_are_reported(store: Store, folder: Path, llm: Scripted) -> None:
     with pytest.raises(UsageError, match="its settings are: n"):
         new_build(store, "b", f"genexam={folder}", settings=["count.m=3"])
-    with pytest.raises(UsageError, match="no step 'nix'; there is: count, even"):
+    with pytest.raises(UsageError, match="no step 'nix'; its steps are: count, even"):
         new_build(store, "b", f"genexam={folder}", settings=["nix.m=3"])
-    with pytest.raises(UsageError, match="no role 'cook'; there is: writer"):
+    with pytest.raises(UsageError, match="no role 'cook'; its roles are: writer"):
         new_build(store, "b", f"genexam={folder}", roles={"cook": "fake/llm"})
     builder = new_build(store, "b", f"genexam={folder}")
     with pytest.raises(UsageError, match=r"step write needs the writer \(writes words\): -S writer=PROVIDER/MODEL"):
         builder.run(Spending())
     builder.run(Spending(), until="even")
     assert builder.look("even")[0][1].kept == 3
-    with pytest.raises(UsageError, match="has a build 'b' already"):
+    with pytest.raises(UsageError, match="already has a build 'b'"):
         new_build(store, "b", f"genexam={folder}")
-    with pytest.raises(UsageError, match="has no build 'c'; there is: b"):
+    with pytest.raises(UsageError, match="has no build 'c'; its builds are: b"):
         open_build(store, "c")
     with pytest.raises(UsageError, match="--budget cannot be enforced"):
         with_models(again(store, roles={"writer": "fake/unpriced"}), core_settings.load()).run(Spending(budget=1.0))
 
 
-def test_a_table_that_cannot_be_read_is_told_before_any_call(store: Store, folder: Path, no_polars: None) -> None:
+def test_table_that_cannot_be_read_is_reported_before_any_call(store: Store, folder: Path, no_polars: None) -> None:
     """The steps before it ask a model."""
     with scripted() as service:
         write_provider(folder.parent, service)

@@ -12,17 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.build.figures import (
-    doubtful,
     doubts,
+    is_unread,
     layout_lines,
-    missing,
-    moved,
+    list_lines,
+    moved_atoms,
     read_draft,
     rewordings,
     split_faults,
     sure_rewordings,
-    told_lines,
-    unread,
+    why_doubtful,
+    why_no_evidence,
 )
 from limner.core.asks import Unreadable
 from limner.core.evidence import TextLine
@@ -87,7 +87,7 @@ def test_an_atom_twice_is_refused() -> None:
         read_draft(changed("visual", [*DRAFT["visual"], DRAFT["visual"][0]]), PROMPT, "single")
 
 
-def test_an_empty_category_is_told_with_its_reason() -> None:
+def test_empty_category_is_reported_with_its_reason() -> None:
     draft = changed("text", DRAFT["text"][:1])
     with pytest.raises(Unreadable, match="no text reasoning atom"):
         read_draft(draft, PROMPT, "single")
@@ -143,10 +143,10 @@ def test_place_size_and_panel_marks() -> None:
         ("(a)", "upper left", "usual", True), ("Title", "upper center", "large", False),
         ("Air", "middle right", "usual", False), ("Glass", "lower left", "usual", False),
     ]  # fmt: skip
-    assert told_lines(rows).splitlines()[0] == "- (a) (upper left, usual, marks a panel)"
-    assert not unread("Glas", rows)
-    assert unread("Metal plate", rows)
-    assert unread("Air", [])
+    assert list_lines(rows).splitlines()[0] == "- (a) (upper left, usual, marks a panel)"
+    assert not is_unread("Glas", rows)
+    assert is_unread("Metal plate", rows)
+    assert is_unread("Air", [])
 
 
 FREE = "Two red arrows lead from the sun to the leaf at the left. Write 'Light' at the arrows and 'Leaf' below."
@@ -163,7 +163,7 @@ FREE = "Two red arrows lead from the sun to the leaf at the left. Write 'Light' 
         ("Objects: two red arrows from the leaf to the sun. Text: 'Light', 'Leaf'", "was the other way round"),
     ],
 )  # fmt: skip
-def test_what_no_rewriting_does_by_itself(structured: str, told: str) -> None:
+def test_differences_that_rewriting_never_causes(structured: str, told: str) -> None:
     assert any(told in str(one) for one in sure_rewordings(FREE, structured))
 
 
@@ -181,7 +181,7 @@ def test_error_rates_of_rewordings(half: str) -> None:
 
     def seen(pair: Any, structured: str) -> set[str]:
         found = [*rewordings(pair.free, structured)]
-        return set(map(str, found + (moved(atoms[pair.id], pair.free, structured) if pair.id in atoms else [])))
+        return set(map(str, found + (moved_atoms(atoms[pair.id], pair.free, structured) if pair.id in atoms else [])))
 
     for change in CHANGES:
         chance = random.Random(5)
@@ -210,14 +210,14 @@ QUOTED = "Draw a cell with its 'Nucleus' at the left – and two “Vacuoles” 
     "span", ['a cell with its "nucleus"', "two 'Vacuoles'", "DRAW a  cell", "cell … left - and", "the lens' right."]
 )
 def test_spans_that_are_there(span: str) -> None:
-    assert missing(span, QUOTED) is None
+    assert why_no_evidence(span, QUOTED) is None
 
 
 @pytest.mark.parametrize(
     "span", ["a cells", "ell with", "right … left", "three Vacuoles", "…", " . ", "cell its nucleus"]
 )
 def test_spans_that_are_not(span: str) -> None:
-    assert missing(span, QUOTED) is not None
+    assert why_no_evidence(span, QUOTED) is not None
 
 
 @pytest.mark.parametrize("half", ["tuned on", "held out"])
@@ -225,10 +225,10 @@ def test_error_rates(half: str) -> None:
     """What docs/fepbench.md says of the half that no rule was set on."""
     found = {}
     for name, some in claims(half).items():
-        refused = [one for one in some if missing(one.span, one.prompt)]
+        refused = [one for one in some if why_no_evidence(one.span, one.prompt)]
         doubted = [
             one for one in some
-            if one not in refused and doubtful(one.modality, one.atom, one.span, one.prompt)
+            if one not in refused and why_doubtful(one.modality, one.atom, one.span, one.prompt)
         ]  # fmt: skip
         found[name] = (len(refused), len(doubted), len(some))
     print(half, found)
@@ -242,8 +242,10 @@ def test_error_rates(half: str) -> None:
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=60))
-def test_what_was_copied_is_there(before: str, span: str, after: str) -> None:
+def test_copied_words_are_evidence(before: str, span: str, after: str) -> None:
     words = " ".join(span.split()).strip(" .,;:!?\"'()…")
     if "..." in words or "…" in words or sum(map(str.isalnum, words)) < 2 or not words.isascii():
         return
-    assert missing(words, f"{before} {words} {after}") is None or not words[0].isalnum() or not words[-1].isalnum()
+    assert (
+        why_no_evidence(words, f"{before} {words} {after}") is None or not words[0].isalnum() or not words[-1].isalnum()
+    )

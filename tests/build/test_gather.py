@@ -9,7 +9,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from limner.build.gather import Found, from_folder, from_table
+from limner.build.gather import SourcePicture, from_folder, from_table
 from limner.core.errors import DataError, UsageError
 from tests.support import picture
 
@@ -60,7 +60,7 @@ def test_parquet_as_datasets_writes_it(tmp_path: Path) -> None:
     assert found[0].about == {"text": "What is it?\nA cell"}
 
 
-def test_what_datasets_saved(tmp_path: Path) -> None:
+def test_folder_saved_by_datasets(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     (tmp_path / "x.png").write_bytes(picture(5))
     made = datasets.Dataset.from_dict({"image": [str(tmp_path / "x.png")], "caption": ["Five"]})
@@ -78,7 +78,7 @@ def test_lists_of_links_and_files(tmp_path: Path) -> None:
         writer.writerow(["https://x.example/a.png", "", "https://x.example", "Two\nlines", "CC-BY-4.0", "cell"])
         writer.writerow(["", "here.png", "", "", "", ""])
     one, other = from_table(file)
-    assert one == Found(
+    assert one == SourcePicture(
         "crawl.csv:2", link="https://x.example/a.png",
         about={"text": "Two\nlines", "licence": "CC-BY-4.0", "page": "https://x.example", "keyword": "cell"},
     )  # fmt: skip

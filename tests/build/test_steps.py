@@ -118,7 +118,7 @@ def test_lines_are_read_whatever_surrounds_them() -> None:
         ("**PROMPT**: A map.\n**CONCEPT**: m\n**PROMPT**: a MAP\n**CONCEPT**: m", "stands there twice"),
     ],
 )
-def test_what_is_wrong_is_told(reply: str, said: str) -> None:
+def test_errors_are_reported(reply: str, said: str) -> None:
     with pytest.raises(Unreadable) as found:
         read_prompts(reply, 2, how())
     assert said in str(found.value)
@@ -129,10 +129,10 @@ RECIPE = Path(str(exams.kind("worldgenbench").recipe))
 
 def made(**settings: Any) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     """The topics by id, and what was dropped and why."""
-    bench: Any = SimpleNamespace(settings=RegionsSettings(**settings), folder=RECIPE, place="regions")
+    context: Any = SimpleNamespace(settings=RegionsSettings(**settings), folder=RECIPE, place="regions")
 
     async def all_() -> list[Any]:
-        return [one async for one in regions([], bench)]
+        return [one async for one in regions([], context)]
 
     found = asyncio.run(all_())
     kept = {one.id: dict(one.body) for one in found if isinstance(one, BuildItem)}
@@ -181,14 +181,14 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
         ("code,name,continent\nA,B,Asia\nA,C,Asia\n", "A stands there twice"),
     ],
 )
-def test_mistakes_are_told_with_their_line(tmp_path: Path, text: str, told: str) -> None:
+def test_mistakes_are_reported_with_their_line(tmp_path: Path, text: str, told: str) -> None:
     file = tmp_path / "mine.csv"
     file.write_text(text, "utf-8")
     with pytest.raises(DataError, match=told):
         read_regions(file)
 
 
-def test_what_the_table_does_not_have_is_told() -> None:
+def test_entry_missing_in_the_table_is_reported() -> None:
     with pytest.raises(UsageError, match=r"codes: .* has no 'XX'"):
         made(codes=("XX",))
     with pytest.raises(UsageError, match=r"continents: .* has no 'Atlantis'"):
@@ -204,8 +204,8 @@ def item(n: int, concept: str, topic: str, origin: str = "synthetic", prompt: st
 
 
 def parted(items: list[BuildItem], **how: Any) -> dict[str, Any]:
-    bench: Any = SimpleNamespace(settings=SplitSettings(**how), folder=Path())
-    left = asyncio.run(split(items, bench))
+    context: Any = SimpleNamespace(settings=SplitSettings(**how), folder=Path())
+    left = asyncio.run(split(items, context))
     return {id: one.reason if isinstance(one, Dropped) else one.body["part"] for id, one in left.items()}  # type: ignore[union-attr]
 
 
@@ -214,9 +214,7 @@ def parted(items: list[BuildItem], **how: Any) -> dict[str, Any]:
     st.floats(0, 1),
     st.integers(0, 3),
 )
-def test_no_topic_and_no_concept_stands_on_both_sides(
-    drawn: list[tuple[str, int, str]], share: float, seed: int
-) -> None:
+def test_no_topic_and_no_concept_is_on_both_sides(drawn: list[tuple[str, int, str]], share: float, seed: int) -> None:
     items = [item(n, concept, f"{concept[:3]}{topic}", origin) for n, (concept, topic, origin) in enumerate(drawn)]
     parts = parted(items, test=share, seed=seed)
     assert parts.keys() == {one.id for one in items}

@@ -51,7 +51,7 @@ def test_a_new_build_keeps_its_settings_and_paths(tmp_path: Path) -> None:
 
 def test_a_mistake_leaves_no_store_behind(tmp_path: Path) -> None:
     for words, told in (
-        (("--recipe", "nix"), "no recipe 'nix'; there is: "),
+        (("--recipe", "nix"), "no recipe 'nix'; the recipes are: "),
         (("--recipe", "exam", "--set", "nix.a=1"), "has no step 'nix'"),
         (("--recipe", "exam", "--set", "images"), "--set takes STEP.SETTING=VALUE"),
         (("--recipe", "exam", "-S", "cook=a/b"), "has no role 'cook'"),

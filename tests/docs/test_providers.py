@@ -115,7 +115,7 @@ def test_every_option_is_explained() -> None:
     [
         ("diffusers", diffusers.READERS, diffusers.EXECUTION),
         ("transformers", ready.READERS, custom.EXECUTION),
-        ("worker", custom.OWN, (*custom.EXECUTION, "edits")),
+        ("worker", custom.OWN_OPTIONS, (*custom.EXECUTION, "edits")),
     ],
 )
 def test_options_of_local_painters_are_those_of_the_code(

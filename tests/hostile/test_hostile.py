@@ -145,8 +145,8 @@ def test_a_whole_run_over_all_of_them(tmp_path: Path, monkeypatch: pytest.Monkey
         "link-out": "leads out of the folder through a link",
         "dangling": "PhD_Biology_dangling.png",
         "folder": "no file PhD_Biology_folder{",
-        "pipe": "is no file that can be read",
-        "heavy": "bytes; the limit is",
+        "pipe": "is not a readable file",
+        "heavy": "bytes; at most",
         "absent": "no file PhD_Biology_absent{",
     }
     (drawings / "PhD_Biology_link-out.png").symlink_to(outside)

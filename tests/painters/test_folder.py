@@ -14,7 +14,7 @@ from limner.calls import Calls, Fault
 from limner.core.errors import UsageError
 from limner.core.images import MAX_BYTES
 from limner.painters import FolderPainter, Painting, PaintRequest
-from limner.painters.folder import near_names
+from limner.painters.folder import match_names
 from limner.store import Store
 from tests.support import picture
 
@@ -63,14 +63,14 @@ def test_names_that_differ_in_capitals_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["notes.txt", ".png", "Q_1.svg"])
-def test_files_that_are_no_images_by_name(tmp_path: Path, name: str) -> None:
+def test_files_without_image_suffix_are_ignored(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match=r"folder/x: no image \(\.png, \.jpg, \.jpeg, \.webp\) in "):
         fill(tmp_path, name)
 
 
 def test_a_misspelt_folder_is_offered(tmp_path: Path) -> None:
     (tmp_path / "drawings").mkdir()
-    with pytest.raises(UsageError, match=r"no such folder: .*drawngs; there is: drawings$"):
+    with pytest.raises(UsageError, match=r"no such folder: .*drawngs; did you mean drawings\?$"):
         FolderPainter("mine", "folder/x", tmp_path / "drawngs")
 
 
@@ -105,7 +105,7 @@ def test_a_linked_folder_is_not_walked_into(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pipe", "folder", "dangling"])
-def test_what_is_no_file(tmp_path: Path, kind: str) -> None:
+def test_not_a_file(tmp_path: Path, kind: str) -> None:
     """A pipe in particular would be waited for without end."""
     path = tmp_path / "Q_1.png"
     if kind == "pipe":
@@ -150,8 +150,8 @@ NAMES = st.lists(st.text(alphabet="abAB_-1/ 20é", max_size=8), max_size=12)
         ("Straße", "strasse"),
     ],
 )
-def test_what_is_meant(id: str, name: str) -> None:
-    assert near_names([id], [name]) == {name: id}
+def test_intended_names_are_matched(id: str, name: str) -> None:
+    assert match_names([id], [name]) == {name: id}
 
 
 @pytest.mark.parametrize(
@@ -162,20 +162,20 @@ def test_what_is_meant(id: str, name: str) -> None:
         ("", "_"),
     ],
 )
-def test_what_is_not(id: str, name: str) -> None:
-    assert near_names([id], [name]) == {}
+def test_unintended_names_are_not_matched(id: str, name: str) -> None:
+    assert match_names([id], [name]) == {}
 
 
 def test_two_answers_are_none() -> None:
-    assert near_names(["Q_1"], ["q-1", "q.1"]) == {}
-    assert near_names(["Q_1", "q-1"], ["q 1"]) == {}
+    assert match_names(["Q_1"], ["q-1", "q.1"]) == {}
+    assert match_names(["Q_1", "q-1"], ["q 1"]) == {}
     # The plainer one goes first, and what it takes stands in nobody's way.
-    assert near_names(["Q_1", "Q_1b"], ["q-1", "q-1-b"]) == {"q-1": "Q_1", "q-1-b": "Q_1b"}
+    assert match_names(["Q_1", "Q_1b"], ["q-1", "q-1-b"]) == {"q-1": "Q_1", "q-1-b": "Q_1b"}
 
 
 @given(NAMES, NAMES)
-def test_nobody_is_meant_twice(ids: list[str], names: list[str]) -> None:
-    found = near_names(ids, names)
+def test_no_id_is_matched_twice(ids: list[str], names: list[str]) -> None:
+    found = match_names(ids, names)
     assert set(found) <= set(names)
     assert set(found.values()) <= set(ids)
     assert len(set(found.values())) == len(found)
@@ -183,7 +183,7 @@ def test_nobody_is_meant_twice(ids: list[str], names: list[str]) -> None:
 
 @given(st.lists(st.integers(0, 999), unique=True, max_size=20), st.sampled_from(["q{}", "x/Q_{}", "Q-{:04}", "Qq_{}"]))
 def test_a_folder_named_by_another_rule_is_wholly_understood(numbers: list[int], rule: str) -> None:
-    found = near_names([f"Q_{n}" for n in numbers], [rule.format(n) for n in numbers])
+    found = match_names([f"Q_{n}" for n in numbers], [rule.format(n) for n in numbers])
     if rule != "Qq_{}":
         assert found == {rule.format(n): f"Q_{n}" for n in numbers}
     else:  # Too short to tell a slip from another word.

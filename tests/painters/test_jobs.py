@@ -59,7 +59,7 @@ def test_a_job_that_outlasts_the_limit_is_followed_by_the_next_run(make: Make, n
     slow = make(name, options={"poll_limit_s": 0.05})
     slow.plan(polls=1_000_000)
     fault = slow.fail(tries=2)
-    assert (fault.kind, "0.05 s (at work)" in fault.detail) == ("timeout", True)
+    assert (fault.kind, "0.05 s (still running)" in fault.detail) == ("timeout", True)
     assert slow.progress()["submitted"]
     slow.plan()
     # How long a job is followed is not part of the request.
@@ -188,5 +188,5 @@ def test_a_killed_run_pays_again_only_for_what_it_was_submitting(make: Make) -> 
 
 
 @both
-def test_polling_is_no_part_of_the_row(make: Make, name: str) -> None:
+def test_polling_options_are_not_part_of_the_row(make: Make, name: str) -> None:
     assert make(name, options={"poll_limit_s": 5, "size": "512x512"}).painter.options == {"size": "512x512"}

@@ -11,11 +11,11 @@ from limner.core import settings
 from limner.core.settings import PainterFacts
 from limner.exams import kind
 from limner.painters import painter_args
-from limner.painters.base import CALLED, in_own_names, meaning
+from limner.painters.base import OPTION_NAMES, option_meaning, translate_options
 
 PRESET = {"guidance": 3.5}
 OPEN = {"num_inference_steps": 50, "guidance_scale": 5.0, "size": {"square": "1920x1920"}}
-NAMES = [name for names in CALLED.values() for name in names] + ["size", "quality"]
+NAMES = [name for names in OPTION_NAMES.values() for name in names] + ["size", "quality"]
 OPTIONS = st.dictionaries(st.sampled_from(NAMES), st.integers(), max_size=5)
 
 
@@ -42,8 +42,8 @@ def test_a_function_is_spoken_to_by_its_parameters(tmp_path: Path, monkeypatch: 
     assert painter_args("python/own_brush:draw", PRESET, {}, settings.load()) == {"true_cfg_scale": 3.5}
 
 
-@pytest.mark.parametrize("name", CALLED["guidance"])
-def test_what_is_given_goes_before_the_preset_under_whatever_name(name: str) -> None:
+@pytest.mark.parametrize("name", OPTION_NAMES["guidance"])
+def test_given_option_overrides_preset_under_any_name(name: str) -> None:
     args = kind("mmmg").preset("paper-diffusion")["painter_args"]
     for word in ("diffusers/lab/model", "local/lab/model"):
         assert painter_args(word, args, {name: 7}, settings.load()) == {name: 7}
@@ -51,8 +51,8 @@ def test_what_is_given_goes_before_the_preset_under_whatever_name(name: str) -> 
 
 @given(OPTIONS, OPTIONS, st.none() | st.sets(st.sampled_from(NAMES)))
 def test_nothing_is_lost_and_nothing_said_twice(preset: Any, given: Any, takes: set[str] | None) -> None:
-    found = in_own_names(preset, given, takes, {})
+    found = translate_options(preset, given, takes, {})
     assert {name: found[name] for name in given} == given
-    assert {meaning(name) for name in found} == {meaning(name) for name in (*preset, *given)}
+    assert {option_meaning(name) for name in found} == {option_meaning(name) for name in (*preset, *given)}
     for name in found.keys() - given.keys():
-        assert takes is None or name in takes or not takes & set(CALLED.get(meaning(name), ()))
+        assert takes is None or name in takes or not takes & set(OPTION_NAMES.get(option_meaning(name), ()))

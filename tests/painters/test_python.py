@@ -128,7 +128,7 @@ def test_pictures_in_other_modes_become_png(open_own: Open, store: Store) -> Non
         assert (image.format, image.mode, image.size) == ("PNG", "RGB", (4, 4))
 
 
-def test_what_a_function_names_is_what_it_gets(open_own: Open, store: Store, module: Path) -> None:
+def test_function_gets_the_parameters_it_names(open_own: Open, store: Store, module: Path) -> None:
     source = """
     def all(prompt, question, *, seed, aspect, steps=1):
         seen.append((prompt, question, seed, aspect, steps))
@@ -186,7 +186,7 @@ def test_nothing_is_drawn_twice(open_own: Open, store: Store, module: Path) -> N
     assert sorted(seen(module)) == [1, 2]
 
 
-def test_a_changed_function_draws_anew(open_own: Open, store: Store, module: Path) -> None:
+def test_changed_function_draws_again(open_own: Open, store: Store, module: Path) -> None:
     assert paint(open_own(COUNTING), store, ask(1))[0].image == png(10)
     changed = COUNTING.replace("10 * seed", "10 * seed + 111")
     assert paint(open_own(changed), store, ask(1))[0].image == png(121)
@@ -217,7 +217,7 @@ def test_plain_functions_run_in_a_thread_one_at_a_time(open_own: Open, store: St
 
 
 @pytest.mark.slow
-def test_the_wait_for_the_thread_is_no_part_of_a_call(open_own: Open, store: Store) -> None:
+def test_wait_for_the_thread_does_not_count_towards_the_call(open_own: Open, store: Store) -> None:
     requests = [ask(seed) for seed in range(8)]
     assert (
         len(paint(open_own(SLOW, seconds=0.1), store, *requests, tries=1, limits={"python": Limits(attempt_s=0.5)}))
@@ -252,12 +252,12 @@ def test_async_functions_run_at_once(open_own: Open, store: Store) -> None:
     [
         ("raise ValueError('no such colour')", "local", "ValueError: no such colour"),
         ("raise SystemExit(3)", "local", "SystemExit: 3"),
-        ("return None", "local", "it returned NoneType; wanted are bytes, a PIL image or a path"),
-        ("return b'no image'", "image", "is no image: not an image"),
-        ("return png(1, (64, 64))[:-30]", "image", "is no image: cannot be decoded"),
+        ("return None", "local", "it returned NoneType; expected bytes, a PIL image or a path"),
+        ("return b'no image'", "image", "did not return an image: not an image"),
+        ("return png(1, (64, 64))[:-30]", "image", "did not return an image: cannot be decoded"),
     ],
 )
-def test_a_failing_function_is_a_fault_and_what_it_raised_is_no_outcome(
+def test_failing_function_is_a_fault_and_not_an_outcome(
     open_own: Open, store: Store, module: Path, kind: str, line: str, fault: str, words: str
 ) -> None:
     painter = open_own(f"{kind} draw(prompt):\n    seen.append(1)\n    {line}")

@@ -107,7 +107,7 @@ def test_a_users_file_describes_a_field(tmp_path: Path, store: Store) -> None:
     assert body(open_service("fal/fal-ai/new", settings, store.blobs, {"service_rewrite": "on"}))["polish"] == 1
 
 
-def test_a_service_that_always_rewrites_cannot_be_told_not_to(shipped: Settings, store: Store) -> None:
+def test_service_that_always_rewrites_cannot_be_switched_off(shipped: Settings, store: Store) -> None:
     with pytest.raises(UsageError, match="ideogram/v4 always rewrites prompts"):
         open_service("ideogram/v4", shipped, store.blobs, {"service_rewrite": "off"})
     assert row(open_service("ideogram/v4", shipped, store.blobs)) == "ideogram/v4"

@@ -282,7 +282,7 @@ def test_without_seeds_a_further_drawing_is_the_same_request_once_more(make: Mak
 
 @every_kind
 def test_an_unknown_option_is_refused_before_any_call(make: Make, name: str) -> None:
-    with pytest.raises(UsageError, match=f"{name}/{KINDS[name].model} has no option 'hue'; there is: "):
+    with pytest.raises(UsageError, match=f"{name}/{KINDS[name].model} has no option 'hue'; it has: "):
         make(name, options={"hue": 1})
 
 
@@ -296,7 +296,7 @@ def test_an_unknown_option_is_refused_before_any_call(make: Make, name: str) -> 
         ("bfl", {"steps": 28}, "steps"),
     ],
 )
-def test_what_the_model_does_not_take_is_a_bad_request(
+def test_request_the_model_does_not_take_is_a_bad_request(
     make: Make, name: str, options: dict[str, Any], detail: str
 ) -> None:
     studio = make(name, options=options)
@@ -379,7 +379,7 @@ GEMINI_WORDS = -(-len(PROMPT) // 4)
         ("bfl", {"credits": 4.5}, {}, True, 0.045),
     ],
 )
-def test_what_a_drawing_costs(
+def test_cost_of_a_drawing(
     make: Make,
     pictures: tuple[str, ...],
     name: str,
@@ -474,7 +474,7 @@ def test_each_fault_has_its_kind(make: Make, name: str, kind: str, fault: str) -
 
 
 @every_kind
-def test_what_passes_is_tried_again_in_the_run(make: Make, name: str) -> None:
+def test_passing_faults_are_retried_in_the_run(make: Make, name: str) -> None:
     studio = make(name)
     studio.plan(faults={"submit:http_500" if name in JOBS else "http_500": 1.0}, fault_first=2)
     assert studio.paint().image == studio.truth(nth=2)
@@ -484,8 +484,8 @@ def test_what_passes_is_tried_again_in_the_run(make: Make, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "fault", "detail", "cost"),
     [
-        ("openai", "truncated_image", "is no image", PAID),
-        ("openai", "truncated_base64", "is no base64", PAID),
+        ("openai", "truncated_image", "is not an image", PAID),
+        ("openai", "truncated_base64", "is not valid base64", PAID),
         ("openai", "http_500", "500", 0.0),
         ("openai", "drop", "", None),
         ("chat", "text_only", "Here is the picture you asked for", PAID),
@@ -572,7 +572,7 @@ def test_a_service_without_a_key_gets_none(make: Make) -> None:
         ("", "image"),
     ],
 )
-def test_what_the_words_of_a_chat_say(text: str, kind: str) -> None:
+def test_refusals_in_the_words_of_a_chat(text: str, kind: str) -> None:
     assert why_no_image({"finish_reason": "stop"}, {"content": text})[0] == kind
     choice = {"finish_reason": "stop", "native_finish_reason": "IMAGE_PROHIBITED_CONTENT"}
     assert why_no_image(choice, {"content": text})[0] == "refusal"
@@ -735,7 +735,7 @@ def test_a_painter_without_a_service_says_that_it_cannot_edit(store: Store, tmp_
             await painter.paint(request(images=("ab" * 32,)), calls)
 
     assert not painter.edits
-    with pytest.raises(Fault, match="draws from words alone; it cannot start from a picture"):
+    with pytest.raises(Fault, match="draws from text alone; it cannot start from a picture"):
         asyncio.run(run())
 
 

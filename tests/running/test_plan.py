@@ -57,5 +57,5 @@ def test_an_option_that_a_mode_does_not_read_is_refused() -> None:
     with pytest.raises(UsageError, match="-S rounds: no such option"):
         arms([Brush("a")], ["edit"], edit="plain", rounds="3")
     assert arms([Brush("a")], ["edit"], edit="plain") == [("a", "edit[edit=plain]")]
-    with pytest.raises(UsageError, match="there is: critique, plain"):
+    with pytest.raises(UsageError, match="it must be one of: critique, plain"):
         arms([Brush("a")], ["edit"], edit="twice", critic="x/y", chooser="x/y")

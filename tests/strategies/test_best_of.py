@@ -107,14 +107,14 @@ def steps_of(painting: object) -> list[str]:
     return [step["step"] for step in painting.notes["steps"]]  # type: ignore[attr-defined]
 
 
-def test_nothing_to_mend_keeps_the_draft(tmp_path: Path) -> None:
+def test_draft_is_kept_when_critic_finds_no_fault(tmp_path: Path) -> None:
     brush = Brush()
     painting = draw(made("edit", Critic(0)), tmp_path, brush)
     assert steps_of(painting) == ["draft", "critique"]
     assert len(brush.drawn) == 1
 
 
-def test_faults_are_mended_until_none_is_left(tmp_path: Path) -> None:
+def test_faults_are_edited_until_none_is_left(tmp_path: Path) -> None:
     brush, editor, critic = Brush(edits=False), Brush("editor"), Critic(1)
     painting = draw(made("edit", critic, editor, rounds="5"), tmp_path, brush)
     assert steps_of(painting) == ["draft", "critique", "edit", "critique", "ranking", "ranking", "choice"]

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from limner.calls import Fault
 from limner.core.errors import UsageError
-from limner.strategies import DIRECT_STRATEGY, STRATEGIES, open_strategy, parse
+from limner.strategies import DIRECT_STRATEGY, STRATEGIES, open_strategy, parse_strategy
 from tests.strategies.support import Brush, Mind, draw, made, said_by_studio
 
 
 def names(word: str) -> list[str]:
-    return [stage.name for stage in parse(word)[0]]
+    return [stage.name for stage in parse_strategy(word)[0]]
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def names(word: str) -> list[str]:
         ]),
     ],
 )  # fmt: skip
-def test_the_drawing_stage_stands_where_it_belongs(word: str, chain: list[str]) -> None:
+def test_drawing_stage_is_put_in_its_place(word: str, chain: list[str]) -> None:
     assert names(word) == chain
 
 
@@ -43,16 +43,16 @@ def test_the_drawing_stage_stands_where_it_belongs(word: str, chain: list[str]) 
         ("best-of-N", "no strategy"),
         ("best-of-1", "N from 2"),
         ("best-of-99", "N from 2"),
-        ("edit+rewrite", "first what works on the words"),
-        ("svg+rewrite", "first what works on the words"),
-        ("svg+svg-prior", "first what works on the words"),
-        ("best-of-2+best-of-2", "first what works on the words"),
-        ("best-of-2+svg", "first what works on the words"),
+        ("edit+rewrite", "first those that change the prompt"),
+        ("svg+rewrite", "first those that change the prompt"),
+        ("svg+svg-prior", "first those that change the prompt"),
+        ("best-of-2+best-of-2", "first those that change the prompt"),
+        ("best-of-2+svg", "first those that change the prompt"),
     ],
 )
 def test_a_chain_that_makes_no_sense_is_refused(word: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        parse(word)
+        parse_strategy(word)
 
 
 PIECES = st.sampled_from([*STRATEGIES.own(), "best-of-2", "best-of-16", "best-of-0", "dream", "-N", "", "-3"])
@@ -61,7 +61,7 @@ PIECES = st.sampled_from([*STRATEGIES.own(), "best-of-2", "best-of-16", "best-of
 @given(st.text() | st.lists(PIECES, min_size=1, max_size=5).map("+".join))
 def test_any_word_is_a_chain_or_refused(word: str) -> None:
     try:
-        stages, n = parse(word)
+        stages, n = parse_strategy(word)
     except UsageError:
         return
     assert sum(stage.place == "drawing" for stage in stages) == 1
@@ -76,8 +76,8 @@ def test_a_missing_model_is_named() -> None:
 @pytest.mark.parametrize(
     ("word", "options", "said"),
     [
-        ("reason", {"style": "r2"}, "there is: o3, r1, r1-7b"),
-        ("best-of-2", {"choose": "dice"}, "there is: listwise, pairwise"),
+        ("reason", {"style": "r2"}, "it must be one of: o3, r1, r1-7b"),
+        ("best-of-2", {"choose": "dice"}, "it must be one of: listwise, pairwise"),
         ("recaption", {"tokens": "many"}, "it must be a whole number"),
     ],
 )
@@ -95,7 +95,7 @@ def test_the_name_carries_the_options_in_order() -> None:
 def test_an_editor_must_edit() -> None:
     made("edit", None).fits(Brush())
     made("edit", None, Brush()).fits(Brush(edits=False))
-    with pytest.raises(UsageError, match="takes no pictures"):
+    with pytest.raises(UsageError, match="cannot start from a picture"):
         made("edit", None).fits(Brush(edits=False))
 
 
@@ -117,7 +117,7 @@ def test_every_stage_says_what_it_is() -> None:
 @pytest.mark.parametrize(
     "word", ["rewrite+best-of-2", "reason+best-of-2", "reason+edit", "recaption+svg+best-of-2+edit"]
 )
-def test_whoever_judges_goes_by_the_question_and_not_by_the_planner(word: str, tmp_path: Path) -> None:
+def test_judging_models_get_the_question_and_not_the_plan(word: str, tmp_path: Path) -> None:
     """A planner that gets it wrong must not be the measure of the drawing."""
     asked, wrong = 'Draw how a "Leaf" drinks.', "A picture of a locomotive"
     replies = {

@@ -76,7 +76,7 @@ def test_a_prior_goes_as_text_otherwise(edits: bool, options: dict[str, str], tm
 
 
 def test_a_picture_for_who_takes_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="takes no pictures"):
+    with pytest.raises(UsageError, match="cannot start from a picture"):
         draw(made("svg-prior", Mind(lambda *_: GOOD), prior="image"), tmp_path, Brush(edits=False), PROMPT)
 
 
@@ -107,7 +107,7 @@ class HalfReader(Brush):
 
 
 @pytest.mark.parametrize("word", ["best-of-2", "edit"])
-def test_what_a_service_did_not_read_is_told_of_the_whole_drawing(tmp_path: Path, word: str) -> None:
+def test_unread_part_of_a_prompt_is_noted_on_the_drawing(tmp_path: Path, word: str) -> None:
     painting = draw(made(word, Mind(said_by_studio), Brush("editor")), tmp_path, HalfReader(), PROMPT)
     assert painting.notes["prompt_cut"] == {"sent": len(PROMPT), "read": 10}
     plain = draw(made(word, Mind(said_by_studio), Brush("editor")), tmp_path / "plain", Brush(), PROMPT)

@@ -16,15 +16,15 @@ from limner.core.errors import UsageError
 from limner.core.settings import PainterFacts
 from limner.painters.diffusers.text_encoding import SEPARATOR
 from limner.strategies.rewrite import (
-    about,
-    counter,
-    cut,
+    cut_to_tokens,
     differences,
-    parted,
+    estimate_tokens,
+    format_plan,
     read_traces,
-    structured,
-    thinking,
-    without_thought,
+    split_thinking,
+    split_trace,
+    stored_thinking,
+    token_counter,
 )
 from tests.strategies.support import Brush, Mind, draw, made, said_by_studio
 
@@ -39,7 +39,7 @@ PLAN: dict[str, Any] = {
 
 
 def test_a_rewritten_prompt_has_its_five_parts() -> None:
-    prompt = structured(PLAN, SOURCE, 1000)
+    prompt = format_plan(PLAN, SOURCE, 1000)
     for part in ('"Encoder", "Latent Code"', "- Encoder -> decoder", "Layout: left to right", "Style: flat"):
         assert part in prompt
     assert prompt.startswith("An encoder and a decoder.")
@@ -55,9 +55,9 @@ def test_a_rewritten_prompt_has_its_five_parts() -> None:
         ({"content": "x" * 2000}, "at most 1000 are allowed"),
     ],
 )
-def test_a_broken_plan_is_told_what_is_wrong(change: dict[str, Any], said: str) -> None:
+def test_broken_plan_is_reported_what_is_wrong(change: dict[str, Any], said: str) -> None:
     with pytest.raises(Unreadable, match=said):
-        structured({**PLAN, **change}, SOURCE, 1000)
+        format_plan({**PLAN, **change}, SOURCE, 1000)
 
 
 def test_rewrite_keeps_to_the_painters_limit_and_asks_again(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_rewrite_keeps_to_the_painters_limit_and_asks_again(tmp_path: Path) -> N
     assert "under 600 characters" in mind.heard[0]
     assert "at most 600 are allowed" in mind.heard[1]
     (sent,) = brush.drawn
-    assert (sent.prompt, len(mind.heard)) == (structured(PLAN, SOURCE, 600), 2)
+    assert (sent.prompt, len(mind.heard)) == (format_plan(PLAN, SOURCE, 600), 2)
     assert [step["step"] for step in painting.notes["steps"]] == ["rewrite"]
     assert painting.cost == pytest.approx(2 * 0.01 + 0.02)
 
@@ -79,27 +79,27 @@ def test_a_recaption_is_cut_to_its_tokens(tmp_path: Path) -> None:
     draw(made("recaption", Mind(said_by_studio), tokens="40"), tmp_path, brush)
     (sent,) = brush.drawn
     assert sent.prompt.startswith("A wide, bright page: Draw a cell.")
-    assert 20 < about(sent.prompt) <= 40
+    assert 20 < estimate_tokens(sent.prompt) <= 40
 
 
-def test_an_empty_caption_is_no_caption(tmp_path: Path) -> None:
+def test_empty_caption_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Fault, match="no text"):
         draw(made("recaption", Mind(lambda *_: "<think>hm</think>")), tmp_path, Brush())
 
 
 def test_parting_trace_and_description() -> None:
-    assert parted(f"<think>long</think>short\n{SEPARATOR}\nA tree.") == ("long\n\nshort", "A tree.")
-    assert without_thought("half a thought</think> done") == ("half a thought", "done")
+    assert split_trace(f"<think>long</think>short\n{SEPARATOR}\nA tree.") == ("long\n\nshort", "A tree.")
+    assert split_thinking("half a thought</think> done") == ("half a thought", "done")
     for broken in ("no separator", f"trace {SEPARATOR}  "):
         with pytest.raises(Unreadable):
-            parted(broken)
+            split_trace(broken)
 
 
-def test_thinking_sent_apart_is_found() -> None:
+def test_separately_sent_thinking_is_read() -> None:
     raw = {"choices": [{"message": {"content": "x", "reasoning_content": " why "}}]}
-    assert thinking({"raw": raw}) == "why"
-    assert thinking({"raw": {"choices": [{"message": {"reasoning": "because"}}]}}) == "because"
-    assert thinking({"raw": {"choices": []}}) == thinking({}) == ""
+    assert stored_thinking({"raw": raw}) == "why"
+    assert stored_thinking({"raw": {"choices": [{"message": {"reasoning": "because"}}]}}) == "because"
+    assert stored_thinking({"raw": {"choices": []}}) == stored_thinking({}) == ""
 
 
 def test_reason_sends_the_description_and_keeps_the_trace(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_stretched_encoder_gets_trace_and_description(tmp_path: Path) -> None:
     (sent,) = brush.drawn
     assert sent.prompt.startswith("Roots take water up.")
     assert sent.prompt.endswith("\n\nA tree with roots.")
-    assert 1900 < about(sent.prompt) <= 2048
+    assert 1900 < estimate_tokens(sent.prompt) <= 2048
     assert painting.notes["steps"][0]["text"] == trace.strip()
     assert "Think it through at length" in mind.heard[0]
 
@@ -130,7 +130,7 @@ def test_a_painter_that_reads_far_is_sent_as_much_unasked(tmp_path: Path) -> Non
     mind = Mind(lambda *_: f"<think>{'Roots take water up. ' * 400}</think>\n{SEPARATOR}\nA tree with roots.")
     draw(made("reason", mind, style="r1-7b"), tmp_path, brush)
     (sent,) = brush.drawn
-    assert 1900 < about(sent.prompt) <= 2048
+    assert 1900 < estimate_tokens(sent.prompt) <= 2048
 
 
 def test_an_encoder_of_512_tokens_gets_the_description_cut_to_it(tmp_path: Path) -> None:
@@ -138,21 +138,21 @@ def test_an_encoder_of_512_tokens_gets_the_description_cut_to_it(tmp_path: Path)
     mind = Mind(lambda *_: f"why\n{SEPARATOR}\n" + "A leaf is green. " * 300)
     draw(made("reason", mind, style="o3"), tmp_path, brush)
     (sent,) = brush.drawn
-    assert 490 < about(sent.prompt) <= 512
+    assert 490 < estimate_tokens(sent.prompt) <= 512
     assert "summary of your reasoning" in mind.heard[0]
 
 
-def test_a_trained_flux_reads_trace_separator_and_description_and_the_question_apart(tmp_path: Path) -> None:
+def test_trained_flux_reads_trace_separator_description_and_question(tmp_path: Path) -> None:
     brush = Brush()
     mind = Mind(lambda *_: f"<think>{'Roots take water up. ' * 400}</think>\n{SEPARATOR}\nA tree with roots.")
-    with pytest.raises(Fault, match="reads one text: send=trained is for a local FLUX"):
+    with pytest.raises(Fault, match="reads one text: send=trained needs a local FLUX"):
         draw(made("reason", mind, style="r1-7b", send="trained"), tmp_path, brush)
     brush.reads_short = True  # type: ignore[attr-defined]
     draw(made("reason", mind, style="r1-7b", send="trained", tokens="2048"), tmp_path, brush)
     (sent,) = brush.drawn
     assert sent.prompt.startswith("Roots take water up.")
     assert sent.prompt.endswith(f"\n\n{SEPARATOR}\n\nA tree with roots.")
-    assert 1900 < about(sent.prompt) <= 2048
+    assert 1900 < estimate_tokens(sent.prompt) <= 2048
     assert sent.short == "Draw a cell."
 
 
@@ -178,33 +178,33 @@ def test_traces_may_come_from_a_file_instead_of_a_planner(tmp_path: Path) -> Non
 
 @given(st.text(max_size=400), st.integers(0, 60))
 def test_a_cut_text_fits_and_is_the_beginning(text: str, most: int) -> None:
-    kept = cut(text, most)
-    assert about(kept) <= most
-    assert text.split()[: len(kept.split())] == kept.split() or about(text) <= most or kept == ""
-    assert cut(kept, most) == kept
+    kept = cut_to_tokens(text, most)
+    assert estimate_tokens(kept) <= most
+    assert text.split()[: len(kept.split())] == kept.split() or estimate_tokens(text) <= most or kept == ""
+    assert cut_to_tokens(kept, most) == kept
 
 
 def test_whole_sentences_are_kept_where_one_fits() -> None:
-    assert cut("Roots drink. Leaves breathe. Light feeds.", 8) == "Roots drink. Leaves breathe."
-    assert cut("an endless sentence without a stop in it", 3) == "an endless"
+    assert cut_to_tokens("Roots drink. Leaves breathe. Light feeds.", 8) == "Roots drink. Leaves breathe."
+    assert cut_to_tokens("an endless sentence without a stop in it", 3) == "an endless"
 
 
 @pytest.mark.parametrize(
     ("text", "count"), [("", 0), ("cat", 1), ("photosynthesis", 3), ("42", 2), ("细胞核", 3), ("a-b", 3)]
 )
 def test_counts(text: str, count: int) -> None:
-    assert about(text) == count
+    assert estimate_tokens(text) == count
 
 
 def test_english_prose_is_counted_rather_too_long_than_too_short() -> None:
     prose = "The mitochondrion is drawn as an oval with a folded inner membrane, labelled in plain letters."
-    assert about(prose) >= len(prose.split()) * 1.2
+    assert estimate_tokens(prose) >= len(prose.split()) * 1.2
 
 
 def test_a_tokenizer_that_is_not_there_is_named(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers")
     with pytest.raises(UsageError, match="cannot be read"):
-        counter(str(tmp_path / "none.json"))
+        token_counter(str(tmp_path / "none.json"))
 
 
 def test_the_encoders_own_tokenizer_counts(tmp_path: Path) -> None:
@@ -212,9 +212,9 @@ def test_the_encoders_own_tokenizer_counts(tmp_path: Path) -> None:
     made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
     made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     made.save(str(tmp_path / "tokenizer.json"))
-    count = counter(str(tmp_path / "tokenizer.json"))
+    count = token_counter(str(tmp_path / "tokenizer.json"))
     assert count("a b photosynthesis") == 3
-    assert cut("a b photosynthesis", 2, count) == "a b"
+    assert cut_to_tokens("a b photosynthesis", 2, count) == "a b"
 
 
 PROMPT = (
@@ -252,7 +252,7 @@ def test_the_same_in_order_passes() -> None:
         ("arrow leading", "line leading", "dropped: arrow"),
     ],
 )
-def test_what_is_added_dropped_or_altered_is_named(old: str, new: str, said: str) -> None:
+def test_additions_omissions_and_changes_are_named(old: str, new: str, said: str) -> None:
     assert old in ORDERED
     assert said in "; ".join(differences(PROMPT, ORDERED.replace(", one the main vent", "").replace(old, new)))
 

@@ -74,6 +74,6 @@ def test_an_image_service(tmp_path: Path) -> None:
             ["draw", *way, "--json"],
         )
     assert json.loads(estimate[1])["dollars"] == 0.5
-    assert "shop/a has no option 'shade'; there is: colour, size" in wrong[2]
+    assert "shop/a has no option 'shade'; it has: colour, size" in wrong[2]
     assert json.loads(drawn[1])["spent"] == 0.25
     assert seen == [("/stripes", {"model": "a", "text": "The flag of Italy", "size": "8x8", "seed": 0}, None)]

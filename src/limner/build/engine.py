@@ -1,4 +1,4 @@
-"""Runs a build: step by step, what is not done yet, each outcome stored at once; to resume is to run it again."""
+"""The engine of builds: runs what is not done yet, step by step, and stores each outcome at once."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from ..running.progress import Progress
 from ..running.runner import Stopping
 from ..running.steps import RepeatedErrors, outcome
 from ..store import Store
-from .base import Bench, BuildItem, Dropped, OpenModel, StepOutcome, Waiting
-from .flow import Flow, Items, StepCount, counted, of_sort
+from .base import BuildItem, Dropped, OpenModel, StepContext, StepOutcome, Waiting
+from .flow import Flow, Items, StepCount, count_like_paper, items_of_sort
 from .recipe import BuildRecipe, RecipeStep
 from .records import Build, BuildRow, forget_rows, load_reviews, load_rows, save_rows
 
 
 @dataclass(frozen=True)
 class Spending:
-    """How much may be spent, and how fast."""
+    """The limits on how much a run may spend, and how fast."""
 
     budget: float | None = None
     purse: str | None = None
@@ -42,11 +42,11 @@ class Spending:
 
 @dataclass
 class Builder:
-    """One build, ready to be looked at or carried on.
+    """A build that can be inspected or run.
 
     Attributes:
-        models: By the build's roles; only those are needed whose steps are run.
-        painters: The same for roles that draw.
+        models: By the build's roles; only the roles of steps that are run need one.
+        painters: Painters by the build's roles.
         prompts: The wording.
     """
 
@@ -58,22 +58,22 @@ class Builder:
     painters: Mapping[str, Painter] = field(default_factory=dict)
 
     def flow(self) -> Flow:
-        """Return what decides what has to be done, with the reviews as they are now."""
+        """Return the flow, which decides what has to be done, with the current reviews."""
         return Flow(self.build.body.get("roles", {}), self.prompts, load_reviews(self.store, self.build.name))
 
     def look(self, until: str | None = None) -> tuple[list[StepCount], Items]:
-        """The counts of every step so far, and the items that have passed the last, or the one called `until`."""
+        """Return the counts of every step so far, and the items that passed the last one or the one called `until`."""
         flow, items, counts = self.flow(), Items(), list[StepCount]()
         for place in self._places(until):
             items, count, _ = flow.pass_on(place, items, load_rows(self.store, self.build.name, place.name))
             for mile in self.recipe.paper:
                 if mile.after == place.name and (mile.distinct or mile.where):
-                    count.miles[mile.said] = counted(mile, items)
+                    count.miles[mile.said] = count_like_paper(mile, items)
             counts.append(count)
         return counts, items
 
     def arriving(self, name: str) -> Items:
-        """Return the items that have come to the step called `name`."""
+        """Return the items that have reached the step called `name`."""
         places = [place.name for place in self.recipe.places]
         at = places.index(name)
         return self.look(places[at - 1])[1] if at else {}
@@ -84,27 +84,27 @@ class Builder:
         if until is None:
             return places
         if until not in names:
-            raise UsageError(f"recipe {self.recipe.name} has no step {until!r}; there is: {', '.join(names)}")
+            raise UsageError(f"recipe {self.recipe.name} has no step {until!r}; its steps are: {', '.join(names)}")
         return places[: names.index(until) + 1]
 
     def check(self, how: Spending, until: str | None = None) -> None:
-        """Raise early, with nothing called, when the build cannot be carried on.
+        """Raise early, before any call, when the build cannot run.
 
         Raises:
-            UsageError: A role has no model, a key or a package is not there, or a budget cannot be kept.
+            UsageError: A role has no model, a key or a package is missing, or a budget cannot be kept.
         """
         places = self._places(until)
-        there: dict[str, OpenModel | Painter] = {**self.models, **self.painters}
+        players: dict[str, OpenModel | Painter] = {**self.models, **self.painters}
         for place in places:
             self.prompts.hash(*place.step.prompts)
             if place.step.check is not None:
                 place.step.check(place.settings)
             for word, role in place.roles.items():
-                if role not in there and word not in place.step.optional:
+                if role not in players and word not in place.step.optional:
                     about = f" ({self.recipe.roles[role]})" if role in self.recipe.roles else ""
                     raise UsageError(f"step {place.name} needs the {role}{about}: -S {role}=PROVIDER/MODEL")
         asked = {role for place in places for role in place.roles.values()}
-        models = [there[role] for role in self.recipe.asked_roles() if role in asked and role in there]
+        models = [players[role] for role in self.recipe.asked_roles() if role in asked and role in players]
         for model in models:
             model.check()
         Budget(how.budget)
@@ -120,11 +120,11 @@ class Builder:
     def run(
         self, how: Spending, until: str | None = None, watch: Callable[[Progress], None] = lambda _: None
     ) -> Progress:
-        """Carry the build on as far as it goes; Ctrl-C finishes what is in flight, a second one quits at once.
+        """Run the build as far as possible; Ctrl-C finishes calls in flight, a second one quits at once.
 
         Raises:
             UsageError: See `check`.
-            StopRun: Every further call would fail alike.
+            StopRun: Every further call would fail in the same way.
         """
         self.check(how, until)
         if how.purse is not None:
@@ -152,7 +152,7 @@ class _Run:
 
     async def all(self, places: Sequence[RecipeStep]) -> None:
         how, items, name = self.how, Items(), self.builder.build.name
-        self.progress.total = 1  # Until the last step is done there is more to come.
+        self.progress.total = 1  # One more than counted until the last step is done.
         calls = Calls(
             self.store, retry_failed=how.retry_failed, budget=Budget(how.budget, how.purse), limits=how.limits,
             concurrency=how.concurrency,
@@ -168,24 +168,21 @@ class _Run:
                         rows = load_rows(self.store, name, place.name)
                         items, _, _ = self.flow.pass_on(place, items, rows)
         self.progress.total -= 1
-        self._account(calls)
+        self.progress.account(calls.tally)
         self.watch(self.progress)
 
-    def _account(self, calls: Calls) -> None:
-        self.progress.account(calls.tally)
-
-    def _bench(self, place: RecipeStep, calls: Calls, rounds: int = 0) -> Bench:
+    def _context(self, place: RecipeStep, calls: Calls, rounds: int = 0) -> StepContext:
         builder = self.builder
         models = {word: builder.models[role] for word, role in place.roles.items() if role in builder.models}
         painters = {word: builder.painters[role] for word, role in place.roles.items() if role in builder.painters}
-        return Bench(
+        return StepContext(
             builder.build.name, place.name, place.settings, builder.prompts, builder.recipe.folder, models, calls,
             self.store.blobs, self._beside, self.flow.reviews, rounds, painters=painters,
         )  # fmt: skip
 
     async def _step(self, place: RecipeStep, items: Items, rows: Mapping[str, BuildRow], calls: Calls) -> None:
         step = place.step
-        self._beside = of_sort(items, step.beside) if step.beside else []
+        self._beside = items_of_sort(items, step.beside) if step.beside else []
         if step.source is not None:
             await self._source(place, items, rows, calls)
             return
@@ -214,82 +211,64 @@ class _Run:
             rounds = int((before.body or {}).get("rounds", 0))
             rounds += self.how.retry_failed and (before.reason or "").startswith("unreadable")
         made = calls.tally.made
-        row = await self._one(place, item, given, self._bench(place, calls, rounds))
+        row = await self._one(place, item, given, self._context(place, calls, rounds))
         self._slips.count(place.name, row.reason if row.status == "failed" else None, row.reason)
         await asyncio.wrap_future(save_rows(self.store, [row]))
         self._tell(row, calls, stored=calls.tally.made == made and bool(place.roles))
 
-    async def _one(self, place: RecipeStep, item: BuildItem, given: str, bench: Bench) -> BuildRow:
-        """How one item leaves a step; a fault is its outcome too."""
+    async def _one(self, place: RecipeStep, item: BuildItem, given: str, context: StepContext) -> BuildRow:
+        """Return the row of one item after a step; a fault is recorded in it too."""
         seen = BuildItem(item.id, place.step.seen(item.body), item.sort)
         assert place.step.each is not None
         each = place.step.each
 
         async def left() -> StepOutcome:
             try:
-                return await each(seen, bench)
+                return await each(seen, context)
             except (Dropped, Waiting) as reason:
                 return reason
 
         result, fault = await outcome(left())
+        row = BuildRow(self.builder.build.name, place.name, item.id, given, "failed", cost=context.cost)
         if result is not None:
-            return self._left(place, item.id, given, result, seen.body, bench.cost)
+            return _with_outcome(row, result, seen.body)
         assert fault is not None
-        reason, body = f"{fault.kind}: {fault.detail}", {"rounds": bench.rounds}
-        return self._row(place, item.id, given, "failed", reason, body, bench.cost)
-
-    def _left(
-        self,
-        place: RecipeStep,
-        id: str,
-        given: str,
-        outcome: StepOutcome,
-        before: Mapping[str, Any],
-        cost: float | None,
-    ) -> BuildRow:
-        if isinstance(outcome, Dropped):
-            return self._row(place, id, given, "dropped", str(outcome), None, cost)
-        if isinstance(outcome, Waiting):
-            return self._row(place, id, given, "waiting", str(outcome), None, cost)
-        changes = {name: value for name, value in outcome.body.items() if before.get(name, ...) != value}
-        return self._row(place, id, given, "done", None, changes, cost)
-
-    def _row(
-        self, place: RecipeStep, id: str, given: str, status: str, reason: str | None, body: dict[str, Any] | None,
-        cost: float | None,
-    ) -> BuildRow:  # fmt: skip
-        return BuildRow(self.builder.build.name, place.name, id, given, status, reason, body, cost)
+        return replace(row, reason=f"{fault.kind}: {fault.detail}", body={"rounds": context.rounds})
 
     async def _together(self, place: RecipeStep, items: Items, calls: Calls) -> None:
-        bench, step = self._bench(place, calls), place.step
+        context, step = self._context(place, calls), place.step
         assert step.together is not None
-        mine = of_sort(items, step.takes)
+        mine = items_of_sort(items, step.takes)
         bodies = {item.id: step.seen(item.body) for item in mine}
         try:
-            left = await step.together([BuildItem(one.id, bodies[one.id], one.sort) for one in mine], bench)
+            left = await step.together([BuildItem(each.id, bodies[each.id], each.sort) for each in mine], context)
         except Exception as error:
             self.error = error
             return
         whole = self.flow.whole(place, items)
-        rows = [self._left(place, id, whole, one, bodies.get(id, {}), 0.0) for id, one in left.items()]
-        if rows and bench.cost != 0.0:
-            rows[0] = replace(rows[0], cost=bench.cost)
+        name = self.builder.build.name
+        rows = [
+            _with_outcome(BuildRow(name, place.name, id, whole, "done"), outcome, bodies.get(id, {}))
+            for id, outcome in left.items()
+        ]
+        if rows and context.cost != 0.0:
+            rows[0] = replace(rows[0], cost=context.cost)
         await asyncio.wrap_future(save_rows(self.store, rows))
         for row in rows:
             self._tell(row, calls, stored=False)
 
     async def _source(self, place: RecipeStep, items: Items, rows: Mapping[str, BuildRow], calls: Calls) -> None:
         assert place.step.source is not None
-        bench, there = self._bench(place, calls), set[str]()
+        context, seen = self._context(place, calls), set[str]()
         before = list(items.values())
         try:
-            async for one in place.step.source(before, bench):
-                id, outcome = (one.id, one) if isinstance(one, BuildItem) else one
+            async for made in place.step.source(before, context):
+                id, outcome = (made.id, made) if isinstance(made, BuildItem) else made
                 if self._stopping.asked:
                     return
-                there.add(id)
+                seen.add(id)
                 self.progress.total += 1
-                row = self._left(place, id, "", outcome, {}, 0.0)
+                row = _with_outcome(BuildRow(self.builder.build.name, place.name, id, "", "done"), outcome, {})
                 if (old := rows.get(id)) is None or (old.status, old.reason, old.body) != (
                     row.status, row.reason, row.body
                 ):  # fmt: skip
@@ -298,21 +277,29 @@ class _Run:
         except (LimnerError, Fault) as error:
             self.error = error
             return
-        if gone := rows.keys() - there:
+        if gone := rows.keys() - seen:
             await asyncio.to_thread(forget_rows, self.store, self.builder.build.name, place.name, gone)
 
     def _tell(self, row: BuildRow, calls: Calls, *, stored: bool) -> None:
         kind, _, detail = (row.reason or "").partition(": ")
         status = "failed" if row.status == "failed" else "done"
         self.progress.count(f"{row.step} {row.item}", status, kind, detail, stored=stored)
-        self._account(calls)
+        self.progress.account(calls.tally)
         self.watch(self.progress)
 
 
+def _with_outcome(row: BuildRow, outcome: StepOutcome, before: Mapping[str, Any]) -> BuildRow:
+    """Return a row with how its item left the step; of the item only the fields that the step changed."""
+    if isinstance(outcome, BuildItem):
+        changes = {name: value for name, value in outcome.body.items() if before.get(name, ...) != value}
+        return replace(row, status="done", body=changes)
+    return replace(row, status="dropped" if isinstance(outcome, Dropped) else "waiting", reason=str(outcome))
+
+
 def build_estimate(builder: Builder, settings: Settings) -> list[Estimate]:
-    """Return a line for every step that asks a model, at most: as if no step before it took an item out any more."""
+    """Return an estimate for every step that asks a model, at most: as if earlier steps dropped no more items."""
     counts, _ = builder.look()
-    found, coming = list[Estimate](), dict[str, int]()
+    estimates, coming = list[Estimate](), dict[str, int]()
     for place, count in zip(builder.recipe.places, counts, strict=True):
         sort = place.step.takes
         still = count.pending + sum(count.failed.values())
@@ -323,7 +310,7 @@ def build_estimate(builder: Builder, settings: Settings) -> list[Estimate]:
                 painter = builder.painters[role]
                 price, how = price_of(painter)
                 dollars = None if price is None else price * steps
-                found.append(Estimate(painter.name, f"{place.name}: {role}", steps, steps, 0, 0, dollars, how))
+                estimates.append(Estimate(painter.name, f"{place.name}: {role}", steps, steps, 0, 0, dollars, how))
                 continue
             if use.role in place.step.optional and role not in builder.models:
                 continue
@@ -331,18 +318,18 @@ def build_estimate(builder: Builder, settings: Settings) -> list[Estimate]:
             name = model.name if model is not None else role
             calls = steps * use.calls
             tokens = (use.tokens_in + use.pictures * PICTURE_TOKENS) * calls, use.tokens_out * calls
-            known = mean_use(builder.store, name) if model is not None else None
-            if known is not None:
-                tokens = round(known[0] * calls), round(known[1] * calls)
+            measured = mean_use(builder.store, name) if model is not None else None
+            if measured is not None:
+                tokens = round(measured[0] * calls), round(measured[1] * calls)
             dollars = settings.price(name, *tokens) if isinstance(model, ChatModel) else None if model is None else 0.0
-            basis = "stored calls" if known else "rule of thumb"
-            found.append(Estimate(name, f"{place.name}: {role}", steps, calls, *tokens, dollars, basis))
+            basis = "stored calls" if measured else "rule of thumb"
+            estimates.append(Estimate(name, f"{place.name}: {role}", steps, calls, *tokens, dollars, basis))
         coming[sort] = coming.get(sort, 0) + still
-    return found
+    return estimates
 
 
 def empty_sources(builder: Builder) -> list[str]:
-    """Return the steps that make items and have made none yet: what comes after them cannot be counted."""
+    """Return the source steps that have made no items yet; the steps after them cannot be counted."""
     counts, _ = builder.look()
     pairs = zip(builder.recipe.places, counts, strict=True)
     return [place.name for place, count in pairs if place.step.source is not None and not count.arrived]

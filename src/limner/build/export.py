@@ -1,4 +1,4 @@
-"""Writes what a build has made: an exam folder with pictures, provenance, datasheet, card and metadata."""
+"""Export of a build: an exam folder with pictures, provenance, datasheet, card and metadata."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .base import PART, TRAIN, BuildItem
 from .engine import Builder
 from .flow import StepCount
 
-OPEN = (
+OPEN_LICENCES = (
     "cc0-1.0", "cc-by-4.0", "cc-by-3.0", "cc-by-2.0", "cc-by-2.5", "cc-by-sa-4.0", "cc-by-sa-3.0", "cc-by-sa-2.0",
     "cc-by-sa-2.5", "mit", "apache-2.0", "public domain", "pdm-1.0", "own work", "bsd-3-clause", "odc-by-1.0",
 )  # fmt: skip
@@ -34,12 +34,12 @@ PROVENANCE = ("id", "item", "image", "sha256", "licence", "credit", "origin", "u
 
 
 @dataclass(frozen=True)
-class Made:
-    """What an export has written.
+class ExportResult:
+    """The result of an export.
 
     Attributes:
-        withheld: Pictures that may not be passed on, and stand in the recovery list.
-        canary: What marks the data, so that it can be found in training data.
+        withheld: Pictures that may not be passed on and are in the recovery list.
+        canary: The mark by which the data can be found in training data.
     """
 
     questions: int
@@ -51,18 +51,18 @@ class Made:
 
 def export(
     builder: Builder, folder: Path, *, licence: str = "CC-BY-4.0", version: str = "1.0.0", pass_on: Sequence[str] = ()
-) -> Made:
+) -> ExportResult:
     """Write the exam that a build has made into an empty folder.
 
     Args:
         builder: The build.
-        folder: Where it goes; ``exam.toml`` in it is what `limner run` takes.
-        licence: Of questions and points.
-        version: Of the data set.
+        folder: The exam's folder; `limner run` takes the ``exam.toml`` in it.
+        licence: The licence of questions and points.
+        version: The version of the data set.
         pass_on: Further licences under which pictures may be passed on.
 
     Raises:
-        UsageError: Nothing has passed the last step, or the folder has something in it.
+        UsageError: Nothing has passed the last step, or the folder is not empty.
     """
     kind = exams.kind(builder.recipe.exam)
     if kind.write is None:
@@ -77,39 +77,40 @@ def export(
     data.mkdir(parents=True)
     name = builder.build.name
     canary = str(uuid.uuid5(uuid.NAMESPACE_URL, digest("canary", name, [[item.id, item.body] for item in mine])))
-    saving = _Pictures(builder.store.blobs, data, canary, {one.casefold() for one in (*OPEN, *pass_on)}, mine)
+    saving = _Pictures(
+        builder.store.blobs,
+        data,
+        canary,
+        {licence_name.casefold() for licence_name in (*OPEN_LICENCES, *pass_on)},
+        mine,
+    )
     made = kind.write(data, [{**item.body, "item": item.id} for item in mine], saving.save)
     rows = _provenance(mine, made, saving)
-    _csv(folder / "provenance.csv", PROVENANCE, rows)
+    write_csv(folder / "provenance.csv", PROVENANCE, rows)
     if withheld := [row for row in rows if row["recovered"] == "no"]:
-        _csv(folder / "recover.csv", PROVENANCE, withheld)
+        write_csv(folder / "recover.csv", PROVENANCE, withheld)
     quoted = json.dumps(name, ensure_ascii=False)
-    told = f'name = {quoted}\nkind = {json.dumps(kind.name)}\ndata = "data"\n'
-    (folder / "exam.toml").write_text(told, encoding="utf-8")
+    toml = f'name = {quoted}\nkind = {json.dumps(kind.name)}\ndata = "data"\n'
+    (folder / "exam.toml").write_text(toml, encoding="utf-8")
     exam = exams.read(exams.resolve(str(folder / "exam.toml")))
     marking = (
         f"This data set is for examining models. It must not appear in training data.\n{name} canary GUID {canary}\n"
     )
     (folder / "CANARY.txt").write_text(marking, encoding="utf-8")
-    facts: dict[str, Any] = {
-        "name": name,
-        "licence": licence,
-        "version": version,
-        "canary": canary,
-        "withheld": len(withheld),
-    }
-    facts["date"] = time.strftime("%Y-%m-%d", time.gmtime(now()))
+    date = time.strftime("%Y-%m-%d", time.gmtime(now()))
+    facts: dict[str, Any] = {"name": name, "licence": licence, "version": version, "canary": canary, "date": date}
+    facts["withheld"] = len(withheld)
     _questions(folder / "questions.jsonl", exam, rows, canary)
     (folder / "DATASHEET.md").write_text(datasheet(builder, exam, counts, mine, rows, facts), encoding="utf-8")
     (folder / "README.md").write_text(card(builder, exam, facts), encoding="utf-8")
     (folder / "croissant.json").write_text(
         json.dumps(croissant(folder, exam, facts), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    return Made(len(exam.questions), len(saving.kept), len(withheld), canary, exam)
+    return ExportResult(len(exam.questions), len(saving.kept), len(withheld), canary, exam)
 
 
 def check_empty(folder: Path) -> None:
-    """Raise where a folder has something in it.
+    """Raise where a folder is not empty.
 
     Raises:
         UsageError: It has.
@@ -119,7 +120,7 @@ def check_empty(folder: Path) -> None:
 
 
 class _Pictures:
-    """Puts pictures into the folder, or leaves them out where their licence says so."""
+    """The pictures of the folder; those whose licence forbids it are left out."""
 
     def __init__(self, blobs: Blobs, folder: Path, canary: str, allowed: set[str], items: Sequence[BuildItem]) -> None:
         self.blobs, self.folder, self.canary = blobs, folder, canary
@@ -128,7 +129,7 @@ class _Pictures:
         self.left: dict[str, str] = {}
 
     def save(self, sha256: str, name: str) -> None:
-        """Put one picture in, as PNG with the canary in it."""
+        """Save a picture as PNG with the canary in it."""
         if sha256 in self.withheld:
             self.left[sha256] = name
             return
@@ -163,7 +164,8 @@ def _provenance(
     return rows
 
 
-def _csv(file: Path, heads: Sequence[str], rows: Sequence[Mapping[str, str]]) -> None:
+def write_csv(file: Path, heads: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows as CSV under these column names."""
     with file.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, heads)
         writer.writeheader()
@@ -171,14 +173,14 @@ def _csv(file: Path, heads: Sequence[str], rows: Sequence[Mapping[str, str]]) ->
 
 
 def _questions(file: Path, exam: Exam[Any], rows: Sequence[Mapping[str, str]], canary: str) -> None:
-    """One flat table of all questions, which `datasets` loads: the same for every exam."""
+    """Write one flat table of all questions that `datasets` can load, of the same form for every exam."""
     by_id = {row["id"]: row for row in rows}
     lines = []
     for question in exam.questions:
         about = by_id.get(question.id, {})
         reference = question.reference
-        there = reference is not None and reference.path is not None
-        image = str(reference.path.relative_to(file.parent)) if there else ""  # type: ignore[union-attr]
+        in_folder = reference is not None and reference.path is not None
+        image = str(reference.path.relative_to(file.parent)) if in_folder else ""  # type: ignore[union-attr]
         rubric = json.dumps(question.rubric.model_dump(mode="json"))
         row = {"id": question.id, "prompt": question.prompt, "rubric": rubric}
         row |= {"tags": json.dumps(dict(question.tags)), "image": image, "licence": about.get("licence", "")}
@@ -188,8 +190,8 @@ def _questions(file: Path, exam: Exam[Any], rows: Sequence[Mapping[str, str]], c
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-MOST = 40
-"""So many values of a tag are listed."""
+MAX_TAG_VALUES = 40
+"""The most values of a tag for which the datasheet has a table."""
 
 
 def datasheet(
@@ -200,7 +202,7 @@ def datasheet(
     rows: Sequence[Mapping[str, str]],
     facts: Mapping[str, Any],
 ) -> str:
-    """Return what is in the exam, where it comes from and how it was made, in Markdown."""
+    """Return a description of the exam in Markdown: its content, its sources and how it was made."""
     recipe, pictured = builder.recipe, has_pictures(items)
     lines = [f"# Datasheet of {facts['name']}", ""]
     lines += [
@@ -223,7 +225,7 @@ def datasheet(
     ])  # fmt: skip
     for tag in dict.fromkeys((*protocol.breakdowns, *sorted({tag for q in exam.questions for tag in q.tags}))):
         values = Counter(question.tags[tag] for question in exam.questions if tag in question.tags)
-        if 1 < len(values) <= MOST:
+        if 1 < len(values) <= MAX_TAG_VALUES:
             lines += ["", f"### {tag}", ""]
             lines += _table([tag, "questions"], [[value, str(n)] for value, n in values.most_common()])
     lines += ["", "## Where it comes from", ""]
@@ -234,9 +236,7 @@ def datasheet(
     else:
         lines.append("It has no pictures: prompts and criteria were written, not taken from anywhere.")
     if facts["withheld"]:
-        lines.append(
-            "Pictures that may not be passed on are not in the folder: `recover.csv` says where they are found."
-        )
+        lines.append("Pictures that may not be passed on are not in the folder: `recover.csv` says where to get them.")
     lines += ["", "## How it was made", "", f"By the recipe {recipe.name}: {recipe.title}.", ""]
     miles = {mile.after: mile.items for mile in reversed(recipe.paper)}
     lines += _table(
@@ -252,18 +252,18 @@ def datasheet(
     lines += ["", *(f"- {role}: {word}" for role, word in sorted(roles.items()))]
     lines += ["", "Settings other than the recipe's:", ""]
     changed = builder.build.body.get("settings", {})
-    # Where pictures and papers lie on a machine is nobody else's business.
+    # The paths of pictures and papers on this machine are private.
     private = {place.name for place in recipe.places if place.step.name in ("images", "paper-sources")}
-    told = [
+    settings_lines = [
         f"- {step}.{name} = {value}" for step, given in sorted(changed.items()) for name, value in sorted(given.items())
         if step not in private
     ]  # fmt: skip
-    lines += told or ["- none"]
+    lines += settings_lines or ["- none"]
     reviewed = Counter(len(item.body.get("reviewers") or ()) for item in items)
     lines += ["", "## Review", ""]
     lines += _table(["reviewers who agreed", "items"], [[str(n), str(many)] for n, many in sorted(reviewed.items())])
     if reviewed[0]:
-        lines += ["", f"**{reviewed[0]:,} items were not reviewed by anybody.**"]
+        lines += ["", f"**{reviewed[0]:,} items were not reviewed.**"]
     lines += ["", *_practices(exam, items, rows, facts)]
     return "\n".join(lines) + "\n"
 
@@ -271,7 +271,7 @@ def datasheet(
 def _practices(
     exam: Exam[Any], items: Sequence[BuildItem], rows: Sequence[Mapping[str, str]], facts: Mapping[str, Any]
 ) -> list[str]:
-    """Return what good practice asks of a benchmark, and whether it is there."""
+    """Return good practices for benchmarks as a checklist of which are met."""
     pictures = {
         "every question has a reference image": all(q.reference is not None for q in exam.questions),
         "every picture's licence is known": all(row["licence"] not in ("", "unknown") for row in rows),
@@ -279,26 +279,26 @@ def _practices(
     }
     held = (pictures if has_pictures(items) else {}) | {
         "every item was reviewed by two people or more": all(len(i.body.get("reviewers") or ()) > 1 for i in items),
-        **_checked(items),
-        "there is a small subset": bool(exam.subsets),
+        **_checked_references(items),
+        "it has a small subset": bool(exam.subsets),
         "a canary marks the data": bool(facts["canary"]),
     }
-    return ["## Practices", "", *(f"- [{'x' if there else ' '}] {what}" for what, there in held.items())]
+    return ["## Practices", "", *(f"- [{'x' if met else ' '}] {what}" for what, met in held.items())]
 
 
 def has_pictures(items: Sequence[BuildItem]) -> bool:
-    """Whether items have a picture each; prompts that were written have none."""
+    """Return whether items have pictures; written prompts have none."""
     return any(item.body.get("image") for item in items)
 
 
-def _checked(items: Sequence[BuildItem]) -> dict[str, bool]:
+def _checked_references(items: Sequence[BuildItem]) -> dict[str, bool]:
     denied = [item.body["denied"] for item in items if "denied" in item.body]
     held = len(denied) == len(items) and not any(denied)
     return {"every reference passes its own points under another model": held} if has_pictures(items) else {}
 
 
 def card(builder: Builder, exam: Exam[Any], facts: Mapping[str, Any]) -> str:
-    """Return the card that data set hubs show."""
+    """Return the card for data set hubs."""
     size = len(exam.questions)
     bucket = next(word for most, word in ((1000, "n<1K"), (10_000, "1K<n<10K"), (10**9, "10K<n<100K")) if size < most)
     pictured = any(question.reference is not None for question in exam.questions)
@@ -318,7 +318,7 @@ configs:
 
 # {facts["name"]}
 
-{size} questions that text-to-image models are examined by, each with {held}, in the layout of
+{size} questions for examining text-to-image models, each with {held}, in the layout of
 the exam {exam.kind}. Made with Limner by the recipe {builder.recipe.name}; `DATASHEET.md` says how, with counts.
 
 ```

@@ -1,4 +1,4 @@
-"""Figures into atoms: the text in them, evidence in prompts, drafts of atoms, and prompts that say the same."""
+"""Atoms of figures: the text in them, drafts of atoms, evidence in prompts, and equivalent prompts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rapidfuzz import fuzz
 from ..core.asks import Unreadable
 from ..core.evidence import TextLine
 from ..core.schema import read_toml
-from .replies import a_text, a_whole, a_word, an_object
+from .replies import read_choice, read_object, read_text_field, read_whole_number
 from .wording import PLAIN, WORD, stem, stems
 
 MODALITIES = ("visual", "text", "relation")
@@ -33,71 +33,77 @@ AtomLists = dict[str, list[dict[str, Any]]]
 """Modality -> atoms with ``id`` and ``role``."""
 
 
-def read_draft(found: Mapping[str, Any], prompt: str, panel_type: str) -> dict[str, Any]:
-    """The atoms, the layout and the evidence in a reply; ``empty`` says which categories the figure has nothing for.
+def read_draft(reply: Mapping[str, Any], prompt: str, panel_type: str) -> dict[str, Any]:
+    """Return atoms, layout and evidence of a reply; ``empty`` lists the categories without an atom.
 
     An atom with evidence is an instruction atom, one without is a reasoning atom.
 
     Raises:
-        Unreadable: Something is missing or twice, evidence does not stand in the prompt, an atom that the prompt asks
-            for has none, or the number of panels is not the label's.
+        Unreadable: Something is missing or repeated, evidence is not in the prompt, an atom that the prompt asks for
+            has none, or the number of panels does not fit the label.
     """
     atoms: AtomLists = {modality: [] for modality in MODALITIES}
     evidence: list[dict[str, str]] = []
     wrong: list[str] = []
     asked = labels(prompt)
     for modality in MODALITIES:
-        entries = found.get(modality)
-        if not isinstance(entries, list) or not all(isinstance(one, Mapping) for one in entries):
+        entries = reply.get(modality)
+        if not isinstance(entries, list) or not all(isinstance(row, Mapping) for row in entries):
             raise Unreadable(f'"{modality}" must be a list of objects')
         seen: set[tuple[str, ...]] = set()
         for n, entry in enumerate(entries, 1):
             id = f"{modality[0]}{n}"
             atom = _atom(modality, id, entry)
-            key = tuple(plain(str(value)) for name, value in atom.items() if name != "id")
+            key = tuple(normalize_text(str(value)) for name, value in atom.items() if name != "id")
             if key in seen:
                 wrong.append(f"{id} stands there twice")
             seen.add(key)
             span = entry.get("evidence")
             if span is not None and not isinstance(span, str):
                 raise Unreadable(f'"evidence" of {modality} atom {n} must be words of the prompt, or null')
-            if span and (why := missing(span, prompt)):
+            if span and (why := why_no_evidence(span, prompt)):
                 wrong.append(f"evidence of {modality} atom {n}: {why}")
-            if not span and modality == "text" and plain(atom["text"]) in asked:
+            if not span and modality == "text" and normalize_text(atom["text"]) in asked:
                 wrong.append(f"text atom {n}: the prompt asks for {atom['text']!r}, so it needs evidence")
             atoms[modality].append({"id": id, "role": ROLES[not span], **atom})
             if span:
                 evidence.append({"atom": id, "free": " ".join(span.split()), "structured": ""})
     if wrong:
         raise Unreadable("; ".join(wrong[:8]))
-    layout = an_object(found, "layout")
-    told = {name: a_text(layout, name) for name in LAYOUT}
-    count = a_whole(layout, "panel_count", 1, 100)
+    layout = read_object(reply, "layout")
+    texts = {name: read_text_field(layout, name) for name in LAYOUT}
+    count = read_whole_number(layout, "panel_count", 1, 100)
     if (count == 1) != (panel_type == "single"):
         raise Unreadable(f'"panel_count" is {count}, but the figure was found to have {panel_type} panel(s)')
-    layout = {"panel_structure": told["panel_structure"], "panel_count": count, "global_layout": told["global_layout"]}
-    return {**atoms, "layout": layout, "evidence": evidence, "empty": _empty(found, atoms)}
+    layout = {
+        "panel_structure": texts["panel_structure"],
+        "panel_count": count,
+        "global_layout": texts["global_layout"],
+    }
+    return {**atoms, "layout": layout, "evidence": evidence, "empty": _empty(reply, atoms)}
 
 
 def _atom(modality: str, id: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        atom: dict[str, Any] = {name: a_text(entry, name) for name in FIELDS[modality]}
+        atom: dict[str, Any] = {name: read_text_field(entry, name) for name in FIELDS[modality]}
         if modality == "visual":
             count = entry.get("count")
             atom["count"] = (
-                a_whole(entry, "count", 1, 10_000) if isinstance(count, int | float) else a_text(entry, "count")
+                read_whole_number(entry, "count", 1, 10_000)
+                if isinstance(count, int | float)
+                else read_text_field(entry, "count")
             )
         if modality == "relation":
-            atom["direction"] = a_word(entry, "direction", DIRECTIONS)
+            atom["direction"] = read_choice(entry, "direction", DIRECTIONS)
     except Unreadable as error:
         raise Unreadable(f"{modality} atom {id[1:]}: {error}") from error
     return atom
 
 
-def _empty(found: Mapping[str, Any], atoms: AtomLists) -> list[str]:
-    """Return the categories that have no atom; each must be told with its reason."""
-    told = found.get("empty") or {}
-    if not isinstance(told, Mapping):
+def _empty(reply: Mapping[str, Any], atoms: AtomLists) -> list[str]:
+    """Return the categories without an atom; the reply must give a reason for each."""
+    reasons = reply.get("empty") or {}
+    if not isinstance(reasons, Mapping):
         raise Unreadable('"empty" must be an object')
     none = [
         f"{modality} {role}"
@@ -105,74 +111,74 @@ def _empty(found: Mapping[str, Any], atoms: AtomLists) -> list[str]:
         for role in ROLES
         if not any(atom["role"] == role for atom in atoms[modality])
     ]
-    if silent := [name for name in none if not (isinstance(told.get(name), str) and told[name].strip())]:
+    if silent := [name for name in none if not (isinstance(reasons.get(name), str) and reasons[name].strip())]:
         raise Unreadable(f'there is no {silent[0]} atom; add one, or say in "empty" why the figure has none')
-    return [f"{name}: {told[name]}" for name in none]
+    return [f"{name}: {reasons[name]}" for name in none]
 
 
 def doubts(draft: Mapping[str, Any], prompt: str, lines: Sequence[dict[str, Any]]) -> list[str]:
-    """Return what reviewers should look at: evidence that may be about something else, text that OCR has not read."""
+    """Return what reviewers should check: doubtful evidence, and text that OCR did not read."""
     spans = {row["atom"]: row["free"] for row in draft["evidence"]}
-    found = []
+    messages = []
     for modality in MODALITIES:
         for atom in draft[modality]:
             span = spans.get(atom["id"])
-            if span and (why := doubtful(modality, atom, span, prompt)):
-                found.append(f"{atom['id']}: is {span[:60]!r} its evidence? {why}")
-            if modality == "text" and unread(atom["text"], lines):
-                found.append(f"{atom['id']}: OCR has not read {atom['text']!r}")
+            if span and (why := why_doubtful(modality, atom, span, prompt)):
+                messages.append(f"{atom['id']}: is {span[:60]!r} its evidence? {why}")
+            if modality == "text" and is_unread(atom["text"], lines):
+                messages.append(f"{atom['id']}: OCR has not read {atom['text']!r}")
     panels = draft["layout"]["panel_count"]
     if panels > 1 and str(panels) not in numbers(prompt):
-        found.append(f"layout: the prompt does not say that there are {panels} panels")
+        messages.append(f"layout: the prompt does not say that there are {panels} panels")
     named = stems(" ".join(str(atom.get("name") or atom.get("text")) for m in ("visual", "text") for atom in draft[m]))
     for atom in draft["relation"]:
         for end in ("source", "target"):
             if stems(atom[end]) and not stems(atom[end]) & named:
-                found.append(f"{atom['id']}: its {end} {atom[end]!r} is no visual or text atom")
-    said = plain(" ".join(atom["text"] for atom in draft["text"]))
+                messages.append(f"{atom['id']}: its {end} {atom[end]!r} is no visual or text atom")
+    drawn_text = normalize_text(" ".join(atom["text"] for atom in draft["text"]))
     for line in lines:
-        if len(line["text"].strip()) > 2 and plain(line["text"]) not in said:
-            found.append(f"no text atom has the line {line['text']!r}")
-    return found
+        if len(line["text"].strip()) > 2 and normalize_text(line["text"]) not in drawn_text:
+            messages.append(f"no text atom has the line {line['text']!r}")
+    return messages
 
 
 def split_faults(body: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with the split of a figure's atoms; an empty list where both prompts give it.
+    """Return the faults in the split of a figure's atoms; empty where both prompts give the same split.
 
-    Every instruction atom has evidence that stands in each prompt; no reasoning atom has any, and no prompt has its
-    words in quotation marks; the number of panels is that of the panel type.
+    Every instruction atom has evidence in each prompt; no reasoning atom has any, and no prompt quotes its words; the
+    number of panels fits the panel type.
     """
     prompts = {regime: body[f"{regime}_prompt"] for regime in ("free", "structured")}
     evidence = {row["atom"]: row for row in body["evidence"]}
     atoms = [(modality, atom) for modality in MODALITIES for atom in body[modality]]
-    found = [f"evidence for {id}, which is no atom" for id in evidence.keys() - {atom["id"] for _, atom in atoms}]
+    faults = [f"evidence for {id}, which is no atom" for id in evidence.keys() - {atom["id"] for _, atom in atoms}]
     for modality, atom in atoms:
-        id, told = atom["id"], evidence.get(atom["id"], {})
+        id, spans = atom["id"], evidence.get(atom["id"], {})
         for regime, prompt in prompts.items():
-            span = str(told.get(regime) or "")
+            span = str(spans.get(regime) or "")
             if atom["role"] == "instruction":
-                why = missing(span, prompt) if span else f"no evidence in the {regime} prompt"
-                found += [f"{id}: {why}"] if why else []
+                why = why_no_evidence(span, prompt) if span else f"no evidence in the {regime} prompt"
+                faults += [f"{id}: {why}"] if why else []
             elif span:
-                found.append(f"{id}: a reasoning atom has no evidence")
-            elif modality == "text" and plain(atom["text"]) in labels(prompt):
-                found.append(f"{id}: the {regime} prompt asks for {atom['text']!r}")
+                faults.append(f"{id}: a reasoning atom has no evidence")
+            elif modality == "text" and normalize_text(atom["text"]) in labels(prompt):
+                faults.append(f"{id}: the {regime} prompt asks for {atom['text']!r}")
     count = body["layout"]["panel_count"]
     if (count == 1) != (body["panel_type"] == "single"):
-        found.append(f"panel_type is {body['panel_type']}, but panel_count is {count}")
-    return found
+        faults.append(f"panel_type is {body['panel_type']}, but panel_count is {count}")
+    return faults
 
 
 _MARK = re.compile(r"^[(\[]?[a-h][)\].:]?$", re.IGNORECASE)
 _ROWS, _COLUMNS = ("upper", "middle", "lower"), ("left", "center", "right")
-READ = 80
+MIN_SIMILARITY = 80
 """Similarity (0-100) from which a label counts as read by OCR."""
 
 
-def place(left: float, top: float, right: float, bottom: float, width: int, height: int) -> str:
-    """Roughly where a box stands.
+def describe_position(left: float, top: float, right: float, bottom: float, width: int, height: int) -> str:
+    """Return roughly where a box is.
 
-    >>> place(0, 0, 10, 10, 90, 90), place(40, 40, 50, 50, 90, 90)
+    >>> describe_position(0, 0, 10, 10, 90, 90), describe_position(40, 40, 50, 50, 90, 90)
     ('upper left', 'center')
     """
     row = _ROWS[min(2, int(3 * (top + bottom) / 2 / max(1, height)))]
@@ -183,30 +189,30 @@ def place(left: float, top: float, right: float, bottom: float, width: int, heig
 
 
 def layout_lines(lines: Sequence[TextLine], width: int, height: int) -> list[dict[str, Any]]:
-    """Each line's text, place, size beside the others, and whether it marks a panel; from top to bottom."""
+    """Return each line's text, position, relative size and whether it marks a panel, from top to bottom."""
     heights = [line.bounds[3] - line.bounds[1] for line in lines]
     usual = median(heights) if heights else 1.0
-    found = []
-    for line, tall in sorted(zip(lines, heights, strict=True), key=lambda one: (one[0].bounds[1], one[0].bounds[0])):
-        row = {"text": line.text, "place": place(*line.bounds, width, height)}
+    rows = []
+    for line, tall in sorted(zip(lines, heights, strict=True), key=lambda pair: (pair[0].bounds[1], pair[0].bounds[0])):
+        row = {"text": line.text, "place": describe_position(*line.bounds, width, height)}
         row["size"] = "large" if tall > 1.4 * usual else "small" if tall < 0.7 * usual else "usual"
-        found.append(row | {"panel_mark": bool(_MARK.match(line.text.strip()))})
-    return found
+        rows.append(row | {"panel_mark": bool(_MARK.match(line.text.strip()))})
+    return rows
 
 
-def told_lines(lines: Sequence[dict[str, Any]]) -> str:
-    """Return the lines for a prompt."""
+def list_lines(lines: Sequence[dict[str, Any]]) -> str:
+    """Return the lines as a list for a prompt."""
     return "\n".join(
         f"- {line['text']} ({line['place']}, {line['size']}{', marks a panel' if line['panel_mark'] else ''})"
         for line in lines
     )
 
 
-def unread(text: str, lines: Sequence[dict[str, Any]]) -> bool:
-    """Whether OCR has not read these words: neither in a line nor over several."""
-    words, whole = plain(text), plain(" ".join(line["text"] for line in lines))
-    near = max((fuzz.ratio(words, plain(line["text"])) for line in lines), default=0)
-    return max(near, fuzz.partial_ratio(words, whole) if len(words) <= len(whole) else 0) < READ
+def is_unread(text: str, lines: Sequence[dict[str, Any]]) -> bool:
+    """Return whether OCR read these words neither in one line nor across several."""
+    words, whole = normalize_text(text), normalize_text(" ".join(line["text"] for line in lines))
+    near = max((fuzz.ratio(words, normalize_text(line["text"])) for line in lines), default=0)
+    return max(near, fuzz.partial_ratio(words, whole) if len(words) <= len(whole) else 0) < MIN_SIMILARITY
 
 
 _DATA = read_toml(Path(__file__).with_name("rewording.toml"))
@@ -216,12 +222,12 @@ _COLOURS = frozenset(_DATA["colours"])
 _OPPOSITES = [tuple(pair) for one in _DATA["opposites"] for pair in (one, one[::-1])]
 _BREAK = re.compile(r"[.;:!?,]\s+|[.;:!?]$|\n+")
 _FROM = re.compile(r"\bfrom\s+(.{2,60}?)\s+(?:in)?(?:to|into|towards)\s+(.{2,60}?)(?=[.,;:\n]|\band\b|$)")
-NEW = 0.6
-"""A clause of which this share of words is new says something new; ours, as `FEWEST`."""
-FEWEST = 2
+NEW_SHARE = 0.6
+"""A clause of which this share of words is new says something new; ours, as `MIN_NEW_WORDS`."""
+MIN_NEW_WORDS = 2
 LOST, GAINED = 0.25, 0.5
 """The share of an atom's words by which it is dropped, or added; ours."""
-TELLING = {"visual": ("name",), "text": ("text",), "relation": ("source", "target", "type")}
+DEFINING_FIELDS = {"visual": ("name",), "text": ("text",), "relation": ("source", "target", "type")}
 """The fields whose words say what an atom is."""
 
 
@@ -238,43 +244,43 @@ class Rewording:
 
 
 def rewordings(free: str, structured: str) -> list[Rewording]:
-    """What rules see of the differences between a prompt and its structured form; an empty list where they agree.
+    """Return the differences that rules see between a prompt and its structured form; empty where they agree.
 
     >>> [str(one) for one in rewordings("Two red boats at the left.", "Objects: three red boats at the right.")]
     ['dropped: the number 2', 'added: the number 3', "changed: 'left' has become 'right'"]
     >>> rewordings("Two red boats lie at the left.", "Objects: two red boats at the left.")
     []
     """
-    return [*sure_rewordings(free, structured), *_turned(free, structured), *_clauses(free, structured)]
+    return [*sure_rewordings(free, structured), *_reversed_words(free, structured), *_clauses(free, structured)]
 
 
 def sure_rewordings(free: str, structured: str) -> list[Rewording]:
-    """Those that no rewriting brings about by itself: labels, numbers, colours, what leads from where to where."""
+    """Return the differences that rewriting alone never causes: in labels, numbers, colours and directions."""
     ways = _labels, _numbers, _colours, _directions
-    return [one for way in ways for one in way(free, structured)]
+    return [difference for way in ways for difference in way(free, structured)]
 
 
 def _labels(free: str, structured: str) -> list[Rewording]:
     gone, new = sorted(labels(free) - labels(structured)), sorted(labels(structured) - labels(free))
-    found = []
-    for one in list(gone):
-        near = [other for other in new if SequenceMatcher(None, one, other).ratio() > 0.6]
+    changes = []
+    for label in list(gone):
+        near = [other for other in new if SequenceMatcher(None, label, other).ratio() > 0.6]
         if near:
-            found.append(Rewording("changed", f"the label {one!r} has become {near[0]!r}"))
-            gone.remove(one)
+            changes.append(Rewording("changed", f"the label {label!r} has become {near[0]!r}"))
+            gone.remove(label)
             new.remove(near[0])
-    found += [Rewording("dropped", f"the label {one!r}") for one in gone]
-    return found + [Rewording("added", f"the label {one!r}") for one in new]
+    changes += [Rewording("dropped", f"the label {label!r}") for label in gone]
+    return changes + [Rewording("added", f"the label {label!r}") for label in new]
 
 
 def _numbers(free: str, structured: str) -> list[Rewording]:
     before, after = numbers(free), numbers(structured)
-    found = [Rewording("dropped", f"the number {n}") for n in sorted(before - after)]
-    return found + [Rewording("added", f"the number {n}") for n in sorted(after - before)]
+    changes = [Rewording("dropped", f"the number {n}") for n in sorted(before - after)]
+    return changes + [Rewording("added", f"the number {n}") for n in sorted(after - before)]
 
 
 def numbers(text: str) -> set[str]:
-    """Return the numbers in a text but for one, in words or figures, labels aside.
+    """Return the numbers in a text, as words or digits, except 1 and those in labels.
 
     >>> sorted(numbers("Two panels with 12 cells, one marked 'Day 4'"))
     ['12', '2']
@@ -286,57 +292,57 @@ def numbers(text: str) -> set[str]:
 
 def _bare(text: str) -> str:
     """Return the text without the labels in it."""
-    return QUOTED.sub(" ", plain(text))
+    return QUOTED.sub(" ", normalize_text(text))
 
 
 def _colours(free: str, structured: str) -> list[Rewording]:
     before, after = (set(WORD.findall(_bare(text))) & _COLOURS for text in (free, structured))
-    found = [Rewording("dropped", f"the colour {one}") for one in sorted(before - after)]
-    return found + [Rewording("added", f"the colour {one}") for one in sorted(after - before)]
+    changes = [Rewording("dropped", f"the colour {colour}") for colour in sorted(before - after)]
+    return changes + [Rewording("added", f"the colour {colour}") for colour in sorted(after - before)]
 
 
-def _turned(free: str, structured: str) -> list[Rewording]:
-    """Words that are fewer than before while their opposite is more."""
+def _reversed_words(free: str, structured: str) -> list[Rewording]:
+    """Return words that became fewer while their opposites became more."""
     before, after = Counter(WORD.findall(_bare(free))), Counter(WORD.findall(_bare(structured)))
-    found = []
+    changes = []
     for word, other in _OPPOSITES:
         if before[word] and not after[word] and after[other] > before[other]:
-            found.append(Rewording("changed", f"{word!r} has become {other!r}"))
-    return found
+            changes.append(Rewording("changed", f"{word!r} has become {other!r}"))
+    return changes
 
 
 def _directions(free: str, structured: str) -> list[Rewording]:
-    """Of two that say "from … to …" about the same, whether they say it the same way round."""
-    found, before = [], _ways(free)
+    """Return statements "from … to …" about the same things that have changed direction."""
+    changes, before = [], _ways(free)
     for subject, a, b in _ways(structured):
         alike = [way for way in before if (a & way[1] and b & way[2]) or (a & way[2] and b & way[1])]
         if alike:
             best = max(alike, key=lambda way: (len(subject & way[0]), bool(a & way[1] and b & way[2])))
             if not (a & best[1] and b & best[2]):
-                told = f"from {' '.join(sorted(a))} to {' '.join(sorted(b))}"
-                found.append(Rewording("changed", f"{told} was the other way round"))
-    return found
+                reversed_pairs = f"from {' '.join(sorted(a))} to {' '.join(sorted(b))}"
+                changes.append(Rewording("changed", f"{reversed_pairs} was the other way round"))
+    return changes
 
 
 def _ways(text: str) -> list[tuple[set[str], set[str], set[str]]]:
-    words = plain(text).replace("'", "").replace('"', "")
-    found = []
+    words = normalize_text(text).replace("'", "").replace('"', "")
+    ways = []
     for match in _FROM.finditer(words):
         before = re.split(r"[.,;:\n]", words[: match.start()])[-1]
-        found.append((_stems(before), _stems(match[1]), _stems(match[2])))
-    return found
+        ways.append((_stems(before), _stems(match[1]), _stems(match[2])))
+    return ways
 
 
 def _clauses(free: str, structured: str) -> list[Rewording]:
-    found = []
-    for kind, one, other in (("dropped", free, structured), ("added", structured, free)):
-        known = _stems(plain(other))
-        for clause in _BREAK.split(plain(one)):
-            said = _stems(clause)
-            new = said - known
-            if len(new) >= FEWEST and len(new) >= NEW * len(said):
-                found.append(Rewording(kind, f"{clause.strip()[:80]!r}"))  # type: ignore[arg-type]
-    return found
+    changes = []
+    for kind, text, other in (("dropped", free, structured), ("added", structured, free)):
+        known_stems = _stems(normalize_text(other))
+        for clause in _BREAK.split(normalize_text(text)):
+            clause_stems = _stems(clause)
+            new = clause_stems - known_stems
+            if len(new) >= MIN_NEW_WORDS and len(new) >= NEW_SHARE * len(clause_stems):
+                changes.append(Rewording(kind, f"{clause.strip()[:80]!r}"))  # type: ignore[arg-type]
+    return changes
 
 
 def _stems(text: str) -> set[str]:
@@ -344,23 +350,23 @@ def _stems(text: str) -> set[str]:
     return words - _SCAFFOLD
 
 
-def moved(atoms: Mapping[str, Sequence[Mapping[str, Any]]], free: str, structured: str) -> list[Rewording]:
-    """Atoms that one prompt names and the other does not, by the words of their fields.
+def moved_atoms(atoms: Mapping[str, Sequence[Mapping[str, Any]]], free: str, structured: str) -> list[Rewording]:
+    """Return atoms that one prompt names and the other does not, by the words of their fields.
 
     An instruction atom is dropped where the structured prompt lacks words of it that the free one has; a reasoning atom
     is added where the structured one has words of it that the free one lacks.
     """
-    before, after = _stems(plain(free)), _stems(plain(structured))
-    found = []
-    for modality, fields in TELLING.items():
+    before, after = _stems(normalize_text(free)), _stems(normalize_text(structured))
+    messages = []
+    for modality, fields in DEFINING_FIELDS.items():
         for atom in atoms[modality]:
-            words = _stems(plain(" ".join(str(atom[name]) for name in fields)))
+            words = _stems(normalize_text(" ".join(str(atom[name]) for name in fields)))
             gone, new = words & before - after, words & after - before
             if atom["role"] == "instruction" and gone and len(gone) >= LOST * len(words):
-                found.append(Rewording("dropped", f"{atom['id']}: {', '.join(sorted(gone))}"))
+                messages.append(Rewording("dropped", f"{atom['id']}: {', '.join(sorted(gone))}"))
             if atom["role"] == "reasoning" and new and len(new) >= GAINED * len(words):
-                found.append(Rewording("added", f"{atom['id']}: {', '.join(sorted(new))}"))
-    return found
+                messages.append(Rewording("added", f"{atom['id']}: {', '.join(sorted(new))}"))
+    return messages
 
 
 _STRAIGHT = str.maketrans("‘’‚‛“”„‟«»‐‑‒–—−", '\'\'\'\'""""""------')
@@ -373,23 +379,23 @@ ABOUT = 0.6
 """The share of an atom's words that a prompt must have to ask for it; ours."""
 
 
-def plain(text: str) -> str:
-    """One form for texts that differ in letter case, blanks, quotation marks and dashes alone.
+def normalize_text(text: str) -> str:
+    """Return one form for texts that differ only in case, blanks, quotation marks and dashes.
 
-    >>> plain("The “Golgi\\n apparatus” – here") == plain('the "golgi apparatus" - here')
+    >>> normalize_text("The “Golgi\\n apparatus” – here") == normalize_text('the "golgi apparatus" - here')
     True
     """
     return " ".join(unicodedata.normalize("NFKC", text).translate(_STRAIGHT).casefold().split())
 
 
-def missing(span: str, prompt: str) -> str | None:
-    """Why a span is no evidence in a prompt; None where it stands there, word for word.
+def why_no_evidence(span: str, prompt: str) -> str | None:
+    """Return why a span is not evidence in a prompt; None where the prompt has it word for word.
 
     Parts with an ellipsis between them must come in this order.
 
-    >>> missing("two red arrows … the cell", "Draw two red arrows that point to the cell.") is None
+    >>> why_no_evidence("two red arrows … the cell", "Draw two red arrows that point to the cell.") is None
     True
-    >>> missing("three red arrows", "Draw two red arrows that point to the cell.")
+    >>> why_no_evidence("three red arrows", "Draw two red arrows that point to the cell.")
     "the prompt does not say 'three red arrows'"
     """
     text, at = _one_quote(prompt), 0
@@ -397,48 +403,48 @@ def missing(span: str, prompt: str) -> str | None:
     if not any(len(part) > 1 for part in parts):
         return f"{span[:60]!r} says nothing"
     for part in parts:
-        found = re.compile(rf"(?<!\w){re.escape(part)}(?!\w)").search(text, at)
-        if found is None:
+        start = re.compile(rf"(?<!\w){re.escape(part)}(?!\w)").search(text, at)
+        if start is None:
             return f"the prompt does not say {part[:120]!r}"
-        at = found.end()
+        at = start.end()
     return None
 
 
 def _one_quote(text: str) -> str:
-    """Who copies words into a reply writes other quotation marks."""
-    return plain(text).replace('"', "'")
+    """Unify quotation marks, which change when words are copied into a reply."""
+    return normalize_text(text).replace('"', "'")
 
 
 def labels(prompt: str) -> set[str]:
-    """Return the words that a prompt puts in quotation marks, which are to stand in the figure.
+    """Return the quoted words of a prompt, which should appear in the figure.
 
     >>> sorted(labels("Write 'Air' and “Glass” at the lens' edge."))
     ['air', 'glass']
     """
-    return {(a or b).strip(_ENDS) for a, b in QUOTED.findall(plain(prompt))} - {""}
+    return {(a or b).strip(_ENDS) for a, b in QUOTED.findall(normalize_text(prompt))} - {""}
 
 
-def doubtful(modality: str, atom: Mapping[str, Any], span: str, prompt: str) -> str | None:
-    """Why a span may not be about an atom; None where it is.
+def why_doubtful(modality: str, atom: Mapping[str, Any], span: str, prompt: str) -> str | None:
+    """Return why a span may not be about an atom; None where it is.
 
     The words of a text atom stand in the span. Of a visual or a relation atom, the prompt has most words of its names,
     and the span at least one.
 
-    >>> doubtful("text", {"text": "Trench"}, "forms a 'Trench'", "The floor forms a 'Trench'.") is None
+    >>> why_doubtful("text", {"text": "Trench"}, "forms a 'Trench'", "The floor forms a 'Trench'.") is None
     True
-    >>> doubtful("visual", {"name": "arrow of the reflected ray"}, "a ray of light", "Draw a ray of light in glass.")
+    >>> why_doubtful("visual", {"name": "arrow of the reflected ray"}, "a ray", "Draw a ray in glass.")
     'the prompt has no arrow, reflect'
     """
     names = " ".join(str(atom[name]) for name in NAMES[modality])
     if modality == "text":
-        words = plain(names).strip(_ENDS)
-        return None if words in plain(span) else f"{names[:60]!r} is not in {span[:60]!r}"
-    said = stems(names, frozenset())
-    lacking = said - _all(prompt)
-    if len(lacking) > (1 - ABOUT) * len(said):
+        words = normalize_text(names).strip(_ENDS)
+        return None if words in normalize_text(span) else f"{names[:60]!r} is not in {span[:60]!r}"
+    span_stems = stems(names, frozenset())
+    lacking = span_stems - _all(prompt)
+    if len(lacking) > (1 - ABOUT) * len(span_stems):
         return f"the prompt has no {', '.join(sorted(lacking)[:4])}"
-    if said and not said & _all(span):
-        return f"{span[:60]!r} names none of {', '.join(sorted(said)[:4])}"
+    if span_stems and not span_stems & _all(span):
+        return f"{span[:60]!r} names none of {', '.join(sorted(span_stems)[:4])}"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Where the items of a build are: what each step has made of them, what is still to be done, the counts. Pure."""
+"""The state of a build's items: the outcomes of each step, what is still to do, and the counts. Pure functions."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Any
 from ..calls import digest
 from ..core.prompts import Prompts
 from .base import BuildItem
-from .recipe import Mile, RecipeStep
+from .recipe import PaperCount, RecipeStep
 from .records import BuildRow
 from .reviews import Review
 
 Items = dict[str, BuildItem]
 """The items of a build by id."""
 Rows = Mapping[str, BuildRow]
-"""What a step made, by item."""
+"""The rows of a step, by item."""
 
 
 @dataclass
 class StepCount:
-    """What became of the items that came to a step.
+    """The counts of a step's items.
 
     Attributes:
-        arrived: How many came; of a source, how many it has made.
-        dropped: Short reason -> how many were taken out for it.
-        failed: Fault -> how many; a later run tries them again.
-        waiting: How many wait for people.
-        pending: How many are not done yet.
-        made: New items beside those that came.
-        cost: Dollars; None where a price is not known.
-        miles: What the paper counts after this step in another way than by items -> the same of this build.
+        arrived: Items that reached it; for a source, items that it has made.
+        dropped: Short reason -> items taken out for it.
+        failed: Fault -> items; a later run tries them again.
+        waiting: Items that wait for people.
+        pending: Items not done yet.
+        made: New items beside those that arrived.
+        cost: Dollars; None where a price is unknown.
+        miles: What the paper counts after this step other than items -> this build's number of it.
     """
 
     place: str
@@ -47,16 +47,16 @@ class StepCount:
     miles: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """All counts."""
+        """Return all counts."""
         return {**self.__dict__, "dropped": dict(self.dropped), "failed": dict(self.failed)}
 
 
 @dataclass(frozen=True)
 class Flow:
-    """How steps, settings, roles and wording decide what has to be done.
+    """The rules by which steps, settings, roles and wording determine what has to be done.
 
     Attributes:
-        roles: Every role and its arguments as words, as the build keeps them.
+        roles: Every role and its arguments as text, as the build stores them.
     """
 
     roles: Mapping[str, str]
@@ -64,45 +64,45 @@ class Flow:
     reviews: Mapping[str, Sequence[Review]]
 
     def signature(self, place: RecipeStep, beside: Sequence[BuildItem] = ()) -> list[Any]:
-        """All that decides a step's outcome but for the items it works on."""
+        """Return everything that determines a step's outcome apart from the items it works on."""
         asked = {
             word: {name: value for name, value in self.roles.items() if name == role or name.startswith(f"{role}.")}
             for word, role in place.roles.items()
         }
         step = place.step
         wording = self.prompts.hash(*step.prompts) if step.prompts else None
-        told = [step.name, step.version, place.settings.model_dump(mode="json"), asked, wording]
-        return [*told, digest([[item.id, item.body] for item in beside])] if step.beside else told
+        parts = [step.name, step.version, place.settings.model_dump(mode="json"), asked, wording]
+        return [*parts, digest([[item.id, item.body] for item in beside])] if step.beside else parts
 
     def given(self, place: RecipeStep, items: Items) -> dict[str, str]:
-        """Item -> the hash of everything that decides what the step makes of it."""
-        mine = of_sort(items, place.step.takes)
+        """Return for each item the hash of everything that determines its outcome."""
+        mine = items_of_sort(items, place.step.takes)
         if place.step.together is not None:
             return dict.fromkeys((item.id for item in mine), self.whole(place, items))
-        signature = digest(self.signature(place, of_sort(items, place.step.beside)))
+        signature = digest(self.signature(place, items_of_sort(items, place.step.beside)))
         return {item.id: digest(signature, self._told(place, item)) for item in mine}
 
     def whole(self, place: RecipeStep, items: Items) -> str:
-        """Return the same for a step that works on all items at once; items that reviewers have added count too."""
-        told = [[item.id, digest(self._told(place, item))] for item in of_sort(items, place.step.takes)]
+        """Return this hash for a step that works on all items at once; items added by reviewers count too."""
+        items_seen = [[item.id, digest(self._told(place, item))] for item in items_of_sort(items, place.step.takes)]
         added = sorted(self.reviews.keys() - items.keys()) if place.step.reviewed else []
-        signature = self.signature(place, of_sort(items, place.step.beside))
-        return digest(signature, told, [[id, self._reviews(id)] for id in added])
+        signature = self.signature(place, items_of_sort(items, place.step.beside))
+        return digest(signature, items_seen, [[id, self._reviews(id)] for id in added])
 
     def _told(self, place: RecipeStep, item: BuildItem) -> list[Any]:
         return [place.step.seen(item.body), self._reviews(item.id) if place.step.reviewed else None]
 
     def _reviews(self, item: str) -> list[str]:
-        return [one.id for one in self.reviews.get(item, ())]
+        return [review.id for review in self.reviews.get(item, ())]
 
     def pass_on(
         self, place: RecipeStep, items: Items, rows: Mapping[str, BuildRow]
     ) -> tuple[Items, StepCount, list[str]]:
-        """The items after a step as far as it is done, its counts, and the ids of those that it has yet to do."""
+        """Return the items after a step as far as it is done, its counts, and the ids still to do."""
         count, step = StepCount(place.name), place.step
         if step.source is not None:
             return self._from_source(place, items, rows, count)
-        mine = of_sort(items, step.takes)
+        mine = items_of_sort(items, step.takes)
         given = self.given(place, items)
         passed = {id: item for id, item in items.items() if item.sort != step.takes}
         to_do: list[str] = []
@@ -113,17 +113,11 @@ class Flow:
                 count.pending += 1
                 to_do.append(item.id)
                 continue
-            _add_cost(count, row.cost)
+            _add_row(count, row)
             if row.status == "done":
-                count.kept += 1
                 passed[item.id] = item.having(**(row.body or {}))
             elif row.status == "failed":
-                count.failed[(row.reason or "").partition(":")[0]] += 1
                 to_do.append(item.id)
-            elif row.status == "waiting":
-                count.waiting += 1
-            else:
-                count.dropped[(row.reason or "").partition(":")[0]] += 1
         if step.together is not None:
             whole = self.whole(place, items)
             for id in rows.keys() - items.keys():
@@ -138,27 +132,32 @@ class Flow:
         passed = dict(items)
         for id, row in rows.items():
             count.arrived += 1
-            _add_cost(count, row.cost)
+            _add_row(count, row)
             if row.status == "done":
-                count.kept += 1
                 passed[id] = BuildItem(id, row.body or {}, place.step.makes)
-            elif row.status == "failed":
-                count.failed[(row.reason or "").partition(":")[0]] += 1
-            else:
-                count.dropped[(row.reason or "").partition(":")[0]] += 1
         return dict(sorted(passed.items())), count, []
 
 
-def of_sort(items: Items, sort: str) -> list[BuildItem]:
+def items_of_sort(items: Items, sort: str) -> list[BuildItem]:
     """Return the items of one sort, by id."""
     return [item for _, item in sorted(items.items()) if item.sort == sort]
 
 
-def counted(mile: Mile, items: Items) -> int:
-    """How many there are here of what the paper counted."""
-    bodies = [one.body for one in items.values() if all(one.body.get(name) == v for name, v in mile.where.items())]
+def count_like_paper(mile: PaperCount, items: Items) -> int:
+    """Return how many there are of what the paper counted."""
+    bodies = [item.body for item in items.values() if all(item.body.get(name) == v for name, v in mile.where.items())]
     return len({body[mile.distinct] for body in bodies if mile.distinct in body} if mile.distinct else bodies)
 
 
-def _add_cost(count: StepCount, cost: float | None) -> None:
-    count.cost = None if count.cost is None or cost is None else count.cost + cost
+def _add_row(count: StepCount, row: BuildRow) -> None:
+    """Count how an item left the step, and what that cost."""
+    count.cost = None if count.cost is None or row.cost is None else count.cost + row.cost
+    reason = (row.reason or "").partition(":")[0]
+    if row.status == "done":
+        count.kept += 1
+    elif row.status == "failed":
+        count.failed[reason] += 1
+    elif row.status == "waiting":
+        count.waiting += 1
+    else:
+        count.dropped[reason] += 1

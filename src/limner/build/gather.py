@@ -1,4 +1,4 @@
-"""Where a build's pictures come from: folders, tables such as those of `datasets`, lists of links."""
+"""The sources of a build's pictures: folders, tables such as those of `datasets`, lists of links."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..core.images import SUFFIXES
 PICTURES = frozenset(f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg"))
 TEXTS = (".txt", ".md")
 BATCH = 64
-"""Rows of a table that are held at a time."""
-WORDS = {
+"""Rows of a table that are read at a time."""
+COLUMN_NAMES = {
     "text": ("source_text", "text", "caption", "description", "alt", "lecture"),
     "licence": ("licence", "license"),
     "credit": ("credit", "author", "attribution"),
@@ -25,17 +25,17 @@ WORDS = {
     "keyword": ("keyword", "query", "topic"),
     "prompt": ("prompt", "free_prompt", "expert_prompt"),
 }
-"""What is kept of a picture -> the names of columns that hold it, the first that does."""
+"""A field of a picture -> the columns that may have it, by precedence."""
 PICTURE_COLUMNS = ("image", "picture", "img")
 LINK_COLUMNS = ("url", "image_url", "link")
 
 
 @dataclass(frozen=True)
-class Found:
-    """A picture that was found: its bytes, a file or a link, and what came with it.
+class SourcePicture:
+    """A picture of a source: its bytes, a file or a link, and the data beside it.
 
     Attributes:
-        origin: Where it was found, in words for provenance.
+        origin: Where it was found, for provenance.
         about: ``text``, ``licence``, ``credit``, ``page``, ``title``, ``keyword``, ``prompt``, as far as known.
     """
 
@@ -46,24 +46,24 @@ class Found:
     about: Mapping[str, str] = field(default_factory=dict)
 
 
-def from_folder(folder: Path) -> Iterator[Found]:
-    """Every picture in a folder and those below it, with the text that lies beside it.
+def from_folder(folder: Path) -> Iterator[SourcePicture]:
+    """Yield every picture in a folder and its subfolders, with the text beside it.
 
     ``cell.txt`` or ``cell.md`` beside ``cell.png`` is its source text, ``cell.prompt.txt`` or ``cell.prompt.md`` the
-    prompt that an expert wrote for it. ``cell.json`` may say more, by the names of `WORDS`; ``metadata.jsonl`` (with
-    ``file_name``), as `datasets` has it for folders, says it for all.
+    prompt that an expert wrote for it. ``cell.json`` may have more fields, named as in `COLUMN_NAMES`; so may
+    ``metadata.jsonl`` for all pictures (by ``file_name``), as `datasets` writes it for folders.
 
     Raises:
         UsageError: There is no such folder.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder of pictures")
-    told = _metadata(folder / "metadata.jsonl")
+    metadata = _metadata(folder / "metadata.jsonl")
     for file in sorted(folder.rglob("*")):
         if file.suffix.lower() not in PICTURES or not file.is_file():
             continue
         name = file.relative_to(folder).as_posix()
-        about = dict(told.get(name, {}))
+        about = dict(metadata.get(name, {}))
         for suffix in TEXTS:
             if (beside := file.with_suffix(suffix)).is_file():
                 about["text"] = "\n".join(read_lines(beside)).strip()
@@ -74,39 +74,39 @@ def from_folder(folder: Path) -> Iterator[Found]:
                 about |= _about(json.loads("\n".join(read_lines(beside))))
             except (ValueError, AttributeError) as error:
                 raise DataError(f"not a JSON object: {error}", file=beside) from error
-        yield Found(f"{folder.name}/{name}", file=file, about=about)
+        yield SourcePicture(f"{folder.name}/{name}", file=file, about=about)
 
 
 def _metadata(file: Path) -> dict[str, dict[str, str]]:
     if not file.is_file():
         return {}
     problems = Problems()
-    found = {str(row.get("file_name")): _about(row) for _, row in json_rows(file, problems)}
+    rows = {str(row.get("file_name")): _about(row) for _, row in json_rows(file, problems)}
     problems.settle()
-    return found
+    return rows
 
 
 def _about(row: Mapping[str, Any]) -> dict[str, str]:
-    found = {}
-    for name, columns in WORDS.items():
+    fields = {}
+    for name, columns in COLUMN_NAMES.items():
         for column in columns:
             value = row.get(column)
-            if isinstance(value, list) and all(isinstance(one, str) for one in value):
+            if isinstance(value, list) and all(isinstance(entry, str) for entry in value):
                 value = "\n".join(value)
             if isinstance(value, str) and value.strip():
-                found[name] = value.strip()
+                fields[name] = value.strip()
                 break
-    if "text" not in found and isinstance(row.get("question"), str):
-        # Question and answer stand for the page of a textbook.
+    if "text" not in fields and isinstance(row.get("question"), str):
+        # Question and answer replace the text of a textbook page.
         parts = [
             str(row[part]) for part in ("question", "choices", "answer", "explanation", "solution") if row.get(part)
         ]
-        found["text"] = "\n".join(parts)
-    return found
+        fields["text"] = "\n".join(parts)
+    return fields
 
 
-def from_table(path: Path) -> Iterator[Found]:
-    """Every picture in a table: parquet, as `datasets` writes it, CSV or JSON lines; or a folder that `datasets` saved.
+def from_table(path: Path) -> Iterator[SourcePicture]:
+    """Yield every picture in a table (parquet of `datasets`, CSV, JSON lines) or a folder saved by `datasets`.
 
     A picture is bytes, ``{"bytes", "path"}``, or the path of a file beside the table.
 
@@ -123,13 +123,13 @@ def from_table(path: Path) -> Iterator[Found]:
         if isinstance(value, Mapping):
             value = value.get("bytes") or value.get("path")
         if isinstance(value, bytes):
-            yield Found(origin, data=value, about=_about(row))
+            yield SourcePicture(origin, data=value, about=_about(row))
         elif isinstance(value, str) and value:
-            yield Found(origin, file=_inside(path, value), about=_about(row))
+            yield SourcePicture(origin, file=_inside(path, value), about=_about(row))
         elif link is not None:
-            yield Found(origin, link=link, about=_about(row))
+            yield SourcePicture(origin, link=link, about=_about(row))
         else:
-            raise UsageError(f"{path}: row {number}: {column} holds no picture")
+            raise UsageError(f"{path}: row {number}: {column} has no picture")
 
 
 def _inside(table: Path, name: str) -> Path:
@@ -180,10 +180,10 @@ def _saved(folder: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     except ImportError as error:
         raise UsageError(f"{folder}: install the package that saved it: pip install 'limner[datasets]'") from error
     try:
-        found = datasets.load_from_disk(str(folder))
+        dataset = datasets.load_from_disk(str(folder))
     except (OSError, ValueError) as error:
         raise UsageError(f"{folder}: not saved by `datasets`: {error}") from error
-    for split in found.values() if isinstance(found, datasets.DatasetDict) else [found]:
+    for split in dataset.values() if isinstance(dataset, datasets.DatasetDict) else [dataset]:
         for name, feature in split.features.items():
             if isinstance(feature, datasets.Image):
                 split = split.cast_column(name, datasets.Image(decode=False))

@@ -1,4 +1,4 @@
-"""Whether a text is English: by its letters, and by the small words that each language cannot do without. Pure."""
+"""A test for English by a text's letters and by the small words of each language. Pure functions."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from pathlib import Path
 
 _WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
 LATIN = ("LATIN", "GREEK", "MICRO", "OHM", "ANGSTROM", "DEGREE", "FEMININE", "MASCULINE", "MODIFIER", "DOUBLE-STRUCK")
-"""How the names of letters begin that English exams use, Greek ones in formulas among them."""
-FEW = 3
-"""Under so many words of a language nothing is said of it."""
+"""The beginnings of the Unicode names of letters in English exams, including Greek ones in formulas."""
+MIN_WORDS = 3
+"""The fewest words by which a language is recognised."""
 
 
 def _small_words() -> dict[str, frozenset[str]]:
-    found = {}
+    by_language = {}
     for line in (Path(__file__).parent / "small_words.txt").read_text(encoding="utf-8").splitlines():
         language, _, words = line.partition(":")
-        found[language] = frozenset(words.split())
-    return found
+        by_language[language] = frozenset(words.split())
+    return by_language
 
 
-SMALL = _small_words()
+SMALL_WORDS = _small_words()
 
 
-def foreign(lines: Iterable[str], letters: float = 0.1) -> str | None:
-    """Why these lines are not English; None where they are, or where nothing can be said.
+def why_not_english(lines: Iterable[str], letters: float = 0.1) -> str | None:
+    """Return why these lines are not English; None where they are, or where there is too little text.
 
     Args:
         lines: Text, as read.
-        letters: The share of letters of other scripts that is still let through.
+        letters: The accepted share of letters of other scripts.
 
-    >>> foreign(["Die Zelle und der Kern", "mit dem Chloroplasten", "wird von der Membran umgeben"])
+    >>> why_not_english(["Die Zelle und der Kern", "mit dem Chloroplasten", "wird von der Membran umgeben"])
     'German words: dem, der, die, mit, und …'
-    >>> foreign(["Cell wall", "The nucleus of the cell"]) is None
+    >>> why_not_english(["Cell wall", "The nucleus of the cell"]) is None
     True
     """
     text = " ".join(lines)
@@ -43,12 +43,12 @@ def foreign(lines: Iterable[str], letters: float = 0.1) -> str | None:
     if len(others) >= 2 and len(others) > letters * len(kinds):
         return f"{len(others)} of {len(kinds)} letters are {max(set(others), key=others.count).title()}"
     words = [word.casefold() for word in _WORD.findall(text)]
-    english = sum(word in SMALL["English"] for word in words)
-    for language, small in SMALL.items():
+    english = sum(word in SMALL_WORDS["English"] for word in words)
+    for language, small in SMALL_WORDS.items():
         if language == "English":
             continue
-        found = [word for word in words if word in small]
-        if len(found) >= FEW and len(set(found)) >= 2 and len(found) > 2 * english:
-            some = sorted(set(found))
+        matches = [word for word in words if word in small]
+        if len(matches) >= MIN_WORDS and len(set(matches)) >= 2 and len(matches) > 2 * english:
+            some = sorted(set(matches))
             return f"{language} words: {', '.join(some[:5])}" + (" …" if len(some) > 5 else "")
     return None

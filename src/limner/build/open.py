@@ -1,4 +1,4 @@
-"""Opens builds: a name in a store, with its recipe, settings, roles and wording."""
+"""Opening of builds by their name in a store, with recipe, settings, roles and wording."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ def new_build(
 
     Args:
         store: Where it is kept.
-        name: The build's, and of the exam that it makes.
+        name: The name of the build and of the exam that it makes.
         recipe: A recipe's name, or ``EXAM=FOLDER``.
         settings: ``STEP.SETTING=VALUE`` words.
         roles: Role -> ``provider/model``, and ``role.argument`` -> value.
         prompts: A folder with the user's own wording.
 
     Raises:
-        UsageError: There is such a build already, or something does not fit.
+        UsageError: The build exists already, or a setting is not valid.
     """
     if not NAME.fullmatch(name):
-        raise UsageError(f"{name!r} names no build: letters, digits, dots, dashes and underscores, at most 100")
+        raise UsageError(f"{name!r} is not a valid name: use at most 100 letters, digits, dots, dashes and underscores")
     if any(build.name == name for build in load_builds(store)):
-        raise UsageError(f"{store.url} has a build {name!r} already; `limner build run {name}` carries it on")
-    found = open_recipe(recipe)
-    word = recipe if "=" not in recipe else f"{found.exam}={found.folder}"
+        raise UsageError(f"{store.url} already has a build {name!r}; `limner build run {name}` continues it")
+    opened = open_recipe(recipe)
+    word = recipe if "=" not in recipe else f"{opened.exam}={opened.folder}"
     return change_build(store, Build(name, word), settings=settings, roles=roles, prompts=prompts)
 
 
@@ -63,10 +63,10 @@ def change_build(
     prompts: Path | None = None,
     keep: bool = True,
 ) -> Builder:
-    """Return the build with other settings, roles or wording, which are kept for later runs too.
+    """Return the build with other settings, roles or wording, which are also stored for later runs.
 
     Raises:
-        UsageError: Something does not fit; then nothing is kept.
+        UsageError: Something is not valid; then nothing is stored.
     """
     recipe = open_recipe(build.recipe)
     body = {"settings": {}, "roles": {}, "prompts": None} | build.body
@@ -87,7 +87,7 @@ def change_build(
 
 
 def open_build(store: Store, name: str) -> Builder:
-    """Return the build of this name, to be looked at.
+    """Open the build of this name for reading.
 
     Raises:
         UsageError: There is none.
@@ -96,7 +96,7 @@ def open_build(store: Store, name: str) -> Builder:
 
 
 def with_models(builder: Builder, settings: Settings) -> Builder:
-    """Return the same build with the models and painters of its roles, ready to be run."""
+    """Return the build with the models and painters of its roles, ready to run."""
     roles, blobs = builder.build.body["roles"], builder.store.blobs
     images, empty = Preparer(blobs.get), Exam[Any](builder.build.name, builder.recipe.exam, ())
     models: dict[str, OpenModel] = {}
@@ -114,21 +114,23 @@ def with_models(builder: Builder, settings: Settings) -> Builder:
 
 
 def _checked(recipe: BuildRecipe, roles: Mapping[str, str]) -> dict[str, str]:
-    known = recipe.asked_roles()
+    asked = recipe.asked_roles()
     for name in roles:
-        if name.partition(".")[0] not in known:
-            raise UsageError(f"recipe {recipe.name} has no role {name!r}; there is: {', '.join(known) or 'none'}")
+        if name.partition(".")[0] not in asked:
+            raise UsageError(f"recipe {recipe.name} has no role {name!r}; its roles are: {', '.join(asked) or 'none'}")
     return dict(roles)
 
 
 def _absolute(recipe: BuildRecipe, chosen: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Settings with their paths made absolute, so that later runs find the same from anywhere."""
-    found: dict[str, dict[str, Any]] = {}
+    """Make the paths in settings absolute, so that later runs work from any folder."""
+    absolute: dict[str, dict[str, Any]] = {}
     for place in recipe.places:
         given = chosen.get(place.name, {})
         for name in given:
             value = getattr(place.settings, name)
-            whole = [str(one.resolve()) for one in value if isinstance(one, Path)] if isinstance(value, tuple) else []
-            told = str(value.resolve()) if isinstance(value, Path) else whole or given[name]
-            found.setdefault(place.name, {})[name] = told
-    return found
+            whole = (
+                [str(path.resolve()) for path in value if isinstance(path, Path)] if isinstance(value, tuple) else []
+            )
+            setting = str(value.resolve()) if isinstance(value, Path) else whole or given[name]
+            absolute.setdefault(place.name, {})[name] = setting
+    return absolute

@@ -13,7 +13,7 @@ FILE = "rules.toml"
 
 
 class RecipeRules(StrictModel):
-    """All of a rules.toml."""
+    """The contents of a rules.toml."""
 
     method: MethodRules
     figures: FigureRules
@@ -26,6 +26,6 @@ def read_rules(folder: Path) -> RecipeRules:
     """Return the rules in a recipe's folder.
 
     Raises:
-        DataError: They cannot be read, or something in them does not fit.
+        DataError: They cannot be read, or something in them is not valid.
     """
     return read_model(folder / FILE, RecipeRules)

@@ -1,4 +1,4 @@
-"""What can be told of a picture by rules: detail, marks over it, edges that cut it, labels. Pure."""
+"""Rules on pictures: detail, watermarks, cut edges, labels, near duplicates. Pure functions."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ SIGNS = re.compile(
     r"©|\(c\)\s*(?:19|20)\d\d|\bcopyright\b|all\s+rights\s+reserved|www\.\w|\b[\w-]{3,}\.(?:com|net|org)\b", re.I
 )
 SHARES = (0.2, 0.3, 0.4, 0.5, 0.65, 0.8)
-"""To these parts of its side a picture is shrunk and brought back."""
+"""The fractions of its side to which a picture is shrunk and restored."""
 TILED = 3
-"""So often the same words must stand in a picture to be a pattern laid over it."""
+"""How often the same word must occur in a picture to count as a pattern over it."""
 MARKED = 5
 """Letters that such words have at least."""
 EDGE_SIDE, DRAWN, DEEP, FRAME, WIDE = 512, 40, 0.02, 0.6, 0.3
@@ -36,7 +36,7 @@ edge that a frame covers; the share that one stroke covers at most."""
 
 
 def detail(image: Image) -> float:
-    """How far the picture can be shrunk and brought back without loss, as the share of its side that is left: 0 to 1.
+    """Return the share of its side to which the picture can be shrunk and restored without loss, 0 to 1.
 
     A picture that was blown up holds no more than what it was before.
     """
@@ -67,7 +67,7 @@ def _edges(values: Any) -> float:
     return float(values.std())
 
 
-def watermark(lines: Sequence[str], faint: Sequence[str]) -> str | None:
+def find_watermark(lines: Sequence[str], faint: Sequence[str]) -> str | None:
     """Return the words of a watermark among lines of text, or None.
 
     Args:
@@ -75,8 +75,8 @@ def watermark(lines: Sequence[str], faint: Sequence[str]) -> str | None:
         faint: What it reads where only the light tones are shown, spread out.
     """
     for line in (*lines, *faint):
-        if found := _owner(_letters(line)):
-            return found
+        if owner := _owner(_letters(line)):
+            return owner
     for line in lines:
         if sign := SIGNS.search(line):
             return sign[0]
@@ -96,7 +96,7 @@ def _owner(word: str) -> str | None:
 
 
 def _pattern(faint: Sequence[str], plain: Sequence[str]) -> str | None:
-    """Return a word that stands in the light tones again and again, whole or cut, and is no label that repeats."""
+    """Return a word that repeats in the light tones, whole or cut, and is not a repeated label."""
     from rapidfuzz import fuzz
 
     words = [word for word in faint if len(word) >= MARKED - 1]
@@ -104,7 +104,9 @@ def _pattern(faint: Sequence[str], plain: Sequence[str]) -> str | None:
         if len(word) < MARKED:
             continue
         alike = [
-            one for one in words if fuzz.partial_ratio(word, one, score_cutoff=ALIKE) and len(one) < 1.5 * len(word)
+            other
+            for other in words
+            if fuzz.partial_ratio(word, other, score_cutoff=ALIKE) and len(other) < 1.5 * len(word)
         ]
         exact = plain.count(word)
         if len(alike) >= TILED and len(alike) > exact:
@@ -119,7 +121,7 @@ def _letters(line: str) -> str:
 
 
 def light_tones(image: Image) -> Image:
-    """The picture with its dark tones gone and its light ones spread out, so that faint print over it can be read."""
+    """Remove the dark tones and spread the light ones, so that faint print over the picture can be read."""
     from PIL import Image as Module
 
     values = np.asarray(image.convert("L"), dtype=np.float32)
@@ -131,13 +133,13 @@ def light_tones(image: Image) -> Image:
     return Module.fromarray(spread.astype(np.uint8)).convert("RGB")
 
 
-def labels(lines: Sequence[str]) -> list[str]:
+def text_labels(lines: Sequence[str]) -> list[str]:
     """Return the lines that say something: with a word of three letters or more, each once."""
     return list(dict.fromkeys(line.casefold() for line in lines if re.search(r"[^\W\d_]{3}", line)))
 
 
 def cut_edges(image: Image) -> list[int]:
-    """How often something drawn runs over each edge: top, bottom, left, right.
+    """Return how often the drawing runs over each edge: top, bottom, left, right.
 
     What lies along most of an edge is a frame or the ground, and what leaves an edge at once was not cut there.
     """
@@ -153,7 +155,7 @@ def cut_edges(image: Image) -> list[int]:
 
 
 def _crossings(drawn: Any) -> int:
-    """How many runs in the first row go on to the inside."""
+    """Return how many runs in the first row continue inside."""
     first, deep = drawn[0], max(2, round(DEEP * drawn.shape[0]))
     if len(drawn) <= deep or first.mean() > FRAME:
         return 0
@@ -166,18 +168,18 @@ def _crossings(drawn: Any) -> int:
 
 
 SIDE, LOW, BANDS = 64, 16, 16
-"""The picture is brought to SIDE x SIDE; its LOW x LOW lowest frequencies make 256 bits, in bands of 16."""
+"""A picture is scaled to SIDE x SIDE; its LOW x LOW lowest frequencies give 256 bits, in bands of 16."""
 WIDTH = LOW * LOW // BANDS
 
 
 def picture_hashes(image: Image) -> list[str]:
-    """Two hashes: of what is drawn without its margins, and of all with them; a copy keeps one or the other."""
+    """Return two hashes, without margins and with them; a copy keeps at least one of them."""
     grey = image.convert("L")
     return [_hash(_without_margins(grey)), _hash(grey)]
 
 
 def _hash(grey: Image) -> str:
-    """64 hexadecimal digits: which low frequencies are above their median."""
+    """Return 64 hexadecimal digits: which low frequencies are above their median."""
     from PIL import Image as Module
     from scipy.fft import dctn
 
@@ -203,13 +205,13 @@ def _without_margins(grey: Image) -> Image:
     return grey.crop(box)
 
 
-def distance(one: str, other: str) -> int:
-    """By how many bits two hashes differ.
+def distance(first: str, second: str) -> int:
+    """Return the number of bits in which two hashes differ.
 
     >>> distance("ff", "0f")
     4
     """
-    return (int(one, 16) ^ int(other, 16)).bit_count()
+    return (int(first, 16) ^ int(second, 16)).bit_count()
 
 
 class NearIndex:
@@ -235,7 +237,7 @@ class NearIndex:
             self._buckets[band].setdefault(value, []).append(id)
 
     def near(self, hash: str) -> list[tuple[int, str]]:
-        """Distance and id of all that are within reach, nearest first."""
+        """Return distance and id of all hashes in range, nearest first."""
         value = int(hash, 16)
         seen = {
             id
@@ -243,8 +245,8 @@ class NearIndex:
             for mask in self._masks
             for id in self._buckets[band].get(part ^ mask, ())
         }
-        found = ((((self._hashes[id] ^ value).bit_count()), id) for id in seen)
-        return sorted(one for one in found if one[0] <= self.bits)
+        distances = ((((self._hashes[id] ^ value).bit_count()), id) for id in seen)
+        return sorted(pair for pair in distances if pair[0] <= self.bits)
 
 
 def _bands(value: int) -> Iterator[int]:
@@ -253,14 +255,14 @@ def _bands(value: int) -> Iterator[int]:
         value >>= WIDTH
 
 
-def first_of_each(ranked: Sequence[tuple[str, Sequence[str]]], bits: int) -> dict[str, tuple[str, int]]:
-    """Of pictures in order of merit (id, hashes), those that are near one before them: id -> (that one, distance)."""
-    indexes, found = [NearIndex(bits) for _ in ranked[0][1]] if ranked else [], dict[str, tuple[str, int]]()
+def near_duplicates(ranked: Sequence[tuple[str, Sequence[str]]], bits: int) -> dict[str, tuple[str, int]]:
+    """Return pictures near a better one: id -> (the better one, distance), from (id, hashes) in order of merit."""
+    indexes, duplicates = [NearIndex(bits) for _ in ranked[0][1]] if ranked else [], dict[str, tuple[str, int]]()
     for id, hashes in ranked:
-        near = sorted(one for index, hash in zip(indexes, hashes, strict=True) for one in index.near(hash))
+        near = sorted(match for index, hash in zip(indexes, hashes, strict=True) for match in index.near(hash))
         if near:
-            found[id] = near[0][1], near[0][0]
+            duplicates[id] = near[0][1], near[0][0]
             continue
         for index, hash in zip(indexes, hashes, strict=True):
             index.add(id, hash)
-    return found
+    return duplicates

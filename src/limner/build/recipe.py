@@ -17,15 +17,15 @@ from ..core.schema import StrictModel, first_wrong, read_model
 from .base import STEPS, BuildStep
 
 FILE = "recipe.toml"
-"""In an exam's folder of its recipe; beside it lie ``prompts/`` and whatever its steps read."""
+"""The recipe's file in its exam's folder; beside it are ``prompts/`` and the files that its steps read."""
 
 
-class Mile(StrictModel):
-    """One count that the paper prints: so many items were left after this step.
+class PaperCount(StrictModel):
+    """A count printed in the paper: the items left after a step.
 
     Attributes:
-        distinct: A field whose different values are counted, in place of items.
-        where: Only items whose fields have these values are counted.
+        distinct: A field whose different values are counted instead of items.
+        where: Field values that an item must have to be counted.
     """
 
     after: str
@@ -36,12 +36,12 @@ class Mile(StrictModel):
 
 
 class StepEntry(StrictModel):
-    """One link of the chain as the file has it.
+    """A step of the chain as in the file.
 
     Attributes:
         name: Its name in this recipe.
-        step: The registered step; its name where nothing is said.
-        roles: The step's word for a role -> the build's, where they differ.
+        step: The registered step, where its name differs.
+        roles: The step's name of a role -> the build's, where they differ.
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
@@ -51,22 +51,22 @@ class StepEntry(StrictModel):
 
 
 class RecipeFile(StrictModel):
-    """What a ``recipe.toml`` says."""
+    """The contents of a ``recipe.toml``."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
     title: str
     roles: dict[str, str] = Field(default_factory=dict)
-    paper: list[Mile] = Field(default_factory=list)
+    paper: list[PaperCount] = Field(default_factory=list)
     steps: list[StepEntry] = Field(min_length=1)
 
 
 @dataclass(frozen=True)
 class RecipeStep:
-    """A step in its place: with its settings checked, and whom it asks.
+    """A step of a recipe, with checked settings and roles.
 
     Attributes:
         name: Its name in the recipe.
-        roles: The step's word for a role -> the build's.
+        roles: The step's name of a role -> the build's.
     """
 
     name: str
@@ -77,13 +77,13 @@ class RecipeStep:
 
 @dataclass(frozen=True)
 class BuildRecipe:
-    """A recipe, opened.
+    """An opened recipe.
 
     Attributes:
         exam: The kind of exam it makes.
-        folder: Where it stands.
-        roles: Role -> who that is, in a line.
-        paper: What the paper counted.
+        folder: The folder it is in.
+        roles: Role -> a line that describes it.
+        paper: The paper's counts.
     """
 
     name: str
@@ -91,15 +91,15 @@ class BuildRecipe:
     exam: str
     folder: Path
     roles: Mapping[str, str]
-    paper: tuple[Mile, ...]
+    paper: tuple[PaperCount, ...]
     entries: tuple[StepEntry, ...]
 
     @cached_property
     def places(self) -> tuple[RecipeStep, ...]:
-        """The chain.
+        """The chain of steps.
 
         Raises:
-            UsageError: A step is not there, or a setting does not fit.
+            UsageError: A step does not exist, or a setting is not valid.
         """
         return tuple(self._place(entry) for entry in self.entries)
 
@@ -108,9 +108,9 @@ class BuildRecipe:
         try:
             settings = step.settings.model_validate(entry.settings)
         except ValidationError as error:
-            known = ", ".join(step.settings.model_fields) or "none"
+            names = ", ".join(step.settings.model_fields) or "none"
             raise UsageError(
-                f"recipe {self.name}, step {entry.name}: {first_wrong(error)}; its settings are: {known}"
+                f"recipe {self.name}, step {entry.name}: {first_wrong(error)}; its settings are: {names}"
             ) from error
         return RecipeStep(entry.name, step, settings, {role: entry.roles.get(role, role) for role in step.roles})
 
@@ -119,14 +119,14 @@ class BuildRecipe:
         return Prompts(self.folder / "prompts", own)
 
     def with_settings(self, given: Mapping[str, Mapping[str, Any]]) -> BuildRecipe:
-        """Return the same recipe with other settings: step -> setting -> value.
+        """Return the recipe with other settings: step -> setting -> value.
 
         Raises:
             UsageError: There is no such step.
         """
         names = [entry.name for entry in self.entries]
         if unknown := sorted(given.keys() - set(names)):
-            raise UsageError(f"recipe {self.name} has no step {unknown[0]!r}; there is: {', '.join(names)}")
+            raise UsageError(f"recipe {self.name} has no step {unknown[0]!r}; its steps are: {', '.join(names)}")
         entries = (
             entry.model_copy(update={"settings": {**entry.settings, **given.get(entry.name, {})}})
             for entry in self.entries
@@ -138,41 +138,41 @@ class BuildRecipe:
         return list(dict.fromkeys(role for place in self.places for role in place.roles.values()))
 
     def drawing_roles(self) -> set[str]:
-        """Those of them that draw."""
+        """Return the roles that draw."""
         return {place.roles[word] for place in self.places for word in place.step.painters}
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """``STEP.SETTING=VALUE`` words; values that read as JSON are taken as such.
+    """Parse ``STEP.SETTING=VALUE`` words; values that are valid JSON are read as JSON.
 
     Raises:
-        UsageError: One is not so written.
+        UsageError: A word is not of this form.
     """
     from ..core.settings import parse_value
 
-    found: dict[str, dict[str, Any]] = {}
+    settings: dict[str, dict[str, Any]] = {}
     for word in words:
         key, sep, value = word.partition("=")
         step, dot, setting = key.partition(".")
         if not (sep and dot and step and setting):
             raise UsageError(f"--set takes STEP.SETTING=VALUE, not {word!r}")
-        found.setdefault(step, {})[setting] = parse_value(value)
-    return found
+        settings.setdefault(step, {})[setting] = parse_value(value)
+    return settings
 
 
 def read_recipe(folder: Path, exam: str) -> BuildRecipe:
     """Return the recipe in a folder.
 
     Raises:
-        DataError: It cannot be read, or something in it does not fit.
-        UsageError: Two of its steps have one name, or the paper's counts name none of them.
+        DataError: It cannot be read, or something in it is not valid.
+        UsageError: Two of its steps have the same name, or a count of the paper names an unknown step.
     """
     file = read_model(folder / FILE, RecipeFile)
     names = [entry.name for entry in file.steps]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"{folder / FILE}: two steps are called {twice[0]!r}")
     if lost := [mile.after for mile in file.paper if mile.after not in names]:
-        raise UsageError(f"{folder / FILE}: paper: there is no step {lost[0]!r}")
+        raise UsageError(f"{folder / FILE}: paper: no step is called {lost[0]!r}")
     return BuildRecipe(file.name, file.title, exam, folder, file.roles, tuple(file.paper), tuple(file.steps))
 
 
@@ -189,14 +189,14 @@ def open_recipe(name: str) -> BuildRecipe:
     Raises:
         UsageError: There is none.
     """
-    known = list(recipes())
-    for recipe in known:
+    installed = list(recipes())
+    for recipe in installed:
         if recipe.name == name:
             return recipe
     exam, sep, folder = name.partition("=")
     if sep and (Path(folder) / FILE).is_file():
         return read_recipe(Path(folder).resolve(), exams.kind(exam).name)
     raise UsageError(
-        f"no recipe {name!r}; there is: {', '.join(recipe.name for recipe in known) or 'none'}. "
-        f"One of your own: EXAM=FOLDER, with {FILE} in the folder"
+        f"no recipe {name!r}; the recipes are: {', '.join(recipe.name for recipe in installed) or 'none'}. "
+        f"Your own recipe is EXAM=FOLDER, with {FILE} in the folder"
     )

@@ -1,4 +1,4 @@
-"""Builds as rows: what each step made of each item, and what reviewers said."""
+"""The stored rows of builds: the outcome of each step for each item, and the reviews."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,10 +19,10 @@ from .reviews import Review
 
 @dataclass(frozen=True)
 class Build:
-    """A build: its recipe, and all that was set for it.
+    """A build: its recipe and all its settings.
 
     Attributes:
-        recipe: The word it was found by.
+        recipe: The word by which the recipe is opened.
         body: ``settings`` (step -> setting -> value), ``roles`` (role and its arguments -> word) and ``prompts``.
     """
 
@@ -35,13 +35,13 @@ class Build:
 
 @dataclass(frozen=True)
 class BuildRow:
-    """What a step made of an item.
+    """The outcome of a step for an item.
 
     Attributes:
-        given: The hash of everything that decided it.
+        given: The hash of everything that determined it.
         status: ``done``, ``dropped``, ``waiting`` or ``failed``.
-        reason: Why it is not done: a short reason, then the details after a colon; of a failure its fault.
-        body: The fields that the step set; ``rounds`` of a failure.
+        reason: Why it is not done: a short reason, then details after a colon; for a failure its fault.
+        body: The fields that the step set; for a failure its ``rounds``.
     """
 
     build: str
@@ -56,7 +56,7 @@ class BuildRow:
 
 
 def save_build(store: Store, build: Build) -> None:
-    """Keep a build, or what has changed of it."""
+    """Store a build, or its changes."""
     row = {**build.__dict__, "updated": now()}
     store.write(lambda connection: store.upsert(connection, builds, row))
 
@@ -65,24 +65,24 @@ def load_build(store: Store, name: str) -> Build:
     """Return the build of this name.
 
     Raises:
-        UsageError: There is none; says which there are.
+        UsageError: There is none; the message lists the existing builds.
     """
-    there = load_builds(store)
-    for build in there:
+    existing = load_builds(store)
+    for build in existing:
         if build.name == name:
             return build
-    known = ", ".join(build.name for build in there) or "none"
-    raise UsageError(f"{store.url} has no build {name!r}; there is: {known}. `limner build new` starts one")
+    names = ", ".join(build.name for build in existing) or "none"
+    raise UsageError(f"{store.url} has no build {name!r}; its builds are: {names}. `limner build new` starts one")
 
 
 def load_builds(store: Store) -> list[Build]:
-    """All builds, by name."""
+    """Return all builds, by name."""
     with store.reading() as connection:
         return [Build(**row._mapping) for row in connection.execute(sa.select(builds).order_by(builds.c.name))]
 
 
 def save_rows(store: Store, rows: Sequence[BuildRow]) -> Future[None]:
-    """Keep what a step made; the future ends with the commit."""
+    """Store rows of a step; the future ends with the commit."""
 
     def operation(connection: sa.Connection) -> None:
         for row in rows:
@@ -92,15 +92,15 @@ def save_rows(store: Store, rows: Sequence[BuildRow]) -> Future[None]:
 
 
 def load_rows(store: Store, build: str, step: str) -> dict[str, BuildRow]:
-    """Return what a step made, by item, in the order in which the items came."""
+    """Return the rows of a step by item, ordered by item."""
     query = sa.select(build_items).where(build_items.c.build == build, build_items.c.step == step)
     with store.reading() as connection:
-        found = connection.execute(query.order_by(build_items.c.item))
-        return {row.item: BuildRow(**row._mapping) for row in found}
+        rows = connection.execute(query.order_by(build_items.c.item))
+        return {row.item: BuildRow(**row._mapping) for row in rows}
 
 
 def forget_rows(store: Store, build: str, step: str, items: Iterable[str]) -> None:
-    """Take rows of items out that a source no longer has."""
+    """Delete rows of items that a source no longer has."""
     gone = sorted(items)
 
     def operation(connection: sa.Connection) -> None:
@@ -115,7 +115,7 @@ def forget_rows(store: Store, build: str, step: str, items: Iterable[str]) -> No
 
 
 def add_review(store: Store, review: Review) -> Review:
-    """Keep one thing that a reviewer did; nothing is ever overwritten. Returns it with its id."""
+    """Store a review, which never overwrites another; return it with its id."""
     kept = named_review(review)
     store.write(lambda connection: store.insert_new(connection, build_reviews, kept.__dict__))
     return kept
@@ -123,23 +123,17 @@ def add_review(store: Store, review: Review) -> Review:
 
 def named_review(review: Review) -> Review:
     """Return a review with its id."""
-    return review if review.id else review.named(_review_id(review))
-
-
-def _review_id(review: Review) -> str:
-    told = json.dumps(
-        [review.build, review.item, review.reviewer, review.action, review.base, review.body, review.comment,
-         review.created],
-        sort_keys=True,
-    )  # fmt: skip
-    return hashlib.sha256(told.encode()).hexdigest()
+    if review.id:
+        return review
+    fields = [value for name, value in review.__dict__.items() if name != "id"]
+    return replace(review, id=hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest())
 
 
 def load_reviews(store: Store, build: str) -> dict[str, list[Review]]:
-    """Return what reviewers did, by item, oldest first."""
+    """Return the reviews by item, oldest first."""
     query = sa.select(build_reviews).where(build_reviews.c.build == build)
-    found: dict[str, list[Review]] = {}
+    reviews: dict[str, list[Review]] = {}
     with store.reading() as connection:
         for row in connection.execute(query.order_by(build_reviews.c.created, build_reviews.c.id)):
-            found.setdefault(row.item, []).append(Review(**row._mapping))
-    return found
+            reviews.setdefault(row.item, []).append(Review(**row._mapping))
+    return reviews

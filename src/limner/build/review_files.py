@@ -1,4 +1,4 @@
-"""Review without a server: what waits goes into a file, and what a reviewer wrote there comes back."""
+"""Review without a server: waiting items are written to a file, which the reviewer fills in and returns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .base import BuildItem
 from .engine import Builder
 from .recipe import RecipeStep
 from .records import add_review, load_reviews
-from .reviews import ACTIONS, Review, ReviewStanding, standing, state_id
+from .reviews import ACTIONS, Review, ReviewStanding, review_standing, state_id
 from .steps.review import ReviewSettings, TopicReviewSettings, is_added
 
 COLUMNS = ("item", "action", "change", "comment", "base", "state", "others")
@@ -24,20 +24,20 @@ NESTED = ("change", "state", "others")
 
 
 def review_places(builder: Builder) -> list[RecipeStep]:
-    """Return the recipe's steps of review.
+    """Return the recipe's review steps.
 
     Raises:
-        UsageError: It has none.
+        UsageError: It has no review step.
     """
-    found = [place for place in builder.recipe.places if place.step.reviewed]
-    if not found:
-        raise UsageError(f"recipe {builder.recipe.name} has no step of review")
-    return found
+    places = [place for place in builder.recipe.places if place.step.reviewed]
+    if not places:
+        raise UsageError(f"recipe {builder.recipe.name} has no review step")
+    return places
 
 
-def standings(builder: Builder) -> dict[str, tuple[BuildItem, ReviewStanding]]:
-    """Every item that has come to a review, and where it stands; items that reviewers have added too."""
-    reviews, found = load_reviews(builder.store, builder.build.name), dict[str, tuple[BuildItem, ReviewStanding]]()
+def review_standings(builder: Builder) -> dict[str, tuple[BuildItem, ReviewStanding]]:
+    """Return every item that has reached a review and its standing, including items added by reviewers."""
+    reviews, by_item = load_reviews(builder.store, builder.build.name), dict[str, tuple[BuildItem, ReviewStanding]]()
     for place in review_places(builder):
         how = place.settings
         assert isinstance(how, ReviewSettings)
@@ -48,37 +48,39 @@ def standings(builder: Builder) -> dict[str, tuple[BuildItem, ReviewStanding]]:
                 mine[id] = BuildItem(id, {}, place.step.makes)
         for id, item in mine.items():
             if how.reviewers or id in reviews:
-                found[id] = item, standing(how.shown(item), reviews.get(id, ()), how.reviewers)
-    return found
+                by_item[id] = item, review_standing(how.shown(item), reviews.get(id, ()), how.reviewers)
+    return by_item
 
 
 def write_review(builder: Builder, file: Path, reviewer: str) -> int:
-    """Write a line for every item that this reviewer has not judged; returns how many.
+    """Write a line for every item that this reviewer has not judged; return how many.
 
     Each has ``action``, ``change`` and ``comment`` to be filled in.
     """
     lines = list[dict[str, Any]]()
-    for id, (_, found) in standings(builder).items():
-        if found.verdict in ("accepted", "rejected") or (reviewer in found.votes and found.verdict != "disputed"):
+    for id, (_, standing) in review_standings(builder).items():
+        if standing.verdict in ("accepted", "rejected") or (
+            reviewer in standing.votes and standing.verdict != "disputed"
+        ):
             continue
         others = [
-            {"base": state, "by": sorted(who for who, one in found.votes.items() if one == state), "state": body}
-            for state, body in found.states.items()
-            if body != found.body
+            {"base": state, "by": sorted(who for who, vote in standing.votes.items() if vote == state), "state": body}
+            for state, body in standing.states.items()
+            if body != standing.body
         ]
-        row: dict[str, Any] = {"item": id, "action": "", "change": {}, "comment": "", "base": state_id(found.body)}
-        lines.append({**row, "state": found.body, "others": others})
+        row: dict[str, Any] = {"item": id, "action": "", "change": {}, "comment": "", "base": state_id(standing.body)}
+        lines.append({**row, "state": standing.body, "others": others})
     _write_rows(file, lines)
     return len(lines)
 
 
 def read_review(store: Store, build: str, file: Path, reviewer: str) -> int:
-    """Keep what a reviewer wrote; lines without an action are left for later. Returns how many were kept.
+    """Store what a reviewer wrote, except lines without an action; return how many were stored.
 
     Raises:
-        DataError: With the line of everything that is wrong; then nothing is kept.
+        DataError: The file has errors; the message gives the line of each, and nothing is stored.
     """
-    problems, found = Problems(), list[Review]()
+    problems, reviews = Problems(), list[Review]()
     for number, row in _read_rows(file, problems):
         action, item, change = row.get("action"), row.get("item"), row.get("change") or {}
         base = row.get("base") if action != "settle" or row.get("base") else None
@@ -89,15 +91,15 @@ def read_review(store: Store, build: str, file: Path, reviewer: str) -> int:
         elif action in ("edit", "add") and not change:
             problems.add(f"{action}: change says nothing", file, number, item)
         else:
-            found.append(Review(build, item, reviewer, action, base, change or None, row.get("comment") or None))
+            reviews.append(Review(build, item, reviewer, action, base, change or None, row.get("comment") or None))
     problems.settle()
-    for review in found:
+    for review in reviews:
         add_review(store, review)
-    return len(found)
+    return len(reviews)
 
 
 def _write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """One JSON line for each; where the file's name ends in .csv, a table whose nested cells are JSON."""
+    """Write one JSON line for each row; for a name ending in .csv, a table whose nested cells are JSON."""
     if file.suffix.lower() != ".csv":
         text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
         file.write_text(text, encoding="utf-8")
@@ -123,6 +125,6 @@ def _read_rows(file: Path, problems: Problems) -> Iterator[tuple[int, dict[str, 
             try:
                 change = json.loads(row.get("change") or "{}")
             except ValueError as error:
-                problems.add(f"change is no JSON: {error}", file, table.line_num, row["item"])
+                problems.add(f"change is not valid JSON: {error}", file, table.line_num, row["item"])
                 continue
             yield table.line_num, {**row, "change": change}

@@ -1,4 +1,4 @@
-"""The page of a review: who was invited judges what a build has made."""
+"""The review page, on which invited reviewers judge the items of a build."""
 
 from __future__ import annotations
 
@@ -28,16 +28,15 @@ from ..store.schema import build_items, build_reviews, builds
 from ..strategies.svg.clean import clean
 from ..strategies.svg.document import BadSvg
 from .base import BuildItem
-from .engine import Builder
 from .open import open_build
 from .records import load_reviews, named_review
-from .review_files import standings
+from .review_files import review_standings
 from .reviews import REJECTED, Review, Reviewer, ReviewHints, load_reviewers, read_hints, state_id
 
 HERE = Path(__file__).parent
-LONGEST_COMMENT = 10_000
-CHANGED = "Something was done at this item since you opened it. Nothing was overwritten; look at it before you go on."
-GONE = "This version of the item is no longer there: the build has changed since you opened it. Your text is kept here."
+MAX_COMMENT_CHARS = 10_000
+CHANGED = "This item has changed since you opened it. Nothing was overwritten; check the changes before you go on."
+GONE = "This version of the item no longer exists: the build has changed since you opened it. Your text is kept here."
 
 
 def review_app(store: Store, build: str) -> Starlette:
@@ -54,8 +53,8 @@ def review_app(store: Store, build: str) -> Starlette:
     return make_app(routes, pages=Pages(HERE / "templates"), static={"review": HERE / "static"}, state=state)
 
 
-def _who(request: Request) -> tuple[str, Reviewer, ReviewDesk]:
-    """Return the token, whose it is, and the desk; a link that is nobody's is no page."""
+def _identify(request: Request) -> tuple[str, Reviewer, ReviewDesk]:
+    """Return the token, its reviewer and the desk; an unknown link is not found."""
     token, desk = request.path_params["token"], request.app.state.desk
     hashed = token_hash(token)
     for reviewer in load_reviewers(desk.store, desk.name).values():
@@ -67,13 +66,13 @@ def _who(request: Request) -> tuple[str, Reviewer, ReviewDesk]:
 def _item(request: Request, desk: ReviewDesk) -> str:
     id = str(request.path_params["id"])
     if not desk.knows(id):
-        raise HTTPException(404, "There is no such item in this review.")
+        raise HTTPException(404, "This review does not have this item.")
     return id
 
 
 def index(request: Request) -> Response:
-    """Everything that is in review."""
-    token, reviewer, desk = _who(request)
+    """Show everything that is in review."""
+    token, reviewer, desk = _identify(request)
     rows = desk.rows(reviewer)
     page: Response = request.app.state.pages.response(
         "list.html", title=f"Review of {desk.name}", token=token, reviewer=reviewer, rows=rows, needed=desk.needed(),
@@ -83,8 +82,8 @@ def index(request: Request) -> Response:
 
 
 def page(request: Request) -> Response:
-    """One item."""
-    token, reviewer, desk = _who(request)
+    """Show one item."""
+    token, reviewer, desk = _identify(request)
     id = _item(request, desk)
     waiting = [row["id"] for row in desk.rows(reviewer) if row["due"] and row["id"] != id]
     shown: Response = request.app.state.pages.response(
@@ -96,14 +95,14 @@ def page(request: Request) -> Response:
 
 def data(request: Request) -> Response:
     """Return an item's version to judge, as JSON."""
-    _, reviewer, desk = _who(request)
+    _, reviewer, desk = _identify(request)
     fields = {path: hint.model_dump(exclude_none=True) for path, hint in desk.hints.fields.items()}
     return JSONResponse({**desk.view(_item(request, desk), reviewer), "fields": fields})
 
 
 async def act(request: Request) -> Response:
-    """Keep what a reviewer did."""
-    token, reviewer, desk = await asyncio.to_thread(_who, request)
+    """Store what a reviewer did."""
+    token, reviewer, desk = await asyncio.to_thread(_identify, request)
     await check_change(request, token)
     id = await asyncio.to_thread(_item, request, desk)
     review, seen = _review(await _body(request), id, reviewer, desk)
@@ -118,18 +117,18 @@ async def _body(request: Request) -> dict[str, Any]:
     try:
         body = json.loads(await request.body())
     except (ValueError, RecursionError) as error:
-        raise HTTPException(400, "This is no JSON.") from error
+        raise HTTPException(400, "This is not valid JSON.") from error
     if not isinstance(body, dict):
-        raise HTTPException(400, "A JSON object is wanted.")
+        raise HTTPException(400, "Expected a JSON object.")
     return body
 
 
 def _review(body: dict[str, Any], id: str, reviewer: Reviewer, desk: ReviewDesk) -> tuple[Review | None, str | None]:
-    """The review in a request, None where it is about a version that is not there; and what its page had shown."""
+    """Return the review in a request (None for a version that no longer exists), and the last one its page showed."""
     action, base, seen = body.get("action"), body.get("base"), body.get("seen")
     comment = body.get("comment") or ""
     texts = isinstance(comment, str) and isinstance(seen, str | None)
-    if not texts or not isinstance(base, str) or len(comment) > LONGEST_COMMENT:
+    if not texts or not isinstance(base, str) or len(comment) > MAX_COMMENT_CHARS:
         raise HTTPException(400, "The request is not as our page sends it.")
     states, state = desk.states(id), body.get("state")
     settles = action == "settle"
@@ -137,7 +136,7 @@ def _review(body: dict[str, Any], id: str, reviewer: Reviewer, desk: ReviewDesk)
         raise HTTPException(403, "You cannot do this with your link.")
     if action == "comment":
         if not comment.strip():
-            raise HTTPException(422, "The comment says nothing.")
+            raise HTTPException(422, "The comment is empty.")
         return Review(desk.name, id, reviewer.name, "comment", None, None, comment), seen
     if base == REJECTED and settles:
         return Review(desk.name, id, reviewer.name, "settle", None, None, comment or None), seen
@@ -147,9 +146,9 @@ def _review(body: dict[str, Any], id: str, reviewer: Reviewer, desk: ReviewDesk)
     if action == "save" or (settles and state is not None):
         if not isinstance(state, dict):
             raise HTTPException(400, "The request is not as our page sends it.")
-        if why := misfit(states[base], state, desk.rubric):
+        if why := why_not_saved(states[base], state, desk.rubric):
             raise HTTPException(422, f"This cannot be saved: {why}")
-        word, change = difference(states[base], state)
+        word, change = describe_change(states[base], state)
         if not settles:
             action = word if change else "accept"
         elif word == "add":
@@ -159,21 +158,21 @@ def _review(body: dict[str, Any], id: str, reviewer: Reviewer, desk: ReviewDesk)
 
 def picture(request: Request) -> Response:
     """Return a picture that belongs to an item."""
-    _, _, desk = _who(request)
+    _, _, desk = _identify(request)
     id, sha256 = _item(request, desk), request.path_params["sha256"]
     if sha256 not in desk.pictures(id):
         raise HTTPException(404)
     try:
-        found = desk.store.blobs.get(sha256)
-        kind = WEB_FORMATS.get(inspect(found).format, "application/octet-stream")
+        content = desk.store.blobs.get(sha256)
+        kind = WEB_FORMATS.get(inspect(content).format, "application/octet-stream")
     except (LostImage, BadImage) as error:
         raise HTTPException(404, "The picture is no longer in the store.") from error
-    return Response(found, media_type=kind, headers={"Cache-Control": "private, max-age=3600"})
+    return Response(content, media_type=kind, headers={"Cache-Control": "private, max-age=3600"})
 
 
 def drawing(request: Request) -> Response:
     """Return a drawing that belongs to an item, as SVG that is safe."""
-    _, _, desk = _who(request)
+    _, _, desk = _identify(request)
     svg = desk.drawing(_item(request, desk), request.path_params["field"])
     if svg is None:
         raise HTTPException(404)
@@ -183,11 +182,11 @@ def drawing(request: Request) -> Response:
         raise HTTPException(404, "The drawing cannot be shown.") from error
 
 
-VERDICTS = {"open": "waits", "disputed": "in dispute", "accepted": "accepted", "rejected": "rejected"}
+VERDICTS = {"open": "waiting", "disputed": "in dispute", "accepted": "accepted", "rejected": "rejected"}
 
 
 class ReviewDesk:
-    """A build as its reviewers see it; read anew when something was done."""
+    """A build as its reviewers see it; it is read again after every change."""
 
     def __init__(self, store: Store, build: str) -> None:
         self.store, self.name = store, build
@@ -201,11 +200,11 @@ class ReviewDesk:
             if mark == self._mark:
                 return
             builder = open_build(self.store, self.name)
-            self._builder, self._found = builder, standings(builder)
+            self._builder, self._found = builder, review_standings(builder)
             self._reviews, self._mark = load_reviews(self.store, self.name), mark
 
     def _changed(self) -> Any:
-        """Return what changes with every row: cheap to ask for."""
+        """Return a value that changes with every row and is cheap to read."""
         with self.store.reading() as connection:
             rows = [
                 connection.execute(
@@ -217,41 +216,36 @@ class ReviewDesk:
         return [tuple(row) for row in rows], {k: v for k, v in (body or {}).items() if k != "reviewers"}
 
     @property
-    def builder(self) -> Builder:
-        """The build."""
-        return self._builder
-
-    @property
     def hints(self) -> ReviewHints:
-        """How the recipe's items are shown."""
+        """The display of the recipe's items."""
         return read_hints(self._builder.recipe.folder)
 
     @property
     def rubric(self) -> type[Any]:
-        """What the exam's rubric must be."""
+        """The model of the exam's rubric."""
         return exams.kind(self._builder.recipe.exam).rubric
 
     def rows(self, reviewer: Reviewer) -> list[dict[str, Any]]:
-        """Return a line for every item, those that wait for this reviewer first."""
+        """Return a row for every item, those that are due for this reviewer first."""
         self._read()
         rows = []
-        for id, (item, found) in self._found.items():
-            mine = found.votes.get(reviewer.name)
-            settled = found.verdict in ("accepted", "rejected")
-            # Who has judged sees a dispute; who has not, and settles none, does not learn that there is one.
-            verdict = found.verdict if settled or mine or reviewer.settles else "open"
+        for id, (item, standing) in self._found.items():
+            mine = standing.votes.get(reviewer.name)
+            settled = standing.verdict in ("accepted", "rejected")
+            # Reviewers see a dispute only after they have judged, unless they settle disputes.
+            verdict = standing.verdict if settled or mine or reviewer.settles else "open"
             due = verdict == "disputed" or (not settled and mine is None and not reviewer.settles)
             rows.append({"id": id, "title": self._title(item), "verdict": verdict, "said": VERDICTS[verdict],
-                         "judged": mine is not None, "votes": len(found.votes), "due": due})  # fmt: skip
+                         "judged": mine is not None, "votes": len(standing.votes), "due": due})  # fmt: skip
         return sorted(rows, key=lambda row: (not row["due"], row["verdict"] != "disputed", row["id"]))
 
     def knows(self, id: str) -> bool:
-        """Whether there is such an item in review."""
+        """Return whether the item is in review."""
         self._read()
         return id in self._found
 
     def states(self, id: str) -> Mapping[str, Mapping[str, Any]]:
-        """Every version of an item."""
+        """Return every version of an item."""
         return self._found[id][1].states
 
     def pictures(self, id: str) -> list[str]:
@@ -264,28 +258,28 @@ class ReviewDesk:
         return str(body[field]) if field in self.hints.drawings and field in body else None
 
     def needed(self) -> int:
-        """How many reviewers must agree."""
+        """Return how many reviewers must agree."""
         settings = [place.settings for place in self._builder.recipe.places if place.step.reviewed]
-        return max((getattr(one, "reviewers", 0) for one in settings), default=0)
+        return max((getattr(step_settings, "reviewers", 0) for step_settings in settings), default=0)
 
     def view(self, id: str, reviewer: Reviewer) -> dict[str, Any]:
-        """One item: the version to judge, and what the reviewer may know of the others' work."""
+        """Return an item's version to judge, and what the reviewer may know of the others' work."""
         self._read()
-        item, found = self._found[id]
-        mine = found.votes.get(reviewer.name)
+        item, standing = self._found[id]
+        mine = standing.votes.get(reviewer.name)
         done = self._reviews.get(id, [])
-        own = [one for one in done if one.reviewer == reviewer.name]
+        own = [review for review in done if review.reviewer == reviewer.name]
         sees_all = reviewer.settles or mine is not None
-        shown = found.states.get(mine or "") if mine not in (None, REJECTED) else None
-        state = shown or found.body or next(iter(found.states.values()), {})
-        settled = found.verdict in ("accepted", "rejected")
+        shown = standing.states.get(mine or "") if mine not in (None, REJECTED) else None
+        state = shown or standing.body or next(iter(standing.states.values()), {})
+        settled = standing.verdict in ("accepted", "rejected")
         return {
             "id": id, "title": self._title(item), "state": state, "base": state_id(state), "mine": mine,
-            "verdict": found.verdict if settled or sees_all else "open", "needed": self.needed(),
-            "judged": len(found.votes), "settles": reviewer.settles,
+            "verdict": standing.verdict if settled or sees_all else "open", "needed": self.needed(),
+            "judged": len(standing.votes), "settles": reviewer.settles,
             "seen": _last(done if reviewer.settles else own),
-            "others": self._others(found.states, found.votes, state) if sees_all else [],
-            "history": [_told(one) for one in (done if sees_all else own)],
+            "others": self._others(standing.states, standing.votes, state) if sees_all else [],
+            "history": [_history_entry(review) for review in (done if sees_all else own)],
             "texts": [[name, _text(item.body[name])] for name in self.hints.texts if item.body.get(name)],
             "pictures": self.pictures(id),
             "drawings": [name for name in self.hints.drawings if name in item.body],
@@ -294,14 +288,14 @@ class ReviewDesk:
     def _others(
         self, states: Mapping[str, Mapping[str, Any]], votes: Mapping[str, str], shown: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = [
+        others: list[dict[str, Any]] = [
             {"base": id, "state": state, "by": sorted(who for who, vote in votes.items() if vote == id)}
             for id, state in states.items()
             if state != shown
         ]
         if against := sorted(who for who, vote in votes.items() if vote == REJECTED):
-            found.append({"base": REJECTED, "state": None, "by": against})
-        return found
+            others.append({"base": REJECTED, "state": None, "by": against})
+        return others
 
     def _title(self, item: BuildItem) -> str:
         value = item.body.get(self.hints.title) if self.hints.title else None
@@ -312,7 +306,7 @@ def _last(done: Sequence[Review]) -> str | None:
     return done[-1].id if done else None
 
 
-def _told(review: Review) -> dict[str, Any]:
+def _history_entry(review: Review) -> dict[str, Any]:
     return {"who": review.reviewer, "when": review.created, "action": review.action, "comment": review.comment or "",
             "fields": sorted(review.body or ())}  # fmt: skip
 
@@ -321,12 +315,12 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else "\n".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return the action and the body that lead from one state to the other: ``add`` where lists only became longer.
+def describe_change(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return action and body that lead from one state to the other; ``add`` where lists only became longer.
 
-    >>> difference({"a": [1], "b": 2}, {"a": [1, 3], "b": 2})
+    >>> describe_change({"a": [1], "b": 2}, {"a": [1, 3], "b": 2})
     ('add', {'a': [3]})
-    >>> difference({"a": [1], "b": 2}, {"a": [3], "b": 2})
+    >>> describe_change({"a": [1], "b": 2}, {"a": [3], "b": 2})
     ('edit', {'a': [3]})
     """
     changed = {name: value for name, value in new.items() if old.get(name, ...) != value}
@@ -339,21 +333,21 @@ def _longer(old: Any, new: Any) -> bool:
     return lists and len(new) > len(old) and new[: len(old)] == old
 
 
-def misfit(old: Any, new: Any, rubric: type[BaseModel] | None = None, path: str = "") -> str | None:
-    """Why a changed state cannot be one: another shape than before, or refused by the exam's rubric."""
+def why_not_saved(old: Any, new: Any, rubric: type[BaseModel] | None = None, path: str = "") -> str | None:
+    """Return why a changed version cannot be saved: another shape, or refused by the exam's rubric."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         if lost := sorted(map(str, old.keys() - new.keys())):
             return f"{path}{lost[0]} is missing"
         for name, value in old.items():
-            if why := misfit(value, new[name], None, f"{path}{name}."):
+            if why := why_not_saved(value, new[name], None, f"{path}{name}."):
                 return why
     elif isinstance(old, list) and isinstance(new, list):
-        like = [one for one in old if isinstance(one, Mapping)]
+        like = [entry for entry in old if isinstance(entry, Mapping)]
         for n, value in enumerate(new):
             if like and not isinstance(value, Mapping):
                 return f"{path}{n + 1} must be an object"
-    elif old is not None and new is not None and not _alike(old, new):
-        return f"{path.rstrip('.')} must be {_word(old)}, not {_word(new)}"
+    elif old is not None and new is not None and not _same_type(old, new):
+        return f"{path.rstrip('.')} must be {_type_name(old)}, not {_type_name(new)}"
     if rubric is not None and isinstance(new, Mapping) and rubric.model_fields.keys() <= new.keys():
         try:
             rubric.model_validate({name: new[name] for name in rubric.model_fields})
@@ -362,14 +356,14 @@ def misfit(old: Any, new: Any, rubric: type[BaseModel] | None = None, path: str 
     return None
 
 
-def _alike(old: Any, new: Any) -> bool:
+def _same_type(old: Any, new: Any) -> bool:
     numbers = (int, float)
     if isinstance(old, numbers) and not isinstance(old, bool):
         return isinstance(new, numbers) and not isinstance(new, bool)
     return type(old) is type(new)
 
 
-def _word(value: Any) -> str:
+def _type_name(value: Any) -> str:
     if isinstance(value, Mapping):
         return "an object"
     return {str: "a text", bool: "true or false", list: "a list", int: "a number", float: "a number"}.get(
@@ -378,13 +372,13 @@ def _word(value: Any) -> str:
 
 
 async def add_if_unchanged(store: Store, review: Review, seen: str | None, *, alone: bool) -> Review | None:
-    """Keep a review if nothing was done at the item that the reviewer has not seen; None where something was.
+    """Store a review unless something was done to the item that the reviewer has not seen; then return None.
 
     Args:
         store: Where the build is.
-        review: What was done.
+        review: The review.
         seen: The id of the last review that the page showed; None for none.
-        alone: Whether only the reviewer's own count: others judge by themselves, and do not hinder.
+        alone: Whether only the reviewer's own reviews count, since reviewers judge independently.
     """
     kept = named_review(review)
 

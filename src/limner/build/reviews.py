@@ -1,14 +1,14 @@
-"""What reviewers said, and what follows from it: each stands for one state of an item; agreement settles it. Pure.
+"""Reviews and their results: each reviewer votes for one state of an item, and agreement settles it.
 
-An item has states: as it came to review, and as each change left it. A state is named by its hash. A reviewer changes
-the state that was on the screen (``base``), which makes another one; nothing of another reviewer's is overwritten.
+An item has states: as it came to review, and after each change. A state's id is its hash. A reviewer changes the state
+on the screen (``base``), which makes another one; the work of other reviewers is never overwritten.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -25,18 +25,18 @@ Action = Literal["accept", "edit", "add", "reject", "comment", "settle"]
 Verdict = Literal["open", "disputed", "accepted", "rejected"]
 ACTIONS: tuple[str, ...] = get_args(Action)
 REJECTED = "rejected"
-"""Stands in place of a state for who would take the item out."""
+"""The vote of a reviewer who rejects the item, instead of a state."""
 
 
 @dataclass(frozen=True)
 class Review:
-    """One thing that a reviewer did.
+    """One action of a reviewer.
 
     Attributes:
-        action: ``accept`` the state `base`; ``edit`` it: fields of `body` replace those there; ``add``: lists in `body`
-            are put at the end of those there, or without `base` the body is a new item; ``reject`` the item; only
-            ``comment``; or ``settle`` a dispute for `base`, changed by `body`, or against the item where base is None.
-        base: The state it was done to, by `state_id`.
+        action: ``accept`` the state `base`; ``edit`` it: fields of `body` replace its own; ``add``: lists in `body` are
+            appended to its own, or without `base` the body is a new item; ``reject`` the item; only ``comment``; or
+            ``settle`` a dispute for `base`, changed by `body`, or against the item where base is None.
+        base: The state that it applies to, by `state_id`.
     """
 
     build: str
@@ -49,25 +49,21 @@ class Review:
     created: float = field(default_factory=now)
     id: str = ""
 
-    def named(self, id: str) -> Review:
-        """Return the same with its id."""
-        return replace(self, id=id)
-
 
 def state_id(body: Mapping[str, Any]) -> str:
-    """Return what names a state of an item."""
+    """Return the id of an item's state."""
     return digest("state", body)
 
 
 @dataclass(frozen=True)
 class ReviewStanding:
-    """Where an item stands in review.
+    """The standing of an item in review.
 
     Attributes:
         verdict: ``open`` (too few reviewers), ``disputed``, ``accepted`` or ``rejected``.
-        body: The state that counts: the settled one, or what came to review.
+        body: The valid state: the settled one, or the one that came to review.
         states: Every state by its id.
-        votes: Reviewer -> the state stood for, or `REJECTED`.
+        votes: Reviewer -> the state voted for, or `REJECTED`.
         stale: Reviews of a state that the item no longer has.
     """
 
@@ -78,21 +74,21 @@ class ReviewStanding:
     stale: tuple[Review, ...] = ()
 
 
-def changed(body: Mapping[str, Any], review: Review) -> dict[str, Any]:
-    """Return a state as a review leaves it."""
+def apply_review(body: Mapping[str, Any], review: Review) -> dict[str, Any]:
+    """Return a state after a review."""
     given = review.body or {}
     if review.action != "add":
         return {**body, **given}
     return {**body, **{name: [*body.get(name, ()), *more] for name, more in given.items()}}
 
 
-def standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewers: int) -> ReviewStanding:
-    """Where an item stands.
+def review_standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewers: int) -> ReviewStanding:
+    """Return the standing of an item.
 
     Args:
-        body: As it came to review; empty for one that a reviewer has added.
-        reviews: What was done to it, oldest first.
-        reviewers: How many must stand for the same state.
+        body: The item as it came to review; empty for one that a reviewer has added.
+        reviews: Its reviews, oldest first.
+        reviewers: How many must vote for the same state.
     """
     first = state_id(body)
     states: dict[str, Mapping[str, Any]] = {first: body} if body else {}
@@ -109,7 +105,7 @@ def standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewers: int)
             settled = vote
         else:
             votes[review.reviewer] = vote
-            settled = settled if settled in (None, vote) else None  # Who comes after a decision reopens it.
+            settled = settled if settled in (None, vote) else None  # A different vote after a decision reopens it.
     if settled is None and len(votes) >= max(1, reviewers) and len(set(votes.values())) == 1:
         settled = next(iter(votes.values()))
     verdict: Verdict = "disputed" if len(set(votes.values())) > 1 else "open"
@@ -119,7 +115,7 @@ def standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewers: int)
 
 
 def _vote(review: Review, states: dict[str, Mapping[str, Any]]) -> str | None:
-    """Return the state a review stands for; a new one is noted. None where it is about a state that is not there."""
+    """Return the state a review votes for, adding a new one; None where it is about a state that does not exist."""
     if review.action == "add" and review.base is None and review.body:
         states.setdefault(made := state_id(review.body), review.body)
         return made
@@ -129,7 +125,7 @@ def _vote(review: Review, states: dict[str, Mapping[str, Any]]) -> str | None:
         return None
     if review.action == "accept":
         return review.base
-    made = state_id(after := changed(states[review.base], review))
+    made = state_id(after := apply_review(states[review.base], review))
     states.setdefault(made, after)
     return made
 
@@ -139,11 +135,11 @@ NAME = re.compile(r"[\w][\w .@-]{0,79}")
 
 @dataclass(frozen=True)
 class Reviewer:
-    """One who reviews.
+    """A reviewer.
 
     Attributes:
-        token: The hash of the link's token; the token itself is stored nowhere.
-        settles: Whether this one decides where reviewers disagree.
+        token: The hash of the link's token; the token itself is not stored.
+        settles: Whether this reviewer decides where others disagree.
     """
 
     name: str
@@ -152,30 +148,32 @@ class Reviewer:
 
 
 def load_reviewers(store: Store, build: str) -> dict[str, Reviewer]:
-    """Everybody who was invited, by name."""
+    """Return everybody who was invited, by name."""
     with store.reading() as connection:
-        return _all(connection, build)
+        return _reviewers(connection, build)
 
 
 def save_reviewer(store: Store, build: str, reviewer: Reviewer) -> None:
-    """Keep a reviewer; a link that this one had before no longer works.
+    """Store a reviewer; an earlier link of this reviewer stops working.
 
     Raises:
-        UsageError: The name is none.
+        UsageError: The name is not valid.
     """
     if not NAME.fullmatch(reviewer.name):
-        raise UsageError(f"{reviewer.name!r} names no reviewer: letters, digits, blanks, dots, dashes, @; at most 80")
+        raise UsageError(
+            f"{reviewer.name!r} is not a valid name: use at most 80 letters, digits, blanks, dots, dashes and @"
+        )
 
     def operation(connection: sa.Connection) -> None:
-        everybody = _all(connection, build) | {reviewer.name: reviewer}
+        everybody = _reviewers(connection, build) | {reviewer.name: reviewer}
         body: dict[str, Any] = connection.execute(sa.select(builds.c.body).where(builds.c.name == build)).scalar_one()
-        kept = {name: {k: v for k, v in asdict(one).items() if k != "name"} for name, one in everybody.items()}
+        kept = {name: {k: v for k, v in asdict(each).items() if k != "name"} for name, each in everybody.items()}
         connection.execute(builds.update().where(builds.c.name == build).values(body={**body, "reviewers": kept}))
 
     store.write(operation)
 
 
-def _all(connection: sa.Connection, build: str) -> dict[str, Reviewer]:
+def _reviewers(connection: sa.Connection, build: str) -> dict[str, Reviewer]:
     body = connection.execute(sa.select(builds.c.body).where(builds.c.name == build)).scalar_one()
     return {name: Reviewer(name, **given) for name, given in sorted(body.get("reviewers", {}).items())}
 
@@ -184,12 +182,12 @@ FILE = "review.toml"
 
 
 class FieldHint(StrictModel):
-    """How one field is shown.
+    """The display of one field.
 
     Attributes:
         kind: ``line`` or ``long`` for texts, ``choice`` among `choices`, ``key`` for one of the keys of its neighbour
-            `of`, ``fixed`` for what is shown and not changed, ``hidden`` for what is not shown.
-        label: What it is called.
+            `of`, ``fixed`` for a field that cannot be changed, ``hidden`` for one that is not shown.
+        label: Its label.
     """
 
     kind: Literal["line", "long", "choice", "key", "fixed", "hidden"] | None = None
@@ -199,19 +197,19 @@ class FieldHint(StrictModel):
 
 
 class ReviewHints(StrictModel):
-    """How items are shown.
+    """The display of items.
 
     Attributes:
-        title: The field that names an item for people.
-        guide: What reviewers are asked to look for.
+        title: The field with an item's title.
+        guide: What reviewers should look for.
         pictures: Fields with hashes of pictures.
         drawings: Fields with SVG.
-        texts: Fields with text to read beside.
-        fields: Path of a field, with ``*`` for the places of a list -> how it is shown.
+        texts: Fields with text for reference.
+        fields: Path of a field, with ``*`` for list positions -> its display.
     """
 
     title: str = ""
-    guide: str = "Is it right, clear and complete? Accept it, mend it, add what is missing, or reject it."
+    guide: str = "Is it right, clear and complete? Accept it, correct it, add what is missing, or reject it."
     pictures: tuple[str, ...] = ("image",)
     drawings: tuple[str, ...] = ()
     texts: tuple[str, ...] = ("source_text", "caption")

@@ -1,4 +1,4 @@
-"""Reasoning traces: read from a reply and linted; every entity and relation of a graph is named, in prose. Pure."""
+"""Reasoning traces: read from a reply and linted; prose must name every entity and relation of a graph."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pydantic import Field
 from ..core.asks import DraftFault, refuse
 from ..core.schema import StrictModel, read_model
 from ..painters.diffusers.text_encoding import SEPARATOR
-from ..strategies.rewrite import parted
+from ..strategies.rewrite import split_trace
 from .wording import stem
 
 FILE = "rules.toml"
-"""In a recipe's folder: the words by which prose names each relation."""
+"""The file in a recipe's folder with the words by which prose names each relation."""
 SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n+")
 WORD = re.compile(r"[^\W_]+")
 LISTED = re.compile(r"^\s*(?:[-*•–]\s|#{1,6}\s|\||\d{1,2}[.)]\s|```|>\s|[{\[\]}])", re.MULTILINE)
@@ -23,12 +23,12 @@ SMALL = frozenset(("the", "a", "an", "of", "and", "in", "on", "to", "for", "its"
 
 
 class TraceRules(StrictModel):
-    """How traces are linted.
+    """The rules for linting traces.
 
     Attributes:
-        cues: Relation -> words and phrases, in small letters, of which one names it.
-        window: Sentences that follow each other, in which both entities and the cue must stand.
-        least_words: What a trace has at least.
+        cues: Relation -> words and phrases in lower case, one of which must name it.
+        window: How many consecutive sentences must have both entities and the cue.
+        least_words: The fewest words of a trace.
     """
 
     cues: dict[str, tuple[str, ...]]
@@ -37,7 +37,7 @@ class TraceRules(StrictModel):
 
 
 class TraceRulesFile(StrictModel):
-    """What a ``rules.toml`` says."""
+    """The contents of a ``rules.toml``."""
 
     traces: TraceRules
 
@@ -48,12 +48,12 @@ def read_trace_rules(folder: Path) -> TraceRules:
 
 
 def read_trace(reply: str, names: Sequence[str], links: Sequence[Sequence[str]], rules: TraceRules) -> tuple[str, str]:
-    """Trace and final prompt of a reply.
+    """Return trace and final prompt of a reply.
 
     Raises:
-        Unreadable: With all that is wrong.
+        Unreadable: It has faults; the message lists them.
     """
-    trace, final = parted(reply)
+    trace, final = split_trace(reply)
     faults = trace_faults(trace, final, names, links, rules)
     if reply.count(SEPARATOR) != 1:
         faults.insert(0, DraftFault("separator", f"{SEPARATOR} must stand once, not {reply.count(SEPARATOR)} times"))
@@ -64,47 +64,53 @@ def read_trace(reply: str, names: Sequence[str], links: Sequence[Sequence[str]],
 def trace_faults(
     trace: str, final: str, names: Sequence[str], links: Sequence[Sequence[str]], rules: TraceRules
 ) -> list[DraftFault]:
-    """All that is wrong with a trace and the prompt it ends in.
+    """Return all faults of a trace and the prompt it ends in.
 
     Args:
         trace: The reasoning.
-        final: What the painter is told.
+        final: The painter's prompt.
         names: The graph's entities.
         links: Its dependencies: relation and two entities each.
         rules: The recipe's.
     """
-    found = []
+    faults = []
     for what, text in (("trace", trace), ("final prompt", final)):
         if listed := LISTED.search(text):
-            found.append(DraftFault("prose", f"the {what} has a list, a heading or code: {listed[0].strip()!r}"))
+            faults.append(DraftFault("prose", f"the {what} has a list, a heading or code: {listed[0].strip()!r}"))
         if formal := re.search(rf"\b(?:{'|'.join(rules.cues)}|change)\s*\([^)]*[,)]", text):
-            found.append(DraftFault("prose", f"the {what} has the graph's notation: {formal[0][:40]!r}"))
+            faults.append(DraftFault("prose", f"the {what} has the graph's notation: {formal[0][:40]!r}"))
     if (words := len(trace.split())) < rules.least_words:
-        found.append(DraftFault("short", f"the trace has {words} words; at least {rules.least_words} are wanted"))
+        faults.append(DraftFault("short", f"the trace has {words} words; at least {rules.least_words} are wanted"))
     sentences = [_stems(sentence) for sentence in SENTENCE.split(trace) if sentence.strip()]
-    there = {name: [n for n, words in enumerate(sentences) if _stands(_stems(name), words)] for name in names}
-    lost = (name for name, places in there.items() if not places)
-    found += [DraftFault("entity", f"{name!r} is not named in the trace") for name in lost]
+    places_of = {
+        name: [n for n, words in enumerate(sentences) if _follow_each_other(_stems(name), words)] for name in names
+    }
+    lost = (name for name, places in places_of.items() if not places)
+    faults += [DraftFault("entity", f"{name!r} is not named in the trace") for name in lost]
     cues = {relation: [_stems(cue) for cue in some] for relation, some in rules.cues.items()}
     for relation, first, second in links:
-        if there.get(first) and there.get(second) and not _said(relation, first, second, sentences, there, cues, rules):
-            found.append(DraftFault("relation", f"the trace does not say {relation}({first}, {second}) in words"))
-    return found
+        if (
+            places_of.get(first)
+            and places_of.get(second)
+            and not _names_relation(relation, first, second, sentences, places_of, cues, rules)
+        ):
+            faults.append(DraftFault("relation", f"the trace does not say {relation}({first}, {second}) in words"))
+    return faults
 
 
-def _said(
-    relation: str, first: str, second: str, sentences: Sequence[Sequence[str]], there: Mapping[str, Sequence[int]],
+def _names_relation(
+    relation: str, first: str, second: str, sentences: Sequence[Sequence[str]], places_of: Mapping[str, Sequence[int]],
     cues: Mapping[str, Sequence[Sequence[str]]], rules: TraceRules,
 ) -> bool:  # fmt: skip
-    """Whether a sentence names both entities and how they stand to each other; where none has both, a window may."""
-    together = sorted({*there[first]} & {*there[second]})
+    """Return whether a sentence names both entities and their relation; where none has both, a window may."""
+    together = sorted({*places_of[first]} & {*places_of[second]})
     if together:
-        return any(_stands(cue, sentences[n]) for n in together for cue in cues.get(relation, ()))
-    for start in {n - back for n in there[first] for back in range(rules.window)}:
+        return any(_follow_each_other(cue, sentences[n]) for n in together for cue in cues.get(relation, ()))
+    for start in {n - back for n in places_of[first] for back in range(rules.window)}:
         window = range(max(0, start), min(len(sentences), start + rules.window))
-        if any(n in window for n in there[first]) and any(n in window for n in there[second]):
+        if any(n in window for n in places_of[first]) and any(n in window for n in places_of[second]):
             words = [word for n in window for word in sentences[n]]
-            if any(_stands(cue, words) for cue in cues.get(relation, ())):
+            if any(_follow_each_other(cue, words) for cue in cues.get(relation, ())):
                 return True
     return False
 
@@ -114,12 +120,12 @@ def _stems(text: str) -> list[str]:
 
 
 def _root(word: str) -> str:
-    """Return what a word shares with its other forms: egg and eggs, make and makes."""
-    found = stem(word)
-    return found[:-1] if len(found) > 3 and found[-1] in "se" else found
+    """Return the part that a word shares with its other forms: egg and eggs, make and makes."""
+    base = stem(word)
+    return base[:-1] if len(base) > 3 and base[-1] in "se" else base
 
 
-def _stands(wanted: Sequence[str], words: Sequence[str]) -> bool:
-    """Whether words follow each other in a sentence."""
+def _follow_each_other(wanted: Sequence[str], words: Sequence[str]) -> bool:
+    """Return whether words follow each other in a sentence."""
     size = len(wanted)
     return bool(wanted) and any(list(words[n : n + size]) == list(wanted) for n in range(len(words) - size + 1))

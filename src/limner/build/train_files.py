@@ -1,8 +1,7 @@
-"""The training part of a build: as samples, and written as training reads them."""
+"""The training part of a build, as samples and as the files that training reads."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +13,14 @@ from ..core.images import SUFFIXES, inspect
 from ..core.training import FILE, TrainSample, read_samples
 from .base import PART, TRAIN, BuildItem
 from .engine import Builder
-from .export import check_empty
+from .export import check_empty, write_csv
 
 PROVENANCE = ("id", "image", "sha256", "origin", "licence", "source")
 
 
 @dataclass(frozen=True)
-class TrainMade:
-    """What was written."""
+class TrainingResult:
+    """The counts of a training export."""
 
     samples: int
     concepts: int
@@ -35,15 +34,15 @@ def training_items(builder: Builder) -> list[BuildItem]:
 
 def sample_of(item: BuildItem, image: str) -> TrainSample:
     """Return an item as a sample with its picture under this name."""
-    told = {name: item.body.get(name, "") for name in TrainSample.model_fields}
-    told |= {"id": item.id, "image": image}
-    told |= {"elements": tuple(one["name"] for one in item.body["elements"])}
-    told |= {"dependencies": tuple(one["says"] for one in item.body["dependencies"])}
-    return TrainSample.model_validate(told)
+    fields = {name: item.body.get(name, "") for name in TrainSample.model_fields}
+    fields |= {"id": item.id, "image": image}
+    fields |= {"elements": tuple(part["name"] for part in item.body["elements"])}
+    fields |= {"dependencies": tuple(part["says"] for part in item.body["dependencies"])}
+    return TrainSample.model_validate(fields)
 
 
 def training_set(builder: Builder) -> Exam[TrainSample]:
-    """The training part as if it were an exam: its samples are the questions, so that they can be counted as such."""
+    """Return the training part as an exam whose questions are its samples, so that they can be counted."""
     return Exam(builder.build.name, builder.recipe.exam, tuple(_questions(builder)))
 
 
@@ -54,11 +53,11 @@ def _questions(builder: Builder) -> Iterator[Question[TrainSample]]:
         yield Question(sample.id, sample.prompt, sample, tags, Reference(sample.image, known_sha256=sample.image))
 
 
-def export_training(builder: Builder, folder: Path) -> TrainMade:
+def export_training(builder: Builder, folder: Path) -> TrainingResult:
     """Write ``train.jsonl`` and ``images/`` into an empty folder, and read them back as training does.
 
     Raises:
-        UsageError: There is nothing to train on, or the folder has something in it.
+        UsageError: There is nothing to train on, or the folder is not empty.
     """
     items = training_items(builder)
     if not items:
@@ -70,7 +69,7 @@ def export_training(builder: Builder, folder: Path) -> TrainMade:
     lines, rows = [], list[dict[str, Any]]()
     for item in items:
         data = builder.store.blobs.get(item.body["image"])
-        # As they came: a canary would say that they must not be trained on.
+        # Unchanged: a canary would mean that they must not be trained on.
         name = f"images/{item.id}.{SUFFIXES[inspect(data).format]}"
         (folder / name).write_bytes(data)
         lines.append(sample_of(item, name).model_dump_json())
@@ -78,9 +77,6 @@ def export_training(builder: Builder, folder: Path) -> TrainMade:
         rows.append({"id": item.id, "image": name, "sha256": item.body["image"], "origin": item.body.get("origin", ""),
                      "licence": item.body.get("licence", ""), "source": source.get("origin", "")})  # fmt: skip
     (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    with (folder / "provenance.csv").open("w", encoding="utf-8", newline="") as stream:
-        table = csv.DictWriter(stream, PROVENANCE)
-        table.writeheader()
-        table.writerows(rows)
-    found = read_samples(folder)
-    return TrainMade(len(found), len({one.rubric.concept for one in found}))
+    write_csv(folder / "provenance.csv", PROVENANCE, rows)
+    samples = read_samples(folder)
+    return TrainingResult(len(samples), len({sample.rubric.concept for sample in samples}))

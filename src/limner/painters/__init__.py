@@ -1,4 +1,4 @@
-"""Painters: what draws, found by ``kind/rest`` and named by ``name=kind/rest``."""
+"""Painters, opened by ``kind/rest`` and named by ``name=kind/rest``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..core.exam import Exam
 from ..core.settings import PainterFacts, Settings
 from ..evidence.probe import OcrProbe
 from ..store import Blobs
-from .base import PAINTERS, Aspect, Painter, PainterInputs, PainterKind, Painting, PaintRequest, in_own_names
+from .base import PAINTERS, Aspect, Painter, PainterInputs, PainterKind, Painting, PaintRequest, translate_options
 from .controls.painter import NAMES as CONTROLS
 from .controls.painter import SIZE, ControlPainter
 from .folder import FolderPainter
@@ -60,7 +60,7 @@ def open_painter(
 def painter_args(
     word: str, preset: Mapping[str, Any], given: Mapping[str, Any], settings: Settings
 ) -> Mapping[str, Any]:
-    """Return the options of a painter: a preset's in its own names, and those given; see `limner.painters.base`."""
+    """Return a painter's options: a preset's under its own names, and the given ones; see `limner.painters.base`."""
     spec = name_and_spec(word)[1]
     kind, _, rest = spec.partition("/")
     takes: Collection[str] | None = None
@@ -70,11 +70,11 @@ def painter_args(
     elif rest and kind in settings.providers and (shape := settings.provider(kind).image_shape) is not None:
         takes = SERVICES.get(shape).painter.takes()
     names = settings.painters.get(spec, PainterFacts()).option_names
-    return in_own_names(preset, given, takes, names)
+    return translate_options(preset, given, takes, names)
 
 
 def with_devices(word: str, options: Mapping[str, Any], devices: str | None) -> Mapping[str, Any]:
-    """Return the options of a painter with where it runs, if it is one that runs here."""
+    """Return a painter's options with the devices it runs on, if it runs on this machine."""
     if devices is None:
         return options
     kind = name_and_spec(word)[1].partition("/")[0]
@@ -88,7 +88,7 @@ def open_service(
     """Return the painter behind ``provider/model``.
 
     Raises:
-        UsageError: There is no such provider, or it does not draw.
+        UsageError: The provider is unknown or does not draw.
     """
     provider, _, model = spec.partition("/")
     shape = settings.provider(provider).image_shape

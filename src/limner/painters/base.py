@@ -1,4 +1,4 @@
-"""The seam behind which everything that draws stands."""
+"""The interface of everything that draws."""
 
 from __future__ import annotations
 
@@ -24,25 +24,24 @@ Aspect = Literal["square", "landscape", "portrait"]
 
 @dataclass(frozen=True)
 class PaintRequest:
-    """What is to be drawn. A painter never sees the rubric.
+    """A request for one drawing. A painter never sees the rubric.
 
     Attributes:
-        images: Pictures to start from, by content hash in the store's blobs; only for painters that say `edits`.
-        short: What a second, shorter text encoder reads in place of the prompt; only for local FLUX pipelines.
+        images: Pictures to start from, by content hash in the store's blobs; only for painters with `edits`.
+        short: The text for a second, shorter text encoder instead of the prompt; only for local FLUX pipelines.
     """
 
     question: str
     prompt: str
     seed: int = 0
     aspect: Aspect = "square"
-    options: Mapping[str, Any] = field(default_factory=dict)
     images: tuple[str, ...] = ()
     short: str | None = None
 
 
 @dataclass(frozen=True)
-class KeptImage:
-    """An image that lies among the blobs: its bytes, their hash and what their header says."""
+class StoredImage:
+    """An image in the blob store: its bytes, their hash and their header."""
 
     data: bytes
     sha256: str
@@ -51,11 +50,11 @@ class KeptImage:
 
 @dataclass(frozen=True)
 class Painting:
-    """A finished image and how it came about.
+    """A finished image and how it was made.
 
     Attributes:
-        notes: Plain JSON; under ``cut`` stands in words what of the prompt was not read.
-        kept: The image once more, where it lies among the blobs already; see `keep_painting`.
+        notes: Plain JSON; ``cut`` says which part of the prompt was not read.
+        kept: The image again, where it is stored already; see `keep_painting`.
     """
 
     image: bytes
@@ -63,11 +62,11 @@ class Painting:
     calls: tuple[str, ...] = ()
     cost: float | None = 0.0
     notes: Mapping[str, Any] = field(default_factory=dict)
-    kept: KeptImage | None = field(default=None, repr=False, compare=False)
+    kept: StoredImage | None = field(default=None, repr=False, compare=False)
 
 
 async def keep_painting(painting: Painting, blobs: Blobs) -> tuple[str, ImageInfo]:
-    """Return the hash and the header of a painting's image, which is stored unless it was stored before.
+    """Store a painting's image unless it is stored already, and return its hash and header.
 
     Raises:
         Fault: The bytes are not an image within the limits.
@@ -81,16 +80,16 @@ async def keep_painting(painting: Painting, blobs: Blobs) -> tuple[str, ImageInf
 
 
 class Painter(Protocol):
-    """What draws.
+    """A source of drawings.
 
     Attributes:
-        name: The row it gets in tables.
-        spec: What it is, such as ``folder/./images``.
-        changeable: Whether the same request may bring another image tomorrow at no cost, so that it is always
-            looked at again (a folder).
-        options: What was asked of it beyond the question; other options are another row.
-        group: ``closed`` or ``open``, for exams that word their drawing prompts by it.
-        edits: Whether it takes pictures to start from.
+        name: Its row in tables.
+        spec: Its kind and place, such as ``folder/./images``.
+        changeable: Whether the same request may give another image tomorrow at no cost, so that it is always
+            checked again (a folder).
+        options: Its options beyond the question; other options make another row.
+        group: ``closed`` or ``open``, for exams whose drawing prompts differ by it.
+        edits: Whether it can start from pictures.
     """
 
     name: str
@@ -109,51 +108,52 @@ class Painter(Protocol):
         ...
 
     def check(self) -> None:
-        """Raise early when it cannot work at all, such as for want of a key."""
+        """Raise early when the painter cannot work at all, for example without a key."""
         ...
 
     def unpriced(self) -> str | None:
-        """Why nobody knows what one of its calls can cost, or None when that is known."""
+        """Return why the cost of one of its calls is unknown; None when it is known."""
         ...
 
 
 def refuse_pictures(painter: Painter, request: PaintRequest, most: int = 1) -> None:
-    """Turn a request down that comes with pictures the painter cannot start from.
+    """Refuse a request with pictures that the painter cannot start from.
 
     Raises:
         limner.calls.Fault: ``bad_request``.
     """
     given = len(request.images)
     if given and not painter.edits:
-        raise Fault("bad_request", f"{painter.spec} draws from words alone; it cannot start from a picture")
+        raise Fault("bad_request", f"{painter.spec} draws from text alone; it cannot start from a picture")
     if given > most:
-        raise Fault("bad_request", f"{painter.spec} starts from at most {most} pictures, not from {given}")
+        raise Fault("bad_request", f"{painter.spec} starts from at most {most} pictures; {given} were given")
 
 
 class FreePainter:
-    """For painters that cost nothing, need no key and have no options."""
+    """A base of painters that cost nothing, need no key and have no options."""
 
     options: Mapping[str, Any] = MappingProxyType({})
     group: str | None = None
     edits = False
 
     def check(self) -> None:
-        """Nothing can be missing."""
+        """Accept it as it is: a free painter needs neither key nor package."""
 
     def unpriced(self) -> str | None:
-        """It costs nothing."""
+        """Return None: it costs nothing."""
         return None
 
 
 @dataclass(frozen=True)
 class PainterInputs:
-    """What a painter is made from.
+    """The inputs of a painter.
 
     Attributes:
-        name: The row it gets in tables.
-        spec: All of ``kind/rest``, and what stands behind the first slash of it.
-        options: The ``--painter-arg`` given.
-        exam: For painters that draw from its references; never to be shown to a model.
+        name: Its row in tables.
+        spec: All of ``kind/rest``.
+        rest: The part after the first slash.
+        options: The given ``--painter-arg`` values.
+        exam: For painters that draw from its references; never shown to a model.
         blank: The size of a blank sheet.
     """
 
@@ -170,13 +170,13 @@ class PainterInputs:
 
 @dataclass(frozen=True)
 class PainterKind(Opener[PainterInputs, Painter]):
-    """A sort of painter.
+    """A kind of painter.
 
     A painter that may cost money has `limner.core.catalogue.Priced.price`, for estimates.
 
     Attributes:
-        takes: The options it takes, of what stands behind the slash; where it is not said, presets speak as they are.
-        devices: Whether it runs where ``--devices`` says, and takes that as an option.
+        takes: Returns the options it takes, by the part after the slash; without it presets are passed on unchanged.
+        devices: Whether it runs on the devices of ``--devices``, which it takes as an option.
     """
 
     devices: bool = False
@@ -184,64 +184,64 @@ class PainterKind(Opener[PainterInputs, Painter]):
 
 
 PAINTERS: Registry[PainterKind] = Registry("limner.painters", "painter", PainterKind)
-CALLED: dict[str, tuple[str, ...]] = {
+OPTION_NAMES: dict[str, tuple[str, ...]] = {
     "guidance": ("guidance", "guidance_scale", "true_cfg_scale"),
     "steps": ("steps", "num_inference_steps"),
 }
-"""What an option means, and what painters call it, the usual name first."""
+"""The meaning of an option -> its names among painters, the usual one first."""
 
 
-def in_own_names(
+def translate_options(
     preset: Mapping[str, Any], given: Mapping[str, Any], takes: Collection[str] | None, names: Mapping[Any, str]
 ) -> dict[str, Any]:
-    """Return the options of a painter: the preset's in its own names, less what is given, and what is given as it is.
+    """Return a painter's options: the preset's under its own names unless overridden, and the given ones as they are.
 
-    An option that it has no name for stays as the preset has it, for the painter to refuse.
+    An option that the painter does not have keeps the preset's name, and the painter refuses it.
 
     Args:
-        preset: Options in any painter's names.
-        given: Options of the user's, which go before the preset's under whatever name.
-        takes: Every option the painter takes; None where that is not known.
-        names: What this painter calls an option, where it takes several of the names.
+        preset: Options under any painter's names.
+        given: The user's options, which override the preset's under any name.
+        takes: Every option the painter takes; None where that is unknown.
+        names: The painter's own names, by meaning, where it takes several of them.
 
-    >>> in_own_names({"guidance": 3.5}, {}, {"guidance_scale", "size"}, {})
+    >>> translate_options({"guidance": 3.5}, {}, {"guidance_scale", "size"}, {})
     {'guidance_scale': 3.5}
     """
-    said = {meaning(name) for name in given}
-    found: dict[str, Any] = {}
+    given_meanings = {option_meaning(name) for name in given}
+    options: dict[str, Any] = {}
     for name, value in preset.items():
-        what = meaning(name)
-        if what in said:
+        what = option_meaning(name)
+        if what in given_meanings:
             continue
-        own = [names[what]] if what in names else [each for each in CALLED.get(what, ()) if each in (takes or ())]
-        found[name if takes is None or name in own[:1] or not own else own[0]] = value
-    return {**found, **given}
+        own = [names[what]] if what in names else [each for each in OPTION_NAMES.get(what, ()) if each in (takes or ())]
+        options[name if takes is None or name in own[:1] or not own else own[0]] = value
+    return {**options, **given}
 
 
-def meaning(name: str) -> str:
-    """Return what an option of this name means; itself where no other name is known for it."""
-    return next((what for what, names in CALLED.items() if name in names), name)
+def option_meaning(name: str) -> str:
+    """Return the meaning behind an option's name; the name itself where it has no other."""
+    return next((what for what, names in OPTION_NAMES.items() if name in names), name)
 
 
 Refetch = Callable[[Mapping[str, Any]], Awaitable[bytes | None]]
-"""Gets an image once more by what is stored of its call, where that costs nothing; None where there is no way."""
-UNASKED = "it is not drawn again unasked: --retry-failed draws it once more, at its price"
+"""Fetches an image again from what is stored of its call, where that is free; gives None where it is impossible."""
+NOT_REDRAWN = "it is not drawn again automatically, since that costs money: --retry-failed draws it again"
 
 
 class ImageKeeper:
-    """The image of one call among the blobs: what is stored here is not read back."""
+    """The image of one call in the blob store; an image stored here is not read back."""
 
     def __init__(self, blobs: Blobs) -> None:
         self.blobs = blobs
-        self._kept: KeptImage | None = None
+        self._kept: StoredImage | None = None
 
     def put(self, data: bytes, info: ImageInfo | None = None) -> str:
         """Store an image and return its hash; see `limner.store.blobs.Blobs.put`."""
         sha256, info = self.blobs.put(data, info)
-        self._kept = KeptImage(data, sha256, info)
+        self._kept = StoredImage(data, sha256, info)
         return sha256
 
-    def get(self, sha256: str) -> KeptImage:
+    def get(self, sha256: str) -> StoredImage:
         """Return the image of a hash, which may have been stored by an earlier run.
 
         Raises:
@@ -250,26 +250,26 @@ class ImageKeeper:
         if self._kept is not None and self._kept.sha256 == sha256:
             return self._kept
         data = self.blobs.get(sha256)
-        return KeptImage(data, sha256, inspect(data))
+        return StoredImage(data, sha256, inspect(data))
 
 
-async def kept_image(
+async def call_for_image(
     make: Callable[[], Awaitable[Outcome]], calls: Calls, keeper: ImageKeeper, refetch: Refetch | None = None
-) -> tuple[Outcome, KeptImage]:
-    """Make a call through the journal, or find it there, and read its image.
+) -> tuple[Outcome, StoredImage]:
+    """Make a call through the journal, or find it there, and return its outcome and image.
 
     Raises:
-        Fault: The call's own; ``missing`` or ``damaged`` for an image that is lost and cannot be had for nothing.
+        Fault: The call's own; ``missing`` or ``damaged`` for a lost image that cannot be fetched again for free.
     """
     outcome = await make()
     try:
         return outcome, await asyncio.to_thread(keeper.get, outcome.payload["image"])
     except LostImage as error:
         fault = lost(error)
-    if refetch is not None and await fetched_again(outcome.payload, refetch, keeper.blobs) is not None:
+    if refetch is not None and await fetched_again(outcome.payload, refetch, keeper.blobs):
         return outcome, await asyncio.to_thread(keeper.get, outcome.payload["image"])
     if not (calls.retry_failed and outcome.stored):
-        raise Fault(fault.kind, f"{fault.detail}; {UNASKED}", calls=(outcome.key,))
+        raise Fault(fault.kind, f"{fault.detail}; {NOT_REDRAWN}", calls=(outcome.key,))
     await calls.reopen(outcome.key)
     outcome = await make()
     try:
@@ -278,17 +278,16 @@ async def kept_image(
         raise lost(error) from error
 
 
-async def fetched_again(payload: Mapping[str, Any], refetch: Refetch, blobs: Blobs) -> bytes | None:
-    """Return the very image of a stored result, put back among the blobs; None where it cannot be had."""
+async def fetched_again(payload: Mapping[str, Any], refetch: Refetch, blobs: Blobs) -> bool:
+    """Fetch the image of a stored result again and put it back among the blobs; return whether that worked."""
     try:
-        data = await refetch(payload)
+        return await put_back(await refetch(payload), str(payload["image"]), blobs)
     except Fault:
-        return None
-    return data if await put_back(data, str(payload["image"]), blobs) else None
+        return False
 
 
 async def put_back(data: bytes | None, sha256: str, blobs: Blobs) -> bool:
-    """Whether these are the bytes of the hash; then they stand among the blobs again."""
+    """Store bytes again under their hash; return False where they do not have this hash."""
     if data is None or hashlib.sha256(data).hexdigest() != sha256:
         return False
     try:

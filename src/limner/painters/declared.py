@@ -1,4 +1,4 @@
-"""What painters of described services share: the request made of its template, and what replies say by their paths."""
+"""The common part of painters of described services: requests made from templates, replies read by paths."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import copy
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 from ..calls import Kind
-from ..calls.http import Form, error_message, kind_of
+from ..calls.http import error_message, kind_of
 from ..core.errors import UsageError
 from ..core.images import PreparedImage
 from ..core.json_text import fill, find, find_first, put
@@ -24,7 +25,7 @@ _SIDES = re.compile(r"(\d+)[x*](\d+)")
 
 
 class DeclaredPainter(ApiPainter):
-    """A painter behind a service that ``[painters.NAME]`` describes; see `limner.core.wire.WireFormat`."""
+    """A painter at a service that ``[painters.NAME]`` describes; see `limner.core.wire.WireFormat`."""
 
     def __init__(
         self, name: str, spec: str, model: str, options: Mapping[str, Any], settings: Settings, blobs: Blobs
@@ -39,11 +40,11 @@ class DeclaredPainter(ApiPainter):
         super().__init__(name, spec, model, options, settings, blobs)
 
     def pictures_taken(self, model: str) -> int:
-        """As described."""
+        """Return how many pictures the description allows."""
         return self.format.edit.most if self.format.edit else 0
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
-        """See `limner.painters.service.ApiPainter`."""
+        """Return the described body with the request's words, options and pictures in it."""
         size = self.size(request)
         words: dict[str, Any] = {"model": self.model, "prompt": request.prompt, "size": size, **self.seed(request)}
         if sides := _SIDES.fullmatch(str(size)):
@@ -59,66 +60,67 @@ class DeclaredPainter(ApiPainter):
                 put(body, field, shown)
         return body
 
-    def place(self, body: Mapping[str, Any]) -> str:
+    def path_for(self, body: Mapping[str, Any]) -> str:
         """Return the path that takes this request."""
         edit = self.format.edit
         way = edit.submit if edit is not None and edit.submit and self._edits(body) else self.format.submit
         return str(fill(way, {"model": quote(self.model, safe="/")}.get))
 
     def _edits(self, body: Mapping[str, Any]) -> bool:
-        """Whether there are pictures in a body."""
+        """Return whether a body has pictures in it."""
         return any(find(body, field) is not None for field in (self.format.edit.fields if self.format.edit else ()))
 
-    async def sent(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the request as `limner.calls.http.exchange` gets it."""
+    async def encode(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the request in the form that `limner.calls.http.exchange` takes."""
         how = self.format.edit.written if self.format.edit else "data-url"
         if self.format.encoding == "json" and not (how == "file" and self._edits(body)):
-            return {"body": await self.with_pictures(body, lambda image: _written(image, how))}
-        files: list[tuple[str, tuple[str, bytes, str]]] = []
+            return {"body": await self.with_pictures(body, lambda image: _encode_picture(image, how))}
+        pictures: list[tuple[str, Mapping[str, Any]]] = []
         fields = dict(body)
         for field in self.format.edit.fields if self.format.edit else ():
             shown = fields.pop(field, [])
-            for picture in shown if isinstance(shown, list) else [shown]:
-                media, data = (await self.prepared(picture)).parts
-                files.append((field, (f"{len(files) + 1}.{media.removeprefix('image/')}", data, media)))
-        texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in fields.items()}
-        return {"form": Form(texts, files, whole=True)}
+            pictures += [(field, picture) for picture in (shown if isinstance(shown, list) else [shown])]
+        return {"form": replace(await self.form(fields, pictures), whole=True)}
+
+    def headers(self, *, submit: bool = True) -> dict[str, str]:
+        """Return the headers of the description, and the key."""
+        return {**self.format.headers, **self.provider.key_headers()}
 
     def image(self, reply: Mapping[str, Any]) -> str | None:
-        """Where the image is, as `limner.painters.service_calls.OneReplyPainter` reads it: a link, or a data URL."""
-        found = find_first(reply, self.format.image)
-        if self.format.link is not None and isinstance(found, dict):
-            return self.address(fill(self.format.link, lambda name: quote(str(found.get(name, "")), safe="")))
-        if not isinstance(found, str) or not found:
+        """Return the image in a reply as a link or a data URL; None where it has none."""
+        where = find_first(reply, self.format.image)
+        if self.format.link is not None and isinstance(where, dict):
+            return self.address(fill(self.format.link, lambda name: quote(str(where.get(name, "")), safe="")))
+        if not isinstance(where, str) or not where:
             return None
-        return found if found.startswith((*LINK, "data:")) else f"data:,{found}"
+        return where if where.startswith((*LINK, "data:")) else f"data:,{where}"
 
     def state(self, reply: Mapping[str, Any]) -> str | None:
-        """How the request fares, in the service's word; what is no text is written as JSON."""
-        found = None if self.format.state is None else find(reply, self.format.state)
-        return found if found is None or isinstance(found, str) else json.dumps(found)
+        """Return the state that a reply reports, in the service's own word or as JSON."""
+        state = None if self.format.state is None else find(reply, self.format.state)
+        return state if state is None or isinstance(state, str) else json.dumps(state)
 
     def failure(self, reply: Mapping[str, Any]) -> tuple[Kind, str] | None:
-        """Return the kind of fault by the reply's state, and what was said; None where the state is none of failure."""
+        """Return the kind of fault behind a failed state, and the service's message; None where nothing failed."""
         state = self.state(reply)
         if state is None or state not in self.format.failed:
             return None
         kind = self.format.failed[state]
-        return ("refusal" if self._refuses(reply) else kind), f"{state}: {self.said(reply)}"[:500]
+        return ("refusal" if self._refuses(reply) else kind), f"{state}: {self.error_text(reply)}"[:500]
 
-    def said(self, reply: Mapping[str, Any]) -> str:
-        """Return what a reply says of what went wrong."""
-        found = find_first(reply, self.format.error)
-        return error_message(found) if found else "no word why"
+    def error_text(self, reply: Mapping[str, Any]) -> str:
+        """Return the error message of a reply."""
+        error = find_first(reply, self.format.error)
+        return error_message(error) if error else "no reason given"
 
     def kind(self, status: int, body: Any) -> Kind:
-        """By the service's own words first."""
+        """Return the kind of fault behind an error status; the service's own words for a refusal come first."""
         return "refusal" if 400 <= status < 500 and self._refuses(body) else kind_of(status, body)
 
     def _refuses(self, body: Any) -> bool:
-        said = str(body).casefold()
-        return any(word.casefold() in said for word in self.format.refusals)
+        text = str(body).casefold()
+        return any(word.casefold() in text for word in self.format.refusals)
 
 
-def _written(image: PreparedImage, how: str) -> str:
+def _encode_picture(image: PreparedImage, how: str) -> str:
     return image.url if how == "data-url" else image.packed[1]

@@ -15,11 +15,11 @@ from ..core.errors import UsageError
 from ..core.images import BadImage, inspect
 from .base import FreePainter, PainterInputs, PainterKind, Painting, PaintRequest, refuse_pictures
 
-ENDINGS = (".png", ".jpg", ".jpeg", ".webp")
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 
 
 class FolderPainter(FreePainter):
-    """Finds ``<id>.png|jpg|jpeg|webp``; ids with slashes lie in subfolders."""
+    """A painter that takes ``<id>.png|jpg|jpeg|webp`` from a folder; ids with slashes are in subfolders."""
 
     changeable = True
 
@@ -34,36 +34,36 @@ class FolderPainter(FreePainter):
             self._exact.setdefault(identity, []).append(file)
             self._folded.setdefault(identity.casefold(), []).append(file)
         if not self._exact:
-            raise UsageError(f"{spec}: no image ({', '.join(ENDINGS)}) in {path}")
+            raise UsageError(f"{spec}: no image ({', '.join(SUFFIXES)}) in {path}")
 
     def collisions(self) -> list[list[str]]:
-        """Files that stand for the same id, or whose ids differ in capitals only."""
-        found = [files for files in self._folded.values() if len(files) > 1]
-        return [[_shown(file.relative_to(self._root)) for file in files] for files in found]
+        """Return groups of files for the same id, or for ids that differ only in capitals."""
+        groups = [files for files in self._folded.values() if len(files) > 1]
+        return [[_printable(file.relative_to(self._root)) for file in files] for files in groups]
 
     def missing(self, ids: Iterable[str]) -> list[str]:
-        """Those of the questions that no file stands for."""
+        """Return the questions without a file."""
         return [id for id in ids if id not in self._exact and id.casefold() not in self._folded]
 
-    def misnamed(self, wanted: Iterable[str], known: Iterable[str]) -> list[tuple[str, str]]:
-        """Files that look as if they were meant for questions without one, each with the name it should have.
+    def misnamed(self, wanted: Iterable[str], exam_ids: Iterable[str]) -> list[tuple[str, str]]:
+        """Return files probably meant for questions that have none, each with the name it should have.
 
         Args:
             wanted: The ids of the questions.
-            known: All ids of the exam: files of other questions are not misnamed.
+            exam_ids: All ids of the exam; files of other questions are not misnamed.
         """
-        there = {id.casefold() for id in known}
-        free = [name for name in self._exact if name.casefold() not in there and len(self._exact[name]) == 1]
-        found = near_names(self.missing(wanted), free)
-        files = {name: self._exact[name][0].relative_to(self._root) for name in found}
-        return [(files[name].as_posix(), f"{id}{files[name].suffix}") for name, id in found.items()]
+        folded_ids = {id.casefold() for id in exam_ids}
+        free = [name for name in self._exact if name.casefold() not in folded_ids and len(self._exact[name]) == 1]
+        matches = match_names(self.missing(wanted), free)
+        files = {name: self._exact[name][0].relative_to(self._root) for name in matches}
+        return [(files[name].as_posix(), f"{id}{files[name].suffix}") for name, id in matches.items()]
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Return the finished image; see `limner.painters.base.Painter`."""
         refuse_pictures(self, request)
         file = self.find(request.question)
         try:
-            # The header first: a file beyond the limits is not read into memory.
+            # Check the header first, so that a file beyond the limits is not read into memory.
             await asyncio.to_thread(inspect, file)
             return Painting(await asyncio.to_thread(file.read_bytes), notes={"file": str(file.relative_to(self._root))})
         except BadImage as error:
@@ -72,48 +72,48 @@ class FolderPainter(FreePainter):
             raise Fault("missing", f"{file} cannot be read: {error}") from error
 
     def find(self, question: str) -> Path:
-        """Return the one file that stands for a question id.
+        """Return the file of a question id.
 
         Raises:
-            Fault: None, several, or one that leads out of the folder.
+            Fault: There is none, there are several, or it leads out of the folder.
         """
         files = self._exact.get(question) or self._folded.get(question.casefold()) or []
         if len(files) > 1:
-            names = ", ".join(_shown(file.relative_to(self._root)) for file in files)
+            names = ", ".join(_printable(file.relative_to(self._root)) for file in files)
             raise Fault("missing", f"{question}: several files fit: {names}; keep one of them")
         if not files:
-            raise Fault("missing", f"{question}: no file {question}{{{','.join(ENDINGS)}}} in {self._root}")
+            raise Fault("missing", f"{question}: no file {question}{{{','.join(SUFFIXES)}}} in {self._root}")
         try:
             inside, readable = files[0].resolve().is_relative_to(self._root), files[0].is_file()
-        except (OSError, RuntimeError, ValueError) as error:  # Links in a circle, a folder that lets nobody in.
+        except (OSError, RuntimeError, ValueError) as error:  # Circular links, a folder without permission.
             raise Fault("missing", f"{files[0]} cannot be read: {error}") from error
         if not inside:
             raise Fault("missing", f"{files[0]} leads out of the folder through a link")
         if not readable:
-            raise Fault("missing", f"{files[0]} is no file that can be read")
+            raise Fault("missing", f"{files[0]} is not a readable file")
         return files[0]
 
 
 def _near_folder(path: Path) -> str:
-    """Folders beside it that are called much the same, as the end of a message."""
+    """Return the names of similar folders beside it, as the end of a message."""
     try:
-        there = [other.name for other in path.parent.iterdir() if other.is_dir()]
+        folders = [other.name for other in path.parent.iterdir() if other.is_dir()]
     except OSError:
         return ""
-    found = difflib.get_close_matches(path.name, there)
-    return f"; there is: {', '.join(found)}" if found else ""
+    similar = difflib.get_close_matches(path.name, folders)
+    return f"; did you mean {' or '.join(similar)}?" if similar else ""
 
 
-def _shown(path: Path) -> str:
-    """Return a path as it may be told: what does not show, or is no text, stands in it escaped."""
+def _printable(path: Path) -> str:
+    """Return a path with its unprintable characters escaped."""
     return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in str(path))
 
 
 def _images(root: Path) -> list[Path]:
-    found = []
+    files = []
     for folder, _, names in os.walk(root):
-        found += [Path(folder) / name for name in names if Path(name).suffix.lower() in ENDINGS]
-    return sorted(found)
+        files += [Path(folder) / name for name in names if Path(name).suffix.lower() in SUFFIXES]
+    return sorted(files)
 
 
 def _open(given: PainterInputs) -> FolderPainter:
@@ -121,45 +121,45 @@ def _open(given: PainterInputs) -> FolderPainter:
 
 
 FOLDER = PainterKind("folder/PATH", "taking finished images from a folder", _open)
-ALIKE = 0.8
-"""From this ratio on, letters count as misspelt rather than as other words."""
-MOST = 200_000
-"""So many pairs are compared letter by letter, not more."""
+MIN_SIMILARITY = 0.8
+"""The least ratio at which letters count as a misspelling rather than another word."""
+MAX_COMPARISONS = 200_000
+"""The most pairs that are compared letter by letter."""
 
 
-def near_names(ids: Iterable[str], names: Iterable[str]) -> dict[str, str]:
-    """Return the id that each of the names stands for, where exactly one does and no other name stands for it.
+def match_names(ids: Iterable[str], names: Iterable[str]) -> dict[str, str]:
+    """Return the id each name stands for, where the match is unique in both directions.
 
-    First those that differ in capitals, signs, leading zeros or folders alone, then those that have the id within them,
-    then misspelt ones. Numbers must always be the same: ``Biology_1`` is not near to ``Biology_11``.
+    Names that differ only in capitals, signs, leading zeros or folders come first, then names that contain the id, then
+    misspelt ones. Numbers must always be equal: ``Biology_1`` does not match ``Biology_11``.
 
-    >>> near_names(["Biology_1", "Biology_11"], ["biology-01", "biolgy 11", "notes"])
+    >>> match_names(["Biology_1", "Biology_11"], ["biology-01", "biolgy 11", "notes"])
     {'biology-01': 'Biology_1', 'biolgy 11': 'Biology_11'}
     """
     left, free = list(dict.fromkeys(ids)), list(dict.fromkeys(names))
-    found: dict[str, str] = {}
+    matches: dict[str, str] = {}
     for fits in (_same, _same_at_the_end, _within, _alike):
-        found |= _pairs(left, free, fits)
-        left = [id for id in left if id not in found.values()]
-        free = [name for name in free if name not in found]
-    return found
+        matches |= _pairs(left, free, fits)
+        left = [id for id in left if id not in matches.values()]
+        free = [name for name in free if name not in matches]
+    return matches
 
 
 Fits = Callable[[tuple[str, ...], tuple[str, ...]], bool]
 
 
 def _pairs(ids: list[str], names: list[str], fits: Fits) -> dict[str, str]:
-    """Name and id of all that fit each other and nobody else."""
+    """Return name and id of all that fit each other and nothing else."""
     by_numbers: dict[frozenset[str], list[str]] = defaultdict(list)
     for name in names:
         by_numbers[_numbers(name)].append(name)
     of_id: dict[str, list[str]] = defaultdict(list)
     of_name: dict[str, list[str]] = defaultdict(list)
-    left = MOST
+    left = MAX_COMPARISONS
     for id in ids:
         own, pieces = _numbers(id), _pieces(id)
         for numbers, some in by_numbers.items():
-            # What has further numbers may have the id within, but not the other way round.
+            # A name with further numbers may contain the id, but not the other way round.
             if not own <= numbers or (left := left - len(some)) < 0:
                 continue
             for name in some:
@@ -170,9 +170,9 @@ def _pairs(ids: list[str], names: list[str], fits: Fits) -> dict[str, str]:
 
 
 def _pieces(text: str) -> tuple[str, ...]:
-    """Letters and numbers in turn, without signs, capitals and leading zeros."""
-    found = re.findall(r"\d+|[^\W\d_]+", text.casefold())
-    return tuple(piece.lstrip("0") or "0" if piece.isdecimal() else piece for piece in found)
+    """Split a text into letters and numbers, without signs, capitals and leading zeros."""
+    pieces = re.findall(r"\d+|[^\W\d_]+", text.casefold())
+    return tuple(piece.lstrip("0") or "0" if piece.isdecimal() else piece for piece in pieces)
 
 
 def _numbers(text: str) -> frozenset[str]:
@@ -193,8 +193,10 @@ def _within(id: tuple[str, ...], name: tuple[str, ...]) -> bool:
 
 def _alike(id: tuple[str, ...], name: tuple[str, ...]) -> bool:
     numbers = [[piece for piece in pieces if piece.isdecimal()] for pieces in (id, name)]
-    one, other = ("".join(piece for piece in pieces if not piece.isdecimal()) for pieces in (id, name))
-    if numbers[0] != numbers[1] or not (one and other):
+    letters, other = ("".join(piece for piece in pieces if not piece.isdecimal()) for pieces in (id, name))
+    if numbers[0] != numbers[1] or not (letters and other):
         return False
-    matcher = difflib.SequenceMatcher(None, one, other)
-    return matcher.real_quick_ratio() >= ALIKE and matcher.quick_ratio() >= ALIKE and matcher.ratio() >= ALIKE
+    matcher = difflib.SequenceMatcher(None, letters, other)
+    # From the cheapest to the most expensive; each is an upper bound of the next.
+    ratios = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)
+    return all(ratio() >= MIN_SIMILARITY for ratio in ratios)

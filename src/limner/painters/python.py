@@ -1,6 +1,6 @@
-"""A painter of the user's own: ``python/module:function``, found beside the working folder or installed.
+"""The painter ``python/module:function``: the user's own function, in the working folder or installed.
 
-What identifies a drawing is the source of the function's module: once it changes, everything is drawn anew.
+A drawing is identified by the source of the function's module: once it changes, everything is drawn again.
 """
 
 from __future__ import annotations
@@ -30,54 +30,53 @@ from .base import (
     PainterKind,
     Painting,
     PaintRequest,
-    kept_image,
+    call_for_image,
     refuse_pictures,
 )
 
-GIVEN = frozenset({"seed", "aspect", "question", "images"})
-MOST_PICTURES = 16
-_known: dict[str, str] = {}
-"""The source hashes modules were last loaded at."""
+PASSED_NAMES = frozenset({"seed", "aspect", "question", "images"})
+MAX_PICTURES = 16
+_source_hashes: dict[str, str] = {}
+"""The source hash of each module when it was last loaded."""
 
 
 class PythonPainter(FreePainter):
-    """Calls a function ``(prompt, **options)`` that returns the bytes of an image, a PIL image, or a path to one.
+    """A function ``(prompt, **options)`` that returns the bytes of an image, a PIL image, or a path to one.
 
     ``seed``, ``aspect``, ``question`` (its id) and ``images`` (PIL images to start from) are passed to a function that
-    names them. A plain function runs in a thread, one call at a time; an async one as often at once as the run goes.
-    Either may raise `limner.calls.Fault`.
+    has parameters of these names. A plain function runs in a thread, one call at a time; an async one runs as often at
+    once as the run allows. Either may raise `limner.calls.Fault`.
     """
 
-    changeable = True  # A changed source draws anew; the journal answers for an unchanged one.
+    changeable = True  # After a change of the source it draws again; otherwise the journal has the result.
 
     def __init__(self, name: str, spec: str, blobs: Blobs, options: Mapping[str, Any]) -> None:
         self.name, self.spec, self.options, self._blobs = name, spec, dict(options), blobs
-        self._function, self._source = find(spec)
-        self._named = accepted(spec, self._function, GIVEN, self.options)
+        self._function, self._source = load_function(spec)
+        self._named = accepted_names(spec, self._function, PASSED_NAMES, self.options)
         self.edits = "images" in self._named - self.options.keys()
         self._plain = not inspect.iscoroutinefunction(self._function)
         self._turn, self._thread = asyncio.Lock(), ThreadPoolExecutor(1, thread_name_prefix=spec)
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
-        refuse_pictures(self, request, MOST_PICTURES)
-        options = {**self.options, **request.options}
+        refuse_pictures(self, request, MAX_PICTURES)
         given = {"seed": request.seed, "aspect": request.aspect, "question": request.question, "images": ()}
-        passed = {name: given[name] for name in self._named} | options
-        body = {"prompt": request.prompt, "seed": request.seed, "aspect": request.aspect, "options": options}
+        passed = {name: given[name] for name in self._named} | dict(self.options)
+        body = {"prompt": request.prompt, "seed": request.seed, "aspect": request.aspect, "options": self.options}
         body |= {"source": self._source} | ({"question": request.question} if "question" in self._named else {})
         body |= {"images": list(request.images)} if request.images else {}
 
         keeper = ImageKeeper(self._blobs)
 
         async def perform(_attempt: Attempt) -> Result:
-            found = await self._call(request.prompt, passed | await asyncio.to_thread(self._pictures, request))
-            return Result({"image": await asyncio.to_thread(self._keep, found, keeper)})
+            image = await self._call(request.prompt, passed | await asyncio.to_thread(self._pictures, request))
+            return Result({"image": await asyncio.to_thread(self._keep, image, keeper)})
 
-        # The wait for the thread stands before the call, so that it is not counted among the seconds the call takes.
+        # Wait for the thread before the call, so that the wait does not count towards the call's seconds.
         async with self._turn if self._plain else nullcontext():
             make = partial(calls.do, Request("paint", self.spec, body), perform)
-            outcome, kept = await kept_image(make, calls, keeper)
+            outcome, kept = await call_for_image(make, calls, keeper)
         return Painting(kept.data, request.prompt, (outcome.key,), outcome.cost, {"body": body}, kept)
 
     def _pictures(self, request: PaintRequest) -> dict[str, Any]:
@@ -91,48 +90,48 @@ class PythonPainter(FreePainter):
             with self._blame():
                 return self._function(prompt, **passed)
 
-        found = run() if not self._plain else await asyncio.get_running_loop().run_in_executor(self._thread, run)
+        returned = run() if not self._plain else await asyncio.get_running_loop().run_in_executor(self._thread, run)
         with self._blame():
-            return await found if inspect.isawaitable(found) else found
+            return await returned if inspect.isawaitable(returned) else returned
 
-    def _keep(self, found: Any, keeper: ImageKeeper) -> str:
+    def _keep(self, returned: Any, keeper: ImageKeeper) -> str:
         with self._blame():
-            data = _bytes(found)
+            data = _bytes(returned)
             info = check_whole(data)
         return keeper.put(data, info)
 
     @contextmanager
     def _blame(self) -> Iterator[None]:
-        """Whatever goes wrong inside is the function's doing."""
+        """Turn any error inside into the function's fault."""
         try:
             yield
         except Fault:
             raise
         except BadImage as error:
-            raise Fault("image", f"what {self.spec} returned is no image: {error}") from error
+            raise Fault("image", f"{self.spec} did not return an image: {error}") from error
         except (Exception, SystemExit) as error:
             raise Fault("local", f"{self.spec}: {type(error).__name__}: {error}".rstrip(": ")) from error
 
 
-def _bytes(found: Any) -> bytes:
+def _bytes(returned: Any) -> bytes:
     from PIL.Image import Image
 
-    if isinstance(found, bytes | bytearray | memoryview):
-        return bytes(found)
-    if isinstance(found, Image):
-        return encode_png(flatten(found))
-    if not isinstance(found, str | Path):
-        raise TypeError(f"it returned {type(found).__name__}; wanted are bytes, a PIL image or a path")
-    if (size := Path(found).stat().st_size) > MAX_BYTES:
-        raise BadImage(f"{found} has {size:,} bytes; at most {MAX_BYTES:,} are taken")
-    return Path(found).read_bytes()
+    if isinstance(returned, bytes | bytearray | memoryview):
+        return bytes(returned)
+    if isinstance(returned, Image):
+        return encode_png(flatten(returned))
+    if not isinstance(returned, str | Path):
+        raise TypeError(f"it returned {type(returned).__name__}; expected bytes, a PIL image or a path")
+    if (size := Path(returned).stat().st_size) > MAX_BYTES:
+        raise BadImage(f"{returned} has {size:,} bytes; at most {MAX_BYTES:,} are allowed")
+    return Path(returned).read_bytes()
 
 
-def find(spec: str) -> tuple[Callable[..., Any], str]:
+def load_function(spec: str) -> tuple[Callable[..., Any], str]:
     """Return the function, and the sha256 of its module's source file.
 
     Raises:
-        UsageError: There is no such module or function, or it cannot be called.
+        UsageError: The module or function does not exist, or it cannot be called.
     """
     module, colon, function = spec.removeprefix("python/").partition(":")
     if not colon or not all(part.isidentifier() for part in (*module.split("."), function)):
@@ -140,16 +139,16 @@ def find(spec: str) -> tuple[Callable[..., Any], str]:
     loaded, source = _load(spec, module)
     if not hasattr(loaded, function):
         raise UsageError(f"{spec}: no function {function!r} in {getattr(loaded, '__file__', None) or module}")
-    found = getattr(loaded, function)
-    if not callable(found):
-        raise UsageError(f"{spec}: {function!r} is {type(found).__name__}, which cannot be called")
-    return found, source
+    painter = getattr(loaded, function)
+    if not callable(painter):
+        raise UsageError(f"{spec}: {function!r} is {type(painter).__name__}, which cannot be called")
+    return painter, source
 
 
-def accepted(
+def accepted_names(
     spec: str, function: Callable[..., Any], given: frozenset[str], options: Mapping[str, Any]
 ) -> frozenset[str]:
-    """Which of the given names the function has a parameter for, after its first one, the prompt.
+    """Return which of the given names the function has a parameter for, besides the prompt.
 
     Raises:
         UsageError: It cannot be called with these and the options, or an option cannot be written as JSON.
@@ -170,9 +169,9 @@ def _load(spec: str, name: str) -> tuple[ModuleType, str]:
         with working_folder():
             module = importlib.import_module(name)
             source = _hash(module)
-            if _known.setdefault(name, source) != source:
-                # Changed since this process loaded it: its images must be those of the source they are stored under.
-                module, _known[name] = importlib.reload(module), source
+            if _source_hashes.setdefault(name, source) != source:
+                # It has changed since this process loaded it, and images are stored under the hash of their source.
+                module, _source_hashes[name] = importlib.reload(module), source
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
             raise UsageError(f"{spec}: no module {name!r}, neither in the working folder nor installed") from error
@@ -187,7 +186,7 @@ def _hash(module: ModuleType) -> str:
 
 @contextmanager
 def working_folder() -> Iterator[None]:
-    """Modules of the working folder are found, before all others."""
+    """Import modules from the working folder before all others."""
     here = str(Path.cwd())
     sys.path.insert(0, here)
     importlib.invalidate_caches()
@@ -199,11 +198,11 @@ def working_folder() -> Iterator[None]:
 
 
 def _takes(rest: str) -> list[str]:
-    return list(inspect.signature(find(f"python/{rest}")[0]).parameters)
+    return list(inspect.signature(load_function(f"python/{rest}")[0]).parameters)
 
 
 def _open(given: PainterInputs) -> PythonPainter:
     return PythonPainter(given.name, given.spec, given.blobs, given.options)
 
 
-PYTHON = PainterKind("python/MODULE:FUNCTION", "calling a function of yours", _open, takes=_takes)
+PYTHON = PainterKind("python/MODULE:FUNCTION", "calling your own function", _open, takes=_takes)

@@ -1,9 +1,10 @@
-"""What every painter behind an image service shares: one journalled call, the image kept by hash, its price."""
+"""The base of painters at image services: one journalled call, the image stored by hash, its price."""
 
 from __future__ import annotations
 
 import asyncio
 import binascii
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from urllib.parse import urlsplit
 from ..calls import PASSING, Attempt, Bill, Calls, Fault, Request, Result, bill
 from ..calls.batch_services import no_batches
 from ..calls.downloads import fetch
-from ..calls.http import error_message, kind_of
+from ..calls.http import Form, error_message, kind_of
 from ..calls.journal import BatchLane, BatchRow
 from ..calls.usage import told_dollars, told_tokens
 from ..core.errors import UsageError
@@ -29,21 +30,21 @@ from ..core.settings import ModelFacts, PainterFacts, Settings
 from ..core.wire import read_switch, refuse_fields, switch_for
 from ..store import Blobs
 from ..store.records import PROMPT_CUT, PROMPT_REWRITTEN
-from .base import Aspect, ImageKeeper, Painting, PaintRequest, kept_image, refuse_pictures
+from .base import Aspect, ImageKeeper, Painting, PaintRequest, call_for_image, refuse_pictures
 
 PICTURE_BYTES = 64 * 2**20
-"""How much of prepared pictures a painter holds: a few are started from again and again."""
+"""Bytes of prepared pictures that a painter caches: a few are used again and again."""
 
 
 class ApiPainter(ABC):
-    """A painter behind an image service. A new one says what its request body is and how to send it.
+    """A painter at an image service. A subclass defines its request body and how to send it.
 
     Attributes:
-        known: The options its wire format has.
-        execution: Options that change no drawing, and what they are unless they are given.
-        sizes: What it is asked for by aspect, where nothing is known of the model.
-        most_pictures: How many pictures its wire format takes to start from; 0 for one that only draws.
-        given: The options that a request is made of; `options` has whether the service rewrites prompts beside them.
+        known: The options of its wire format.
+        execution: Options that change no drawing, with their defaults.
+        sizes: The usual size by aspect, for models without sizes of their own.
+        most_pictures: How many pictures its wire format can start from; 0 for one that only draws.
+        given: The options that a request is made from; `options` also has whether the service rewrites prompts.
     """
 
     changeable = False
@@ -84,24 +85,24 @@ class ApiPainter(ABC):
         self._pictures = Preparer(lambda sha256: blobs.get(sha256), PICTURE_BYTES)
 
     def address(self, path: str) -> str:
-        """Where image calls go: the path below the service's address, whose login and query go along."""
+        """Return the address of a path at the service, with the login and query of the service's own address."""
         return join_path(self.url, path)
 
     def pictures_taken(self, model: str) -> int:
-        """How many pictures a model can start from: as many as the wire format takes, where models do not differ."""
+        """Return how many pictures a model can start from."""
         return self.most_pictures
 
     @classmethod
     def takes(cls) -> frozenset[str]:
-        """Every option it takes."""
+        """Return every option it takes."""
         return cls.known | cls.execution.keys()
 
     @abstractmethod
     def body(self, request: PaintRequest) -> dict[str, Any]:
-        """The request body, but for whether the service rewrites prompts: `request_body` adds that for all services."""
+        """Return the request body without the rewriting switch, which `request_body` adds for all services."""
 
     def request_body(self, request: PaintRequest) -> dict[str, Any]:
-        """Return the request body, fully resolved: all of it is part of the call's key."""
+        """Return the complete request body; all of it is part of the call's key."""
         body = self.body(request)
         for path, value in self.switch.sent(on=self.rewrites, edits=bool(request.images)).items():
             put(body, path, value)
@@ -116,36 +117,36 @@ class ApiPainter(ABC):
         """
 
     def size(self, request: PaintRequest) -> str | None:
-        """The size for the request's aspect: the user's option (one, or one by aspect), the model's, or the usual."""
+        """Return the size for the request's aspect: the user's, else the model's, else the usual one."""
         asked = self.given.get("size")
         if isinstance(asked, Mapping):
             asked = asked.get(request.aspect)
         return asked or self.facts.sizes.get(request.aspect) or self.sizes.get(request.aspect)
 
     def options_of(self, names: Iterable[str]) -> dict[str, Any]:
-        """Those of the options called so that were given."""
+        """Return the given options among these names."""
         return {name: self.given[name] for name in names if name in self.given}
 
     def pictures(self, request: PaintRequest) -> list[dict[str, Any]]:
-        """The pictures to start from as they stand in the body and the key: by hash, with how they are prepared."""
+        """Return the pictures to start from as they are in body and key: by hash, with how they are prepared."""
         limit = self.provider.max_image_side
         how: dict[str, Any] = {"format": "native"} | ({} if limit is None else {"max_side": limit})
         return [{"sha256": sha256, **how} for sha256 in request.images]
 
     async def prepared(self, picture: Mapping[str, Any]) -> PreparedImage:
-        """Return a picture as it is sent.
+        """Return a picture in the form in which it is sent.
 
         Raises:
-            Fault: It is not among the blobs, or no image.
+            Fault: It is not among the blobs, or is not an image.
         """
         with picture_faults(picture["sha256"]):
             return await self._pictures.get(picture["sha256"], picture.get("max_side"), picture["format"])
 
     async def with_pictures(self, value: Any, write: Callable[[PreparedImage], Any]) -> Any:
-        """Return a body with every picture in it, as `pictures` has them, in the way it is sent.
+        """Return a body with each of its `pictures` in the form in which it is sent.
 
         Raises:
-            Fault: A picture is not among the blobs, or no image.
+            Fault: A picture is not among the blobs, or is not an image.
         """
         if isinstance(value, list):
             return [await self.with_pictures(item, write) for item in value]
@@ -155,44 +156,48 @@ class ApiPainter(ABC):
             return write(await self.prepared(value))
         return {key: await self.with_pictures(item, write) for key, item in value.items()}
 
+    async def form(self, fields: Mapping[str, Any], pictures: Iterable[tuple[str, Mapping[str, Any]]]) -> Form:
+        """Return a form of these fields and of pictures, each under the name of its field.
+
+        Raises:
+            Fault: A picture is not among the blobs, or is not an image.
+        """
+        texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in fields.items()}
+        files = []
+        for number, (field_name, picture) in enumerate(pictures, 1):
+            media, data = (await self.prepared(picture)).parts
+            files.append((field_name, (f"{number}.{media.removeprefix('image/')}", data, media)))
+        return Form(texts, files)
+
     def seed(self, request: PaintRequest) -> dict[str, int]:
         """Return the seed as a field of the body, where the service takes one."""
         return {"seed": request.seed} if self.provider.seeds else {}
 
     def check(self) -> None:
-        """Fail early when the key is not there."""
+        """Raise early when the key is missing."""
         self.provider.key()
 
     def unpriced(self) -> str | None:
-        """Why nobody knows what one image can cost, or None."""
+        """Return why the cost of one image is unknown; None when it is known."""
         return self.prices.unpriced()
 
-    @property
-    def bound(self) -> float | None:
-        """The most one image can cost; None when nobody knows."""
-        return self.prices.bound
-
     def price(self) -> tuple[float | None, str]:
-        """Dollars for one image, and how that is known; see `limner.core.catalogue.Priced`."""
+        """Return dollars for one image, and how that is known; see `limner.core.catalogue.Priced`."""
         return self.prices.price()
 
     def edit_price(self, pictures: float) -> tuple[float | None, str]:
-        """Return the same for an image that starts from so many pictures; see `limner.core.catalogue.PricedEditor`."""
-        return self.prices.edit_price(pictures)
-
-    def bill(self, drawn: ServiceImage, *, drew: bool = True) -> Bill:
-        """Return what a try adds to the bill; see `limner.painters.service.ImagePrice.bill`."""
-        return self.prices.bill(drawn, drew=drew)
+        """Return the price of an image made from so many pictures; see `limner.core.catalogue.PricedEditor`."""
+        return self.prices.price(pictures)
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
         refuse_pictures(self, request, self.most_pictures)
         length, limit, beyond = len(request.prompt), self.facts.prompt_limit, self.facts.beyond_limit(request.prompt)
         if beyond == "refused":
-            raise Fault("bad_request", f"the prompt has {length} characters; {self.target} takes {limit}")
+            raise Fault("bad_request", f"the prompt has {length} characters; {self.target} takes at most {limit}")
         body = self.request_body(request)
         cut = {PROMPT_CUT: {"sent": length, "read": limit}} if beyond == "cut" else {}
-        # Without seeds, a further drawing of the same prompt is the same request made once more.
+        # Without seeds, another drawing of the same prompt is a repetition of the same request.
         repeat = 0 if self.provider.seeds else request.seed
         call, keeper = Request("paint", self.target, body, repeat), ImageKeeper(self._blobs)
 
@@ -201,14 +206,14 @@ class ApiPainter(ABC):
             try:
                 return await self._keep(replace(drawn, edited=bool(request.images)), keeper)
             except Fault:
-                # What it left to go on from led to no image: looked at once more by a later try, then given up.
+                # The saved progress led to no image: a later try uses it once more, then drops it.
                 if left := attempt.progress:
                     await attempt.save({} if drawn.counted else {**left, "counted": True})
                 raise
 
         bound = self.prices.bound_for(len(request.images))
         make = partial(calls.do, call, perform, bound=bound, row=self._row(body, bool(request.images), bound))
-        outcome, kept = await kept_image(make, calls, keeper, self.refetch)
+        outcome, kept = await call_for_image(make, calls, keeper, self.refetch)
         sent = outcome.payload.get("prompt") or request.prompt
         price = outcome.payload.get("price", outcome.cost)
         unasked = not self.rewrites and (self.switch.always or sent.strip() != request.prompt.strip())
@@ -216,24 +221,24 @@ class ApiPainter(ABC):
         return Painting(kept.data, sent, (outcome.key,), price, {"body": body} | cut | rewritten, kept)
 
     def unbatched(self) -> str | None:
-        """Why its calls cannot go with a batch, or None; one without key and price is asked at once."""
+        """Return why its calls cannot be batched, or None; those without key and price never need to be."""
         batched = self.provider.batch is not None and self.batch_endpoint(edits=False) is not None
-        paid = self.provider.key_env is not None or self.bound
+        paid = self.provider.key_env is not None or self.prices.bound
         return no_batches(self.target) if paid and not batched else None
 
     def batch_endpoint(self, *, edits: bool) -> str | None:
-        """Return what a batch is asked to do with its calls; None for a wire format that has no batches."""
+        """Return the endpoint of batched calls; None for a wire format without batches."""
         return None
 
     async def batch_body(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the body as a batch has it: JSON alone, pictures by their bytes."""
+        """Return the body for a batch: JSON alone, with pictures as bytes."""
         raise NotImplementedError
 
     async def batch_read(self, reply: dict[str, Any], drawn: ServiceImage) -> ServiceImage:
         """Return the image in a reply that came with a batch.
 
         Raises:
-            Fault: There is none, by why.
+            Fault: There is no image; the kind says why.
         """
         raise NotImplementedError
 
@@ -242,7 +247,7 @@ class ApiPainter(ABC):
         return Fault(kind_of(status, body), f"{status}: {error_message(body)}", result=body)
 
     def _row(self, body: dict[str, Any], edits: bool, bound: float | None) -> BatchRow | None:
-        """How a request goes with a batch; None where it goes with none."""
+        """Return a request as a row of a batch; None where it cannot be batched."""
         share, endpoint = self._settings.batch_share(self.target), self.batch_endpoint(edits=edits)
         if share is None or endpoint is None:
             return None
@@ -259,76 +264,76 @@ class ApiPainter(ABC):
         return BatchRow(lane, self.provider, line, read, self.batch_fault, most)
 
     async def refetch(self, payload: Mapping[str, Any]) -> bytes | None:
-        """Return an image once more, by what is stored of the service's reply, where that costs nothing; else None.
+        """Return an image again from what is stored of the reply, where that is free; else None.
 
         Raises:
-            Fault: The service has it no longer, or cannot be reached.
+            Fault: The service no longer has it, or cannot be reached.
         """
         return None
 
     async def follow_link(self, link: str, drawn: ServiceImage, attempt: Attempt) -> ServiceImage:
-        """The same with the image behind a link, which is paid for by now: should that fail, the next try goes on here.
+        """Return the result with the image behind a link; it is paid, so after a failure the next try resumes here.
 
         Raises:
-            Fault: There is no image behind it; looked at once more by a later try, then given up.
+            Fault: There is no image behind the link; a later try follows it once more, then gives up.
         """
         try:
             return replace(drawn, image=await fetch(link, self.hosts))
         except Fault as fault:
-            paid = self.bill(drawn)
+            paid = self.prices.bill(drawn)
             fault.cost, fault.doubt, fault.result = paid.cost, paid.doubt, dict(drawn.raw)
             keep = fault.kind in PASSING or (fault.kind == "image" and not drawn.counted)
             await attempt.save({**(attempt.progress or {}), "counted": True} if keep else {})
             raise
 
     def unpack(self, text: str, drawn: ServiceImage) -> ServiceImage:
-        """Return the same with the image that stands in the reply.
+        """Return the result with the image that the reply contains.
 
         Raises:
-            Fault: It is no whole base64; paid for all the same.
+            Fault: It is not valid base64; it is paid for nevertheless.
         """
         try:
             return replace(drawn, image=decode_base64(text))
         except ValueError as error:
-            paid = self.bill(drawn)
-            detail = f"what {self.target} sent as an image is no base64: {error}"
+            paid = self.prices.bill(drawn)
+            detail = f"the image from {self.target} is not valid base64: {error}"
             raise Fault("image", detail, cost=paid.cost, doubt=paid.doubt, result=dict(drawn.raw)) from error
 
     async def _keep(self, drawn: ServiceImage, keeper: ImageKeeper) -> Result:
-        paid = self.bill(drawn)
+        paid = self.prices.bill(drawn)
         try:
             info = await asyncio.to_thread(check_whole, drawn.image)
             sha256 = await asyncio.to_thread(keeper.put, drawn.image, info)
         except BadImage as error:
-            detail = f"what {self.target} sent is no image: {error}"
+            detail = f"the reply of {self.target} is not an image: {error}"
             raise Fault("image", detail, cost=paid.cost, doubt=paid.doubt) from error
         payload: dict[str, Any] = {"image": sha256, "raw": dict(drawn.raw)}
         if drawn.prompt:
             payload["prompt"] = drawn.prompt
         if drawn.counted:
-            told = self.bill(replace(drawn, counted=False))
-            payload["price"] = self.bound if told.doubt else told.cost
+            full_price = self.prices.bill(replace(drawn, counted=False))
+            payload["price"] = self.prices.bound if full_price.doubt else full_price.cost
         return Result(payload, paid.cost, paid.doubt)
 
 
-def wanted_options(options: Mapping[str, Any], known: frozenset[str], spec: str) -> dict[str, Any]:
-    """Return the options, all of them known.
+def wanted_options(options: Mapping[str, Any], allowed: frozenset[str], spec: str) -> dict[str, Any]:
+    """Return the options after checking that each is allowed.
 
     Raises:
-        UsageError: An option the shape does not have.
+        UsageError: The wire format does not have an option.
     """
     for name in options:
-        if name not in known:
-            raise UsageError(f"{spec} has no option {name!r}; there is: {', '.join(sorted(known))}")
+        if name not in allowed:
+            raise UsageError(f"{spec} has no option {name!r}; it has: {', '.join(sorted(allowed))}")
     return dict(options)
 
 
 @dataclass(frozen=True)
 class Service:
-    """A wire format of image services, as ``image_shape`` names it.
+    """A wire format of image services, named by ``image_shape``.
 
     Attributes:
-        about: Whose it is, in a line.
+        about: A line that says whose it is.
     """
 
     about: str
@@ -336,23 +341,23 @@ class Service:
 
 
 SERVICES: Registry[Service] = Registry("limner.services", "image service", Service)
-TOLD = ("tokens_in", "tokens_out", "thought_tokens", "picture_tokens", "cost", "upstream_cost")
-"""What services tell of the cost."""
+COST_FIELDS = ("tokens_in", "tokens_out", "thought_tokens", "picture_tokens", "cost", "upstream_cost")
+"""The fields of `ServiceImage` that determine the cost."""
 
 
 @dataclass(frozen=True)
 class ServiceImage:
-    """What a service sent: the image, the rest of its reply, and token counts or dollars as it gives them.
+    """A service's result: the image, the rest of its reply, and the token counts or dollars it reports.
 
-    Counts and dollars are taken over as they stand in the reply, whatever that is: they are checked before they count.
+    Counts and dollars are copied from the reply unchecked; they are checked before they are counted.
 
     Attributes:
-        thought_tokens: How many tokens were written beside those out.
-        picture_tokens: How many of the tokens in are those of pictures sent along.
-        upstream_cost: Dollars that come on top of the cost.
-        counted: Whether an earlier try has counted what the image cost.
+        thought_tokens: Tokens written in addition to `tokens_out`.
+        picture_tokens: The part of `tokens_in` that the pictures make up.
+        upstream_cost: Dollars in addition to `cost`.
+        counted: Whether an earlier try has counted the image's cost.
         edited: Whether it was made from pictures.
-        share: The part of the price list's price that it costs.
+        share: The fraction of the list price that it costs.
     """
 
     image: bytes
@@ -370,37 +375,37 @@ class ServiceImage:
 
 
 class ImagePrice:
-    """What one image of a painter costs.
+    """The price of one image of a painter.
 
     Args:
-        target: The provider and its model, as the price list names them.
-        facts: What the settings say of it.
-        options: The painter's own; some bounds hold for certain values alone.
+        target: The provider and its model, as in the price list.
+        facts: The model's facts in the settings.
+        options: The painter's options; some bounds hold only for certain values.
     """
 
     def __init__(self, target: str, facts: PainterFacts, options: Mapping[str, Any], settings: Settings) -> None:
         self.target, self.facts, self.options, self._settings = target, facts, options, settings
 
     def unpriced(self) -> str | None:
-        """Why nobody knows what one image can cost, or None."""
+        """Return why the cost of one image is unknown; None when it is known."""
         if self.bound is not None:
             return None
         place = f'[painters."{self.target}"] in limner.toml'
         if (option := self._unbound_option()) is not None:
-            known = ", ".join(self.facts.bound_for[option])
-            why = f"nobody knows what {self.target} can cost with this {option}, only with {known}"
+            priced = ", ".join(self.facts.bound_for[option])
+            why = f"the price of {self.target} is unknown for this {option}, and known only for {priced}"
             return f"{why}: add image_price under {place}"
         return f"{self.target} has no price: add image_price (or image_bound) under {place}"
 
     @property
     def bound(self) -> float | None:
-        """The most one image can cost; None when nobody knows."""
+        """The most that one image can cost; None when that is unknown."""
         if self.facts.image_price is not None:
             return self.facts.image_price
         return self.facts.image_bound if self._unbound_option() is None else None
 
     def _unbound_option(self) -> str | None:
-        """Return the option that was given a value for which the bound does not hold."""
+        """Return the option whose value the bound does not cover."""
         for option, values in self.facts.bound_for.items():
             given = self.options.get(option)
             for value in given.values() if isinstance(given, Mapping) else () if given is None else (given,):
@@ -408,20 +413,14 @@ class ImagePrice:
                     return option
         return None
 
-    def price(self) -> tuple[float | None, str]:
-        """Dollars for one image, and how that is known; see `limner.core.catalogue.Priced`."""
-        if self.facts.image_price is not None:
-            return self.facts.image_price, "price list"
-        return (self.bound, "upper bound") if self.bound is not None else (None, "no price")
-
-    def edit_price(self, pictures: float) -> tuple[float | None, str]:
-        """Return the same for an image that starts from so many pictures; see `limner.core.catalogue.PricedEditor`."""
-        most = self.bound_for(pictures)
-        known = "price list" if self.facts.image_price is not None else "upper bound"
-        return (most, known) if most is not None else (None, "no price")
+    def price(self, pictures: float = 0) -> tuple[float | None, str]:
+        """Return dollars for one image that starts from so many pictures, and how that is known."""
+        dollars = self.bound_for(pictures)
+        basis = "price list" if self.facts.image_price is not None else "upper bound"
+        return (dollars, basis) if dollars is not None else (None, "no price")
 
     def bound_for(self, pictures: float) -> float | None:
-        """Return the most one image can cost that starts from so many pictures."""
+        """Return the most that an image made from so many pictures can cost."""
         if pictures and self.facts.edit_price is not None:
             return self.facts.edit_price
         if self.facts.image_price is not None or self.bound is None:
@@ -434,15 +433,15 @@ class ImagePrice:
         """Return what this try adds to the bill: nothing where an earlier one has counted it.
 
         Args:
-            drawn: With what the service told of the cost.
-            drew: Whether there is an image: where there is none, the price of one does not count.
+            drawn: The result, with the cost that the service reports.
+            drew: Whether there is an image; without one, the price of an image does not count.
         """
-        return Bill(0.0) if drawn.counted else bill(lambda: self._told_price(drawn, drew), self.bound)
+        return Bill(0.0) if drawn.counted else bill(lambda: self._reported_price(drawn, drew), self.bound)
 
-    def _told_price(self, drawn: ServiceImage, drew: bool) -> float | None:
-        told = {name: getattr(drawn, name) for name in TOLD}
-        sent, written, thought, pictures = (told_tokens(told, name) for name in TOLD[:4])
-        cost, upstream = (told_dollars(told, name) for name in TOLD[4:])
+    def _reported_price(self, drawn: ServiceImage, drew: bool) -> float | None:
+        reported = {name: getattr(drawn, name) for name in COST_FIELDS}
+        sent, written, thought, pictures = (told_tokens(reported, name) for name in COST_FIELDS[:4])
+        cost, upstream = (told_dollars(reported, name) for name in COST_FIELDS[4:])
         if cost is not None:
             return cost + (upstream or 0.0)
         if drew and drawn.edited and self.facts.edit_price is not None:
@@ -455,10 +454,10 @@ class ImagePrice:
         return None if price is None else price * drawn.share
 
 
-LONGEST = 20_000
-"""Longer texts of a reply are image data or sealed reasoning, not kept beside the image."""
-BULKY = ("b64_json", "data", "thoughtSignature")
-"""Fields that hold nothing else."""
+MAX_TEXT_CHARS = 20_000
+"""Longer texts of a reply are image data or encrypted reasoning and are not stored with the image."""
+IMAGE_FIELDS = ("b64_json", "data", "thoughtSignature")
+"""Fields that hold nothing but such data."""
 LINK = ("http:", "https:")
 
 
@@ -466,19 +465,19 @@ def decode_base64(text: str) -> bytes:
     """Return the bytes behind base64, alone or as a data URL.
 
     Raises:
-        ValueError: It is no whole base64.
+        ValueError: It is not valid base64.
     """
     payload = text.partition(",")[2] if text.startswith("data:") else text
     return binascii.a2b_base64("".join(payload.split()), strict_mode=True)
 
 
 def without_image_data(value: Any, name: str = "") -> Any:
-    """Return a reply without the image's data, which is kept by hash."""
+    """Return a reply without image data, which is stored by hash."""
     if isinstance(value, list):
         return [without_image_data(item) for item in value]
     if isinstance(value, dict):
         return {key: without_image_data(item, key) for key, item in value.items()}
     if not isinstance(value, str):
         return value
-    bulky = len(value) > LONGEST or value.startswith("data:") or (name in BULKY and not value.startswith(LINK))
-    return f"({len(value)} characters)" if bulky else value
+    is_image = value.startswith("data:") or (name in IMAGE_FIELDS and not value.startswith(LINK))
+    return f"({len(value)} characters)" if is_image or len(value) > MAX_TEXT_CHARS else value

@@ -1,4 +1,4 @@
-"""The two ways of image services: one request that is answered with the image, or a job to submit, poll and fetch."""
+"""The two ways in which image services work: one request with the image in its reply, or a job to submit and poll."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from .service import LINK, ApiPainter, ServiceImage, without_image_data
 
 
 class OneReplyPainter(ApiPainter):
-    """A painter whose service draws in one exchange. A new one says where to ask and how to read the reply."""
+    """A painter whose service draws in one exchange. A subclass defines the path and how to read the reply."""
 
     path: str
 
     @abstractmethod
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
-        """Where the image is (base64, a data URL or a link), and the rest of what was sent.
+        """Return where the image is (base64, a data URL or a link), and the result filled in from the reply.
 
         Args:
-            reply: The reply, which has no error in it.
-            drawn: To be filled in: so far it has nothing but the reply.
+            reply: The reply, which contains no error.
+            drawn: The result to fill in; so far it has only the reply.
 
         Raises:
-            Fault: There is no image, by why.
+            Fault: There is no image; the kind says why.
         """
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Where the body goes, and what of it `limner.calls.http.exchange` gets: pictures by their bytes."""
+        """Return the path and the arguments of `limner.calls.http.exchange`, with pictures as bytes."""
         return self.path, {"body": body}
 
     def headers(self) -> dict[str, str]:
@@ -48,14 +48,14 @@ class OneReplyPainter(ApiPainter):
         return kind_of(status, body)
 
     def error(self, reply: dict[str, Any]) -> Fault:
-        """Return the fault behind a reply that has an error in it, though it came with a success's status."""
-        return error_within(reply["error"], without_image_data(reply))
+        """Return the fault behind an error inside a reply whose status reports success."""
+        return fault_in_reply(reply["error"], without_image_data(reply))
 
     async def ask(self, body: dict[str, Any]) -> dict[str, Any]:
         """Make the request.
 
         Raises:
-            Fault: There is no reply, or an error in it.
+            Fault: There is no reply, or it contains an error.
         """
         path, sent = await self.wire(body)
         url, limit = self.address(path), self.provider.timeout_s
@@ -65,7 +65,7 @@ class OneReplyPainter(ApiPainter):
         return reply
 
     async def refetch(self, payload: Mapping[str, Any]) -> bytes | None:
-        """See `limner.painters.service.ApiPainter`: a link in the reply may still be good."""
+        """Fetch the image by the link in the stored reply, which may still work."""
         try:
             where, _ = self.read(dict(payload["raw"]), ServiceImage(b""))
             linked = where.startswith(LINK)
@@ -74,37 +74,37 @@ class OneReplyPainter(ApiPainter):
         return await fetch(where, self.hosts) if linked else None
 
     async def send(self, body: dict[str, Any], attempt: Attempt) -> ServiceImage:
-        """See `limner.painters.service.ApiPainter`."""
+        """Make the call once, or follow the link that an earlier try was given."""
         progress = attempt.progress or {}
         kept = progress.get("reply")
         reply = kept or await self.ask(body)
         raw = without_image_data(reply)
-        # An earlier try that asked for the image and lost its link has counted what it cost.
-        where, drawn, linked = self._found(reply, ServiceImage(b"", raw, counted=bool(progress.get("counted"))))
+        # An earlier try that got the link but not the image has counted the cost.
+        where, drawn, linked = self._locate_image(reply, ServiceImage(b"", raw, counted=bool(progress.get("counted"))))
         if linked:
             if not kept:
-                # The image is drawn and paid: should its link fail, it is followed again before another is asked for.
+                # The image is drawn and paid for: if its link fails, the next try follows it again.
                 await attempt.save({"reply": raw})
             return await self.follow_link(where, drawn, attempt)
         return self.unpack(where, drawn)
 
     async def batch_read(self, reply: dict[str, Any], drawn: ServiceImage) -> ServiceImage:
-        """See `limner.painters.service.ApiPainter`: batches are asked for base64, and bring it."""
+        """Return the image in a reply of a batch; batches are asked for base64."""
         if reply.get("error"):
             raise self.error(reply)
-        where, drawn, linked = self._found(reply, replace(drawn, raw=without_image_data(reply)))
+        where, drawn, linked = self._locate_image(reply, replace(drawn, raw=without_image_data(reply)))
         if not linked:
             return self.unpack(where, drawn)
-        paid = self.bill(drawn)
+        paid = self.prices.bill(drawn)
         try:
             return replace(drawn, image=await fetch(where, self.hosts))
         except Fault as fault:
-            # It is paid for: to ask once more would be to pay once more.
-            detail = f"the batch brought a link in place of an image: {fault.detail}"
+            # It is paid for: asking again would mean paying again.
+            detail = f"the batch returned a link instead of an image: {fault.detail}"
             raise Fault("image", detail, cost=paid.cost, doubt=paid.doubt, result=dict(drawn.raw)) from fault
 
-    def _found(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage, bool]:
-        """Return what `read` finds, and whether the image is behind a link."""
+    def _locate_image(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage, bool]:
+        """Return where the image is, the result, and whether the image is behind a link."""
         try:
             where, drawn = self.read(reply, drawn)
             return where, drawn, where.startswith(LINK)
@@ -113,8 +113,8 @@ class OneReplyPainter(ApiPainter):
             raise Fault("server", detail, cost=None, result=dict(drawn.raw)) from error
 
 
-def error_within(error: Any, raw: dict[str, Any]) -> Fault:
-    """Return the fault behind an error that came with a success's status: its code is a status, or a word."""
+def fault_in_reply(error: Any, raw: dict[str, Any]) -> Fault:
+    """Return the fault behind an error inside a reply whose status reports success; its code is a status or a word."""
     code = str(error.get("code") or "") if isinstance(error, Mapping) else ""
     status = int(code) if code in map(str, range(400, 600)) else 400
     kind: Kind = kind_of(status, {"error": error})
@@ -123,8 +123,8 @@ def error_within(error: Any, raw: dict[str, Any]) -> Fault:
     return Fault(kind, f"{code}: {error_message(error)}" if code else error_message(error), cost=None, result=raw)
 
 
-def told_part(reply: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return a part of a reply that tells what it cost; empty where there is none, or something else."""
+def part_of(reply: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a named part of a reply; empty where it is missing or not an object."""
     part = reply.get(name)
     return part if isinstance(part, Mapping) else {}
 
@@ -132,17 +132,17 @@ def told_part(reply: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 POLL_TIMEOUT_S = 60.0
 LONGEST_PAUSE_S = 10.0
 POLLING = {"poll_limit_s": 600.0, "poll_pause_s": 1.0}
-"""Options of every such painter: how long a try follows a job, and its first pause. They change no drawing."""
+"""Options of every such painter: how long a try polls a job, and the first pause. They change no drawing."""
 REFETCH_S = 60.0
-"""How long a stored job is asked for an image that was lost here."""
+"""How long a stored job is polled for an image that was lost here."""
 WORTH_KEEPING: frozenset[str] = PASSING | STOPPING | {"image"}
-"""After these the job may still give its image: later, with another key, or with its host among `link_hosts`."""
+"""After these faults the job may still give its image: later, with another key, or with its host in `link_hosts`."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class FinishedJob:
-    """What a finished job says: the link or the image as base64, the prompt as drawn, and dollars as it tells them."""
+    """The result of a finished job: a link or base64, the prompt as drawn, and the cost it reports."""
 
     link: str
     prompt: str | None = None
@@ -150,14 +150,14 @@ class FinishedJob:
 
 
 class FailedJob(Fault):
-    """The job has ended without an image, by the service's own word: to draw is to submit anew."""
+    """The fault of a job that the service reports as ended without an image: drawing needs a new submission."""
 
 
 class JobPainter(ApiPainter):
-    """A painter behind a service that hands out a job first and the image's link later.
+    """A painter at a service that first gives a job and later the image's link.
 
     Attributes:
-        reply_bytes: What a reply about a job may have.
+        reply_bytes: The most bytes that a reply about a job may have.
     """
 
     execution = POLLING
@@ -173,22 +173,22 @@ class JobPainter(ApiPainter):
 
     @abstractmethod
     def poll_url(self, reply: dict[str, Any]) -> str | None:
-        """Where to poll, by the reply to the submission; None when it names no job, being the outcome itself.
+        """Return where to poll, by the reply to the submission; None when that reply is already the outcome.
 
-        Either a whole address, as the service gave it, or a path below the service's own: that one is kept without
-        the login and the query which go with it.
+        Either the whole address that the service gave, or a path at the service's own, which is stored without that
+        one's login and query.
         """
 
     @abstractmethod
     def read(self, reply: dict[str, Any]) -> FinishedJob | None:
-        """What the newest reply, laid over the first, says: None while the job is at work; raises `FailedJob`."""
+        """Return the outcome in the newest reply merged into the first; None while the job runs."""
 
     def result_url(self, reply: dict[str, Any]) -> str | None:
-        """Where the result of a finished job is, as `poll_url` tells it; None where the reply has it, or at work."""
+        """Return where the result of a finished job is; None while it runs, or where the reply contains it."""
         return None
 
     async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return what `limner.calls.http.exchange` gets of the body: pictures by their bytes."""
+        """Return the body as arguments of `limner.calls.http.exchange`, with pictures as bytes."""
         return {"body": body}
 
     @abstractmethod
@@ -202,60 +202,63 @@ class JobPainter(ApiPainter):
             head, limit = self.headers(submit=True), self.provider.timeout_s
             how: dict[str, Any] = {"timeout": limit, "most": TEXT_REPLY_BYTES, **await self.wire(body)}
             first = await exchange("POST", self.submit_url(body), headers=head, kinds=self.kind, **how)
-            # Cancelled halfway through this, the job would be paid for and lost.
+            # If this were cancelled halfway, the job would be paid for and lost.
             await asyncio.shield(attempt.save({"poll": read_reply(self.poll_url, first), "submitted": first}))
         job = attempt.progress or {}
         try:
-            reply, found = await self._outcome(job["poll"], job["submitted"])
+            reply, finished = await self._outcome(job["poll"], job["submitted"])
         except FailedJob:
             await attempt.save({})
             raise
         except Fault as fault:
-            # The price is counted by the try that sees the job's end; what this one began may be charged too.
+            # The try that sees the job's end counts the price; a job that this one submitted may be charged too.
             fault.cost = None if submits else 0.0
             if fault.kind not in WORTH_KEEPING:
                 await attempt.save({})
             raise
         counted = job.get("counted", False)
-        drawn = ServiceImage(b"", without_image_data(reply), prompt=found.prompt, cost=found.cost, counted=counted)
-        linked = not found.link.startswith("data:")
-        return await self.follow_link(found.link, drawn, attempt) if linked else self.unpack(found.link, drawn)
+        drawn = ServiceImage(
+            b"", without_image_data(reply), prompt=finished.prompt, cost=finished.cost, counted=counted
+        )
+        linked = not finished.link.startswith("data:")
+        return await self.follow_link(finished.link, drawn, attempt) if linked else self.unpack(finished.link, drawn)
 
     async def refetch(self, payload: Mapping[str, Any]) -> bytes | None:
-        """See `limner.painters.service.ApiPainter`: polling a job, and following its link, costs nothing."""
+        """Fetch the image from the stored job; polling it and following its link are free."""
         stored = dict(payload.get("raw") or {})
         if not stored:
             return None
-        _, found = await self._outcome(read_reply(self.poll_url, stored), stored, REFETCH_S)
-        # An image that came in the reply itself is not kept beside it.
-        return None if found.link.startswith("data:") else await fetch(found.link, self.hosts)
+        _, finished = await self._outcome(read_reply(self.poll_url, stored), stored, REFETCH_S)
+        # An image inside the reply is not stored with the reply.
+        return None if finished.link.startswith("data:") else await fetch(finished.link, self.hosts)
 
     async def _outcome(
         self, poll: str | None, submitted: dict[str, Any], longest_s: float = math.inf
     ) -> tuple[dict[str, Any], FinishedJob]:
         if poll is None:
-            if (found := read_reply(self.read, submitted)) is None:
-                raise FailedJob("server", f"{self.target} gave neither a job nor an image", cost=None)
-            return submitted, found
-        place = self._allowed(poll)
+            if (finished := read_reply(self.read, submitted)) is None:
+                raise FailedJob("server", f"{self.target} returned neither a job nor an image", cost=None)
+            return submitted, finished
+        place = self._check_host(poll)
 
         async def ask() -> tuple[dict[str, Any], FinishedJob] | None:
-            reply = submitted | await self._look(place)
+            reply = submitted | await self._poll(place)
             if (result := read_reply(self.result_url, reply)) is not None:
-                reply |= await self._look(self._allowed(result))
-            return None if (found := read_reply(self.read, reply)) is None else (reply, found)
+                reply |= await self._poll(self._check_host(result))
+            return None if (finished := read_reply(self.read, reply)) is None else (reply, finished)
 
         limit_s, pause_s = self.execution.values()
-        return await follow(ask, min(limit_s, longest_s), pause_s)
+        return await poll_until_done(ask, min(limit_s, longest_s), pause_s)
 
-    def _allowed(self, place: str) -> str:
-        """Return the whole address, which gets the key: only where the settings say so, and as the service's own."""
+    def _check_host(self, place: str) -> str:
+        """Return the whole address, which will be sent the key: only hosts named in the settings are allowed."""
         place = self.address(place) if place.startswith("/") else place
         if not is_allowed(place, self.poll_hosts) or urlsplit(place).scheme != urlsplit(self.url).scheme:
-            raise Fault("image", f"the job is at {bare(place)[:80]!r}, which is not among {', '.join(self.poll_hosts)}")
+            hosts = ", ".join(self.poll_hosts)
+            raise Fault("image", f"the job is at {bare(place)[:80]!r}, which is not an allowed host: {hosts}")
         return place
 
-    async def _look(self, place: str) -> dict[str, Any]:
+    async def _poll(self, place: str) -> dict[str, Any]:
         most: dict[str, Any] = {"timeout": POLL_TIMEOUT_S, "most": self.reply_bytes}
         return await exchange("GET", place, headers=self.headers(submit=False), kinds=self._poll_kind, **most)
 
@@ -263,18 +266,18 @@ class JobPainter(ApiPainter):
         return "missing" if status in (404, 410) else self.kind(status, body)
 
 
-async def follow(ask: Callable[[], Awaitable[T | None]], limit_s: float, pause_s: float) -> T:
+async def poll_until_done(ask: Callable[[], Awaitable[T | None]], limit_s: float, pause_s: float) -> T:
     """Ask until there is an answer.
 
     Args:
-        ask: None means: still at work. A passing fault that is not `FailedJob` means: ask again.
+        ask: Returns None while the job runs; after a passing fault that is not `FailedJob` it is called again.
         limit_s: Seconds after which to give up.
-        pause_s: The first pause; later ones are longer, and never shorter than the service asks for.
+        pause_s: The first pause; later ones grow, and none is shorter than the service asks for.
 
     Raises:
         Fault: What `ask` raised, or ``timeout``.
     """
-    end, pause, last = time.monotonic() + limit_s, pause_s, "at work"
+    end, pause, last = time.monotonic() + limit_s, pause_s, "still running"
     while True:
         wait = pause
         try:
@@ -285,13 +288,13 @@ async def follow(ask: Callable[[], Awaitable[T | None]], limit_s: float, pause_s
                 raise
             wait, last = max(pause, fault.retry_after or 0.0), str(fault)
         if time.monotonic() + wait > end:
-            raise Fault("timeout", f"no image within {limit_s:g} s ({last}); the next try follows the same job")
+            raise Fault("timeout", f"no image within {limit_s:g} s ({last}); the next try polls the same job")
         await asyncio.sleep(wait)
         pause = min(LONGEST_PAUSE_S, pause * 1.5)
 
 
 def read_reply(read: Callable[[dict[str, Any]], T | None], reply: dict[str, Any]) -> T | None:
-    """Return what `read` finds; None when the reply has another shape than documented, since it then says nothing.
+    """Return what `read` returns; None when the reply does not have the documented shape.
 
     Raises:
         FailedJob: With the reply as its result.

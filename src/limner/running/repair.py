@@ -137,7 +137,7 @@ class Recovery:
         for row in self._store.rows(query, calls.c.key, keys):
             result: dict[str, Any] = row.result or {}
             service = self._service(row.target) if result.get("image") == image else None
-            if service is not None and await fetched_again(result, service.refetch, self._store.blobs) is not None:
+            if service is not None and await fetched_again(result, service.refetch, self._store.blobs):
                 return True
         return False
 

@@ -1,4 +1,4 @@
-"""Strategies: how a drawing comes about, as chains of plain async functions over painters and models."""
+"""Strategies: ways to make a drawing, as chains of plain async functions over painters and models."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..painters import Painter, Painting, PaintRequest
 from ..painters.base import ImageKeeper
 from ..store import Blobs
 from ..store.records import PROMPT_CUT, PROMPT_REWRITTEN
-from .base import STRATEGIES, Canvas, Drawer, Guess, OpenModel, Stage, StagePlace, Studio, joined
-from .best_of import MOST
+from .base import STRATEGIES, Canvas, Drawer, Guess, OpenModel, Stage, StagePlace, Studio, fault_with_costs
+from .best_of import MAX_CANDIDATES
 from .draw import DIRECT
 
 __all__ = [
@@ -30,25 +30,25 @@ __all__ = [
     "Strategy",
     "Studio",
     "open_strategy",
-    "parse",
+    "parse_strategy",
 ]
 
-SHARED = {"prompts": "a folder with your own wording of the strategies' prompts"}
-PLACES: dict[StagePlace, str] = {
-    "words": "first what works on the words",
+SHARED_OPTIONS = {"prompts": "a folder with your own wording of the strategies' prompts"}
+STAGE_ORDER: dict[StagePlace, str] = {
+    "words": "first those that change the prompt",
     "drawing": "then one that draws",
     "several": "then one that draws several",
-    "finishing": "then what works on the drawing",
+    "finishing": "then those that edit the drawing",
 }
 
 
 @dataclass(frozen=True)
 class Strategy:
-    """A chain of stages: words first, then the drawing, then what is done with it.
+    """A chain of stages: first the prompt, then the drawing, then its editing.
 
     Attributes:
-        name: The row it gets in tables: the chain, and the options it was given.
-        stages: The links, in order, the drawing one among them.
+        name: Its row in tables: the chain and its options.
+        stages: The stages in order, including the one that draws.
         n: How many candidates a best-of stage draws.
     """
 
@@ -66,13 +66,13 @@ class Strategy:
         return all(stage.paints for stage in self.stages)
 
     def check(self) -> None:
-        """Raise early when a model or editor cannot work at all."""
-        for one in self._others():
-            one.check()
+        """Raise early when a model or the editor cannot work at all."""
+        for other in self._others():
+            other.check()
 
     def unpriced(self) -> str | None:
-        """Why nobody knows what its own calls can cost, or None."""
-        return next((why for one in self._others() if (why := one.unpriced()) is not None), None)
+        """Return why the cost of its own calls is unknown; None when it is known."""
+        return next((why for other in self._others() if (why := other.unpriced()) is not None), None)
 
     def _others(self) -> list[OpenModel | Painter]:
         return [*self.models.values(), *([self.editor] if self.editor is not None else [])]
@@ -86,12 +86,12 @@ class Strategy:
         editing, editor = [stage.name for stage in self.stages if stage.edits], self.editor or painter
         if editing and not editor.edits:
             how = "name an editor: -S editor=PROVIDER/MODEL"
-            raise UsageError(f"{editing[0]}: {editor.name} takes no pictures to start from; {how}")
+            raise UsageError(f"{editing[0]}: {editor.name} cannot start from a picture; {how}")
 
     async def draw(
         self, request: PaintRequest, painter: Painter, calls: Calls, blobs: Blobs, exam: str, rounds: int = 0
     ) -> Painting:
-        """Make one drawing; run again, it finds every step already made.
+        """Make one drawing; when run again, it finds every finished step in the journal.
 
         Args:
             request: What is asked for.
@@ -99,7 +99,7 @@ class Strategy:
             calls: The journal.
             blobs: Where pictures are kept.
             exam: Whose question it is.
-            rounds: How often its models may be asked anew where an earlier run could not read their replies.
+            rounds: How often its models may be asked again where an earlier run could not read their replies.
 
         Raises:
             Fault: With the calls and costs of all that was done before.
@@ -113,13 +113,15 @@ class Strategy:
         try:
             canvas = await self._chain(request, studio)
         except Fault as fault:
-            raise joined(fault, studio) from fault
+            raise fault_with_costs(fault, studio) from fault
         try:
             kept = ImageKeeper(blobs).get(canvas.image)
         except LostImage as error:
-            raise joined(lost(error), studio) from error
-        told = ({PROMPT_CUT: studio.cut} if studio.cut else {}) | ({PROMPT_REWRITTEN: True} if studio.rewritten else {})
-        notes = {**canvas.notes, **told, "steps": studio.steps}
+            raise fault_with_costs(lost(error), studio) from error
+        service_notes: dict[str, Any] = {PROMPT_CUT: studio.cut} if studio.cut else {}
+        if studio.rewritten:
+            service_notes[PROMPT_REWRITTEN] = True
+        notes = {**canvas.notes, **service_notes, "steps": studio.steps}
         return Painting(kept.data, canvas.prompt_sent, tuple(studio.calls_made), studio.cost, notes, kept)
 
     async def _chain(self, request: PaintRequest, studio: Studio) -> Canvas:
@@ -143,56 +145,58 @@ class Strategy:
         return canvas or await drawer(request, studio)
 
     def guesses(self, tokens: int) -> list[Guess]:
-        """Return what one drawing takes, for a prompt of so many tokens."""
-        found: list[Guess] = []
+        """Return the calls that one drawing is expected to need, for a prompt of so many tokens."""
+        guesses: list[Guess] = []
         for stage in self.stages:
             made = stage.guess(tokens, self.options, self.n)
             if stage.place == "drawing" and self.n > 1:
-                # The one that draws several draws n times in this way.
+                # A best-of stage draws n times in this way.
                 made = [replace(guess, calls=guess.calls * self.n) for guess in made]
-            found += made
+            guesses += made
             if stage.place == "words":
                 tokens = made[0].tokens_out if made else tokens
-        return found
+        return guesses
 
 
 DIRECT_STRATEGY = Strategy("direct", (DIRECT,))
 
 
-def parse(word: str) -> tuple[tuple[Stage, ...], int]:
-    """Return the stages behind a word such as ``rewrite+best-of-4``, with the drawing one put in, and best-of's n.
+def parse_strategy(word: str) -> tuple[tuple[Stage, ...], int]:
+    """Return the stages of a word such as ``rewrite+best-of-4``, including the one that draws, and best-of's n.
 
     Raises:
-        UsageError: No such stage, or an order that makes no sense.
+        UsageError: A stage does not exist, or the order is wrong.
     """
     STRATEGIES.own()
-    known = STRATEGIES.names()
+    names = STRATEGIES.names()
     stages: list[Stage] = []
     n = 1
     for name in word.split("+"):
-        if (many := re.fullmatch(r"(.+)-(\d+)", name)) and f"{many[1]}-N" in known:
+        if (many := re.fullmatch(r"(.+)-(\d+)", name)) and f"{many[1]}-N" in names:
             n, name = int(many[2]), f"{many[1]}-N"
-            if not 2 <= n <= MOST:
-                raise UsageError(f"--strategy {word}: {name} takes N from 2 to {MOST}")
-        elif name not in known or name.endswith("-N"):
-            raise UsageError(f"--strategy {word}: no strategy {name!r}; there is: {', '.join(known)}")
+            if not 2 <= n <= MAX_CANDIDATES:
+                raise UsageError(f"--strategy {word}: {name} takes N from 2 to {MAX_CANDIDATES}")
+        elif name not in names or name.endswith("-N"):
+            raise UsageError(f"--strategy {word}: no strategy {name!r}; the strategies are: {', '.join(names)}")
         stages.append(STRATEGIES.get(name))
     if not any(stage.place == "drawing" for stage in stages):
         first = next((i for i, stage in enumerate(stages) if stage.place != "words"), len(stages))
         stages.insert(first, DIRECT)
-    places = [list(PLACES).index(stage.place) for stage in stages]
+    places = [list(STAGE_ORDER).index(stage.place) for stage in stages]
     if places != sorted(places) or any(places.count(place) > 1 for place in (1, 2)):
         raise UsageError(f"--strategy {word}: {_order()}")
     return tuple(stages), n
 
 
 def _order() -> str:
-    """In what order strategies are joined, with those there are."""
-    there: dict[StagePlace, list[str]] = {}
+    """Return the order in which strategies are combined, with the installed ones."""
+    stages: dict[StagePlace, list[str]] = {}
     for name in STRATEGIES.names():
         with suppress(UsageError):
-            there.setdefault(STRATEGIES.get(name).place, []).append(name)
-    return ", ".join(f"{told} ({', '.join(there.get(place, ()))})" for place, told in PLACES.items())
+            stages.setdefault(STRATEGIES.get(name).place, []).append(name)
+    return ", ".join(
+        f"{description} ({', '.join(stages.get(place, ()))})" for place, description in STAGE_ORDER.items()
+    )
 
 
 def open_strategy(word: str, given: Mapping[str, str], open_model: Any, open_editor: Any) -> Strategy:
@@ -208,18 +212,18 @@ def open_strategy(word: str, given: Mapping[str, str], open_model: Any, open_edi
     Raises:
         UsageError: A role has no model, or an option is not known.
     """
-    stages, n = parse(word)
+    stages, n = parse_strategy(word)
     if stages == (DIRECT,):
         return DIRECT_STRATEGY
     roles = list(dict.fromkeys(role for stage in stages for role in stage.asks(given)))
-    known = {name for stage in stages for name in stage.reads(given)} | set(SHARED)
+    readable = {name for stage in stages for name in stage.reads(given)} | set(SHARED_OPTIONS)
     used: dict[str, str] = {}
     arguments: dict[str, dict[str, str]] = {}
     for name, value in given.items():
         role, dot, argument = name.partition(".")
-        if dot and (role in roles or (role == "editor" and "editor" in known)):
+        if dot and (role in roles or (role == "editor" and "editor" in readable)):
             arguments.setdefault(role, {})[argument] = value
-        elif name not in known and name not in roles:
+        elif name not in readable and name not in roles:
             continue
         used[name] = value
     for role in roles:
@@ -229,22 +233,22 @@ def open_strategy(word: str, given: Mapping[str, str], open_model: Any, open_edi
     editor = open_editor(used["editor"], arguments.get("editor", {})) if "editor" in used else None
     for stage in stages:
         _check(word, stage, used)
-    options = {name: value for name, value in used.items() if name in known and name not in ("editor", "prompts")}
+    options = {name: value for name, value in used.items() if name in readable and name not in ("editor", "prompts")}
     prompts = Prompts(Path(__file__).parent / "prompts", Path(used["prompts"])) if "prompts" in used else None
-    told = ",".join(f"{name}={value}" for name, value in sorted(used.items()))
-    return Strategy(f"{word}[{told}]" if told else word, stages, n, models, editor, options, prompts)
+    shown = ",".join(f"{name}={value}" for name, value in sorted(used.items()))
+    return Strategy(f"{word}[{shown}]" if shown else word, stages, n, models, editor, options, prompts)
 
 
 def known_options(words: list[str], given: Mapping[str, str]) -> set[str]:
-    """Every ``-S`` name that one of these strategies reads beside those given, without the arguments of models."""
-    stages = [stage for word in words for stage in parse(word)[0]]
-    return {name for stage in stages for name in (*stage.reads(given), *stage.asks(given))} | set(SHARED)
+    """Return every ``-S`` name that one of these strategies reads, without the arguments of models."""
+    stages = [stage for word in words for stage in parse_strategy(word)[0]]
+    return {name for stage in stages for name in (*stage.reads(given), *stage.asks(given))} | set(SHARED_OPTIONS)
 
 
 def _check(word: str, stage: Stage, used: Mapping[str, str]) -> None:
     for name, allowed in stage.choices.items():
         if name in used and used[name] not in allowed:
-            raise UsageError(f"--strategy {word}: -S {name}={used[name]}: there is: {', '.join(allowed)}")
+            raise UsageError(f"--strategy {word}: -S {name}={used[name]}: it must be one of: {', '.join(allowed)}")
     for name in stage.numbers:
         if name in used and not used[name].isdigit():
             raise UsageError(f"--strategy {word}: -S {name}={used[name]}: it must be a whole number")

@@ -1,4 +1,4 @@
-"""What a strategy works with: the request, a painter, models by role; every step noted, every call journalled."""
+"""The parts of a strategy: stages, and a studio with a painter and models; steps are noted, calls journalled."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PROMPTS = Prompts(Path(__file__).parent / "prompts")
 
 @dataclass(frozen=True)
 class Canvas:
-    """An image on the way: its content hash, and the words it was drawn from."""
+    """An unfinished image: its content hash, and the prompt it was drawn from."""
 
     image: str
     prompt_sent: str | None = None
@@ -35,20 +35,19 @@ class Canvas:
 
 @dataclass
 class Studio:
-    """Everything a strategy may use. There is no rubric in it.
+    """Everything a strategy may use. It does not contain the rubric.
 
     Attributes:
-        painter: Who draws.
+        painter: The painter that draws.
         models: Models by role: ``planner``, ``coder``, ``chooser``, ``critic``.
-        editor: Who edits; the painter itself where no other is named.
-        options: The strategy's own options, as words.
-        order: What the question asks for, in its own words: the request's may be a planner's by now. Whoever judges
-            a picture goes by these.
-        rounds: How often an ask whose replies were unreadable may be begun anew.
-        steps: How the picture came about, step by step, as plain JSON.
-        calls_made: Keys of the calls made or found.
-        cut: What is told of the longest prompt that a service has read in part; see `limner.store.records.PROMPT_CUT`.
-        rewritten: Whether a service has rewritten a prompt unasked.
+        editor: The painter that edits; the drawing one where no other is named.
+        options: The strategy's own options, as text.
+        order: The question's own prompt, by which pictures are judged; the request's may be a planner's by now.
+        rounds: How often a request with unreadable replies may be repeated.
+        steps: How the picture was made, step by step, as plain JSON.
+        calls_made: Keys of the calls made or found in the journal.
+        cut: The note on the longest prompt that a service read only in part; see `limner.store.records.PROMPT_CUT`.
+        rewritten: Whether a service has rewritten a prompt without being asked.
     """
 
     painter: Painter
@@ -68,11 +67,11 @@ class Studio:
     rewritten: bool = False
 
     def note(self, step: str, **what: Any) -> None:
-        """Remember a step: ``text``, ``image`` (a content hash), ``call`` and whatever else tells it."""
+        """Record a step: ``text``, ``image`` (a content hash), ``call`` and further fields."""
         self.steps.append({"step": step} | {name: value for name, value in what.items() if value not in (None, "")})
 
     def paid(self, cost: float | None, *keys: str) -> None:
-        """Count calls towards the drawing."""
+        """Count calls and their cost towards the drawing."""
         self.calls_made += [key for key in keys if key not in self.calls_made]
         self.cost = None if self.cost is None or cost is None else self.cost + cost
 
@@ -85,7 +84,7 @@ class Studio:
         contract: Contract[T],
         repeat: int = 0,
     ) -> tuple[T, str]:
-        """Return what a model of this role replies, read by its contract, and the call's key.
+        """Return the reply of this role's model, parsed by the contract, and the call's key.
 
         Raises:
             Fault: The call failed, or no reply kept the contract.
@@ -97,7 +96,7 @@ class Studio:
             except Fault as fault:
                 if fault.kind != "unreadable" or round == self.rounds:
                     raise
-                # What an earlier run could not read: stored, paid for, and asked anew.
+                # An earlier run could not read this reply: it is stored and paid for, and now asked again.
                 self.paid(fault.cost, *fault.calls)
                 continue
             break
@@ -106,10 +105,10 @@ class Studio:
         return answer.value, answer.reply.call
 
     async def paint(self, request: PaintRequest, painter: Painter | None = None) -> Canvas:
-        """Draw, and keep the image.
+        """Draw, and store the image.
 
         Raises:
-            Fault: No image came.
+            Fault: There is no image.
         """
         painting = await (painter or self.painter).paint(request, self.calls)
         self.paid(painting.cost, *painting.calls)
@@ -122,7 +121,7 @@ class Studio:
         """Return an option that is a whole number.
 
         Raises:
-            UsageError: It is none, or out of bounds.
+            UsageError: It is not a whole number, or out of bounds.
         """
         word = self.options.get(name, str(usual))
         if not word.isdigit() or not low <= int(word) <= high:
@@ -135,7 +134,7 @@ Drawer = Callable[[PaintRequest, Studio], Awaitable[Canvas]]
 
 @dataclass(frozen=True)
 class Guess:
-    """What a stage will do once, for estimates: who (a role, ``painter`` or ``editor``), how often, how many tokens."""
+    """An estimate of a stage's calls: who (a role, ``painter`` or ``editor``), how many, and their tokens."""
 
     who: str
     calls: float
@@ -149,20 +148,20 @@ StagePlace = Literal["words", "drawing", "several", "finishing"]
 
 @dataclass(frozen=True)
 class Stage:
-    """One link of a strategy's chain.
+    """One stage of a strategy.
 
     Attributes:
-        place: Where it stands: it changes the ``words``, makes the ``drawing``, makes ``several`` and keeps one, or
-            works on what is drawn.
+        place: Its place in the chain: it changes the prompt (``words``), makes the ``drawing``, makes ``several`` and
+            keeps one, or edits the drawing (``finishing``).
         roles: The models it asks.
-        options: Its own options, with a word about each.
-        choices: Of those the ones that take only certain words, with these.
-        spared: By a choice, such as ``edit=plain``, or by an option's name, the roles and options of no use then.
-        numbers: Of those the ones that take whole numbers.
-        words: For the first place: the request it makes of a request.
-        draw: For the second.
-        many: For the third, given the drawer to use and how many.
-        finish: For the fourth.
+        options: Its own options, each with a description.
+        choices: The allowed values of options that take only certain ones.
+        spared: The roles and options that a choice, such as ``edit=plain``, or an option makes unnecessary.
+        numbers: The options that take whole numbers.
+        words: For the first place: changes the request.
+        draw: For the second: makes the drawing.
+        many: For the third: makes several with the given drawer and keeps one.
+        finish: For the fourth: edits the drawing.
         guess: What it does once, for estimates, by the request's size in tokens and the options.
         paints: Whether it needs a painter.
         edits: Whether it needs one that starts from pictures.
@@ -202,12 +201,12 @@ STRATEGIES: Registry[Stage] = Registry("limner.strategies", "strategy", Stage)
 
 
 def facts_of(painter: Painter) -> Any:
-    """Return what is known of a painter behind a service; None of others."""
+    """Return the facts known of a painter at a service; None for other painters."""
     return getattr(painter, "facts", None)
 
 
-def joined(fault: Fault, studio: Studio) -> Fault:
-    """Return the fault, with all that was done and paid before it."""
+def fault_with_costs(fault: Fault, studio: Studio) -> Fault:
+    """Return the fault with all calls and costs that came before it."""
     cost = None if studio.cost is None or fault.cost is None else studio.cost + fault.cost
     calls = tuple(dict.fromkeys((*studio.calls_made, *fault.calls)))
     return Fault(fault.kind, fault.detail, calls=calls, cost=cost)

@@ -1,4 +1,4 @@
-"""Strategies that choose and improve: best-of-n, and edit, where a critic lists faults and a painter removes them."""
+"""Strategies that choose and improve: best-of-n, and edit, where a critic lists faults and a painter corrects them."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from ..core.json_text import loads
 from ..painters import PaintRequest
 from .base import Canvas, Drawer, Guess, Stage, Studio
 
-MOST = 16
+MAX_CANDIDATES = 16
 
 
 async def best_of(request: PaintRequest, studio: Studio, drawer: Drawer, n: int) -> Canvas:
     """Draw n times with n seeds and keep the one the chooser prefers.
 
-    A candidate that is refused is left out; one that failed in passing makes the whole drawing wait for the next run,
-    where the others cost nothing.
+    A refused candidate is left out; after a passing failure the whole drawing waits for the next run, in which the
+    other candidates cost nothing.
     """
     seeds = [request.seed * n + i for i in range(n)]
     tried = await asyncio.gather(*(drawer(replace(request, seed=s), studio) for s in seeds), return_exceptions=True)
     canvases: list[Canvas] = []
     faults: list[Fault] = []
-    for seed, found in zip(seeds, tried, strict=True):
-        if isinstance(found, Canvas):
-            canvases.append(found)
-            studio.note("candidate", image=found.image, seed=seed)
-        elif isinstance(found, Fault):
-            faults.append(found)
-            studio.note("candidate", seed=seed, fault=found.kind, text=found.detail)
+    for seed, result in zip(seeds, tried, strict=True):
+        if isinstance(result, Canvas):
+            canvases.append(result)
+            studio.note("candidate", image=result.image, seed=seed)
+        elif isinstance(result, Fault):
+            faults.append(result)
+            studio.note("candidate", seed=seed, fault=result.kind, text=result.detail)
         else:
-            raise found
+            raise result
     if waiting := next((fault for fault in faults if fault.kind in RETRIED_NEXT_RUN), None):
         raise waiting
     for fault in faults:
@@ -59,13 +59,13 @@ async def choose(request: PaintRequest, studio: Studio, images: Sequence[str]) -
     elif how == "pairwise":
         best = await _pairwise(request, studio, different)
     else:
-        raise UsageError(f"-S choose={how}: there is: listwise, pairwise")
+        raise UsageError(f"-S choose={how}: it must be listwise or pairwise")
     studio.note("choice", image=different[best], text=f"{how}, in both orders")
     return images.index(different[best])
 
 
 async def _listwise(request: PaintRequest, studio: Studio, images: Sequence[str]) -> int:
-    """Ranked once in each order; places are added up, so that standing first or last gains nothing."""
+    """Rank all pictures in both orders and add the places, so that position gives no advantage."""
     forth = list(range(len(images)))
     places = [0] * len(images)
     orders = forth, forth[::-1]
@@ -77,7 +77,7 @@ async def _listwise(request: PaintRequest, studio: Studio, images: Sequence[str]
 
 
 async def _pairwise(request: PaintRequest, studio: Studio, images: Sequence[str]) -> int:
-    """One against the next; a challenger must win in both orders."""
+    """Compare each picture with the best so far; a challenger must win in both orders."""
     best = 0
     for other in range(1, len(images)):
         both = [images[best], images[other]], [images[other], images[best]]
@@ -95,20 +95,20 @@ async def _rank(request: PaintRequest, studio: Studio, images: Sequence[str]) ->
         shown += [Text(f"Picture {letter}:"), Picture(image)]
 
     def read(reply: str) -> tuple[list[int], str]:
-        found = loads(reply)
-        ranking = found.get("ranking")
+        answer = loads(reply)
+        ranking = answer.get("ranking")
         if not isinstance(ranking, list) or sorted(map(str, ranking)) != sorted(letters):
             raise Unreadable(f'"ranking" must hold each of {quoted} once')
-        return [letters.index(str(letter)) for letter in ranking], str(found.get("reason", ""))
+        return [letters.index(str(letter)) for letter in ranking], str(answer.get("reason", ""))
 
     (ranking, reason), key = await studio.ask("chooser", "choose", request, shown, Contract(read))
-    told = " > ".join(letters[i] for i in ranking)
-    studio.note("ranking", text=f"{told}: {reason}", pictures=list(images), call=key)
+    order = " > ".join(letters[i] for i in ranking)
+    studio.note("ranking", text=f"{order}: {reason}", pictures=list(images), call=key)
     return ranking
 
 
-def choices(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
-    """Return what choosing among n pictures takes."""
+def guess_choosing(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
+    """Return the calls that choosing among n pictures needs."""
     if n < 2:
         return []
     if options.get("choose") == "pairwise":
@@ -119,37 +119,38 @@ def choices(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
 BEST_OF = Stage(
     "best-of-N", "N drawings with different seeds, of which a chooser keeps one", "several", ("chooser",),
     {"choose": "listwise (all at once) or pairwise; both in both orders"}, {"choose": ("listwise", "pairwise")},
-    many=best_of, guess=choices,
+    many=best_of, guess=guess_choosing,
 )  # fmt: skip
-ROUNDS = 2
-FAULTS = 8
-"""Faults a critic may name at once."""
+USUAL_ROUNDS = 2
+MAX_FAULTS = 8
+"""The most faults that a critic may list at once."""
 
 
 async def edit(canvas: Canvas, request: PaintRequest, studio: Studio) -> Canvas:
-    """Mend until the critic finds nothing or the rounds are used up; ``edit=plain`` is AIBench's single pass."""
+    """Edit until the critic finds no fault or the rounds are used up; ``edit=plain`` is AIBench's single pass."""
     if studio.options.get("edit") == "plain":
-        # Nobody tells the editor what is wrong: it is its own critic, and goes by the question.
-        return await _mended(studio.prompts.fill("edit_plain", prompt=studio.order), canvas, request, studio) or canvas
+        # The editor is its own critic and gets only the question.
+        order = studio.prompts.fill("edit_plain", prompt=studio.order)
+        return await _edit_once(order, canvas, request, studio) or canvas
     rounds = [canvas]
-    for n in range(1, studio.number("rounds", ROUNDS, high=10) + 1):
-        faults = await _faults(request, studio, rounds[-1], n)
+    for n in range(1, studio.number("rounds", USUAL_ROUNDS, high=10) + 1):
+        faults = await _ask_for_faults(request, studio, rounds[-1], n)
         if not faults:
             break
         order = studio.prompts.fill("edit", prompt=request.prompt, faults="\n".join(f"- {fault}" for fault in faults))
-        mended = await _mended(order, rounds[-1], request, studio, n)
-        if mended is None:
+        edited = await _edit_once(order, rounds[-1], request, studio, n)
+        if edited is None:
             break
-        rounds.append(mended)
+        rounds.append(edited)
     return rounds[await choose(request, studio, [each.image for each in rounds])]
 
 
-async def _mended(
+async def _edit_once(
     order: str, canvas: Canvas, request: PaintRequest, studio: Studio, n: int | None = None
 ) -> Canvas | None:
-    """Return what the editor makes of the picture; None where it will not edit it, and what there is stays."""
+    """Return the edited picture; None where the editor refuses, and the picture stays as it is."""
     try:
-        mended = await studio.paint(
+        edited = await studio.paint(
             replace(request, prompt=order, images=(canvas.image,)), studio.editor or studio.painter
         )
     except Fault as fault:
@@ -158,25 +159,25 @@ async def _mended(
         studio.paid(fault.cost, *fault.calls)
         studio.note("edit", round=n, fault=fault.kind, text=fault.detail)
         return None
-    studio.note("edit", round=n, image=mended.image)
-    return mended
+    studio.note("edit", round=n, image=edited.image)
+    return edited
 
 
-async def _faults(request: PaintRequest, studio: Studio, canvas: Canvas, n: int) -> list[str]:
+async def _ask_for_faults(request: PaintRequest, studio: Studio, canvas: Canvas, n: int) -> list[str]:
     def read(reply: str) -> list[str]:
-        found = loads(reply).get("faults")
-        if not isinstance(found, list):
+        listed = loads(reply).get("faults")
+        if not isinstance(listed, list):
             raise Unreadable('"faults" must be a list')
-        told = []
-        for fault in found[:FAULTS]:
+        faults = []
+        for fault in listed[:MAX_FAULTS]:
             if not isinstance(fault, dict) or not str(fault.get("what", "")).strip():
                 raise Unreadable('every fault needs "what", "where" and "mend"')
             where, mend = (str(fault.get(name) or "").strip() for name in ("where", "mend"))
-            told.append(str(fault["what"]).strip() + (f" ({where})" if where else "") + (f": {mend}" if mend else ""))
-        return told
+            faults.append(str(fault["what"]).strip() + (f" ({where})" if where else "") + (f": {mend}" if mend else ""))
+        return faults
 
     shown: list[Part] = [
-        Text(studio.prompts.fill("critique", prompt=studio.order, most=str(FAULTS))),
+        Text(studio.prompts.fill("critique", prompt=studio.order, most=str(MAX_FAULTS))),
         Picture(canvas.image),
     ]
     faults, key = await studio.ask("critic", "critique", request, shown, Contract(read))
@@ -187,11 +188,11 @@ async def _faults(request: PaintRequest, studio: Studio, canvas: Canvas, n: int)
 def _guess(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
     if options.get("edit") == "plain":
         return [Guess("editor", 1)]
-    rounds = int(options.get("rounds", ROUNDS))
+    rounds = int(options.get("rounds", USUAL_ROUNDS))
     return [
         Guess("critic", rounds, tokens + 300, 250, pictures=1),
         Guess("editor", rounds, pictures=1),
-        *choices(tokens, options, rounds + 1),
+        *guess_choosing(tokens, options, rounds + 1),
     ]
 
 
@@ -200,8 +201,8 @@ EDIT = Stage(
     ("critic", "chooser"),
     {
         "edit": "critique (the default), or plain: one pass by the editor alone, without critic or chooser",
-        "rounds": "of mending, at most; 2 by default",
-        "editor": "the painter that edits; the drawing one by default",
+        "rounds": "the most rounds of editing; 2 by default",
+        "editor": "the painter that edits; by default the one that draws",
     },
     {"edit": ("critique", "plain")}, ("rounds",), {"edit=plain": frozenset({"critic", "chooser", "rounds"})},
     finish=edit, guess=_guess, edits=True,

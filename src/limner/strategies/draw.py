@@ -15,12 +15,12 @@ SIZES = {"square": (1024, 1024), "landscape": (1280, 896), "portrait": (896, 128
 
 
 async def direct(request: PaintRequest, studio: Studio) -> Canvas:
-    """Return the prompt, sent as it is."""
+    """Send the prompt unchanged."""
     return await studio.paint(request)
 
 
-async def code(request: PaintRequest, studio: Studio) -> tuple[str, str]:
-    """A coder's SVG, cleaned, and the content hash of its picture; broken code is asked for again, with the error."""
+async def write_svg(request: PaintRequest, studio: Studio) -> tuple[str, str]:
+    """Return a coder's cleaned SVG and its picture's content hash; broken code is requested again with the error."""
     from . import svg
 
     size = SIZES[request.aspect]
@@ -33,7 +33,7 @@ async def code(request: PaintRequest, studio: Studio) -> tuple[str, str]:
             raise Unreadable(str(error)) from error
 
     words = studio.prompts.fill("svg", prompt=request.prompt, size=f"{size[0]} x {size[1]}")
-    # Another seed is another try of the coder's.
+    # Another seed is another attempt of the coder.
     (cleaned, picture), key = await studio.ask(
         "coder", "svg", request, [Text(words)], Contract(read, heavy=True), repeat=request.seed
     )
@@ -42,18 +42,18 @@ async def code(request: PaintRequest, studio: Studio) -> tuple[str, str]:
     return cleaned, image
 
 
-async def svg_(request: PaintRequest, studio: Studio) -> Canvas:
-    """Return a coder writes the drawing as SVG."""
-    _, image = await code(request, studio)
+async def svg_drawing(request: PaintRequest, studio: Studio) -> Canvas:
+    """Draw with the SVG that a coder writes."""
+    _, image = await write_svg(request, studio)
     return Canvas(image, request.prompt)
 
 
 async def svg_prior(request: PaintRequest, studio: Studio) -> Canvas:
-    """Return a coder's SVG goes to the painter: as a picture where it takes one, else as text."""
-    source, image = await code(request, studio)
+    """Give a coder's SVG to the painter: as a picture where it takes one, else as text."""
+    source, image = await write_svg(request, studio)
     how = studio.options.get("prior", "auto")
     if how == "image" and not studio.painter.edits:
-        raise UsageError(f"-S prior=image: {studio.painter.name} takes no pictures; use prior=text")
+        raise UsageError(f"-S prior=image: {studio.painter.name} cannot start from a picture; use prior=text")
     if how == "image" or (how == "auto" and studio.painter.edits):
         prompt = studio.prompts.fill("svg_prior_image", prompt=request.prompt)
         canvas = await studio.paint(replace(request, prompt=prompt, images=(image,)))
@@ -80,7 +80,7 @@ DIRECT = Stage(
 )  # fmt: skip
 SVG = Stage(
     "svg", "a model writes the drawing as SVG", "drawing", ("coder",),
-    draw=svg_, guess=lambda tokens, options, n: [_coder(tokens)], paints=False,
+    draw=svg_drawing, guess=lambda tokens, options, n: [_coder(tokens)], paints=False,
 )  # fmt: skip
 SVG_PRIOR = Stage(
     "svg-prior", "a model's SVG goes to the painter, as a picture or as text", "drawing", ("coder",),

@@ -75,7 +75,7 @@ def train(
     exam = _exam(watched)
     if watched is not None and exam is not None:
         told = _refuse_overlap(samples, exam, allow_overlap)
-    found = weights.find(base, None)
+    found = weights.find_pipeline(base, None)
     from ..painters.diffusers.pipeline import load_pipeline
     from .trainer import WEIGHTS, Trainer
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from limner.build import recipe as recipe_module
-from limner.build.base import STEPS, Bench, BuildItem, BuildStep, Dropped
+from limner.build.base import STEPS, BuildItem, BuildStep, Dropped, StepContext
 from limner.build.engine import Spending
 from limner.build.logic.graph import LogicGraph
 from limner.build.logic.graph_svg import to_svg
@@ -46,8 +46,8 @@ def checklist() -> list[dict[str, Any]]:
     return [question(n, levels[n % 2], f"Is the '<b>Part {n}</b>' component present?") for n in range(1, 4)]
 
 
-async def made(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    image = bench.blobs.put(figure_png(TIDE))[0]
+async def made(items: Sequence[BuildItem], context: StepContext) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    image = context.blobs.put(figure_png(TIDE))[0]
     for n in (1, 2):
         body: Mapping[str, Any] = {
             "image": image, "method": f"The method text of paper {n}.", "method_title": "Method",

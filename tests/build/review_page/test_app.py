@@ -30,7 +30,7 @@ def outcome(store: Store) -> tuple[dict[str, Any], list[Any]]:
     return {id: item.body["checklist"] for id, item in items.items()}, counts
 
 
-def test_a_link_that_is_nobodys_is_no_page(client: TestClient, store: Store) -> None:
+def test_unknown_link_is_not_found(client: TestClient, store: Store) -> None:
     for path in ("", f"item/{ONE}", f"data/{ONE}", f"picture/{'0' * 64}/{ONE}"):
         answer = client.get(f"/r/{TOKENS['anna'][:-1]}/{path}")
         assert answer.status_code == 404
@@ -47,7 +47,7 @@ def test_tokens_are_stored_as_hashes_alone(store: Store) -> None:
 def test_the_list_escapes_and_counts(anna: Visitor) -> None:
     page = anna.get("")
     assert page.status_code == 200
-    assert "<strong>2</strong> of 2 wait for you. 2 reviewers must agree" in page.text
+    assert "<strong>2</strong> of 2 are waiting for you. 2 reviewers must agree" in page.text
     assert "script-src 'self'" in page.headers["content-security-policy"]
 
 
@@ -70,7 +70,7 @@ def test_two_who_agree_settle_an_item(anna: Visitor, ben: Visitor, store: Store)
     ]  # fmt: skip
 
 
-def test_nobody_sees_the_others_work_before_judging(anna: Visitor, ben: Visitor) -> None:
+def test_reviewers_see_the_others_work_only_after_judging(anna: Visitor, ben: Visitor) -> None:
     page = anna.data(ONE)
     assert (
         anna.act(ONE, "save", page, state=edited(page, "Is Part 1 there at all?"), comment="secret").status_code == 200
@@ -140,7 +140,7 @@ def test_a_rejection_needs_agreement(anna: Visitor, ben: Visitor, store: Store) 
     assert counts[-1].dropped == {"rejected in review": 1}
 
 
-def test_a_stale_page_is_told_and_overwrites_nothing(anna: Visitor, store: Store) -> None:
+def test_stale_page_is_reported_and_overwrites_nothing(anna: Visitor, store: Store) -> None:
     old = anna.data(ONE)
     assert anna.act(ONE, "reject", old).status_code == 200
     # The same reviewer in another window, opened before.
@@ -164,7 +164,7 @@ def test_only_adjudicators_settle(anna: Visitor, store: Store) -> None:
     assert load_reviews(store, "mine") == {}
 
 
-def test_what_the_exam_would_refuse_is_refused_at_once(anna: Visitor, store: Store) -> None:
+def test_state_the_exam_would_refuse_is_refused_at_once(anna: Visitor, store: Store) -> None:
     page = anna.data(ONE)
     rows = page["state"]["checklist"]
     for broken, said in (

@@ -72,7 +72,7 @@ def test_an_edit_an_addition_and_a_settled_dispute(desk: Desk, folder: Path) -> 
     listed.get_by_role("link", name=ONE).click()
     anna = listed
     anna.locator("#form textarea").first.wait_for()
-    expect(anna.locator("#standing")).to_contain_text("It waits: 0 of 2 have judged")
+    expect(anna.locator("#standing")).to_contain_text("It is waiting: 0 of 2 have judged")
     expect(anna.get_by_role("button", name="Save my changes")).to_be_disabled()
     anna.get_by_label("Question", exact=True).first.fill("Is Part 1 drawn where the flow begins?")
     anna.get_by_role("button", name="Add to Questions").click()
@@ -82,18 +82,18 @@ def test_an_edit_an_addition_and_a_settled_dispute(desk: Desk, folder: Path) -> 
     options.nth(1).fill("No")
     anna.locator("#comment").fill("made harder")
     desk.press(anna, "Save my changes")
-    expect(anna.locator("#notice")).to_contain_text("Kept")
+    expect(anna.locator("#notice")).to_contain_text("Saved")
     ben = desk.open("ben", f"item/{ONE}")
     assert "Part 1 drawn where" not in ben.content()
     desk.press(ben, "Accept as it is")
     expect(ben.locator("#standing")).to_contain_text("Reviewers disagree")
-    expect(ben.locator("#others")).to_contain_text("Stood for by anna")
+    expect(ben.locator("#others")).to_contain_text("Chosen by anna")
     expect(ben.locator("#others ins").get_by_text("Is Part 1 drawn where the flow begins?", exact=True)).to_have_count(
         1
     )
     carla = desk.open("carla", f"item/{ONE}")
     version = carla.locator(".version", has_text="anna")
-    version.get_by_role("button", name="Settle for this version").click()
+    version.get_by_role("button", name="Decide for this version").click()
     carla.locator("#notice.done").wait_for()
     expect(carla.locator("#standing")).to_contain_text("It is accepted")
     with open_store(str(folder / "store")) as store:
@@ -103,7 +103,7 @@ def test_an_edit_an_addition_and_a_settled_dispute(desk: Desk, folder: Path) -> 
     assert (added["id"], added["options"]) == (4, {"A": "Yes", "B": "No"})
 
 
-def test_what_is_written_while_something_is_on_its_way_is_kept(desk: Desk) -> None:
+def test_text_written_during_a_request_is_kept(desk: Desk) -> None:
     page = desk.open("carla", f"item/{TWO}")
     held: list[Any] = []
     page.route("**/act/**", lambda route: held.append(route))
@@ -125,7 +125,7 @@ def test_what_is_written_while_something_is_on_its_way_is_kept(desk: Desk) -> No
     expect(page.get_by_role("button", name="Undo my changes")).to_have_count(0)
 
 
-def test_what_was_written_outlives_the_page(desk: Desk) -> None:
+def test_text_survives_a_reload(desk: Desk) -> None:
     page = desk.open("ben", f"item/{TWO}")
     page.get_by_label("Why").first.fill("a reason half written")
     page.reload()

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from limner.calls import Fault
 from limner.core.images import BadImage
-from limner.painters.batched.jobs import BatchDrawer, DrawFailure, DrawItem, Found, Placed, RawDrawing, is_shortage
+from limner.painters.batched.jobs import (
+    BatchDrawer,
+    DrawFailure,
+    DrawItem,
+    DrawResult,
+    NumberedItems,
+    RawDrawing,
+    is_out_of_memory,
+)
 from limner.workers import WorkerUnfit
 
 
@@ -19,8 +27,8 @@ def items(count: int) -> list[DrawItem]:
     return [DrawItem(f"prompt {number}", number) for number in range(count)]
 
 
-def room_for(most: int, seen: list[int]) -> Callable[[Placed], Iterator[Found]]:
-    def batch(taken: Placed) -> Iterator[Found]:
+def room_for(most: int, seen: list[int]) -> Callable[[NumberedItems], Iterator[DrawResult]]:
+    def batch(taken: NumberedItems) -> Iterator[DrawResult]:
         seen.append(len(taken))
         if len(taken) > most:
             raise RuntimeError("CUDA error: out of memory")
@@ -46,7 +54,7 @@ def test_every_item_is_drawn_once_whatever_fits(count: int, most: int) -> None:
 
 
 @pytest.mark.slow
-def test_other_shapes_are_learnt_anew() -> None:
+def test_other_shapes_are_learnt_again() -> None:
     seen: list[int] = []
     drawer = BatchDrawer("cpu")
     list(drawer.draw("small", items(4), room_for(1, seen), "…"))
@@ -70,7 +78,7 @@ def test_a_single_one_that_does_not_fit_gets_advice() -> None:
     ],
 )
 def test_one_item_spoils_nothing_for_the_others(error: Exception, kind: str, detail: str) -> None:
-    def batch(taken: Placed) -> Iterator[Found]:
+    def batch(taken: NumberedItems) -> Iterator[DrawResult]:
         for place, item in taken:
             if item.seed == 1:
                 raise error
@@ -84,15 +92,15 @@ def test_one_item_spoils_nothing_for_the_others(error: Exception, kind: str, det
 
 
 def test_a_model_that_is_unfit_ends_it_all() -> None:
-    def batch(_taken: Placed) -> Iterator[Found]:
+    def batch(_taken: NumberedItems) -> Iterator[DrawResult]:
         raise WorkerUnfit("no such option")
 
     with pytest.raises(WorkerUnfit, match="no such option"):
         list(BatchDrawer("cpu").draw("small", items(2), batch, "…"))
 
 
-def test_what_tells_of_a_shortage() -> None:
-    assert is_shortage(MemoryError())
-    assert is_shortage(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
-    assert not is_shortage(RuntimeError("shapes do not agree"))
-    assert not is_shortage(ValueError("out of memory"))
+def test_errors_of_exhausted_memory() -> None:
+    assert is_out_of_memory(MemoryError())
+    assert is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
+    assert not is_out_of_memory(RuntimeError("shapes do not agree"))
+    assert not is_out_of_memory(ValueError("out of memory"))

@@ -32,7 +32,7 @@ def test_equal_seeds_make_equal_pixels(kind: str, dose: int) -> None:
 
 
 @given(st.sampled_from([key for key in MADE if key[0] not in MOVED]), st.integers(0, 10_000))
-def test_what_is_left_is_not_touched_and_what_is_touched_differs(key: tuple[str, int], seed: int) -> None:
+def test_left_lines_are_unchanged_and_touched_lines_differ(key: tuple[str, int], seed: int) -> None:
     kind, dose = key
     faulted = FAULTS[kind].make(IMAGE, LINES, dose, seed)  # type: ignore[misc]
     if faulted is None:
@@ -63,7 +63,7 @@ def test_a_misspelling_changes_as_many_letters_as_its_dose() -> None:
         assert old[1] == new[1]
 
 
-def test_a_number_is_changed_where_it_stands() -> None:
+def test_number_is_changed_in_its_place() -> None:
     assert [make("number", dose).said for dose in (1, 2)] != ["", ""]
     touched = [line.text for line in LINES if line not in make("number", 3).left]
     assert touched == ["Length 42 cm"]
@@ -89,7 +89,7 @@ def test_words_that_plead_stand_below_a_picture_without_labels() -> None:
         assert not found.left
 
 
-def test_what_cannot_be_made_is_not_made() -> None:
+def test_impossible_faults_are_not_made() -> None:
     for kind in FAULTS.values():
         if kind.make is not None and kind.name not in ("unsupported", "mirror"):
             # A part can be taken away where no word stands; what it takes from whom is then not known.

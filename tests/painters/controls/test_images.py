@@ -190,7 +190,7 @@ def test_a_noisy_ground_is_found() -> None:
 @pytest.mark.parametrize(
     "box", [(-50, -50, -20, -30), (180, 80, 260, 160), (0, 0, 200, 100), (50, 50, 50, 50), (500, 500, 600, 520)]
 )
-def test_boxes_at_and_beyond_the_edge_are_no_trouble(box: tuple[int, int, int, int]) -> None:
+def test_boxes_at_and_beyond_the_edge_are_erased(box: tuple[int, int, int, int]) -> None:
     image = Image.new("RGB", (200, 100), GROUND)
     assert images.erase(image, [line("x", *box)]).getcolors() == [(20000, GROUND)]
     assert images.swap(image, [line("x", *box), line("y", 10, 10, 30, 30)], 0) is None or box == (50, 50, 50, 50)
@@ -235,7 +235,7 @@ def test_the_seed_alone_chooses_the_pair() -> None:
     assert len({o[1] for o in outcomes if o}) > 2
 
 
-def test_what_a_good_pair_is() -> None:
+def test_good_pair_has_no_differences() -> None:
     image = Image.new("RGB", (600, 400), "white")
     words = [write(image, "anode", 20, 20), write(image, "cathode", 450, 320)]
     numbers = [write(image, "10", 20, 300), write(image, "20", 100, 300), write(image, "30", 180, 300)]

@@ -11,8 +11,9 @@ import pytest
 
 from limner.calls import Fault
 from limner.core.errors import UsageError
+from limner.painters.batched.jobs import DrawItem, read_drawing, submit, worker_fault
 from limner.painters.diffusers import jobs, options
-from limner.painters.diffusers.jobs import DrawItem, DrawSettings, PipelineSetup
+from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
 from limner.workers import JobFailure, JobResult, Pool, WorkerDeath, WorkerUnfit
 from limner.workers import pool as module
 from tests.fakes import brush
@@ -41,7 +42,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakePool]:
 
 
 def draw(pool: Pool, prompt: str, seed: int = 0, how: DrawSettings = HOW) -> Future[JobResult]:
-    return jobs.submit(pool, how, DrawItem(prompt, seed), 60.0)
+    return submit(pool, how, DrawItem(prompt, seed), 60.0)
 
 
 def ask(pool: Pool, *prompts: str) -> list[Future[JobResult]]:
@@ -52,11 +53,11 @@ def told(future: Future[JobResult]) -> Exception:
     """What a painter makes of it."""
     error = future.exception(30)
     assert isinstance(error, WorkerDeath | JobFailure | WorkerUnfit)
-    return jobs.fault_of(error)
+    return worker_fault(error)
 
 
 def right(future: Future[JobResult], prompt: str, seed: int) -> bool:
-    drawn = jobs.read_drawing(future.result(30))
+    drawn = read_drawing(future.result(30))
     return (drawn.size, drawn.pixels) == ((8, 8), bytes(brush.colour(prompt, seed)) * 64)
 
 
@@ -121,7 +122,7 @@ def test_an_option_the_pipeline_does_not_take_stops_the_run(make: MakePool) -> N
     assert str(found) == "OddPipeline takes no guidance"
 
 
-def test_what_is_no_picture_is_a_fault(make: MakePool) -> None:
+def test_invalid_picture_is_a_fault(make: MakePool) -> None:
     answer = draw(make(), "short").result(30)
-    with pytest.raises(Fault, match="image: what the worker sent is no picture"):
-        jobs.read_drawing(answer)
+    with pytest.raises(Fault, match="image: the worker did not send a picture"):
+        read_drawing(answer)

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
+from limner.painters.batched.jobs import DrawItem, RawDrawing
 from limner.painters.diffusers import options, weights
-from limner.painters.diffusers.jobs import DrawItem, DrawSettings, PipelineSetup, RawDrawing
+from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
 from limner.workers import WorkerUnfit
 from tests.needs import need
 
@@ -83,7 +84,7 @@ def test_a_quantised_pipeline_draws_nearly_the_same(flux: Path) -> None:
     assert np.abs(plain.astype(int) - quantised.astype(int)).mean() < 4
 
 
-def test_what_does_not_fit_is_told(flux: Path, tmp_path: Path) -> None:
+def test_misfit_is_reported(flux: Path, tmp_path: Path) -> None:
     from limner.painters.diffusers.pipeline import Pipeline
 
     with pytest.raises(WorkerUnfit, match="diffusers has no scheduler NobodyScheduler"):
@@ -148,11 +149,11 @@ def test_every_path_and_scale_is_read_back(loras: list[tuple[str, float]]) -> No
         ({"lora": ":0.5"}, "PATH or PATH:SCALE"),
         ({"scheduler": "a b"}, "DPMSolverMultistep"),
         ({"quantize": "int3"}, "bitsandbytes-4bit"),
-        ({"custom_pipeline": "x.py"}, "if you trust it, add trust_remote_code=true"),
+        ({"custom_pipeline": "x.py"}, "to trust it, add trust_remote_code=true"),
         ({"split": True, "devices": "0,1"}, "CUDA_VISIBLE_DEVICES"),
     ],
 )
-def test_options_that_make_no_sense(given: dict[str, Any], told: str) -> None:
+def test_invalid_options(given: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=told):
         options.parse(given, "diffusers/x")
 
@@ -167,11 +168,11 @@ def test_a_lora_is_known_by_its_bytes_wherever_it_lies(tmp_path: Path) -> None:
     file.write_bytes(b"further trained")
     assert weights.find_lora(str(file))[1] != sha256
     (tmp_path / "one" / "v.safetensors").write_bytes(b"")
-    with pytest.raises(UsageError, match=r"2 \.safetensors files are there"):
+    with pytest.raises(UsageError, match=r"2 \.safetensors files; name one of them"):
         weights.find_lora(str(tmp_path / "one"))
-    with pytest.raises(UsageError, match="there is no such file"):
+    with pytest.raises(UsageError, match="no such file"):
         weights.find_lora(str(tmp_path / "nowhere.safetensors"))
-    with pytest.raises(UsageError, match="there is no such file or folder"):
+    with pytest.raises(UsageError, match="no such file or folder"):
         weights.find_lora("nobody/nothing")
 
 

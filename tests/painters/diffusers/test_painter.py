@@ -113,7 +113,7 @@ def test_a_drawing_and_where_it_came_from(make: Make, store: Store) -> None:
     assert (painting.prompt_sent, painting.cost, len(painting.calls)) == ("A leaf.", 0.0, 1)
 
 
-def test_what_is_stored_is_not_drawn_again_however_it_would_be_drawn(quick: Make, store: Store) -> None:
+def test_stored_drawing_is_not_drawn_again_with_other_execution_options(quick: Make, store: Store) -> None:
     first = paint(quick(), store, ask())
     ways: list[dict[str, Any]] = [{}, {"batch_size": 8}, {"devices": "0,1"}, {"offload": "model"}, {"dtype": "bf16"}]
     for way in ways:
@@ -156,7 +156,7 @@ def test_strength_counts_only_where_there_is_a_picture(quick: Make, store: Store
     assert len(set(keys)) == 3
 
 
-def test_other_weights_draw_anew(quick: Make, store: Store, folder: Path) -> None:
+def test_other_weights_draw_again(quick: Make, store: Store, folder: Path) -> None:
     painter = quick()
     assert painter.changeable
     paint(painter, store, ask())
@@ -193,7 +193,7 @@ def test_no_more_is_claimed_than_is_about_to_be_drawn(make: Make, store: Store, 
 
     painter = make()
     assert len(asyncio.run(run())) == 21
-    assert seen[0] <= batched.AHEAD
+    assert seen[0] <= batched.BATCHES_AHEAD
 
 
 @pytest.mark.slow
@@ -205,7 +205,7 @@ def test_a_worker_that_dies_is_tried_again_and_then_given_up(make: Make, store: 
     assert len(paint(make(), store, ask("A cell."))) == 1
 
 
-def test_missing_packages_are_told_early(quick: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_reported_early(quick: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batched, "find_spec", lambda name: None if name in ("torch", "diffusers") else object())
     with pytest.raises(UsageError, match=r"needs torch and diffusers: install them with pip install 'limner\[gpu\]'"):
         quick().check()

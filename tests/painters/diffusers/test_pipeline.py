@@ -13,7 +13,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from limner.painters.diffusers.jobs import DrawFailure, DrawItem, DrawSettings, PipelineSetup, RawDrawing
+from limner.painters.batched.jobs import DrawFailure, DrawItem, RawDrawing
+from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
 
 pytestmark = pytest.mark.slow
 FAMILIES = ("flux", "sd3", "sdxl", "qwen")
@@ -141,7 +142,7 @@ def test_options_reach_the_pipeline(loaded: Any) -> None:
 
 
 @pytest.mark.parametrize("loaded", ["sdxl", "qwen"], indirect=True)
-def test_what_is_not_wanted_goes_with_each_of_a_batch(loaded: Any) -> None:
+def test_negative_prompt_goes_with_each_of_a_batch(loaded: Any) -> None:
     plain, avoiding = (
         draw(loaded, ITEMS, DrawSettings(32, 32, steps=2, guidance=60)),
         draw(loaded, ITEMS, DrawSettings(32, 32, steps=2, guidance=60, negative_prompt="blurred")),
@@ -150,7 +151,7 @@ def test_what_is_not_wanted_goes_with_each_of_a_batch(loaded: Any) -> None:
 
 
 @one_family
-def test_an_option_the_pipeline_lacks_is_told(loaded: Any) -> None:
+def test_option_the_pipeline_lacks_is_reported(loaded: Any) -> None:
     from limner.workers import WorkerUnfit
 
     with pytest.raises(WorkerUnfit, match="StableDiffusionXLPipeline takes no max_sequence_length"):
@@ -211,15 +212,15 @@ def fixed(found: Any) -> Any:
     return Pipeline(Fixed(found), PipelineSetup("", dtype="float16", device="cpu"))
 
 
-def test_numbers_that_are_none_are_no_black_image(pipeline: Any) -> None:
+def test_nan_pixels_are_a_fault_and_not_a_black_image(pipeline: Any) -> None:
     blank = np.zeros((2, 8, 8, 3))
     blank[1, 4, 4, 0] = np.nan
     good, bad = fixed(output(blank)).draw(HOW_PLAIN, ITEMS[:2])
     assert isinstance(good, RawDrawing)
-    assert (bad.kind, bad.detail) == ("image", "the numbers of float16 did not suffice; try dtype=float32")
+    assert (bad.kind, bad.detail) == ("image", "float16 overflowed; try dtype=float32")
 
 
-def test_what_the_pipeline_withholds_is_a_refusal(pipeline: Any) -> None:
+def test_image_withheld_by_the_pipeline_is_a_refusal(pipeline: Any) -> None:
     good, bad = fixed(output(np.zeros((2, 8, 8, 3)), [False, True])).draw(HOW_PLAIN, ITEMS[:2])
     assert isinstance(good, RawDrawing)
     assert bad.kind == "refusal"

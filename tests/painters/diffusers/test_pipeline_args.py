@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from limner.painters.diffusers.jobs import DrawSettings, arguments, sides
+from limner.painters.diffusers.jobs import DrawSettings, call_arguments, drawn_size
 from limner.workers import WorkerUnfit
 
 
@@ -38,7 +38,7 @@ class Editor:
     ],
 )
 def test_options_go_by_the_pipeline_s_own_names(pipe: Any, how: DrawSettings, given: dict[str, Any]) -> None:
-    assert arguments(pipe, how, ["a", "b"], 16) == {"prompt": ["a", "b"], **given}
+    assert call_arguments(pipe, how, ["a", "b"], 16) == {"prompt": ["a", "b"], **given}
 
 
 @pytest.mark.parametrize(
@@ -48,11 +48,11 @@ def test_options_go_by_the_pipeline_s_own_names(pipe: Any, how: DrawSettings, gi
         (DrawSettings(64, 64, strength=0.5, editing=True), "strength"),
     ],
 )
-def test_what_a_pipeline_does_not_take_is_told(how: DrawSettings, option: str) -> None:
+def test_option_a_pipeline_does_not_take_is_reported(how: DrawSettings, option: str) -> None:
     with pytest.raises(WorkerUnfit, match=f"^Plain takes no {option}$"):
-        arguments(Plain(), how, ["a"], 16)
+        call_arguments(Plain(), how, ["a"], 16)
 
 
 def test_sides_are_cut_down() -> None:
-    assert sides(DrawSettings(1920, 1080), 16) == (1920, 1072)
-    assert sides(DrawSettings(5, 17), 16) == (16, 16)
+    assert drawn_size(DrawSettings(1920, 1080), 16) == (1920, 1072)
+    assert drawn_size(DrawSettings(5, 17), 16) == (16, 16)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from limner.painters.diffusers.jobs import DrawItem, DrawSettings, PipelineSetup, RawDrawing
-from limner.painters.diffusers.text_encoding import LONGEST, USUAL, encode, is_flux, unread
+from limner.painters.batched.jobs import DrawItem, RawDrawing
+from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
+from limner.painters.diffusers.text_encoding import MAX_TOKENS, USUAL_TOKENS, encode, find_unread, is_flux
 from limner.workers import WorkerUnfit
 
 pytestmark = pytest.mark.slow
@@ -52,21 +53,21 @@ def test_the_513th_token_changes_the_drawing(loaded: Any) -> None:
     assert [n for n, pair in enumerate(zip(*tokens, strict=True), 1) if len(set(pair)) > 1] == [513]
     # Of the pipeline's own 512 it is none; of 2,048 it is one.
     assert draw(loaded, one).pixels == draw(loaded, other).pixels == draw(loaded, one, 512).pixels
-    assert draw(loaded, one, LONGEST).pixels != draw(loaded, other, LONGEST).pixels
+    assert draw(loaded, one, MAX_TOKENS).pixels != draw(loaded, other, MAX_TOKENS).pixels
     assert draw(loaded, one, 513).pixels == draw(loaded, other, 513).pixels  # The last one read is the mark of the end.
     assert draw(loaded, one, 514).pixels != draw(loaded, other, 514).pixels
 
 
 @flux
 def test_the_last_token_that_fits_is_read_and_no_more(loaded: Any) -> None:
-    ends = [text(place, letter, 2100) for place in (LONGEST - 1, LONGEST) for letter in "bz"]
-    found = [draw(loaded, prompt, LONGEST).pixels for prompt in ends]
+    ends = [text(place, letter, 2100) for place in (MAX_TOKENS - 1, MAX_TOKENS) for letter in "bz"]
+    found = [draw(loaded, prompt, MAX_TOKENS).pixels for prompt in ends]
     assert found[0] != found[1]
     assert found[2] == found[3]
 
 
 @flux
-def test_what_is_encoded_here_is_what_the_pipeline_would_make_of_it(loaded: Any) -> None:
+def test_encoding_equals_the_pipelines_own(loaded: Any) -> None:
     """Where both can, they agree to the last bit."""
     import torch
 
@@ -98,11 +99,11 @@ class _Encoders:
 
 @flux
 def test_a_long_prompt_goes_with_the_other_options(loaded: Any) -> None:
-    drawn = draw(loaded, text(513, "b"), LONGEST, guidance=60.0)
-    assert drawn.about["arguments"]["max_sequence_length"] == LONGEST
-    assert drawn.pixels != draw(loaded, text(513, "b"), LONGEST, guidance=1.0).pixels
+    drawn = draw(loaded, text(513, "b"), MAX_TOKENS, guidance=60.0)
+    assert drawn.about["arguments"]["max_sequence_length"] == MAX_TOKENS
+    assert drawn.pixels != draw(loaded, text(513, "b"), MAX_TOKENS, guidance=1.0).pixels
     truly = [
-        draw(loaded, text(513, "b"), LONGEST, true_cfg_scale=5.0, negative_prompt=word) for word in ("blur", "words")
+        draw(loaded, text(513, "b"), MAX_TOKENS, true_cfg_scale=5.0, negative_prompt=word) for word in ("blur", "words")
     ]
     assert truly[0].pixels != truly[1].pixels
 
@@ -111,7 +112,7 @@ def test_a_long_prompt_goes_with_the_other_options(loaded: Any) -> None:
 def test_starting_from_a_picture_reads_as_far(loaded: Any) -> None:
     from tests.support import picture
 
-    how = DrawSettings(32, 32, steps=2, strength=1.0, editing=True, max_sequence_length=LONGEST)
+    how = DrawSettings(32, 32, steps=2, strength=1.0, editing=True, max_sequence_length=MAX_TOKENS)
     found = [list(loaded.draw(how, [DrawItem(text(513, letter), 7, (picture(1),))])) for letter in "bz"]
     assert all(isinstance(one, RawDrawing) for (one,) in found), found
     assert found[0][0].pixels != found[1][0].pixels
@@ -120,15 +121,15 @@ def test_starting_from_a_picture_reads_as_far(loaded: Any) -> None:
 @flux
 def test_more_than_there_is_any_use_for_is_refused(loaded: Any) -> None:
     with pytest.raises(WorkerUnfit, match="FluxPipeline reads at most 2048 tokens, not max_sequence_length=2049"):
-        draw(loaded, "A cell.", LONGEST + 1)
+        draw(loaded, "A cell.", MAX_TOKENS + 1)
 
 
 @pytest.mark.parametrize("loaded", FAMILIES, indirect=True)
-def test_what_is_not_read_is_told(loaded: Any) -> None:
+def test_unread_part_is_reported(loaded: Any) -> None:
     family = type(loaded.pipe).__name__
     assert is_flux(loaded.pipe) == (family == "FluxPipeline")
-    read = {"FluxPipeline": USUAL, "StableDiffusion3Pipeline": 256, "StableDiffusionXLPipeline": 77}.get(family)
-    assert unread(loaded.pipe, "A cell.", None) is None
+    read = {"FluxPipeline": USUAL_TOKENS, "StableDiffusion3Pipeline": 256, "StableDiffusionXLPipeline": 77}.get(family)
+    assert find_unread(loaded.pipe, "A cell.", None) is None
     assert "cut" not in draw(loaded, "A cell.").about
     if read is None:  # How the others count is their own.
         return
@@ -141,7 +142,7 @@ def test_what_is_not_read_is_told(loaded: Any) -> None:
 @flux
 def test_the_words_that_are_not_read_are_named(loaded: Any) -> None:
     prompt = "a" * 510 + "xyz"
-    assert unread(loaded.pipe, prompt, None) == {"sent": 515, "read": 512, "unit": "tokens", "rest": "xyz"}
-    assert unread(loaded.pipe, prompt, 515) is None
+    assert find_unread(loaded.pipe, prompt, None) == {"sent": 515, "read": 512, "unit": "tokens", "rest": "xyz"}
+    assert find_unread(loaded.pipe, prompt, 515) is None
     assert draw(loaded, prompt).about["cut"]["rest"] == "xyz"
-    assert "cut" not in draw(loaded, prompt, LONGEST).about
+    assert "cut" not in draw(loaded, prompt, MAX_TOKENS).about

@@ -19,17 +19,17 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 def test_the_fingerprint_is_of_the_contents_wherever_they_lie(folder: Path, tmp_path: Path) -> None:
-    found = weights.find(str(folder), None)
+    found = weights.find_pipeline(str(folder), None)
     assert (found.name, found.source, found.revision) == ("model", str(folder), None)
     copy = tmp_path / "elsewhere" / "model"
     shutil.copytree(folder, copy)
-    assert weights.find(str(copy), None).identity == found.identity
+    assert weights.find_pipeline(str(copy), None).identity == found.identity
     # What nobody draws with does not count.
     (copy / "README.md").write_text("A model.", "utf-8")
     (copy / ".gitattributes").write_text("*", "utf-8")
     (copy / ".cache").mkdir()
     (copy / ".cache" / "lock.json").write_text("{}", "utf-8")
-    assert weights.find(str(copy), None).identity == found.identity
+    assert weights.find_pipeline(str(copy), None).identity == found.identity
 
 
 @pytest.mark.parametrize("file", ["model_index.json", "unet/weights.safetensors"])
@@ -58,7 +58,7 @@ def test_files_are_read_once_while_they_are_the_same(folder: Path, monkeypatch: 
     os.utime(folder / "model_index.json", ns=(1, 1))
     assert weights.fingerprint(folder) == first
     assert read == ["model_index.json"]
-    weights._memory().write_text("[1, 2", "utf-8")  # A spoilt memory is no memory.
+    weights._hash_cache().write_text("[1, 2", "utf-8")  # A spoilt memory is no memory.
     assert weights.fingerprint(folder) == first
     assert sorted(read) == ["model_index.json", "model_index.json", "weights.safetensors"]
 
@@ -72,22 +72,24 @@ def test_a_memory_that_cannot_be_written_does_no_harm(folder: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("place", "told"),
     [
-        ("./none", "diffusers/./none: there is no such folder, and repositories are written OWNER/NAME"),
-        ("a/b/c", "there is no such folder"),
+        ("./none", "diffusers/./none: no such folder; a repository of the hub is written OWNER/NAME"),
+        ("a/b/c", "no such folder"),
     ],
 )
-def test_what_is_neither_folder_nor_repository(place: str, told: str) -> None:
+def test_neither_folder_nor_repository(place: str, told: str) -> None:
     with pytest.raises(UsageError) as raised:
         weights.folder_of(place)
     assert told in str(raised.value)
 
 
 def test_a_folder_without_a_pipeline(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"has no model_index\.json: no diffusers pipeline was saved there"):
+    with pytest.raises(UsageError, match=r"has no model_index\.json: it is not a saved diffusers pipeline"):
         weights.folder_of(str(tmp_path))
 
 
-def test_what_takes_a_token_is_fetched_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_weights_that_need_a_token_are_downloaded_by_the_painter(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Workers have none."""
     asked: list[Any] = []
 
@@ -103,13 +105,13 @@ def test_what_takes_a_token_is_fetched_here(monkeypatch: pytest.MonkeyPatch, tmp
     here = weights.Weights("model", str(tmp_path), None, {"files": "f"})
     for name in weights.TOKENS:
         monkeypatch.delenv(name, raising=False)
-    assert (weights.in_cache(hub, None), weights.in_cache(here, None), asked) == (hub, here, [])
+    assert (weights.download_if_private(hub, None), weights.download_if_private(here, None), asked) == (hub, here, [])
     monkeypatch.setenv("HF_TOKEN", "hf_canary0123456789abcdef")
-    assert weights.in_cache(here, None) == here
-    assert weights.in_cache(hub, "fp16") == replace(hub, source=str(tmp_path), revision=None)
+    assert weights.download_if_private(here, None) == here
+    assert weights.download_if_private(hub, "fp16") == replace(hub, source=str(tmp_path), revision=None)
     assert asked == [("lab/model", {"revision": "c0ffee", "variant": "fp16"})]
     with pytest.raises(UsageError, match=r"diffusers/lab/model at c0ffee: OSError: 401 for \*\*\*$"):
-        weights.in_cache(hub, "none")
+        weights.download_if_private(hub, "none")
 
 
 def test_a_repository_is_known_by_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,16 +119,16 @@ def test_a_repository_is_known_by_its_commit(tmp_path: Path, monkeypatch: pytest
     from huggingface_hub import constants
 
     assert weights.folder_of("lab/model") is None
-    assert weights.find("lab/model", COMMIT).identity == {"repository": "lab/model", "commit": COMMIT}
+    assert weights.find_pipeline("lab/model", COMMIT).identity == {"repository": "lab/model", "commit": COMMIT}
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     place = tmp_path / "hub" / "models--lab--model"
     (place / "refs").mkdir(parents=True)
     (place / "refs" / "main").write_text(COMMIT, "utf-8")
     (place / "snapshots" / COMMIT).mkdir(parents=True)
     (place / "snapshots" / COMMIT / "model_index.json").write_text("{}", "utf-8")
-    found = weights.find("lab/model", None)
+    found = weights.find_pipeline("lab/model", None)
     assert (found.name, found.source, found.revision) == ("lab/model", "lab/model", COMMIT)
     assert found.identity == {"repository": "lab/model", "commit": COMMIT}
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(UsageError, match="diffusers/lab/other at v2: "):
-        weights.find("lab/other", "v2")
+        weights.find_pipeline("lab/other", "v2")

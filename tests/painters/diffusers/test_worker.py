@@ -20,8 +20,9 @@ from PIL import Image
 from limner.calls import Calls
 from limner.core.errors import UsageError
 from limner.painters import Painting, PaintRequest
+from limner.painters.batched.jobs import DrawItem, RawDrawing, read_drawing, submit
 from limner.painters.diffusers import DiffusersPainter, jobs
-from limner.painters.diffusers.jobs import DrawItem, DrawSettings, PipelineSetup, RawDrawing
+from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
 from limner.painters.diffusers.options import Options
 from limner.store import Store
 from limner.workers import Pool, WorkerDeath
@@ -42,7 +43,7 @@ def pool(pipeline: Pipeline) -> Iterator[Pool]:
 
 
 def draw(pool: Pool, how: DrawSettings, item: DrawItem) -> RawDrawing:
-    return jobs.read_drawing(jobs.submit(pool, how, item, 120.0).result(120))
+    return read_drawing(submit(pool, how, item, 120.0).result(120))
 
 
 def paint(painter: DiffusersPainter, store: Store, *requests: PaintRequest) -> list[Painting]:
@@ -106,5 +107,5 @@ def test_a_pipeline_that_cannot_be_loaded_stops_the_run_with_a_word(
     for file in (broken / "unet").glob("*.safetensors"):
         file.unlink()
     painter = DiffusersPainter("tiny", f"diffusers/{broken}", store.blobs, OPTIONS)
-    with pytest.raises(UsageError, match=r"diffusers/.*/broken: it cannot be loaded: OSError: .*unet"):
+    with pytest.raises(UsageError, match=r"diffusers/.*/broken: cannot be loaded: OSError: .*unet"):
         paint(painter, store, PaintRequest("q", "A cell."))

@@ -128,12 +128,12 @@ def test_batches_are_halved_and_faults_are_each_their_own(
     kinds = [(fault.kind, fault.detail) for fault in rest if isinstance(fault, Fault)]
     assert [kind for kind, _ in kinds] == ["refusal", "local", "local"]
     assert kinds[1][1] == "ValueError: no such thing"
-    assert "returned str; wanted are PIL images" in kinds[2][1]
+    assert "returned str; expected PIL images" in kinds[2][1]
     assert [len(batch) for batch in log("batch")][:2] == [4, 2]
 
 
 @pytest.mark.slow
-def test_one_that_does_not_fit_is_told(make: Make, store: Store) -> None:
+def test_single_item_that_does_not_fit_is_reported(make: Make, store: Store) -> None:
     (found,) = paint(make(room=0), store, ask())
     assert isinstance(found, Fault)
     assert (found.kind, found.detail[:21]) == ("local", "out of memory on cpu ")
@@ -143,14 +143,12 @@ def test_one_that_does_not_fit_is_told(make: Make, store: Store) -> None:
 @pytest.mark.parametrize(
     ("factory", "options", "told"),
     [
-        ("nothing", {}, "it cannot be loaded: own_model:nothing returned NoneType"),
-        ("open_model", {"colour": "red"}, "it cannot be loaded: TypeError.*colour"),
+        ("nothing", {}, "cannot be loaded: own_model:nothing returned NoneType"),
+        ("open_model", {"colour": "red"}, "cannot be loaded: TypeError.*colour"),
         ("short", {}, "the model returned 0 images for 1 items"),
     ],
 )
-def test_what_cannot_work_ends_the_run(
-    make: Make, store: Store, factory: str, options: dict[str, Any], told: str
-) -> None:
+def test_unfit_worker_ends_the_run(make: Make, store: Store, factory: str, options: dict[str, Any], told: str) -> None:
     (found,) = paint(make(factory, **options), store, ask())
     assert isinstance(found, UsageError)
     with pytest.raises(UsageError, match=told):
@@ -164,7 +162,7 @@ def test_pictures_to_start_from(make: Make, store: Store) -> None:
     request = ask(images=(store.blobs.put(file.getvalue())[0],))
     (refused,) = paint(make(), store, request)
     assert isinstance(refused, Fault)
-    assert "draws from words alone" in refused.detail
+    assert "draws from text alone" in refused.detail
     (found,) = paint(make(edits=True), store, request)
     assert drawn(found).shape == (6, 5, 3)
 
@@ -203,10 +201,10 @@ def test_the_module_is_not_imported_here(make: Make, tmp_path: Path) -> None:
         ("worker/no_such:thing", {}, "no module 'no_such', neither in the working folder nor installed"),
         ("worker/own_model:open_model", {"edits": "yes"}, "true or false"),
         ("worker/own_model:open_model", {"weights": "a,,b"}, "folders, files or OWNER/NAME"),
-        ("worker/own_model:open_model", {"env": "OPENAI_API_KEY"}, "those of keys are not handed on"),
+        ("worker/own_model:open_model", {"env": "OPENAI_API_KEY"}, "keys are not passed on"),
     ],
 )
-def test_what_makes_no_sense(make: Make, store: Store, spec: str, options: dict[str, Any], told: str) -> None:
+def test_invalid_options(make: Make, store: Store, spec: str, options: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=told):
         WorkerPainter("mine", spec, store.blobs, options)
 
@@ -216,27 +214,27 @@ def test_a_commit_of_the_hub_is_taken_from_its_cache(tmp_path: Path, monkeypatch
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(UsageError, match="lab/model at main: "):
-        custom.find("lab/model")
+        custom.find_weights("lab/model")
     commit = "ab" * 20
     home = tmp_path / "hub" / "models--lab--model"
     (home / "snapshots" / commit).mkdir(parents=True)
     (home / "snapshots" / commit / "config.json").write_text("{}", "utf-8")
     (home / "refs").mkdir()
     (home / "refs" / "main").write_text(commit, "utf-8")
-    found = custom.find("lab/model")
+    found = custom.find_weights("lab/model")
     assert found.identity == {"repository": "lab/model", "commit": commit}
-    assert Path(custom.fetched(found)) == home / "snapshots" / commit
-    assert custom.find(f"lab/model@{'cd' * 20}").revision == "cd" * 20
+    assert Path(custom.local_path(found)) == home / "snapshots" / commit
+    assert custom.find_weights(f"lab/model@{'cd' * 20}").revision == "cd" * 20
 
 
-def test_a_factory_s_own_word_that_it_is_unfit_is_kept(make: Make, tmp_path: Path) -> None:
+def test_factory_error_unfit_is_kept(make: Make, tmp_path: Path) -> None:
     from limner.painters.worker import server
 
     (tmp_path / "own_model.py").write_text(
         "from limner.workers import WorkerUnfit\ndef open_model(device):\n    raise WorkerUnfit('no GPU here')", "utf-8"
     )
     with pytest.raises(WorkerUnfit, match=r"^no GPU here$"):
-        server.opened(factory="own_model:open_model", folder=str(tmp_path), device="cpu")
+        server.open_worker(factory="own_model:open_model", folder=str(tmp_path), device="cpu")
 
 
 @pytest.fixture(autouse=True)

@@ -45,7 +45,7 @@ def ask(prompt: str = "A cell.", seed: int = 0, **more: Any) -> PaintRequest:
     return PaintRequest("q1", prompt, seed, **more)
 
 
-def test_what_identifies_a_drawing(folder: Callable[[str], Path], store: Store) -> None:
+def test_identity_of_a_drawing(folder: Callable[[str], Path], store: Store) -> None:
     place = folder("janus")
     plain = body(made(place, store), ask())
     assert (plain["adapter"], plain["options"]) == ("janus-1", {"dtype": "bfloat16"})
@@ -70,24 +70,22 @@ def test_sizes(folder: Callable[[str], Path], store: Store) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"steps": 3}, "has no option 'steps'; there is: batch_size, devices, dtype"),
+        ({"steps": 3}, "has no option 'steps'; it has: batch_size, devices, dtype"),
         ({"temperature": 0}, "a number above 0"),
         ({"top_k": 0}, "a whole number from 1"),
     ],
 )
-def test_options_that_make_no_sense(
-    folder: Callable[[str], Path], store: Store, options: dict[str, Any], told: str
-) -> None:
+def test_invalid_options(folder: Callable[[str], Path], store: Store, options: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=told):
         made(folder("janus"), store, **options)
 
 
 def test_models_that_are_not_known(folder: Callable[[str], Path], store: Store, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"is llama; known are emu3, janus\. .*worker/MODULE:FACTORY"):
+    with pytest.raises(UsageError, match=r"is a llama model; supported are emu3, janus\. .*worker/MODULE:FACTORY"):
         body(made(folder("llama"), store), ask())
-    with pytest.raises(UsageError, match=r"config\.json names no model_type"):
+    with pytest.raises(UsageError, match=r"config\.json has no model_type"):
         body(made(tmp_path, store), ask())
-    with pytest.raises(UsageError, match="there is no such folder or file"):
+    with pytest.raises(UsageError, match="no such folder or file"):
         made(Path("./nowhere"), store)
 
 

@@ -114,7 +114,7 @@ def test_limits(body: str, limits: dict[str, float], told: str) -> None:
         (f"<text>{'four' * 10}</text>", 12),
     ],
 )
-def test_what_is_drawn_is_counted(body: str, cost: int) -> None:
+def test_drawn_elements_are_counted(body: str, cost: int) -> None:
     inside(body, drawn=cost)
     with pytest.raises(BadSvg, match="written out"):
         inside(body, drawn=cost - 1)

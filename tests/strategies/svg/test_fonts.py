@@ -56,7 +56,7 @@ def test_every_font_of_a_collection_has_the_characters_of_its_first() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"ttcf", b"ttcf" + b"\xff" * 40, b"\0\1\0\0" + b"\xff" * 60, b"text"])
-def test_what_is_no_font_has_no_characters(data: bytes, tmp_path: Path) -> None:
+def test_file_that_is_not_a_font_has_no_characters(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.ttf"
     path.write_bytes(data)
     assert characters(path) == set()

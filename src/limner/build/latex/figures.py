@@ -16,12 +16,12 @@ from ...core.errors import UsageError
 from ...core.images import MAX_BYTES, BadImage, encode_png
 from ...core.schema import StrictModel
 from ...workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, once
-from .macros import closing, has, plain, spoken, weigh
+from .macros import closing_brace, has_words, latex_to_text, split_words, sum_weights
 
-TAKEN = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
+PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
 PDF = ".pdf"
-ORDER = (PDF, ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".eps", ".ps", ".svg")
-"""Endings tried where a figure is named without one, as LaTeX does."""
+SUFFIX_ORDER = (PDF, ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".eps", ".ps", ".svg")
+"""The suffixes tried for a figure that is named without one, as LaTeX does."""
 _FIGURE = re.compile(
     r"\\begin\s*\{(?P<env>(?:wrap|SC|margin|teaser)?figure\*?)\}(?P<body>.*?)\\end\s*\{(?P=env)\}", re.DOTALL
 )
@@ -31,11 +31,11 @@ _PATHS = re.compile(r"\\graphicspath\s*\{((?:\s*\{[^{}]*\}\s*)+)\}")
 
 
 class FigureRules(StrictModel):
-    """What a figure's file name, caption and place count for.
+    """The scores of a figure's file name, caption and position.
 
     Attributes:
-        in_method: For standing in the method section.
-        panel: For being one of several pictures in a figure.
+        in_method: The score of a figure in the method section.
+        panel: The score of one of several pictures in a figure.
     """
 
     names: dict[str, float]
@@ -49,9 +49,9 @@ class FigureCandidate:
     """A picture in a figure of the paper.
 
     Attributes:
-        file: Its path inside the source, or as it is named where there is no such file.
-        score: What its name, caption and place count for.
-        why_not: Why it cannot be taken, where it cannot.
+        file: Its path inside the source, or its name in the text where the file is missing.
+        score: The sum of the scores of its name, caption and position.
+        why_not: Why it cannot be used, if so.
     """
 
     file: str
@@ -60,11 +60,11 @@ class FigureCandidate:
     why_not: str | None = None
 
 
-def candidates(
+def rank_figures(
     document: str, method: str, names: Iterable[str], own: FigureRules, preamble: str = ""
 ) -> list[FigureCandidate]:
-    """All pictures in the figures of a document, the likeliest method figure first."""
-    known, found = set(names), dict[str, FigureCandidate]()
+    """Return all pictures in a document's figures, the most likely method figure first."""
+    known_files, figures = set(names), dict[str, FigureCandidate]()
     folders = [
         "",
         *(path for group in _PATHS.findall(preamble + document) for path in re.findall(r"\{([^{}]*)\}", group)),
@@ -73,37 +73,37 @@ def candidates(
         pictures = _PICTURE.findall(figure["body"])
         caption = _caption(figure["body"])
         for picture in dict.fromkeys(pictures):
-            file = _find(picture, folders, known)
+            file = _find(picture, folders, known_files)
             score = _score(picture, caption, figure[0] in method, len(set(pictures)), own)
-            one = FigureCandidate(file or picture, caption, score, _why_not(file))
-            if one.file not in found or found[one.file].score < score:
-                found[one.file] = one
-    return sorted(found.values(), key=lambda one: -one.score)
+            candidate = FigureCandidate(file or picture, caption, score, _why_not(file))
+            if candidate.file not in figures or figures[candidate.file].score < score:
+                figures[candidate.file] = candidate
+    return sorted(figures.values(), key=lambda candidate: -candidate.score)
 
 
 def _score(name: str, caption: str, in_method: bool, pictures: int, own: FigureRules) -> float:
-    score = weigh(spoken(name), own.names) + weigh(spoken(caption), own.captions)
+    score = sum_weights(split_words(name), own.names) + sum_weights(split_words(caption), own.captions)
     return score + own.in_method * in_method + own.panel * (pictures > 1)
 
 
 def _caption(body: str) -> str:
-    """Return the words of a figure's captions; the caption of the whole, which stands outermost, comes first."""
-    found = []
+    """Return the words of a figure's captions; the outermost caption, that of the whole, comes first."""
+    captions = []
     for start in _CAPTION.finditer(body):
-        end = closing(body, start.end())
+        end = closing_brace(body, start.end())
         if end is not None:
             outer = not re.search(r"\\begin\s*\{sub", body[: start.start()]) or not re.search(
                 r"\\end\s*\{sub", body[start.start() :]
             )
-            found.append((not outer, " ".join(plain(body[start.end() + 1 : end]).split())))
-    return " ".join(words for _, words in sorted(found, key=lambda one: one[0]))
+            captions.append((not outer, " ".join(latex_to_text(body[start.end() + 1 : end]).split())))
+    return " ".join(words for _, words in sorted(captions, key=lambda caption: caption[0]))
 
 
-def _find(name: str, folders: Iterable[str], known: set[str]) -> str | None:
+def _find(name: str, folders: Iterable[str], known_files: set[str]) -> str | None:
     for folder in folders:
         path = posixpath.normpath(posixpath.join(folder.strip(), name.strip()))
-        for full in (path, *(path + ending for ending in ORDER)):
-            if full in known:
+        for full in (path, *(path + ending for ending in SUFFIX_ORDER)):
+            if full in known_files:
                 return full
     return None
 
@@ -112,7 +112,7 @@ def _why_not(file: str | None) -> str | None:
     if file is None:
         return "no such file in the source"
     ending = posixpath.splitext(file)[1].lower()
-    if ending in TAKEN or ending == PDF:
+    if ending in PICTURE_SUFFIXES or ending == PDF:
         return None
     return f"{ending or 'no ending'}: PNG, JPEG, WebP, GIF, BMP and PDF are taken"
 
@@ -124,14 +124,14 @@ _STOP = re.compile(
 
 
 class MethodRules(StrictModel):
-    """Which headings make a section the method section.
+    """The headings that identify the method section.
 
     Attributes:
         yes: Words of its heading, with their weights.
         no: Words that its heading never has.
-        before: Headings that stand before it, where its own tells nothing.
-        after: Headings that stand after it.
-        least_words: A shorter one is not taken.
+        before: Headings that come before it, where its own says nothing.
+        after: Headings that come after it.
+        least_words: The fewest words of the section.
     """
 
     yes: dict[str, float]
@@ -159,40 +159,40 @@ def sections(document: str) -> list[LatexSection]:
     stop = _STOP.search(document)
     body = document[: stop.start()] if stop else document
     heads = list(_HEAD.finditer(body))
-    found = []
+    parts = []
     for head, after in zip_longest(heads, heads[1:]):
-        end = closing(body, head.end())
+        end = closing_brace(body, head.end())
         if end is not None:
             title = re.sub(r"\\[a-zA-Z]+\*?|[{}$~]", " ", body[head.end() + 1 : end])
             text = body[head.start() : after.start() if after else None].strip()
-            found.append(LatexSection(" ".join(title.split()), text))
-    return found
+            parts.append(LatexSection(" ".join(title.split()), text))
+    return parts
 
 
-def method_section(found: Sequence[LatexSection], own: MethodRules) -> tuple[LatexSection, str] | None:
-    """Return the method section and by which rule it was found; None where a model must say."""
-    scored = [(_section_score(section.title, own), -n) for n, section in enumerate(found)]
+def method_section(parts: Sequence[LatexSection], own: MethodRules) -> tuple[LatexSection, str] | None:
+    """Return the method section and the rule that identified it; None where a model must decide."""
+    scored = [(_section_score(section.title, own), -n) for n, section in enumerate(parts)]
     if scored and (best := max(scored))[0] > 0:
-        section = found[-best[1]]
+        section = parts[-best[1]]
         return (section, "its heading") if section.words >= own.least_words else None
-    titles = [spoken(section.title) for section in found]
-    first = [n for n, title in enumerate(titles) if any(has(words, title) for words in own.before)]
-    last = [n for n, title in enumerate(titles) if any(has(words, title) for words in own.after)]
+    titles = [split_words(section.title) for section in parts]
+    first = [n for n, title in enumerate(titles) if any(has_words(words, title) for words in own.before)]
+    last = [n for n, title in enumerate(titles) if any(has_words(words, title) for words in own.after)]
     if not first or not last:
         return None
-    # Related work may stand at the end; the last heading of the beginning that comes before the experiments counts.
+    # Related work may be at the end; the last introductory heading before the experiments counts.
     start = max((n for n in first if n < last[0]), default=None)
-    between = [] if start is None else list(found[start + 1 : last[0]])
+    between = [] if start is None else list(parts[start + 1 : last[0]])
     if len(between) == 1 and between[0].words >= own.least_words:
-        return between[0], "where it stands"
+        return between[0], "its position"
     return None
 
 
 def _section_score(title: str, own: MethodRules) -> float:
-    words = spoken(title)
-    if any(has(banned, words) for banned in own.no):
+    words = split_words(title)
+    if any(has_words(banned, words) for banned in own.no):
         return 0
-    return max((weight for yes, weight in own.yes.items() if has(yes, words)), default=0)
+    return max((weight for yes, weight in own.yes.items() if has_words(yes, words)), default=0)
 
 
 SIDE = 2000
@@ -203,10 +203,10 @@ _FACTORY = f"{Path(__file__).with_name('pdf_worker.py')}:renderer"
 
 
 def check_pdf() -> None:
-    """Whether PDF figures can be taken.
+    """Check that PDF figures can be rendered.
 
     Raises:
-        UsageError: What is needed is not installed; says what to do.
+        UsageError: A package is missing; the message says what to do.
     """
     if find_spec("pypdfium2") is None:
         raise UsageError(
@@ -219,7 +219,7 @@ def first_page(pdf: bytes) -> bytes:
     """Return the first page as PNG bytes.
 
     Raises:
-        BadImage: It is no PDF file that can be drawn.
+        BadImage: The PDF file cannot be rendered.
     """
     from PIL import Image
 
@@ -229,11 +229,11 @@ def first_page(pdf: bytes) -> bytes:
     args = {"library": str(Path(library.origin).parents[1]), "memory": MEMORY, "seconds": SECONDS, "side": SIDE}
     recipe = Recipe("pdf", _FACTORY, json.dumps(args), start_s=60, isolated=True, most=MAX_BYTES)
     try:
-        found = once(recipe, {}, (pdf,), SECONDS * 10)
+        result = once(recipe, {}, (pdf,), SECONDS * 10)
     except (WorkerDeath, JobFailure, WorkerUnfit) as error:
         raise BadImage(f"the PDF cannot be drawn: {error}") from None
-    if not found.bodies:
-        raise BadImage(f"the PDF cannot be drawn: {str(found.value)[:300]}")
-    width, height, stride = struct.unpack_from("<3I", found.bodies[0])
-    raw = found.bodies[0][struct.calcsize("<3I") :]
+    if not result.bodies:
+        raise BadImage(f"the PDF cannot be drawn: {str(result.value)[:300]}")
+    width, height, stride = struct.unpack_from("<3I", result.bodies[0])
+    raw = result.bodies[0][struct.calcsize("<3I") :]
     return encode_png(Image.frombuffer("RGB", (width, height), raw, "raw", "RGB", stride, 1))

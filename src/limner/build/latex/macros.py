@@ -45,8 +45,8 @@ class LatexMacro:
     default: str | None = None
 
 
-def expanded(paper: FlatPaper) -> tuple[str, tuple[str, ...]]:
-    """Return the document with its own macros put into words, and what could not be."""
+def expand_macros(paper: FlatPaper) -> tuple[str, tuple[str, ...]]:
+    """Return the document with its own macros expanded, and notes on those that could not be."""
     expander = _Expander()
     expander.run(paper.preamble)
     text = expander.run(paper.body)
@@ -54,7 +54,7 @@ def expanded(paper: FlatPaper) -> tuple[str, tuple[str, ...]]:
 
 
 class _Expander:
-    """Goes through a text once; definitions count from where they stand."""
+    """A single pass over a text; definitions are valid from their position on."""
 
     def __init__(self) -> None:
         self.macros: dict[str, LatexMacro] = {}
@@ -78,25 +78,25 @@ class _Expander:
             out.append(self._command())
 
     def _command(self) -> str:
-        """Return what stands for the command here, where that is final; what is to be looked at again goes in front."""
-        found = _NAME.match(self.text, self.at)
-        if found is None:
+        """Return the final text of the command here; text to be processed again is put in front of the rest."""
+        match = _NAME.match(self.text, self.at)
+        if match is None:
             self.at += 1
             return "\\"
-        name = found[1].rstrip("*")
+        name = match[1].rstrip("*")
         if name in _DEFINING:
-            start, self.at = self.at, found.end()
+            start, self.at = self.at, match.end()
             if self._define(name):
                 return ""
-            written, self.at = self.text[start : found.end()], found.end()
+            written, self.at = self.text[start : match.end()], match.end()
             return written
-        macro = self.macros.get(found[1]) or self.macros.get(name)
+        macro = self.macros.get(match[1]) or self.macros.get(name)
         if macro is None or self.steps >= MAX_STEPS or self.length >= MAX_LENGTH:
-            self.at = found.end()
+            self.at = match.end()
             if macro is not None:
-                self.notes.append("macros that lead to ever more text are left as they stand")
-            return found[0]
-        self.at = found.end() if found[1] in self.macros else found.end() - found[1].count("*")
+                self.notes.append("macros that expand without end are left unexpanded")
+            return match[0]
+        self.at = match.end() if match[1] in self.macros else match.end() - match[1].count("*")
         self._apply(macro, name)
         return ""
 
@@ -165,18 +165,18 @@ class _Expander:
         self.macros[name] = macro
 
     def _let(self, name: str) -> None:
-        found = re.compile(r"\s*=?\s*\\([a-zA-Z@]+|.)").match(self.text, self.at)
-        if found is None:
+        match = re.compile(r"\s*=?\s*\\([a-zA-Z@]+|.)").match(self.text, self.at)
+        if match is None:
             return
-        self.at = found.end()
-        self._keep("let", name, self.macros.get(found[1]) or LatexMacro(0, "\\" + found[1]))
+        self.at = match.end()
+        self._keep("let", name, self.macros.get(match[1]) or LatexMacro(0, "\\" + match[1]))
 
     def _defined_name(self) -> str | None:
-        found = re.compile(r"\s*(?:\{\s*\\([a-zA-Z@]+|.)\s*\}|\\([a-zA-Z@]+|.))").match(self.text, self.at)
-        if found is None:
+        match = re.compile(r"\s*(?:\{\s*\\([a-zA-Z@]+|.)\s*\}|\\([a-zA-Z@]+|.))").match(self.text, self.at)
+        if match is None:
             return None
-        self.at = found.end()
-        return found[1] or found[2]
+        self.at = match.end()
+        return match[1] or match[2]
 
     def _optional(self) -> str | None:
         self._ahead()
@@ -196,11 +196,11 @@ class _Expander:
         self._ahead()
         first = self.text[self.at : self.at + 1]
         if first != "{":
-            found = _NAME.match(self.text, self.at)
-            value = found[0] if found else first
+            match = _NAME.match(self.text, self.at)
+            value = match[0] if match else first
             self.at += len(value)
             return value or None
-        while (end := closing(self.text, self.at)) is None:
+        while (end := closing_brace(self.text, self.at)) is None:
             if not self.rest:
                 return None
             self.text += self.rest.pop()
@@ -208,7 +208,7 @@ class _Expander:
         return value
 
     def _ahead(self) -> None:
-        """Pass over blanks; where the text ends, what follows is drawn up."""
+        """Skip blanks; at the end of the text, take in the text that follows."""
         while True:
             gap = _BLANK.match(self.text, self.at)
             assert gap is not None
@@ -221,22 +221,22 @@ class _Expander:
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 
 
-def closing(text: str, opening: int) -> int | None:
-    r"""Where the brace that closes the one at `opening` stands.
+def closing_brace(text: str, opening: int) -> int | None:
+    r"""Return the position of the brace that closes the one at `opening`.
 
-    >>> closing(r"{a{b}\\}}c", 0)
+    >>> closing_brace(r"{a{b}\\}}c", 0)
     7
     """
     depth = 0
-    for found in _BRACE.finditer(text, opening):
-        depth += (found[0] == "{") - (found[0] == "}")
+    for brace in _BRACE.finditer(text, opening):
+        depth += (brace[0] == "{") - (brace[0] == "}")
         if depth == 0:
-            return found.start()
+            return brace.start()
     return None
 
 
-TOLD = 12
-"""Terms that are told to the model."""
+MAX_LISTED_TERMS = 12
+"""The most terms that are listed for the model."""
 _COMMAND = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}|\\[a-zA-Z]+\*?|\\.")
 _ASIDE = re.compile(r"^(.+?)\s*[(\[]([^()\[\]]+)[)\]]\s*$")
 _NUMBERED = re.compile(r"^(?:phase|step|stage|part)\s+(?:\d+|[ivx]+)\s*[:.–—-]\s*", re.IGNORECASE)
@@ -247,7 +247,7 @@ _GREEK = dict(zip("αβγδεζηθικλμνξπρστυφχψω", _GREEK_NAMES
 
 
 @lru_cache(maxsize=64)
-def plain(latex: str) -> str:
+def latex_to_text(latex: str) -> str:
     """Return the text as a reader sees it, without figures and citations."""
     from pylatexenc.latex2text import LatexNodes2Text
 
@@ -259,29 +259,29 @@ def plain(latex: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def folded(text: str) -> str:
-    """Words and numbers alone, in small letters; what is written in two ways is one.
+def fold_text(text: str) -> str:
+    """Return the words and numbers in lower case, with variant spellings unified.
 
-    >>> folded("Pre-Training of the encoder $E_\\\\theta$ (ours)")
+    >>> fold_text("Pre-Training of the encoder $E_\\\\theta$ (ours)")
     'pre training of the encoder e theta ours'
     """
-    text = unicodedata.normalize("NFKC", _COMMAND.sub(lambda found: f" {found[0].strip(chr(92))} ", text))
+    text = unicodedata.normalize("NFKC", _COMMAND.sub(lambda command: f" {command[0].strip(chr(92))} ", text))
     text = "".join(_GREEK.get(letter, letter) for letter in text.casefold())
     text = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
     return " ".join(re.findall(r"[^\W_]+", text))
 
 
 def occurs(term: str, latex: str) -> bool:
-    """Whether a term stands in a LaTeX text, as it is read or as it is written.
+    """Return whether a term occurs in a LaTeX text, as read or as written.
 
     A name with an aside, such as ``Teacher Model (DAM)``, occurs where both do; ``Step 1: Encoding`` where Encoding
     does.
     """
-    return all(_stands(part, latex) for part in _parts(term))
+    return all(_occurs_in(part, latex) for part in _parts(term))
 
 
 def absent_terms(terms: Iterable[str], latex: str) -> list[str]:
-    """Those of the terms that do not occur in the text, each once."""
+    """Return the terms that do not occur in the text, each once."""
     return [term for term in dict.fromkeys(terms) if not occurs(term, latex)]
 
 
@@ -292,7 +292,7 @@ def require_terms(terms: Iterable[str], latex: str) -> None:
         Unreadable: With the terms that do not occur in it.
     """
     if absent := absent_terms(terms, latex):
-        raise Unreadable(f"these terms do not occur in the text: {'; '.join(absent[:TOLD])}")
+        raise Unreadable(f"these terms do not occur in the text: {'; '.join(absent[:MAX_LISTED_TERMS])}")
 
 
 def _parts(term: str) -> list[str]:
@@ -301,28 +301,28 @@ def _parts(term: str) -> list[str]:
     return [aside[1], aside[2]] if aside else [term]
 
 
-def _stands(term: str, latex: str) -> bool:
+def _occurs_in(term: str, latex: str) -> bool:
     # A term may be given as LaTeX itself, such as $h_g$.
-    wanted = {folded(term), folded(plain(term))} - {""}
-    texts = (folded(plain(latex)), folded(stripped(latex)))
+    wanted = {fold_text(term), fold_text(latex_to_text(term))} - {""}
+    texts = (fold_text(latex_to_text(latex)), fold_text(stripped(latex)))
     return any(f" {words} " in f" {text} " for words in wanted for text in texts)
 
 
-def spoken(text: str) -> str:
+def split_words(text: str) -> str:
     """Return the words of a heading, a caption or a file name, in small letters with one blank between them.
 
-    >>> spoken("figs/OurMethod_v2-Overview.pdf")
+    >>> split_words("figs/OurMethod_v2-Overview.pdf")
     'figs our method v 2 overview pdf'
     """
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])", " ", text)
     return " ".join(re.findall(r"[^\W_]+", apart.casefold()))
 
 
-def has(words: str, text: str) -> bool:
-    """Whether these words stand in a text, both as `spoken` gives them."""
+def has_words(words: str, text: str) -> bool:
+    """Return whether these words occur in a text, both as `split_words` gives them."""
     return f" {words} " in f" {text} "
 
 
-def weigh(text: str, weights: Mapping[str, float]) -> float:
-    """Return the sum of the weights of the words that stand in a text as `spoken` gives it."""
-    return sum(weight for words, weight in weights.items() if has(words, text))
+def sum_weights(text: str, weights: Mapping[str, float]) -> float:
+    """Return the sum of the weights of the words in a text, given as by `split_words`."""
+    return sum(weight for words, weight in weights.items() if has_words(words, text))

@@ -1,6 +1,6 @@
-"""The far end of drawing a PDF page: a process of its own that sets its limits before it is shown the file.
+"""The worker's side of rendering a PDF page: a separate process that sets its limits before it gets the file.
 
-Run without site packages, and knows nothing of Limner.
+It runs without site packages and without Limner.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def renderer(library: str, memory: int, seconds: int, side: int) -> Callable[..., Any]:
-    """Return what a worker draws with: width, height, bytes a row and RGB values, or words where the file is refused.
+    """Return the worker's function: it gives width, height, stride and RGB values, or a message of refusal.
 
     Args:
         library: The folder that holds the packages.

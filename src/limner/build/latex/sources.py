@@ -19,10 +19,10 @@ TEXTS = (".tex", ".ltx", ".sty", ".cls", ".bbl")
 ARCHIVES = (".tar.gz", ".tgz", ".tar", ".gz")
 MAX_FILES = 5_000
 MAX_UNPACKED = 1_000_000_000
-"""Bytes of a whole archive once unpacked; what is larger is no paper."""
+"""The most bytes of an unpacked archive; a larger one is not a paper."""
 MAX_TEXT = 5_000_000
 Entry = tuple[str, int, Callable[[], bytes]]
-"""A file's name, its size, and how its bytes are had."""
+"""A file's name, its size, and a function that reads its bytes."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class LatexSource:
         id: The paper's: its path under the folder of papers, without the ending.
         texts: LaTeX files by their path inside the source.
         names: The paths of all files.
-        left_out: What was passed over, and why.
+        left_out: Files that were skipped, and why.
     """
 
     id: str
@@ -43,41 +43,41 @@ class LatexSource:
     left_out: tuple[str, ...] = ()
 
     def take(self, *names: str) -> dict[str, bytes]:
-        """Return the bytes of these files, read anew; those too large for an image are left out."""
-        wanted, found = set(names), dict[str, bytes]()
+        """Read the bytes of these files again; those too large for an image are left out."""
+        wanted, contents = set(names), dict[str, bytes]()
         for name, size, data in _entries(self.path, []):
             if name in wanted and size <= MAX_BYTES:
-                found[name] = data()
-        return found
+                contents[name] = data()
+        return contents
 
 
 def find_papers(folder: Path) -> list[tuple[str, Path]]:
-    """Id and path of every paper under a folder: archives, and folders that hold a LaTeX file.
+    """Return id and path of every paper in a folder: archives, and folders with a LaTeX file.
 
     Raises:
         DataError: There is none, or two have one id.
     """
     if not folder.is_dir():
         raise DataError("no such folder of papers", file=folder)
-    found: dict[str, Path] = {}
+    papers: dict[str, Path] = {}
     for path in _walk(folder):
         id = path.relative_to(folder).as_posix() if path != folder else folder.name
         if path.is_file():
             id = id.removesuffix(_archive(path) or "")
-        if id in found:
-            raise DataError(f"{path.name} and {found[id].name} are both the paper {id}: keep one", file=path)
-        found[id] = path
-    if not found:
+        if id in papers:
+            raise DataError(f"{path.name} and {papers[id].name} are both the paper {id}: keep one", file=path)
+        papers[id] = path
+    if not papers:
         raise DataError(f"no paper here: a LaTeX source is a folder with .tex files or one of {', '.join(ARCHIVES)}",
                         file=folder)  # fmt: skip
-    return sorted(found.items())
+    return sorted(papers.items())
 
 
 def read_source(path: Path, id: str) -> LatexSource:
     """Return a paper's LaTeX files, and the names of the others.
 
     Raises:
-        DataError: It is no archive, holds no LaTeX, or is too large.
+        DataError: It is not an archive, has no LaTeX, or is too large.
     """
     left_out: list[str] = []
     texts: dict[str, str] = {}
@@ -90,13 +90,13 @@ def read_source(path: Path, id: str) -> LatexSource:
             if size > MAX_TEXT:
                 left_out.append(f"{name}: {size:,} bytes of text")
                 continue
-            texts[name] = decoded(data())
+            texts[name] = decode_text(data())
     if not any(name.lower().endswith(TEXTS[:2]) for name in texts):
-        raise DataError("no LaTeX file in it; PDF alone is not taken", file=path, id=id)
+        raise DataError("no LaTeX file in it; PDF alone is not enough", file=path, id=id)
     return LatexSource(id, path, texts, frozenset(names), tuple(left_out))
 
 
-def decoded(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """Return the text of a LaTeX file: UTF-8, or else Latin-1, with plain line ends."""
     try:
         text = data.decode("utf-8-sig")
@@ -158,7 +158,7 @@ def _in_archive(path: Path, left_out: list[str]) -> Iterator[Entry]:
 
 
 def _single(path: Path, fault: tarfile.ReadError) -> Entry:
-    """Return a paper of one file is gzipped without an archive around it."""
+    """Return a paper that is a single gzipped file without an archive."""
     try:
         with gzip.open(path) as stream:
             data = stream.read(MAX_TEXT + 1)
@@ -182,7 +182,7 @@ def _inside(name: str) -> str | None:
     return path.as_posix()
 
 
-DEPTH = 20
+MAX_DEPTH = 20
 _VERBATIM = (
     r"\\begin\{(?P<verb>verbatim\*?|lstlisting|minted|Verbatim)\}.*?\\end\{(?P=verb)\}"
     r"|\\verb\*?(?P<q>[^\w\s*]).*?(?P=q)"
@@ -210,10 +210,10 @@ class FlatPaper:
     """A paper as one text.
 
     Attributes:
-        preamble: What stands before the document, with the local packages it loads.
+        preamble: The text before the document, with the local packages it loads.
         body: The document, without comments.
-        main: The file it begins with.
-        missing: Files that are named and not there.
+        main: Its main file.
+        missing: Files that are named but missing.
     """
 
     preamble: str
@@ -248,29 +248,29 @@ def without_comments(text: str) -> str:
     >>> without_comments("a 5\\% b % c\nd")
     'a 5\\% b d'
     """
-    return _conditions(_DROPPED.sub(_dropped, text))
+    return _resolve_conditions(_DROPPED.sub(_keep_or_drop, text))
 
 
-def _dropped(found: re.Match[str]) -> str:
-    if found["keep"] is not None:
-        return found["keep"]
+def _keep_or_drop(match: re.Match[str]) -> str:
+    if match["keep"] is not None:
+        return match["keep"]
     # A comment takes its line's end with it, but an empty line behind it still ends the paragraph.
-    tail = found["line"] is not None and found[0].startswith("%")
-    return "\n" if tail and found.string[found.end() : found.end() + 1] == "\n" else ""
+    tail = match["line"] is not None and match[0].startswith("%")
+    return "\n" if tail and match.string[match.end() : match.end() + 1] == "\n" else ""
 
 
-def _conditions(text: str) -> str:
-    r"""Return what ``\iffalse … \else`` hides goes, what it shows stays; one without its end stays as it is."""
+def _resolve_conditions(text: str) -> str:
+    r"""Drop the text that ``\iffalse … \else`` hides; a condition without its end stays unchanged."""
     start = 0
     while opening := _CONSTANT.search(text, start):
         middle, end, depth = None, None, 0
-        for found in _IF.finditer(text, opening.end()):
-            if found[1] == "fi" and depth == 0:
-                end = found
+        for match in _IF.finditer(text, opening.end()):
+            if match[1] == "fi" and depth == 0:
+                end = match
                 break
-            if found[1] == "else" and depth == 0:
-                middle = found
-            depth += (found[1] not in ("else", "fi")) - (found[1] == "fi")
+            if match[1] == "else" and depth == 0:
+                middle = match
+            depth += (match[1] not in ("else", "fi")) - (match[1] == "fi")
         start = opening.end()
         if end is not None:
             first = text[opening.end() : (middle or end).start()]
@@ -287,17 +287,17 @@ def _rank(name: str, text: str) -> tuple[bool, bool, int, int]:
 
 def _packages(preamble: str, files: Mapping[str, str]) -> str:
     """Return the texts of local packages and of the class, in the order they are loaded."""
-    found = []
+    packages = []
     for kind, names in re.findall(
         r"\\(usepackage|RequirePackage|documentclass)\s*(?:\[[^\]]*\])?\s*\{([^{}]*)\}", preamble
     ):
         ending = ".cls" if kind == "documentclass" else ".sty"
-        found += [files[name.strip() + ending] for name in names.split(",") if name.strip() + ending in files]
-    return "\n".join(found)
+        packages += [files[name.strip() + ending] for name in names.split(",") if name.strip() + ending in files]
+    return "\n".join(packages)
 
 
 class _Inliner:
-    """Puts files in place; each use of a file counts towards the whole length."""
+    """An inliner of files; each use of a file counts towards the total length."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
         self.files, self.missing, self.size = files, list[str](), 0
@@ -314,19 +314,19 @@ class _Inliner:
             end = _END.search(text)
             text = text[: end.start()] if end else text
 
-        def put(found: re.Match[str]) -> str:
-            inner, wanted = base, found["one"] if found["one"] is not None else found["bare"]
+        def put(match: re.Match[str]) -> str:
+            inner, wanted = base, match["one"] if match["one"] is not None else match["bare"]
             rest = ""
-            if found["how"] in ("import", "subimport"):
-                inner = posixpath.join(base if found["how"] == "subimport" else "", wanted.strip())
-                wanted = found["two"] or ""
-            elif found["two"] is not None:
-                rest = found[0][found[0].rindex("{") :]  # Braces that belong to what follows.
+            if match["how"] in ("import", "subimport"):
+                inner = posixpath.join(base if match["how"] == "subimport" else "", wanted.strip())
+                wanted = match["two"] or ""
+            elif match["two"] is not None:
+                rest = match[0][match[0].rindex("{") :]  # Braces that belong to what follows.
             file = self._find(wanted.strip().strip('"'), inner)
             if file is None:
                 self.missing.append(wanted.strip())
                 return rest
-            if file in (*above, name) or len(above) >= DEPTH or self.size > MAX_TEXT:
+            if file in (*above, name) or len(above) >= MAX_DEPTH or self.size > MAX_TEXT:
                 return rest
             return self._inline(file, inner, (*above, name)) + rest
 

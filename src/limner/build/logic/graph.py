@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 from ...core.asks import Unreadable
 from ...core.json_text import loads
 from ...core.schema import FrozenModel, StrictModel, Words, first_wrong
-from ..latex.macros import TOLD, folded, has, require_terms
+from ..latex.macros import MAX_LISTED_TERMS, fold_text, has_words, require_terms
 
 NodeType = Literal["model", "data", "process", "decision"]
 
@@ -52,10 +52,10 @@ class LogicGraph(FrozenModel):
 
     @model_validator(mode="after")
     def _hangs_together(self) -> Self:
-        for what, ids in (("phases", [one.id for one in self.phases]), ("nodes", [one.id for one in self.nodes])):
+        for what, ids in (("phases", [part.id for part in self.phases]), ("nodes", [part.id for part in self.nodes])):
             if twice := {id for id in ids if ids.count(id) > 1}:
                 raise ValueError(f"two {what} have the id {min(twice)}")
-        phases, nodes = {one.id for one in self.phases}, {one.id for one in self.nodes}
+        phases, nodes = {part.id for part in self.phases}, {part.id for part in self.nodes}
         for node in self.nodes:
             if node.phase_id not in phases:
                 raise ValueError(f"node {node.id} has the phase {node.phase_id}, which is none")
@@ -68,10 +68,10 @@ class LogicGraph(FrozenModel):
         return self
 
     def terms(self) -> Iterator[str]:
-        """Every name in the graph."""
-        yield from (one.label for one in self.phases)
-        yield from (one.label for one in self.nodes)
-        yield from (one.label for one in self.edges if one.label.strip())
+        """Yield every name in the graph."""
+        yield from (part.label for part in self.phases)
+        yield from (part.label for part in self.nodes)
+        yield from (part.label for part in self.edges if part.label.strip())
 
     @cached_property
     def by_id(self) -> dict[str, LogicNode]:
@@ -96,11 +96,11 @@ class LogicGraph(FrozenModel):
         return {source for source, target in self.pairs if target == node}
 
     def near(self, node: str) -> set[str]:
-        """Plausible neighbours: nodes of the same phase, and those at most two edges away."""
-        one = self.receivers(node) | self.givers(node)
-        two = {far for other in one for far in self.receivers(other) | self.givers(other)}
+        """Return plausible neighbours: nodes of the same phase, and those at most two edges away."""
+        edge = self.receivers(node) | self.givers(node)
+        two = {far for other in edge for far in self.receivers(other) | self.givers(other)}
         same = {other.id for other in self.nodes if other.phase_id == self.by_id[node].phase_id}
-        return (one | two | same) - {node}
+        return (edge | two | same) - {node}
 
 
 def parse_graph(text: str, method: str) -> LogicGraph:
@@ -201,7 +201,9 @@ def parse_log(text: str, method: str, rules: LogRules) -> ExecutionLog:
         raise Unreadable(f"the log does not fit: {first_wrong(error)}") from error
     terms = [term for step in log.steps for term in (step.name, *step.input, *step.output)]
     require_terms(terms, method)
-    said = folded(" ".join(f"{step.action} {step.next_logic}" for step in log.steps))
-    if banned := [words for words in rules.banned if has(folded(words), said)]:
-        raise Unreadable(f"a log has no comparisons, praise or libraries: leave out {', '.join(banned[:TOLD])}")
+    steps = fold_text(" ".join(f"{step.action} {step.next_logic}" for step in log.steps))
+    if banned := [words for words in rules.banned if has_words(fold_text(words), steps)]:
+        raise Unreadable(
+            f"a log has no comparisons, praise or libraries: leave out {', '.join(banned[:MAX_LISTED_TERMS])}"
+        )
     return log

@@ -91,7 +91,7 @@ def _place(graph: LogicGraph, spots: dict[str, Box], across: bool) -> list[_Phas
             far, end = _place_layers(layers, spots, 2 * PAD, along + HEAD + EDGE, across)
             frames.append(_PhaseBox(phase.label, PAD, along, max(far + PAD, PAD + name), end + EDGE))
             along = frames[-1].bottom + GAP
-    return _evened(frames, across, 2 * BACK if _leads_back(graph, spots, across) else 0.0)
+    return _even_frames(frames, across, 2 * BACK if _leads_back(graph, spots, across) else 0.0)
 
 
 def _place_layers(
@@ -112,13 +112,13 @@ def _leads_back(graph: LogicGraph, spots: Mapping[str, Box], across: bool) -> bo
     return any((end.x < start.x) if across else (end.y < start.y) for start, end in pairs)
 
 
-def _evened(frames: Sequence[_PhaseBox], across: bool, more: float) -> list[_PhaseBox]:
-    """Frames of one size across the flow, with so much more room there."""
+def _even_frames(frames: Sequence[_PhaseBox], across: bool, more: float) -> list[_PhaseBox]:
+    """Return the frames with equal size across the flow, enlarged by `more`."""
     right, bottom = max(frame.right for frame in frames) + more, max(frame.bottom for frame in frames) + more
     return [
-        _PhaseBox(one.label, one.left, one.top, one.right, bottom) if across
-        else _PhaseBox(one.label, one.left, one.top, right, one.bottom)
-        for one in frames
+        _PhaseBox(box.label, box.left, box.top, box.right, bottom) if across
+        else _PhaseBox(box.label, box.left, box.top, right, box.bottom)
+        for box in frames
     ]  # fmt: skip
 
 
@@ -144,29 +144,29 @@ def _node(node: LogicNode, spot: Box) -> str:
 def _edge(start: Box, end: Box, label: str, across: bool, floor: float) -> str:
     """Return an arrow along the flow, or beyond all nodes, at `floor`, where it leads back."""
     # As if the flow went from left to right; turned afterwards where it goes down.
-    one, other = (start, end) if across else (start.turned(), end.turned())
+    source, target = (start, end) if across else (start.turned(), end.turned())
     if start is end:
-        x, y = one.x + one.width / 2, one.y
+        x, y = source.x + source.width / 2, source.y
         points, middle = [(x, y - 6), (x + 40, y - 26), (x + 40, y + 26), (x, y + 6)], (x + 34, y)
-    elif other.x - other.width / 2 > one.x + one.width / 2:
-        first, last = one.x + one.width / 2, other.x - other.width / 2
+    elif target.x - target.width / 2 > source.x + source.width / 2:
+        first, last = source.x + source.width / 2, target.x - target.width / 2
         half = (first + last) / 2
         points, middle = (
-            [(first, one.y), (half, one.y), (half, other.y), (last, other.y)],
-            (half, (one.y + other.y) / 2),
+            [(first, source.y), (half, source.y), (half, target.y), (last, target.y)],
+            (half, (source.y + target.y) / 2),
         )
-    elif abs(one.x - other.x) < 1:
-        down = 1 if other.y > one.y else -1
-        first, last = one.y + down * one.height / 2, other.y - down * other.height / 2
-        points = [(one.x, first), (one.x, first), (one.x, last), (one.x, last)]
-        middle = one.x, (first + last) / 2
+    elif abs(source.x - target.x) < 1:
+        down = 1 if target.y > source.y else -1
+        first, last = source.y + down * source.height / 2, target.y - down * target.height / 2
+        points = [(source.x, first), (source.x, first), (source.x, last), (source.x, last)]
+        middle = source.x, (first + last) / 2
     else:
         # Out on the far side, below all nodes, and in on the near side: no node is in the way.
-        low, out, into = floor + BACK, one.x + one.width / 2 + BACK / 2, other.x - other.width / 2 - BACK
-        corners = [(one.x + one.width / 2, one.y), (out, one.y), (out, low), (into, low), (into, other.y)]
-        corners.append((other.x - other.width / 2, other.y))
+        low, out, into = floor + BACK, source.x + source.width / 2 + BACK / 2, target.x - target.width / 2 - BACK
+        corners = [(source.x + source.width / 2, source.y), (out, source.y), (out, low), (into, low), (into, target.y)]
+        corners.append((target.x - target.width / 2, target.y))
         points = [corners[0], *(point for a, b in pairwise(corners) for point in (a, b, b))]
-        middle = (one.x + other.x) / 2, low
+        middle = (source.x + target.x) / 2, low
     shown = [point if across else (point[1], point[0]) for point in (*points, middle)]
     path = f"M{_pair(shown[0])}C{' '.join(map(_pair, shown[1:-1]))}"
     x, y = shown[-1]

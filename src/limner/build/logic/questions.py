@@ -13,7 +13,7 @@ from ...core.asks import Unreadable
 from ...core.choices import LETTERS
 from ...core.json_text import loads
 from ...core.schema import FrozenModel, Words, first_wrong
-from ..latex.macros import folded, occurs
+from ..latex.macros import fold_text, occurs
 from .graph import Level, LogicGraph, QuestionRules
 
 Letter = Literal["A", "B", "C", "D"]
@@ -69,10 +69,10 @@ def parse_set(
     body = loads(text).get("questions")
     if not isinstance(body, list):
         raise Unreadable('the reply must have a list under "questions"')
-    found = [_draft(n, entry) for n, entry in enumerate(body, 1)]
-    if problems := check_set(found, level, graph, method, absent, rules):
+    drafts = [_draft(n, entry) for n, entry in enumerate(body, 1)]
+    if problems := check_set(drafts, level, graph, method, absent, rules):
         raise Unreadable("; ".join(problems[:8]))
-    return found
+    return drafts
 
 
 def checklist(sets: Mapping[Level, Sequence[Mapping[str, Any]]], rules: QuestionRules) -> list[dict[str, Any]]:
@@ -107,17 +107,17 @@ Drafts = Sequence[DraftQuestion]
 def check_set(
     drafts: Drafts, level: Level, graph: LogicGraph, method: str, absent: int, rules: QuestionRules
 ) -> list[str]:
-    """Return what is wrong with a level's questions, in words that can be told to the model that wrote them."""
-    size, found = rules.levels[level], list[str]()
+    """Return the faults of a level's questions, worded for the model that wrote them."""
+    size, faults = rules.levels[level], list[str]()
     if not size.least <= len(drafts) <= size.most:
-        found.append(f"{len(drafts)} questions; {size.least} to {size.most} are wanted")
+        faults.append(f"{len(drafts)} questions; {size.least} to {size.most} are wanted")
     if twice := {draft.question for draft in drafts if [other.question for other in drafts].count(draft.question) > 1}:
-        found.append(f"two questions are the same: {min(twice)}")
+        faults.append(f"two questions are the same: {min(twice)}")
     check = _CHECKS[level]
     for n, draft in enumerate(drafts, 1):
         problems = [*banned(draft, level, graph, rules), *_ids(draft, graph)] or list(check(draft, graph, method))
-        found += [f"question {n}: {problem}" for problem in problems]
-    return found + list(_whole(drafts, level, absent, rules))
+        faults += [f"question {n}: {problem}" for problem in problems]
+    return faults + list(_whole(drafts, level, absent, rules))
 
 
 def banned(draft: DraftQuestion, level: Level, graph: LogicGraph, rules: QuestionRules) -> Iterator[str]:
@@ -127,8 +127,8 @@ def banned(draft: DraftQuestion, level: Level, graph: LogicGraph, rules: Questio
         text = re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", "□", text, flags=re.IGNORECASE)
     for name in rules.levels[level].bans:
         for pattern in rules.bans[name]:
-            if said := re.search(pattern, text, re.IGNORECASE):
-                yield f'it says "{said[0]}", which a question of this level may not ({name})'
+            if wording := re.search(pattern, text, re.IGNORECASE):
+                yield f'it says "{wording[0]}", which a question of this level may not ({name})'
 
 
 def _ids(draft: DraftQuestion, graph: LogicGraph) -> Iterator[str]:
@@ -144,14 +144,14 @@ def _component(draft: DraftQuestion, graph: LogicGraph, method: str) -> Iterator
     if not 1 <= len(draft.synonyms) <= 2:
         yield "one or two synonyms are wanted"
     for name in (draft.part, *draft.synonyms):
-        if folded(name) not in folded(draft.question) or not folded(name):
+        if fold_text(name) not in fold_text(draft.question) or not fold_text(name):
             yield f'the question must name "{name}"'
     if draft.track == "absent":
         if draft.yes_or_no != "no":
             yield "of a part that is not there, No is right"
         for name in (draft.part, *draft.synonyms):
-            labels = [folded(node.label) for node in graph.nodes]
-            if occurs(name, method) or folded(name) in labels:
+            labels = [fold_text(node.label) for node in graph.nodes]
+            if occurs(name, method) or fold_text(name) in labels:
                 yield f'"{name}" occurs in the text: it is not absent'
         return
     if draft.track is None:
@@ -160,7 +160,7 @@ def _component(draft: DraftQuestion, graph: LogicGraph, method: str) -> Iterator
         yield "of a part that is there, Yes is right"
     if len(draft.nodes) != 1:
         yield "nodes holds the id of the one part it asks for"
-    elif folded(graph.by_id[draft.nodes[0]].label) != folded(draft.part):
+    elif fold_text(graph.by_id[draft.nodes[0]].label) != fold_text(draft.part):
         yield f'part is the node\'s own name, "{graph.by_id[draft.nodes[0]].label}"'
     elif draft.track == "B" and TRIVIAL.match(draft.part.strip()):
         yield f'"{draft.part}" is a trivial operation'
@@ -180,11 +180,11 @@ def _topology(draft: DraftQuestion, graph: LogicGraph, method: str) -> Iterator[
         return
     node = draft.nodes[0]
     right = graph.receivers(node) if draft.about == "next" else graph.givers(node)
-    named = {folded(other.label): other.id for other in graph.nodes}
+    named = {fold_text(other.label): other.id for other in graph.nodes}
     if len(draft.options) != 4:
         yield "it has four options"
     for letter, option in draft.options.items():
-        id = named.get(folded(option))
+        id = named.get(fold_text(option))
         if id is None:
             yield f'option {letter}, "{option}", is no node of the graph'
         elif letter == draft.correct_option and id not in right:
@@ -215,7 +215,7 @@ def _phase(draft: DraftQuestion, graph: LogicGraph, method: str) -> Iterator[str
 
 
 def _pattern(name: str, nodes: Sequence[str], graph: LogicGraph) -> bool:
-    """Whether the graph has it: of parallel nodes all, of the others the first with the rest."""
+    """Return whether the graph has the pattern: parallel among all nodes, others between the first and the rest."""
     if name == "parallel":
         return len(nodes) > 1 and not any((a, b) in graph.pairs for a in nodes for b in nodes if a != b)
     first, rest = nodes[0], set(nodes[1:])
@@ -250,21 +250,22 @@ def _semantics(draft: DraftQuestion, graph: LogicGraph, method: str) -> Iterator
 
 def _whole(drafts: Drafts, level: Level, absent: int, rules: QuestionRules) -> Iterator[str]:
     if level == "component":
-        there = [draft for draft in drafts if draft.track != "absent"]
-        if len(drafts) - len(there) != absent:
-            yield f"{len(drafts) - len(there)} questions on parts that are absent; {absent} are wanted"
-        most = max(1, math.ceil(rules.track_b * len(there)))
-        if sum(draft.track == "B" for draft in there) > most:
+        present = [draft for draft in drafts if draft.track != "absent"]
+        if len(drafts) - len(present) != absent:
+            yield f"{len(drafts) - len(present)} questions on parts that are absent; {absent} are wanted"
+        most = max(1, math.ceil(rules.track_b * len(present)))
+        if sum(draft.track == "B" for draft in present) > most:
             yield f"at most {most} questions of track B, the others of track A"
         return
-    if level == "semantics" and (lacking := [name for name in ASPECTS if not any(one.about == name for one in drafts)]):
+    asked = {question.about for question in drafts}
+    if level == "semantics" and (lacking := [name for name in ASPECTS if name not in asked]):
         yield f"no question on {', '.join(lacking)}"
-    if level == "phase" and len({draft.about for draft in drafts}) < 2:
+    if level == "phase" and len(asked) < 2:
         yield "at least two of the patterns are asked for"
-    said = [draft.yes_or_no for draft in drafts if draft.yes_or_no]
-    most = max(said.count("yes"), said.count("no"), 0)
-    if most > math.ceil(len(said) / 2):
-        yield f"of {len(said)} questions to be answered with yes or no, {most} have the same answer: as many yes as no"
+    answers = [draft.yes_or_no for draft in drafts if draft.yes_or_no]
+    most = max(answers.count("yes"), answers.count("no"), 0)
+    if most > math.ceil(len(answers) / 2):
+        yield f"of {len(answers)} yes-or-no questions {most} have the same answer: as many yes as no"
 
 
 _CHECKS: dict[Level, Callable[[DraftQuestion, LogicGraph, str], Iterator[str]]] = {

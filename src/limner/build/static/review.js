@@ -60,7 +60,7 @@ async function send(action, more = {}) {
     });
     found = { status: answer.status, ...(await answer.json()) };
   } catch {
-    found = { status: 0, error: "The server cannot be reached. What you wrote stays here; try again." };
+    found = { status: 0, error: "The server cannot be reached. Your text is still here; try again." };
   }
   sending = false;
   held();
@@ -72,7 +72,7 @@ async function send(action, more = {}) {
     if (at("comment").value === comment) at("comment").value = "";
     show({ ...found.now, fields: now.fields }, text);
     if (text) keep();
-    say(action === "comment" ? "Your comment is kept." : "Kept. Thank you.", true);
+    say(action === "comment" ? "Your comment is saved." : "Saved. Thank you.", true);
   } else if (found.status === 409) {
     conflict(found);
   } else {
@@ -92,7 +92,7 @@ function conflict(found) {
   const box = at("buttons");
   box.replaceChildren(
     button("Show the item as it is now", () => { show({ ...found.now, fields }); say(""); }, "main"),
-    button("Keep my text as a version of its own", () => { show({ ...found.now, fields }, made.read()); say("Your text stands in the form again. Save it when you have looked at the rest."); }),
+    button("Keep my text as a separate version", () => { show({ ...found.now, fields }, made.read()); say("Your text is in the form again. Check the rest, then save it."); }),
   );
 }
 
@@ -104,7 +104,7 @@ function buttons() {
   const save = button("Save my changes", () => send("save", { state: made.read() }), edited ? "main" : "");
   save.disabled = !edited;
   box.replaceChildren(accept, save, button("Reject", () => send("reject")), button("Only comment", () => send("comment")));
-  if (now.settles) box.append(button("Settle for this version", () => send("settle", edited ? { state: made.read() } : {})));
+  if (now.settles) box.append(button("Decide for this version", () => send("settle", edited ? { state: made.read() } : {})));
   if (edited) box.append(button("Undo my changes", () => { forget(); show(now); }));
   if (next) box.append(element("a", { class: "button", href: `${base}/item/${next.split("/").map(encodeURIComponent).join("/")}` }, "Next item"));
   if (sending) held();
@@ -131,16 +131,16 @@ function others() {
   if (now.others.length) box.append(element("h2", {}, "Other versions"));
   for (const other of now.others) {
     const by = other.by.length ? other.by.join(", ") : "nobody now";
-    const version = element("div", { class: "version" }, element("strong", {}, other.state ? `Stood for by ${by}` : `Rejected by ${by}`));
+    const version = element("div", { class: "version" }, element("strong", {}, other.state ? `Chosen by ${by}` : `Rejected by ${by}`));
     if (other.state) {
       const list = element("ul");
       for (const [path, from, to] of differences(now.state, other.state)) {
         const words = (one) => (one === undefined ? "nothing" : typeof one === "string" ? one : JSON.stringify(one));
         list.append(element("li", {}, `${path}: `, element("del", {}, words(from)), " ", element("ins", {}, words(to))));
       }
-      version.append(list, button("Stand for this version", () => send("accept", { base: other.base })));
+      version.append(list, button("Choose this version", () => send("accept", { base: other.base })));
     }
-    if (now.settles) version.append(button(other.state ? "Settle for this version" : "Settle: rejected", () => send("settle", { base: other.base })));
+    if (now.settles) version.append(button(other.state ? "Decide for this version" : "Decide: reject", () => send("settle", { base: other.base })));
     box.append(version);
   }
 }
@@ -149,14 +149,14 @@ function history() {
   const list = at("history");
   list.replaceChildren(...now.history.map((one) => element("li", {},
     `${new Date(one.when * 1000).toLocaleString()}: ${one.who}: ${one.action}${one.fields.length ? ` (${one.fields.join(", ")})` : ""}${one.comment ? `: ${one.comment}` : ""}`)));
-  if (!now.history.length) list.append(element("li", { class: "soft" }, "Nothing that you may see before you have judged."));
+  if (!now.history.length) list.append(element("li", { class: "soft" }, "You will see the others' work after you have judged."));
 }
 
 function show(found, text = null) {
   now = found;
   at("title").textContent = now.title;
-  const mine = now.mine === null ? "You have not judged it." : now.mine === "rejected" ? "You have rejected it." : "You stand for the version below.";
-  const verdicts = { open: "It waits", disputed: "Reviewers disagree", accepted: "It is accepted", rejected: "It is rejected" };
+  const mine = now.mine === null ? "You have not judged it." : now.mine === "rejected" ? "You have rejected it." : "You chose the version below.";
+  const verdicts = { open: "It is waiting", disputed: "Reviewers disagree", accepted: "It is accepted", rejected: "It is rejected" };
   at("standing").textContent = `${verdicts[now.verdict]}: ${now.judged} of ${now.needed} have judged. ${mine}`;
   const form = at("form");
   const draw = (value) => {

@@ -6,23 +6,23 @@ from pydantic import ValidationError
 
 from ... import exams
 from ...core.schema import StrictModel, first_wrong
-from ..base import Bench, BuildItem, BuildStep, Waiting
+from ..base import BuildItem, BuildStep, StepContext, Waiting
 from ..figures import split_faults
 
 
 class AtomCheckSettings(StrictModel):
-    """What it is held against.
+    """The rules of the check.
 
     Attributes:
-        exam: The kind of exam whose rubric it must be.
+        exam: The kind of exam whose rubric it must fit.
     """
 
     exam: str
 
 
-async def atom_check(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    rubric = exams.kind(bench.settings.exam).rubric
+async def atom_check(item: BuildItem, context: StepContext) -> BuildItem:
+    """Check a reviewed set of atoms: it must fit the rubric, and both prompts must give the same split."""
+    rubric = exams.kind(context.settings.exam).rubric
     try:
         rubric.model_validate({name: item.body[name] for name in rubric.model_fields})
     except ValidationError as error:

@@ -9,8 +9,8 @@ from pydantic import Field
 from ...core.asks import Contract, Part, Picture, Text
 from ...core.json_text import loads
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped, Use
-from ..figures import doubts, read_draft, told_lines
+from ..base import BuildItem, BuildStep, Dropped, StepContext, Use
+from ..figures import doubts, list_lines, read_draft
 
 
 class AtomDraftSettings(StrictModel):
@@ -23,20 +23,20 @@ class AtomDraftSettings(StrictModel):
     max_side: int = Field(default=2048, ge=64)
 
 
-async def atom_draft(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
+async def atom_draft(item: BuildItem, context: StepContext) -> BuildItem:
+    """Have a model draft the atoms of a figure, with evidence from the prompt."""
     prompt, lines = item.body["free_prompt"], item.body["layout_lines"]
 
     def read(reply: str) -> dict[str, Any]:
         return read_draft(loads(reply), prompt, item.body["panel_type"])
 
-    words = bench.prompts.fill("atom-draft", prompt=prompt, lines=told_lines(lines), panels=item.body["panel_type"])
-    shown: list[Part] = [Text(words), Picture(item.body["image"], bench.settings.max_side)]
-    draft = await bench.ask("annotator", item, shown, Contract(read, heavy=True))
+    words = context.prompts.fill("atom-draft", prompt=prompt, lines=list_lines(lines), panels=item.body["panel_type"])
+    shown: list[Part] = [Text(words), Picture(item.body["image"], context.settings.max_side)]
+    draft = await context.ask("annotator", item, shown, Contract(read, heavy=True))
     if draft["empty"]:
         raise Dropped("empty category", "; ".join(draft["empty"]))
-    told = {name: draft[name] for name in ("visual", "text", "relation", "layout", "evidence")}
-    return item.having(**told, warnings=doubts(draft, prompt, lines))
+    fields = {name: draft[name] for name in ("visual", "text", "relation", "layout", "evidence")}
+    return item.having(**fields, warnings=doubts(draft, prompt, lines))
 
 
 STEP = BuildStep(

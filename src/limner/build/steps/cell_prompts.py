@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from ...core.training import plain
-from ..base import Bench, BuildItem, BuildStep, Dropped, StepOutcome
+from ..base import BuildItem, BuildStep, Dropped, StepContext, StepOutcome
 from .images import ID
 
 
-async def cell_prompts(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, StepOutcome]:
-    """See the module."""
+async def cell_prompts(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
+    """Make an item of every different prompt."""
     left: dict[str, StepOutcome] = {}
     for item in items:
         left[item.id] = Dropped("calls whose prompts go on")

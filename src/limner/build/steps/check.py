@@ -1,4 +1,4 @@
-"""The reference under its own points: another model answers them on the picture; what it denies goes to reviewers."""
+"""A check of the reference by its own points: another model answers them, and denied points go to reviewers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pydantic import Field
 from ...core.asks import Contract, Part, Picture, Text, Unreadable
 from ...core.json_text import loads
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped, Use
+from ..base import BuildItem, BuildStep, Dropped, StepContext, Use
 
 
 class CheckSettings(StrictModel):
     """What follows.
 
     Attributes:
-        most_denied: The share of points that may be denied before the question is taken out.
+        most_denied: The share of points that may be denied before the question is dropped.
         max_side: Pixels of the longer side of the picture that is sent.
     """
 
@@ -22,24 +22,24 @@ class CheckSettings(StrictModel):
     max_side: int = Field(default=1536, ge=64)
 
 
-async def check(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
+async def check(item: BuildItem, context: StepContext) -> BuildItem:
+    """Have another model answer the points on the reference; drop it where too many are denied."""
     points = [point["question"] for point in item.body["scoring_points"]]
 
     def read(reply: str) -> list[bool]:
-        found = loads(reply).get("answers")
-        if not isinstance(found, list) or not all(one in ("yes", "no") for one in found):
+        listed_answers = loads(reply).get("answers")
+        if not isinstance(listed_answers, list) or not all(answer in ("yes", "no") for answer in listed_answers):
             raise Unreadable('"answers" must be a list of "yes" and "no"')
-        if len(found) != len(points):
-            raise Unreadable(f'"answers" has {len(found)} entries for {len(points)} points')
-        return [one == "yes" for one in found]
+        if len(listed_answers) != len(points):
+            raise Unreadable(f'"answers" has {len(listed_answers)} entries for {len(points)} points')
+        return [answer == "yes" for answer in listed_answers]
 
-    told = "\n".join(f"{n}. {point}" for n, point in enumerate(points, 1))
-    words = bench.prompts.fill("check", prompt=item.body["prompt"], points=told)
-    shown: list[Part] = [Text(words), Picture(item.body["image"], bench.settings.max_side)]
-    answers = await bench.ask("checker", item, shown, Contract(read))
+    listed = "\n".join(f"{n}. {point}" for n, point in enumerate(points, 1))
+    words = context.prompts.fill("check", prompt=item.body["prompt"], points=listed)
+    shown: list[Part] = [Text(words), Picture(item.body["image"], context.settings.max_side)]
+    answers = await context.ask("checker", item, shown, Contract(read))
     denied = [point for point, yes in zip(points, answers, strict=True) if not yes]
-    if len(denied) > bench.settings.most_denied * len(points):
+    if len(denied) > context.settings.most_denied * len(points):
         raise Dropped("reference fails its points", f"{len(denied)} of {len(points)}")
     return item.having(denied=denied)
 

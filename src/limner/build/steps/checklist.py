@@ -1,4 +1,4 @@
-"""A checklist for each prompt: what knowledge demands of a picture, one fact an item, with its explanation."""
+"""A checklist for each prompt: one fact that knowledge requires of the picture for each item, with an explanation."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pydantic import Field
 from ...core.asks import Contract, Text, Unreadable
 from ...core.json_text import loads
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Use
+from ..base import BuildItem, BuildStep, StepContext, Use
 from ..checklists import CHECKLIST_ERRORS, ChecklistLimits, lint_checklist
-from ..replies import a_text
+from ..replies import read_text_field
 
 
 class ChecklistSettings(StrictModel):
@@ -17,8 +17,8 @@ class ChecklistSettings(StrictModel):
 
     Attributes:
         items: How many items; the paper's printed cases have 10.
-        limits: What a checklist must keep to.
-        refuse: Kinds of warnings that are told to the model too, which then writes the checklist anew.
+        limits: The limits of a checklist.
+        refuse: Kinds of warnings that also make the model write the checklist again.
     """
 
     items: int = Field(default=10, ge=1, le=50)
@@ -26,30 +26,30 @@ class ChecklistSettings(StrictModel):
     refuse: tuple[str, ...] = ()
 
 
-async def checklist(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: ChecklistSettings = bench.settings
+async def checklist(item: BuildItem, context: StepContext) -> BuildItem:
+    """Have a model write a checklist for a prompt."""
+    how: ChecklistSettings = context.settings
     limits = how.limits.model_copy(update={"items": max(how.items, how.limits.items)})
 
     def read(reply: str) -> list[dict[str, str]]:
-        found = loads(reply).get("checklist")
-        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        rows = loads(reply).get("checklist")
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise Unreadable('"checklist" must be a list of objects')
-        if len(found) != how.items:
-            raise Unreadable(f'"checklist" has {len(found)} items; it must have {how.items}')
-        entries = [{name: a_text(one, name) for name in ("item", "explanation")} for one in found]
+        if len(rows) != how.items:
+            raise Unreadable(f'"checklist" has {len(rows)} items; it must have {how.items}')
+        entries = [{name: read_text_field(row, name) for name in ("item", "explanation")} for row in rows]
         wrong = [
-            str(one)
-            for one in lint_checklist(item.body["prompt"], entries, limits)
-            if one.kind in CHECKLIST_ERRORS or one.kind in how.refuse
+            str(lint)
+            for lint in lint_checklist(item.body["prompt"], entries, limits)
+            if lint.kind in CHECKLIST_ERRORS or lint.kind in how.refuse
         ]
         if wrong:
             raise Unreadable("; ".join(wrong[:6]))
         return entries
 
     topic = item.body.get("country") or item.body.get("discipline") or item.body["domain"]
-    words = bench.prompts.fill("checklist", prompt=item.body["prompt"], topic=topic, items=str(how.items))
-    return item.having(checklist=await bench.ask("writer", item, [Text(words)], Contract(read)))
+    words = context.prompts.fill("checklist", prompt=item.body["prompt"], topic=topic, items=str(how.items))
+    return item.having(checklist=await context.ask("writer", item, [Text(words)], Contract(read)))
 
 
 STEP = BuildStep(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..base import BuildItem, BuildStep, Dropped, StepContext
 from ..checklists import CHECKLIST_ERRORS, ChecklistLimits, lint_checklist
 
 
 class ChecklistLintSettings(StrictModel):
-    """What a checklist must keep to.
+    """The limits of a checklist.
 
     Attributes:
         refuse: Kinds of warnings that take a prompt out too.
@@ -18,14 +18,14 @@ class ChecklistLintSettings(StrictModel):
     refuse: tuple[str, ...] = ()
 
 
-async def checklist_lint(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: ChecklistLintSettings = bench.settings
-    found = lint_checklist(item.body["prompt"], item.body["checklist"], how.limits)
-    for one in found:
-        if one.kind in CHECKLIST_ERRORS or one.kind in how.refuse:
-            raise Dropped(f"lint {one.kind}", str(one))
-    return item.having(warnings=[str(one) for one in found])
+async def checklist_lint(item: BuildItem, context: StepContext) -> BuildItem:
+    """Lint a checklist; drop the prompt for errors, and keep warnings for reviewers."""
+    how: ChecklistLintSettings = context.settings
+    lints = lint_checklist(item.body["prompt"], item.body["checklist"], how.limits)
+    for lint in lints:
+        if lint.kind in CHECKLIST_ERRORS or lint.kind in how.refuse:
+            raise Dropped(f"lint {lint.kind}", str(lint))
+    return item.having(warnings=[str(lint) for lint in lints])
 
 
 STEP = BuildStep("checklist-lint", "checks each prompt and its checklist by rules", ChecklistLintSettings,

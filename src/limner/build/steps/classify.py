@@ -10,8 +10,8 @@ from ...core.asks import Contract, Part, Picture, Text
 from ...core.errors import UsageError
 from ...core.json_text import loads
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped, Use
-from ..replies import a_word
+from ..base import BuildItem, BuildStep, Dropped, StepContext, Use
+from ..replies import read_choice
 
 NONE = "none"
 
@@ -32,27 +32,27 @@ class ClassifySettings(StrictModel):
     text_limit: int = Field(default=4000, ge=0)
 
 
-async def classify(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: ClassifySettings = bench.settings
-    topics = {topic.body["path"]: topic.body.get("isced", "") for topic in bench.beside}
+async def classify(item: BuildItem, context: StepContext) -> BuildItem:
+    """Have a model sort a picture into a topic, a difficulty and an image type."""
+    how: ClassifySettings = context.settings
+    topics = {topic.body["path"]: topic.body.get("isced", "") for topic in context.beside}
     if not topics:
-        raise UsageError(f"step {bench.place}: there are no topics; see `limner build status {bench.build}`")
+        raise UsageError(f"step {context.place}: there are no topics; see `limner build status {context.build}`")
 
     def read(reply: str) -> dict[str, Any]:
-        found = loads(reply)
+        answer = loads(reply)
         return {
-            "taxonomy": a_word(found, "taxonomy", [*topics, NONE]),
-            "difficulty": a_word(found, "difficulty", how.difficulties),
-            "img_type": a_word(found, "image_type", how.types),
+            "taxonomy": read_choice(answer, "taxonomy", [*topics, NONE]),
+            "difficulty": read_choice(answer, "difficulty", how.difficulties),
+            "img_type": read_choice(answer, "image_type", how.types),
         }
 
-    words = bench.prompts.fill(
+    words = context.prompts.fill(
         "classify", taxonomy="\n".join(topics), difficulties=", ".join(how.difficulties), types=", ".join(how.types),
         text=item.body["source_text"][: how.text_limit] or "(none)",
     )  # fmt: skip
     shown: list[Part] = [Text(words), Picture(item.body["image"], how.max_side)]
-    labels = await bench.ask("annotator", item, shown, Contract(read))
+    labels = await context.ask("annotator", item, shown, Contract(read))
     if labels["taxonomy"] == NONE:
         raise Dropped("no topic", "it belongs to none of the topics")
     return item.having(**labels, isced=topics[labels["taxonomy"]])

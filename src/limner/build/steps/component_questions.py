@@ -1,4 +1,4 @@
-"""Questions of level 1: are the parts there?"""
+"""Questions of level 1, about the presence of parts."""
 
 from __future__ import annotations
 

@@ -11,12 +11,12 @@ from pydantic import Field
 
 from ...core.schema import StrictModel
 from ...core.training import plain
-from ..base import Bench, BuildItem, BuildStep, Dropped, StepOutcome
+from ..base import BuildItem, BuildStep, Dropped, StepContext, StepOutcome
 from ..embedding import MINILM, dbscan, embed, medoids
 
 
 class ConceptsSettings(StrictModel):
-    """How prompts are put together. All numbers are ours: the paper names neither model nor reach.
+    """How prompts are grouped. All numbers are our choice: the paper names neither model nor distance.
 
     Attributes:
         model: ``minilm``, a model of sentence-transformers by folder or name, or ``letters``: no model, only spelling.
@@ -24,7 +24,7 @@ class ConceptsSettings(StrictModel):
         eps: Cosine distance within which prompts are of one concept.
         topic_eps: The same for topics, which hold whole concepts.
         min_samples: How many make a dense place.
-        per_concept: At most so many prompts of a concept go on at each level; with 0 all do.
+        per_concept: The most prompts of a concept that pass at each level; 0 for all.
     """
 
     model: str = MINILM
@@ -35,15 +35,15 @@ class ConceptsSettings(StrictModel):
     per_concept: int = Field(default=0, ge=0)
 
 
-async def concepts(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, StepOutcome]:
-    """See the module."""
-    how: ConceptsSettings = bench.settings
+async def concepts(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
+    """Group prompts into concepts and topics by the distance of their embeddings."""
+    how: ConceptsSettings = context.settings
     if not items:
         return {}
-    found = await asyncio.to_thread(_grouped, [item.body for item in items], how)
+    groups = await asyncio.to_thread(_group_by_meaning, [item.body for item in items], how)
     taken: Counter[tuple[str, str]] = Counter()
     left: dict[str, StepOutcome] = {}
-    for item, (concept, topic) in zip(items, found, strict=True):
+    for item, (concept, topic) in zip(items, groups, strict=True):
         place = concept, item.body["level"]
         taken[place] += 1
         if how.per_concept and taken[place] > how.per_concept:
@@ -53,13 +53,13 @@ async def concepts(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, Ste
     return left
 
 
-def _grouped(bodies: Sequence[Mapping[str, str]], how: ConceptsSettings) -> list[tuple[str, str]]:
-    """Concept and topic of each, by their names."""
+def _group_by_meaning(bodies: Sequence[Mapping[str, str]], how: ConceptsSettings) -> list[tuple[str, str]]:
+    """Return the names of concept and topic for each prompt."""
     names = [body["concept"] for body in bodies]
     vectors = embed([body[how.of] for body in bodies], how.model)
-    narrow = _joined(dbscan(vectors, how.eps, how.min_samples), [plain(name) for name in names])
-    wide = _joined(dbscan(vectors, how.topic_eps, how.min_samples), narrow)
-    told = []
+    narrow = _join_clusters(dbscan(vectors, how.eps, how.min_samples), [plain(name) for name in names])
+    wide = _join_clusters(dbscan(vectors, how.topic_eps, how.min_samples), narrow)
+    columns = []
     for labels in (narrow, wide):
         middle = medoids(vectors, labels)
         words: dict[int, Counter[str]] = {}
@@ -70,14 +70,16 @@ def _grouped(bodies: Sequence[Mapping[str, str]], how: ConceptsSettings) -> list
             most = max(counts.values())
             usual = {name for name, times in counts.items() if times == most}
             own = names[middle[label]]
-            first = next(name for name, one in zip(names, labels, strict=True) if one == label and plain(name) in usual)
+            first = next(
+                name for name, other in zip(names, labels, strict=True) if other == label and plain(name) in usual
+            )
             called[label] = own if plain(own) in usual else first
-        told.append([called[label] for label in labels])
-    return list(zip(*told, strict=True))
+        columns.append([called[label] for label in labels])
+    return list(zip(*columns, strict=True))
 
 
-def _joined(labels: Sequence[int], keys: Sequence[object]) -> list[int]:
-    """The same clusters, those joined that share a key: no name stands for two concepts, no concept for two topics."""
+def _join_clusters(labels: Sequence[int], keys: Sequence[object]) -> list[int]:
+    """Join clusters that share a key, so that no name has two concepts and no concept two topics."""
     parent = {label: label for label in labels}
 
     def root(label: int) -> int:
@@ -87,8 +89,8 @@ def _joined(labels: Sequence[int], keys: Sequence[object]) -> list[int]:
 
     seen: dict[object, int] = {}
     for label, key in zip(labels, keys, strict=True):
-        one, other = root(label), root(seen.setdefault(key, label))
-        parent[max(one, other)] = min(one, other)
+        first, other = root(label), root(seen.setdefault(key, label))
+        parent[max(first, other)] = min(first, other)
     return [root(label) for label in labels]
 
 

@@ -1,4 +1,4 @@
-"""Cropping: what is drawn runs over an edge of the picture, again and again."""
+"""Cropping: strokes of the drawing that run over an edge of the picture."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pydantic import Field
 
 from ...core.images import decode
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..base import BuildItem, BuildStep, Dropped, StepContext
 from ..picture_rules import cut_edges
 
 EDGES = ("top", "bottom", "left", "right")
 
 
 class CroppingSettings(StrictModel):
-    """What counts as cut off. Ours: in the paper a model alone decides, which is asked later here too.
+    """What counts as cut off. Our choice: in the paper only a model decides, which is asked later here too.
 
     Attributes:
         crossings: So often something drawn must run over one edge; with 0 nothing is dropped.
@@ -24,16 +24,16 @@ class CroppingSettings(StrictModel):
     crossings: int = Field(default=2, ge=0)
 
 
-async def cropping(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    least = bench.settings.crossings
+async def cropping(item: BuildItem, context: StepContext) -> BuildItem:
+    """Drop pictures that are cut off at an edge."""
+    least = context.settings.crossings
     if least == 0:
         return item
-    data = await bench.picture(item.body["image"])
-    found = await asyncio.to_thread(lambda: cut_edges(decode(data)))
-    most = max(found)
+    data = await context.picture(item.body["image"])
+    crossings = await asyncio.to_thread(lambda: cut_edges(decode(data)))
+    most = max(crossings)
     if most >= least:
-        raise Dropped("cropped", f"{most} strokes run over the {EDGES[found.index(most)]} edge")
+        raise Dropped("cropped", f"{most} strokes run over the {EDGES[crossings.index(most)]} edge")
     return item
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from pydantic import Field
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..base import BuildItem, BuildStep, Dropped, StepContext
 from .taxonomy import TOPIC
 
 
@@ -16,16 +16,18 @@ class DisciplinesSettings(StrictModel):
 
     Attributes:
         names: Short name -> discipline.
-        prompts: How many prompts there are in all, dealt out evenly, one more for the first; with 0 there are none.
+        prompts: How many prompts in total, distributed evenly, one more for the first ones; 0 for none.
     """
 
     names: dict[str, str] = Field(default_factory=dict)
     prompts: int = Field(default=340, ge=0)
 
 
-async def disciplines(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """See the module."""
-    how: DisciplinesSettings = bench.settings
+async def disciplines(
+    items: Sequence[BuildItem], context: StepContext
+) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """Make an item of every discipline."""
+    how: DisciplinesSettings = context.settings
     for n, (code, name) in enumerate(how.names.items()):
         wanted = how.prompts // len(how.names) + (n < how.prompts % len(how.names))
         if wanted:

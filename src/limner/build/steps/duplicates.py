@@ -8,30 +8,30 @@ from collections.abc import Mapping, Sequence
 from pydantic import Field
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped, StepOutcome
-from ..picture_rules import first_of_each
+from ..base import BuildItem, BuildStep, Dropped, StepContext, StepOutcome
+from ..picture_rules import near_duplicates
 
 
 class DuplicatesSettings(StrictModel):
     """How alike is too alike.
 
     Attributes:
-        bits: Of 256 bits of the perceptual hash, those that may differ. Ours: the paper names no number.
+        bits: Of 256 bits of the perceptual hash, how many may differ. Our choice: the paper names no number.
     """
 
     bits: int = Field(default=40, ge=0, le=63)
 
 
 def _merit(item: BuildItem) -> tuple[bool, float, str]:
-    """With its text before without, then by what it really holds."""
+    """Return the sort key of a picture: with text before without, then by detail."""
     body = item.body
     return not body.get("source_text"), -body["width"] * body["height"] * body["detail"] ** 2, item.id
 
 
-async def duplicates(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, StepOutcome]:
-    """See the module."""
+async def duplicates(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
+    """Drop near duplicates; the best of each group stays."""
     ranked = [(item.id, item.body["hashes"]) for item in sorted(items, key=_merit)]
-    near = await asyncio.to_thread(first_of_each, ranked, bench.settings.bits)
+    near = await asyncio.to_thread(near_duplicates, ranked, context.settings.bits)
     return {
         item.id: Dropped("near-duplicate", f"of {near[item.id][0]}, {near[item.id][1]} bits apart")
         if item.id in near

@@ -5,28 +5,28 @@ from __future__ import annotations
 from pydantic import Field
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped, Waiting
-from ..languages import foreign
+from ..base import BuildItem, BuildStep, Dropped, StepContext, Waiting
+from ..languages import why_not_english
 
 
 class ExpertPromptSettings(StrictModel):
     """What a prompt must be.
 
     Attributes:
-        least: It has at least so many words; ours.
+        least: The fewest words; our choice.
     """
 
     least: int = Field(default=10, ge=1)
 
 
-async def expert_prompt(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
+async def expert_prompt(item: BuildItem, context: StepContext) -> BuildItem:
+    """Take the expert's prompt; wait where there is none."""
     prompt = str(item.body.get("free_prompt") or "").strip()
     if not prompt:
         raise Waiting("no expert's prompt: put it beside the picture as NAME.prompt.txt, or into the column `prompt`")
-    if (many := len(prompt.split())) < bench.settings.least:
-        raise Waiting(f"the expert's prompt has {many} words; it needs {bench.settings.least}")
-    if why := foreign([prompt], 0.2):
+    if (many := len(prompt.split())) < context.settings.least:
+        raise Waiting(f"the expert's prompt has {many} words; it needs {context.settings.least}")
+    if why := why_not_english([prompt], 0.2):
         raise Dropped("prompt is not English", why)
     return item.having(free_prompt=prompt)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pydantic import Field
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped
-from ..picture_rules import labels
+from ..base import BuildItem, BuildStep, Dropped, StepContext
+from ..picture_rules import text_labels
 
 
 class ExplanatoryTextSettings(StrictModel):
-    """How much text a picture must have. Ours: the paper names no number.
+    """How much text a picture must have. Our choice: the paper names no number.
 
     Attributes:
         labels: Different lines with a word in them.
@@ -19,11 +19,11 @@ class ExplanatoryTextSettings(StrictModel):
     labels: int = Field(default=2, ge=1)
 
 
-async def explanatory_text(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    found = labels(item.body["lines"])
-    if len(found) < bench.settings.labels:
-        raise Dropped("no explanatory text", f"{len(found)} labels can be read")
+async def explanatory_text(item: BuildItem, context: StepContext) -> BuildItem:
+    """Drop pictures without readable labels."""
+    readable = text_labels(item.body["lines"])
+    if len(readable) < context.settings.labels:
+        raise Dropped("no explanatory text", f"{len(readable)} labels can be read")
     return item
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from ...core.asks import Contract, Part, Picture, Text, Unreadable
 from ...core.json_text import loads
-from ..base import Bench, BuildItem, BuildStep, Dropped, Use
+from ..base import BuildItem, BuildStep, Dropped, StepContext, Use
 
 
-async def figure_check(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    shown = bench.prompts.fill("figure-check", caption=item.body["caption"] or "none")
+async def figure_check(item: BuildItem, context: StepContext) -> BuildItem:
+    """Have a model decide whether the figure is a diagram of the method."""
+    shown = context.prompts.fill("figure-check", caption=item.body["caption"] or "none")
     parts: list[Part] = [Picture(item.body["image"], max_side=1536), Text(shown)]
-    yes, reason = await bench.ask("checker", item, parts, Contract(_verdict))
+    yes, reason = await context.ask("checker", item, parts, Contract(_verdict))
     if not yes:
         raise Dropped("no diagram of the method", reason)
     return item.having(figure_checked=reason)

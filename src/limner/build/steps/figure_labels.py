@@ -7,9 +7,9 @@ from pydantic import Field
 from ...core.asks import Contract, Part, Picture, Text
 from ...core.json_text import loads
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped, Use
-from ..figures import told_lines
-from ..replies import a_word
+from ..base import BuildItem, BuildStep, Dropped, StepContext, Use
+from ..figures import list_lines
+from ..replies import read_choice
 from .classify import NONE
 
 PANELS = ("single", "multi")
@@ -20,7 +20,7 @@ class FigureLabelsSettings(StrictModel):
 
     Attributes:
         domains: A figure of none of them is dropped.
-        square: A figure whose longer side is at most so many times the shorter one is square; ours.
+        square: A figure whose longer side is at most so many times the shorter one is square; our choice.
         max_side: Pixels of the longer side of the picture that is sent.
         text_limit: Characters of source text that are shown.
     """
@@ -42,20 +42,20 @@ def aspect(width: int, height: int, square: float = 1.15) -> str:
     return "landscape" if width > height else "portrait"
 
 
-async def figure_labels(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: FigureLabelsSettings = bench.settings
+async def figure_labels(item: BuildItem, context: StepContext) -> BuildItem:
+    """Sort a figure by domain and panel type with a model, and by aspect from its size."""
+    how: FigureLabelsSettings = context.settings
 
     def read(reply: str) -> tuple[str, str]:
-        found = loads(reply)
-        return a_word(found, "domain", [*how.domains, NONE]), a_word(found, "panel_type", PANELS)
+        answer = loads(reply)
+        return read_choice(answer, "domain", [*how.domains, NONE]), read_choice(answer, "panel_type", PANELS)
 
-    words = bench.prompts.fill(
-        "figure-labels", domains=", ".join(how.domains), lines=told_lines(item.body["layout_lines"]),
+    words = context.prompts.fill(
+        "figure-labels", domains=", ".join(how.domains), lines=list_lines(item.body["layout_lines"]),
         text=item.body["source_text"][: how.text_limit] or "(none)",
     )  # fmt: skip
     shown: list[Part] = [Text(words), Picture(item.body["image"], how.max_side)]
-    domain, panel_type = await bench.ask("annotator", item, shown, Contract(read))
+    domain, panel_type = await context.ask("annotator", item, shown, Contract(read))
     if domain == NONE:
         raise Dropped("no domain", "it belongs to none of the domains")
     shape = aspect(item.body["width"], item.body["height"], how.square)

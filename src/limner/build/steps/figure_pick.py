@@ -6,16 +6,16 @@ from typing import Any
 
 from ...core.asks import Contract, Picture, Text, Unreadable
 from ...core.json_text import loads
-from ..base import Bench, BuildItem, BuildStep, Use
+from ..base import BuildItem, BuildStep, StepContext, Use
 
 
-async def figure_pick(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
+async def figure_pick(item: BuildItem, context: StepContext) -> BuildItem:
+    """Choose the method figure by pairs in both orders."""
     candidates = item.body["candidates"]
     best, duels = candidates[0], list[dict[str, Any]]()
     for n, other in enumerate(candidates[1:], 1):
-        first = await _better(item, bench, best, other, f"{n}a")
-        second = await _better(item, bench, other, best, f"{n}b")
+        first = await _better(item, context, best, other, f"{n}a")
+        second = await _better(item, context, other, best, f"{n}b")
         # The rules put the first before the second; only one voice in both orders speaks against them.
         wins = first == 2 and second == 1
         duels.append({"held": best["file"], "against": other["file"], "won": wins, "agreed": first != second})
@@ -23,10 +23,12 @@ async def figure_pick(item: BuildItem, bench: Bench) -> BuildItem:
     return item.having(image=best["image"], caption=best["caption"], figure_file=best["file"], duels=duels)
 
 
-async def _better(item: BuildItem, bench: Bench, one: dict[str, Any], other: dict[str, Any], name: str) -> int:
-    shown = bench.prompts.fill("figure-pair", first=one["caption"] or "none", second=other["caption"] or "none")
-    pictures = [Picture(one["image"], max_side=1024), Picture(other["image"], max_side=1024)]
-    return await bench.ask("chooser", item, [*pictures, Text(shown)], Contract(_choice), name)
+async def _better(
+    item: BuildItem, context: StepContext, first: dict[str, Any], second: dict[str, Any], name: str
+) -> int:
+    shown = context.prompts.fill("figure-pair", first=first["caption"] or "none", second=second["caption"] or "none")
+    pictures = [Picture(first["image"], max_side=1024), Picture(second["image"], max_side=1024)]
+    return await context.ask("chooser", item, [*pictures, Text(shown)], Contract(_choice), name)
 
 
 def _choice(text: str) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped, Use
-from ..screens import answered, as_question
+from ..base import BuildItem, BuildStep, Dropped, StepContext, Use
+from ..screens import answer_questions, make_question
 
 
 class FigureScreenSettings(StrictModel):
@@ -23,11 +23,11 @@ class FigureScreenSettings(StrictModel):
     least: float = Field(default=0.6, ge=0, le=1)
 
 
-async def figure_screen(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: FigureScreenSettings = bench.settings
-    question = as_question(item, item.body["checklist"], how.exam)
-    right = await answered(item, bench, "solver", question, how.exam, how.variant)
+async def figure_screen(item: BuildItem, context: StepContext) -> BuildItem:
+    """Drop papers whose own figure answers too few of the questions."""
+    how: FigureScreenSettings = context.settings
+    question = make_question(item, item.body["checklist"], how.exam)
+    right = await answer_questions(item, context, "solver", question, how.exam, how.variant)
     share = sum(right.values()) / len(right)
     if share < how.least:
         raise Dropped("too few answers from its own figure", f"{sum(right.values())} of {len(right)} are right")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..base import BuildItem, BuildStep, Dropped, StepContext
 from ..figures import layout_lines
 
 
@@ -13,7 +13,7 @@ class FigureTextSettings(StrictModel):
     """What is kept.
 
     Attributes:
-        least: At least so many lines of text must be there.
+        least: The fewest lines of text.
         confidence: Lines that OCR is less sure of are left out.
     """
 
@@ -21,14 +21,14 @@ class FigureTextSettings(StrictModel):
     confidence: float = Field(default=0.5, ge=0, le=1)
 
 
-async def figure_text(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: FigureTextSettings = bench.settings
-    lines = [line for line in await bench.read_text(item.body["image"]) if line.confidence >= how.confidence]
+async def figure_text(item: BuildItem, context: StepContext) -> BuildItem:
+    """Read the text in a figure with its position; drop figures without text."""
+    how: FigureTextSettings = context.settings
+    lines = [line for line in await context.read_text(item.body["image"]) if line.confidence >= how.confidence]
     if len(lines) < how.least:
         raise Dropped("no text", f"OCR reads {len(lines)} lines")
     return item.having(layout_lines=layout_lines(lines, item.body["width"], item.body["height"]))
 
 
-STEP = BuildStep("figure-text", "reads the text in each figure, and where it stands", FigureTextSettings,
+STEP = BuildStep("figure-text", "reads the text in each figure, with its position", FigureTextSettings,
                  reads=("image", "width", "height"), each=figure_text)  # fmt: skip

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Literal
 
 from ...core.training import plain
-from ..base import Bench, BuildItem, BuildStep, Dropped
-from .images import ImagesSettings, all_found, body_of, check_images, kept
+from ..base import BuildItem, BuildStep, Dropped, StepContext
+from .images import ImagesSettings, check_images, picture_fields, source_pictures, store_picture
 
 
 class FoundPicturesSettings(ImagesSettings):
@@ -16,41 +16,43 @@ class FoundPicturesSettings(ImagesSettings):
     A picture is for the prompt whose id is its file's name, or whose prompt or concept is its ``keyword``.
 
     Attributes:
-        origin: ``real`` for what people made, ``synthetic`` for what a model drew elsewhere.
+        origin: ``real`` for people's work, ``synthetic`` for a model's.
     """
 
     origin: Literal["real", "synthetic"] = "real"
 
 
-async def found_pictures(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """See the module."""
-    how: FoundPicturesSettings = bench.settings
+async def found_pictures(
+    items: Sequence[BuildItem], context: StepContext
+) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """Assign pictures made elsewhere to the prompts whose id or words they come with."""
+    how: FoundPicturesSettings = context.settings
     ids: dict[str, list[BuildItem]] = {}
     words: dict[str, list[BuildItem]] = {}
-    for one in items:
-        if one.sort != "image":
+    for candidate in items:
+        if candidate.sort != "image":
             continue
-        ids.setdefault(one.id, []).append(one)
+        ids.setdefault(candidate.id, []).append(candidate)
         for field in ("prompt", "concept", "asked_concept"):
-            words.setdefault(plain(str(one.body.get(field, ""))), []).append(one)
+            words.setdefault(plain(str(candidate.body.get(field, ""))), []).append(candidate)
     taken: set[str] = set()
-    for number, found in enumerate(all_found(how)):
-        name = found.file.stem if found.file is not None else ""
-        asked = ids.get(name) or words.get(plain(found.about.get("keyword", "") or name), [])
-        free = [one for one in asked if one.id not in taken]
+    for number, picture in enumerate(source_pictures(how)):
+        name = picture.file.stem if picture.file is not None else ""
+        asked = ids.get(name) or words.get(plain(picture.about.get("keyword", "") or name), [])
+        free = [candidate for candidate in asked if candidate.id not in taken]
         if not free:
             why = "a prompt has one picture already" if asked else "no prompt for this picture"
-            yield f"found-{number}", Dropped(why, found.origin)
+            yield f"found-{number}", Dropped(why, picture.origin)
             continue
         try:
-            sha256 = await kept(found, bench)
+            sha256 = await store_picture(picture, context)
         except Dropped as dropped:
             yield f"found-{number}", dropped
             continue
         item = free[0]
         taken.add(item.id)
-        yield BuildItem(item.id, {**item.body, **body_of(found, sha256, how), "origin": how.origin})
+        yield BuildItem(item.id, {**item.body, **picture_fields(picture, sha256, how), "origin": how.origin})
 
 
-STEP = BuildStep("found-pictures", "takes pictures that were found for prompts", FoundPicturesSettings,
+STEP = BuildStep("found-pictures", "takes pictures found for prompts", FoundPicturesSettings,
                  source=found_pictures, check=check_images)  # fmt: skip

@@ -8,7 +8,7 @@ from ... import exams
 from ...core.asks import Contract, Part, Picture, Text
 from ...core.json_text import loads
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Use
+from ..base import BuildItem, BuildStep, StepContext, Use
 
 
 class KnowledgeGraphSettings(StrictModel):
@@ -23,17 +23,17 @@ class KnowledgeGraphSettings(StrictModel):
     max_side: int = Field(default=1536, ge=64)
 
 
-async def knowledge_graph(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: KnowledgeGraphSettings = bench.settings
+async def knowledge_graph(item: BuildItem, context: StepContext) -> BuildItem:
+    """Have a model draw up the knowledge graph of a prompt and its picture."""
+    how: KnowledgeGraphSettings = context.settings
     read = exams.kind(how.exam).draft_reader("graph")
     shown: list[Part] = [
-        Text(bench.prompts.fill("knowledge-graph", prompt=item.body["prompt"])),
+        Text(context.prompts.fill("knowledge-graph", prompt=item.body["prompt"])),
         Picture(item.body["image"], how.max_side),
     ]
     contract = Contract(lambda reply: read(loads(reply)), heavy=True)
-    found = await bench.ask("annotator", item, shown, contract)
-    return item.having(**{name: value for name, value in found.items() if name != "links"})
+    graph = await context.ask("annotator", item, shown, contract)
+    return item.having(**{name: value for name, value in graph.items() if name != "links"})
 
 
 STEP = BuildStep("knowledge-graph", "a graph of entities and dependencies, each explained", KnowledgeGraphSettings,

@@ -10,18 +10,18 @@ from pydantic import Field
 from ...core.asks import Contract, Text, Unreadable
 from ...core.schema import StrictModel
 from ...core.training import plain
-from ..base import Bench, BuildItem, BuildStep, Use
+from ..base import BuildItem, BuildStep, StepContext, Use
 from ..wording import stem
 
 LINE = re.compile(r"^[^\S\n]*(?:\d{1,3}[.)])?[^\w\n]*(PROMPT|CONCEPT)[^\w\n:]*:[*_ \t]*(\S.*)$", re.MULTILINE)
 
 
 class KnowledgePromptsSettings(StrictModel):
-    """What a prompt must keep to.
+    """The limits of a prompt.
 
     Attributes:
-        words: A prompt has at most so many words; the paper's number.
-        concept_words: A key concept has at most so many.
+        words: The most words of a prompt; the paper's number.
+        concept_words: The most words of a key concept.
         forms: Words of which a prompt has one: it names the visual form.
     """
 
@@ -30,38 +30,38 @@ class KnowledgePromptsSettings(StrictModel):
     forms: tuple[str, ...] = Field(min_length=1)
 
 
-async def knowledge_prompts(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: KnowledgePromptsSettings = bench.settings
+async def knowledge_prompts(item: BuildItem, context: StepContext) -> BuildItem:
+    """Have a model write prompts for a level and a discipline."""
+    how: KnowledgePromptsSettings = context.settings
     body = item.body
-    shown = bench.prompts.fill(
+    shown = context.prompts.fill(
         "knowledge-prompts", many=str(body["many"]), level=body["words"], discipline=body["discipline"],
         words=str(how.words), concept_words=str(how.concept_words), number=str(body["number"]),
     )  # fmt: skip
     contract = Contract(partial(read_prompts, many=body["many"], how=how))
-    return item.having(prompts=await bench.ask("writer", item, [Text(shown)], contract))
+    return item.having(prompts=await context.ask("writer", item, [Text(shown)], contract))
 
 
 def read_prompts(reply: str, many: int, how: KnowledgePromptsSettings) -> list[dict[str, str]]:
-    """Prompts with their concepts, from lines that begin with PROMPT and CONCEPT in turn.
+    """Return prompts with their concepts, from alternating PROMPT and CONCEPT lines.
 
     Raises:
         Unreadable: With what is wrong.
     """
-    found: list[dict[str, str]] = []
+    entries: list[dict[str, str]] = []
     wrong: list[str] = []
     for word, text in LINE.findall(reply):
         text = text.strip("*_ \t\r")
         if word == "PROMPT":
-            found.append({"prompt": text})
-        elif not found or "concept" in found[-1]:
+            entries.append({"prompt": text})
+        elif not entries or "concept" in entries[-1]:
             wrong.append(f"the concept {text[:60]!r} has no prompt before it")
         else:
-            found[-1]["concept"] = text
-    if not 1 <= len(found) <= many:
-        raise Unreadable(f"there are {len(found)} lines **PROMPT**: …; {many} are wanted")
+            entries[-1]["concept"] = text
+    if not 1 <= len(entries) <= many:
+        raise Unreadable(f"there are {len(entries)} lines **PROMPT**: …; {many} are wanted")
     seen: set[str] = set()
-    for entry in found:
+    for entry in entries:
         prompt, concept = entry["prompt"], entry.get("concept", "")
         if not plain(concept):
             wrong.append(f"{prompt[:60]!r} has no line **CONCEPT**: … after it")
@@ -76,11 +76,11 @@ def read_prompts(reply: str, many: int, how: KnowledgePromptsSettings) -> list[d
         seen.add(plain(prompt))
     if wrong:
         raise Unreadable("; ".join(wrong[:6]))
-    return found
+    return entries
 
 
 def names_form(prompt: str, forms: tuple[str, ...]) -> bool:
-    """Whether a prompt says what sort of picture it wants.
+    """Return whether a prompt names the kind of picture.
 
     >>> names_form("Draw a flow-chart of digestion.", ("diagram", "flow chart"))
     True

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pydantic import Field
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped
-from ..languages import foreign
+from ..base import BuildItem, BuildStep, Dropped, StepContext
+from ..languages import why_not_english
 
 
 class LanguageSettings(StrictModel):
-    """What is let through.
+    """What is accepted.
 
     Attributes:
         letters: The share of letters of other scripts.
@@ -19,10 +19,10 @@ class LanguageSettings(StrictModel):
     letters: float = Field(default=0.1, ge=0, le=1)
 
 
-async def language(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    if found := foreign(item.body["lines"], bench.settings.letters):
-        raise Dropped("not English", found)
+async def language(item: BuildItem, context: StepContext) -> BuildItem:
+    """Drop pictures whose text is not English."""
+    if reason := why_not_english(item.body["lines"], context.settings.letters):
+        raise Dropped("not English", reason)
     return item
 
 

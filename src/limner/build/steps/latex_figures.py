@@ -11,7 +11,7 @@ from pydantic import Field
 from ...core.errors import DataError
 from ...core.images import BadImage, inspect
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..base import BuildItem, BuildStep, Dropped, StepContext
 from ..latex.figures import PDF, check_pdf, first_page
 from ..latex.sources import read_source
 
@@ -32,46 +32,46 @@ class LatexFigureSettings(StrictModel):
     pdf: bool = True
 
 
-async def latex_figures(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: LatexFigureSettings = bench.settings
+async def latex_figures(item: BuildItem, context: StepContext) -> BuildItem:
+    """Turn the most likely figures of a paper into pictures."""
+    how: LatexFigureSettings = context.settings
     why, chosen = list[str](), list[dict[str, Any]]()
-    for one in item.body["figures"]:
-        if one["why_not"] or (one["file"].lower().endswith(PDF) and not how.pdf):
-            why.append(f"{one['file']}: {one['why_not'] or 'PDF is left out'}")
-        elif one["score"] < how.least_score:
-            why.append(f"{one['file']}: counts for {one['score']:g}")
+    for figure in item.body["figures"]:
+        if figure["why_not"] or (figure["file"].lower().endswith(PDF) and not how.pdf):
+            why.append(f"{figure['file']}: {figure['why_not'] or 'PDF is left out'}")
+        elif figure["score"] < how.least_score:
+            why.append(f"{figure['file']}: counts for {figure['score']:g}")
         else:
-            chosen.append(one)
-    if any(one["file"].lower().endswith(PDF) for one in chosen):
+            chosen.append(figure)
+    if any(figure["file"].lower().endswith(PDF) for figure in chosen):
         check_pdf()
-    found = list[dict[str, Any]]()
+    pictures = list[dict[str, Any]]()
     try:
         source = await asyncio.to_thread(read_source, Path(item.body["path"]), item.id)
-        data = await asyncio.to_thread(source.take, *(one["file"] for one in chosen))
+        data = await asyncio.to_thread(source.take, *(figure["file"] for figure in chosen))
     except DataError as error:
         raise Dropped("no LaTeX that can be read", str(error)) from error
-    for one in chosen:
-        if len(found) == how.top:
+    for figure in chosen:
+        if len(pictures) == how.top:
             break
         try:
-            sha256 = await asyncio.to_thread(_kept, one["file"], data.get(one["file"], b""), how, bench)
+            sha256 = await asyncio.to_thread(_kept, figure["file"], data.get(figure["file"], b""), how, context)
         except BadImage as error:
-            why.append(f"{one['file']}: {error}")
+            why.append(f"{figure['file']}: {error}")
             continue
-        if sha256 not in [other["image"] for other in found]:
-            found.append({"image": sha256, **{name: one[name] for name in ("file", "caption", "score")}})
-    if not found:
+        if sha256 not in [other["image"] for other in pictures]:
+            pictures.append({"image": sha256, **{name: figure[name] for name in ("file", "caption", "score")}})
+    if not pictures:
         raise Dropped("no figure that could show the method", "; ".join(why) or "the paper has none")
-    return item.having(candidates=found, figures_left_out=why)
+    return item.having(candidates=pictures, figures_left_out=why)
 
 
-def _kept(file: str, data: bytes, how: LatexFigureSettings, bench: Bench) -> str:
+def _kept(file: str, data: bytes, how: LatexFigureSettings, context: StepContext) -> str:
     picture = first_page(data) if file.lower().endswith(PDF) else data
     info = inspect(picture)
     if min(info.width, info.height) < how.least_side:
         raise BadImage(f"{info.width} x {info.height} pixels; at least {how.least_side} on each side are wanted")
-    return bench.blobs.put(picture)[0]
+    return context.blobs.put(picture)[0]
 
 
 STEP = BuildStep("latex-figures", "the likeliest figures as pictures", LatexFigureSettings,

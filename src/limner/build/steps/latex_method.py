@@ -12,9 +12,9 @@ from ...core.asks import Contract, Text, Unreadable
 from ...core.errors import DataError, UsageError
 from ...core.json_text import loads
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped, Use
-from ..latex.figures import LatexSection, candidates, method_section, sections
-from ..latex.macros import expanded
+from ..base import BuildItem, BuildStep, Dropped, StepContext, Use
+from ..latex.figures import LatexSection, method_section, rank_figures, sections
+from ..latex.macros import expand_macros
 from ..latex.sources import flatten, read_source
 from ..paper_rules import RecipeRules, read_rules
 
@@ -28,51 +28,54 @@ class LatexMethodSettings(StrictModel):
     longest: int = 60_000
 
 
-async def latex_method(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    rules = read_rules(bench.folder)
+async def latex_method(item: BuildItem, context: StepContext) -> BuildItem:
+    """Find the method section of a paper by rules, or else with a model."""
+    rules = read_rules(context.folder)
     try:
         read = await asyncio.to_thread(_read, Path(item.body["path"]), item.id)
     except DataError as error:
         raise Dropped("no LaTeX that can be read", str(error)) from error
     document, preamble, names, notes = read
-    found = sections(document)
-    if not found:
+    parts = sections(document)
+    if not parts:
         raise Dropped("no sections")
-    chosen = method_section(found, rules.method)
-    section, by = chosen or (await _asked(item, bench, found, rules), "a model")
+    chosen = method_section(parts, rules.method)
+    section, by = chosen or (await _asked(item, context, parts, rules), "a model")
     if section.words < rules.method.least_words:
         raise Dropped("method section too short", f"{section.words} words of at least {rules.method.least_words}")
-    if len(section.text) > bench.settings.longest:
+    if len(section.text) > context.settings.longest:
         raise Dropped("method section too long", f"{len(section.text):,} characters")
     try:
-        figures = candidates(document, section.text, names, rules.figures, preamble)
+        figures = rank_figures(document, section.text, names, rules.figures, preamble)
     except ModuleNotFoundError as error:
         raise UsageError("reading LaTeX needs pylatexenc: pip install 'limner[build]'") from error
     return item.having(
         method=section.text, method_title=section.title, method_by=by, notes=list(notes),
-        figures=[one.__dict__ for one in figures],
+        figures=[part.__dict__ for part in figures],
     )  # fmt: skip
 
 
 def _read(path: Path, id: str) -> tuple[str, str, frozenset[str], tuple[str, ...]]:
     source = read_source(path, id)
     flat = flatten(source)
-    document, notes = expanded(flat)
+    document, notes = expand_macros(flat)
     missing = tuple(f"{name} is not in the source" for name in flat.missing)
     return document, flat.preamble, source.names, (*source.left_out, *missing, *notes)
 
 
-async def _asked(item: BuildItem, bench: Bench, found: Sequence[LatexSection], rules: RecipeRules) -> LatexSection:
+async def _asked(
+    item: BuildItem, context: StepContext, parts: Sequence[LatexSection], rules: RecipeRules
+) -> LatexSection:
     listed = "\n\n".join(
-        f"{n}. {one.title} ({one.words} words)\n{' '.join(one.text.split()[:SHOWN])}" for n, one in enumerate(found, 1)
+        f"{n}. {part.title} ({part.words} words)\n{' '.join(part.text.split()[:SHOWN])}"
+        for n, part in enumerate(parts, 1)
     )
-    shown = Text(bench.prompts.fill("method-section", sections=listed))
-    contract = Contract(partial(_number, count=len(found)))
-    number = await bench.ask("reader", item, [shown], contract)
+    shown = Text(context.prompts.fill("method-section", sections=listed))
+    contract = Contract(partial(_number, count=len(parts)))
+    number = await context.ask("reader", item, [shown], contract)
     if number == 0:
         raise Dropped("no method section")
-    return found[number - 1]
+    return parts[number - 1]
 
 
 def _number(text: str, count: int) -> int:

@@ -1,4 +1,4 @@
-"""Levels times disciplines: what prompts are asked for, so many to a call."""
+"""Levels times disciplines: the requests for prompts, several prompts for each call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from pydantic import Field
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..base import BuildItem, BuildStep, Dropped, StepContext
 
 
 class LevelsSettings(StrictModel):
@@ -17,7 +17,7 @@ class LevelsSettings(StrictModel):
         levels: A level's name in the data -> its name in prompts.
         disciplines: By their names in the data.
         prompts: How many prompts for each level and discipline. The paper has about 947.
-        per_call: How many of them are asked for at a time. Ours: the paper names no number.
+        per_call: How many of them are requested at a time. Our choice: the paper names no number.
     """
 
     levels: dict[str, str] = Field(min_length=1)
@@ -26,9 +26,9 @@ class LevelsSettings(StrictModel):
     per_call: int = Field(default=20, ge=1, le=100)
 
 
-async def levels(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """See the module."""
-    how: LevelsSettings = bench.settings
+async def levels(items: Sequence[BuildItem], context: StepContext) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """Make an item of every call: level, discipline and number."""
+    how: LevelsSettings = context.settings
     for level, words in how.levels.items():
         for discipline in how.disciplines:
             for number, start in enumerate(range(0, how.prompts, how.per_call), 1):
@@ -37,5 +37,5 @@ async def levels(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[Buil
                 yield BuildItem(f"cell/{level}/{discipline}/{number}", body, "cell")
 
 
-STEP = BuildStep("levels", "levels times disciplines, so many prompts to a call", LevelsSettings, takes="cell",
+STEP = BuildStep("levels", "levels times disciplines, several prompts for each call", LevelsSettings, takes="cell",
                  makes="cell", source=levels)  # fmt: skip

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..base import BuildItem, BuildStep, Dropped, StepContext
 from ..criterion_words import ERRORS, LintLimits, lint_question
 
 
 class LintSettings(StrictModel):
-    """What a question must keep to."""
+    """The limits of a question."""
 
     limits: LintLimits = LintLimits()
 
 
-async def lint(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    found = lint_question(item.body["prompt"], item.body["scoring_points"], bench.settings.limits)
-    for one in found:
-        if one.kind in ERRORS:
-            raise Dropped(f"lint {one.kind}", one.detail)
-    return item.having(warnings=[str(one) for one in found])
+async def lint(item: BuildItem, context: StepContext) -> BuildItem:
+    """Lint a question; drop it for errors, and keep warnings for reviewers."""
+    lints = lint_question(item.body["prompt"], item.body["scoring_points"], context.settings.limits)
+    for each in lints:
+        if each.kind in ERRORS:
+            raise Dropped(f"lint {each.kind}", each.detail)
+    return item.having(warnings=[str(each) for each in lints])
 
 
 STEP = BuildStep(

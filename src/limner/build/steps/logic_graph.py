@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import partial
 
 from ...core.asks import Contract, Text
-from ..base import Bench, BuildItem, BuildStep, Use
+from ..base import BuildItem, BuildStep, StepContext, Use
 from ..logic.graph import parse_graph
 
 
-async def logic_graph(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    shown = Text(bench.prompts.fill("logic-graph", log=item.body["log"]))
+async def logic_graph(item: BuildItem, context: StepContext) -> BuildItem:
+    """Have a model draw up the logic graph of a method."""
+    shown = Text(context.prompts.fill("logic-graph", log=item.body["log"]))
     contract = Contract(partial(parse_graph, method=item.body["method"]), heavy=True)
-    graph = await bench.ask("annotator", item, [shown], contract)
+    graph = await context.ask("annotator", item, [shown], contract)
     return item.having(graph=graph.model_dump(mode="json"))
 
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from ...core.images import BadImage, decode
-from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..base import BuildItem, BuildStep, Dropped, StepContext
 from ..picture_rules import detail, picture_hashes
 
 _ROOM = 4
@@ -14,14 +14,14 @@ _ROOM = 4
 _rooms: dict[Any, asyncio.Semaphore] = {}
 
 
-async def measure(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
+async def measure(item: BuildItem, context: StepContext) -> BuildItem:
+    """Measure size, detail and perceptual hash of a picture."""
     loop = asyncio.get_running_loop()
     if loop not in _rooms:
         _rooms.clear()
         _rooms[loop] = asyncio.Semaphore(_ROOM)
     async with _rooms[loop]:
-        data = await bench.picture(item.body["image"])
+        data = await context.picture(item.body["image"])
         try:
             return item.having(**await asyncio.to_thread(_measures, data))
         except BadImage as error:

@@ -1,9 +1,9 @@
-"""A picture for every prompt that has none: drawn by a painter, and kept apart from what people made."""
+"""A picture for every prompt that has none, drawn by a painter and marked as synthetic."""
 
 from __future__ import annotations
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped, Use
+from ..base import BuildItem, BuildStep, Dropped, StepContext, Use
 
 
 class PaintSettings(StrictModel):
@@ -11,22 +11,22 @@ class PaintSettings(StrictModel):
 
     Attributes:
         seed: Of the painter, where it takes one; the paper's for drawing.
-        licence: Under which what it draws may be passed on; a service's terms say so.
+        licence: The licence of its pictures, by the service's terms.
     """
 
     seed: int = 42
     licence: str = "unknown"
 
 
-async def paint(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: PaintSettings = bench.settings
+async def paint(item: BuildItem, context: StepContext) -> BuildItem:
+    """Draw a picture for a prompt."""
+    how: PaintSettings = context.settings
     if item.body.get("image"):
         return item
-    if "painter" not in bench.painters:
+    if "painter" not in context.painters:
         raise Dropped("no picture", item.body["prompt"])
-    sha256 = await bench.paint("painter", item, item.body["prompt"], how.seed)
-    source = {"origin": bench.painters["painter"].spec}
+    sha256 = await context.paint("painter", item, item.body["prompt"], how.seed)
+    source = {"origin": context.painters["painter"].spec}
     return item.having(image=sha256, origin="synthetic", licence=how.licence, source=source, source_text="")
 
 

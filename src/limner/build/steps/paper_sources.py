@@ -1,4 +1,4 @@
-"""Papers: every LaTeX source under a folder, with what a table beside them tells."""
+"""Papers: every LaTeX source in a folder, with the data of a table beside them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...core.errors import DataError, UsageError
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..base import BuildItem, BuildStep, Dropped, StepContext
 from ..latex.sources import find_papers
 
 TABLE = "papers.csv"
@@ -27,24 +27,24 @@ class SourceSettings(StrictModel):
     folder: Path | None = None
 
 
-async def papers(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """See the module."""
-    how: SourceSettings = bench.settings
+async def papers(items: Sequence[BuildItem], context: StepContext) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """Take papers from a folder of LaTeX sources."""
+    how: SourceSettings = context.settings
     if how.folder is None:
-        raise UsageError(f"where are the papers? --set {bench.place}.folder=FOLDER")
-    found = await asyncio.to_thread(find_papers, how.folder)
+        raise UsageError(f"where are the papers? --set {context.place}.folder=FOLDER")
+    paper_list = await asyncio.to_thread(find_papers, how.folder)
     table = _table(how.folder / TABLE)
-    for id, path in found:
-        told = table.get(id, {})
+    for id, path in paper_list:
+        details = table.get(id, {})
         venue, slash, _ = id.partition("/")
-        source = {name: told[name] for name in ("title", "url") if told.get(name)}
+        source = {name: details[name] for name in ("title", "url") if details.get(name)}
         yield BuildItem(
             id,
             {
                 "path": str(path.resolve()),
                 "changed": _changed(path),
-                "venue": told.get("venue") or (venue if slash else ""),
-                "licence": told.get("licence") or "unknown",
+                "venue": details.get("venue") or (venue if slash else ""),
+                "licence": details.get("licence") or "unknown",
                 "source": source,
             },
             "paper",
@@ -52,10 +52,10 @@ async def papers(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[Buil
 
 
 def _changed(path: Path) -> list[float]:
-    """Return what changes with the files: their number, sizes and times."""
-    files = [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
-    stats = [one.stat() for one in files]
-    return [len(stats), sum(one.st_size for one in stats), max((one.st_mtime for one in stats), default=0)]
+    """Return a value that changes with the files: their number, sizes and times."""
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    stats = [file.stat() for file in files]
+    return [len(stats), sum(stat.st_size for stat in stats), max((stat.st_mtime for stat in stats), default=0)]
 
 
 def _table(path: Path) -> dict[str, dict[str, str]]:

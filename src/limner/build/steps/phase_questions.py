@@ -1,4 +1,4 @@
-"""Questions of level 3: how do the phases join?"""
+"""Questions of level 3, about how phases connect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's look at each picture with its key concept: every criterion by itself, and what it sees."""
+"""A model's check of each picture with its key concept: every criterion separately, and what it sees."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pydantic import Field
 from ...core.asks import Contract, Part, Picture, Text, Unreadable
 from ...core.json_text import loads
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped, Use
-from ..replies import an_object
+from ..base import BuildItem, BuildStep, Dropped, StepContext, Use
+from ..replies import read_object
 
 
 class PictureFilterSettings(StrictModel):
@@ -25,43 +25,43 @@ class PictureFilterSettings(StrictModel):
     max_side: int = Field(default=1024, ge=64)
 
 
-async def picture_filter(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: PictureFilterSettings = bench.settings
+async def picture_filter(item: BuildItem, context: StepContext) -> BuildItem:
+    """Have a model check that a picture shows its prompt."""
+    how: PictureFilterSettings = context.settings
 
     def read(reply: str) -> dict[str, Any]:
         return read_verdict(loads(reply), how)
 
-    told = "\n".join(f"- `{name}`: {words}" for name, words in how.criteria.items())
+    listed = "\n".join(f"- `{name}`: {words}" for name, words in how.criteria.items())
     shown: list[Part] = [
-        Text(bench.prompts.fill("picture-filter", criteria=told, concept=item.body["concept"])),
+        Text(context.prompts.fill("picture-filter", criteria=listed, concept=item.body["concept"])),
         Picture(item.body["image"], how.max_side),
     ]
-    found = await bench.ask("checker", item, shown, Contract(read))
-    if failed := [name for name in how.criteria if not found["criteria"][name]]:
-        raise Dropped(f"not {failed[0].replace('_', ' ')}", "; ".join(found["reason"]))
-    return item.having(seen={"elements": found["elements"], "dependencies": found["dependencies"]})
+    verdict = await context.ask("checker", item, shown, Contract(read))
+    if failed := [name for name in how.criteria if not verdict["criteria"][name]]:
+        raise Dropped(f"not {failed[0].replace('_', ' ')}", "; ".join(verdict["reason"]))
+    return item.having(seen={"elements": verdict["elements"], "dependencies": verdict["dependencies"]})
 
 
-def read_verdict(found: Any, how: PictureFilterSettings) -> dict[str, Any]:
+def read_verdict(reply: Any, how: PictureFilterSettings) -> dict[str, Any]:
     """Return a verdict that says yes or no to every criterion and agrees with itself.
 
     Raises:
         Unreadable: It does not.
     """
-    marks = an_object(found, "criteria")
+    marks = read_object(reply, "criteria")
     for name in how.criteria:
         if type(marks.get(name)) is not bool:
             raise Unreadable(f'"criteria" must say true or false for "{name}"')
     for name in ("reason", "elements", "dependencies"):
-        value = found.get(name)
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        value = reply.get(name)
+        if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
             raise Unreadable(f'"{name}" must be a list of texts')
-    if type(found.get("judge")) is not bool or found["judge"] != all(marks[name] for name in how.criteria):
+    if type(reply.get("judge")) is not bool or reply["judge"] != all(marks[name] for name in how.criteria):
         raise Unreadable('"judge" must be true where all criteria are, and only there')
-    if found["judge"] and not (found["elements"] and found["dependencies"]):
+    if reply["judge"] and not (reply["elements"] and reply["dependencies"]):
         raise Unreadable("a picture that is kept has elements and dependencies: list them")
-    return {name: found[name] for name in ("criteria", "reason", "elements", "dependencies")}
+    return {name: reply[name] for name in ("criteria", "reason", "elements", "dependencies")}
 
 
 STEP = BuildStep("picture-filter", "a model looks at each picture: whole, legible, literal, fit", PictureFilterSettings,

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Sequence
 
-from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..base import BuildItem, BuildStep, Dropped, StepContext
 from ..wording import WORD
 
 KEPT = ("domain", "continent", "discipline")
 
 
-async def prompt_items(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """See the module."""
-    there: dict[str, str] = {}
+async def prompt_items(
+    items: Sequence[BuildItem], context: StepContext
+) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """Make an item of every written prompt."""
+    ids: dict[str, str] = {}
     for topic in items:
         if topic.sort != "topic":
             continue
@@ -23,10 +25,10 @@ async def prompt_items(items: Sequence[BuildItem], bench: Bench) -> AsyncIterato
             about["country"] = topic.body["name"]
         for n, prompt in enumerate(topic.body["prompts"], 1):
             id, plain = f"{code}_{n}", " ".join(WORD.findall(prompt.casefold()))
-            if plain in there:
-                yield id, Dropped("repeated prompt", f"the same as {there[plain]}")
+            if plain in ids:
+                yield id, Dropped("repeated prompt", f"the same as {ids[plain]}")
                 continue
-            there[plain] = id
+            ids[plain] = id
             yield BuildItem(id, {"prompt": prompt, **about}, "prompt")
 
 

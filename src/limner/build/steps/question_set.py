@@ -6,7 +6,7 @@ import asyncio
 
 from ...core.choices import balanced
 from ...strategies.svg.rendering import render
-from ..base import Bench, BuildItem, BuildStep
+from ..base import BuildItem, BuildStep, StepContext
 from ..logic.graph import Level, LogicGraph
 from ..logic.graph_svg import to_svg
 from ..logic.questions import checklist
@@ -15,11 +15,11 @@ from ..paper_rules import read_rules
 LEVELS: tuple[Level, ...] = ("component", "topology", "phase", "semantics")
 
 
-async def question_set(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    rows = checklist({level: item.body[f"{level}_set"] for level in LEVELS}, read_rules(bench.folder).questions)
+async def question_set(item: BuildItem, context: StepContext) -> BuildItem:
+    """Join the questions of all levels into one checklist."""
+    rows = checklist({level: item.body[f"{level}_set"] for level in LEVELS}, read_rules(context.folder).questions)
     drawn = to_svg(LogicGraph.model_validate(item.body["graph"]))
-    picture, _ = await asyncio.to_thread(lambda: bench.blobs.put(render(drawn)))
+    picture, _ = await asyncio.to_thread(lambda: context.blobs.put(render(drawn)))
     return item.having(checklist=balanced(rows, item.id), graph_svg=drawn, graph_image=picture)
 
 

@@ -9,8 +9,8 @@ from pydantic import Field
 from ...core.asks import Contract, Part, Picture, Text
 from ...core.json_text import loads
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Use
-from ..replies import a_text, a_whole, an_object
+from ..base import BuildItem, BuildStep, StepContext, Use
+from ..replies import read_object, read_text_field, read_whole_number
 
 
 class Scale(StrictModel):
@@ -38,28 +38,31 @@ class RatingsSettings(StrictModel):
     max_side: int = Field(default=1024, ge=64)
 
 
-async def ratings(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: RatingsSettings = bench.settings
-    told = "\n".join(
+async def ratings(item: BuildItem, context: StepContext) -> BuildItem:
+    """Have a model rate a picture."""
+    how: RatingsSettings = context.settings
+    listed = "\n".join(
         f"- `{name}`, a whole number from {scale.low} to {scale.high}: {scale.low} means {scale.low_means}; "
         f"{scale.high} means {scale.high_means}."
         for name, scale in how.scales.items()
     )
 
     def read(reply: str) -> dict[str, Any]:
-        found = loads(reply)
+        answer = loads(reply)
         return {
             name: {
-                "score": a_whole(entry := an_object(found, name), "score", scale.low, scale.high),
-                "confidence": a_whole(entry, "confidence", 1, 5),
-                "reason": a_text(entry, "reason"),
+                "score": read_whole_number(entry := read_object(answer, name), "score", scale.low, scale.high),
+                "confidence": read_whole_number(entry, "confidence", 1, 5),
+                "reason": read_text_field(entry, "reason"),
             }
             for name, scale in how.scales.items()
         }
 
-    shown: list[Part] = [Text(bench.prompts.fill("ratings", scales=told)), Picture(item.body["image"], how.max_side)]
-    return item.having(ratings=await bench.ask("annotator", item, shown, Contract(read)))
+    shown: list[Part] = [
+        Text(context.prompts.fill("ratings", scales=listed)),
+        Picture(item.body["image"], how.max_side),
+    ]
+    return item.having(ratings=await context.ask("annotator", item, shown, Contract(read)))
 
 
 STEP = BuildStep(

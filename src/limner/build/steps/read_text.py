@@ -7,7 +7,7 @@ import asyncio
 from ...core.images import decode, encode_png
 from ...core.schema import StrictModel
 from ...evidence.probe import OcrProbe
-from ..base import Bench, BuildItem, BuildStep
+from ..base import BuildItem, BuildStep, StepContext
 from ..picture_rules import light_tones
 
 
@@ -21,14 +21,14 @@ class ReadTextSettings(StrictModel):
     faint: bool = True
 
 
-async def read_text(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    lines = [line.text for line in await bench.read_text(item.body["image"])]
+async def read_text(item: BuildItem, context: StepContext) -> BuildItem:
+    """Read the text in a picture."""
+    lines = [line.text for line in await context.read_text(item.body["image"])]
     faint: list[str] = []
-    if bench.settings.faint:
-        data = await bench.picture(item.body["image"])
+    if context.settings.faint:
+        data = await context.picture(item.body["image"])
         light = await asyncio.to_thread(lambda: encode_png(light_tones(decode(data))))
-        faint = [line.text for line in (await OcrProbe().measure(light, bench.calls)).lines]
+        faint = [line.text for line in (await OcrProbe().measure(light, context.calls)).lines]
     return item.having(lines=lines, faint_lines=faint)
 
 

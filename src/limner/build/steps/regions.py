@@ -12,7 +12,7 @@ from pydantic import Field
 from ...core.data_files import read_lines
 from ...core.errors import DataError, UsageError
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..base import BuildItem, BuildStep, Dropped, StepContext
 from .taxonomy import TOPIC
 
 COLUMNS = ("code", "name", "continent")
@@ -56,41 +56,45 @@ def read_regions(file: Path) -> list[Region]:
     reader = csv.DictReader(read_lines(file))
     if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
         raise DataError(f"there is no column {missing[0]}; there must be: {', '.join(COLUMNS)}", file=file, line=1)
-    found: dict[str, Region] = {}
+    by_code: dict[str, Region] = {}
     for number, row in enumerate(reader, 2):
         code, name, continent = ((row.get(column) or "").strip() for column in COLUMNS)
         if not (code and name and continent):
             raise DataError(f"{', '.join(COLUMNS)} must all be there", file=file, line=number)
-        if code in found:
+        if code in by_code:
             raise DataError(f"{code} stands there twice", file=file, line=number)
         also = tuple(part.strip() for part in (row.get("also") or "").split("|") if part.strip())
-        found[code] = Region(code, name, continent, also)
-    return list(found.values())
+        by_code[code] = Region(code, name, continent, also)
+    return list(by_code.values())
 
 
-async def regions(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """See the module."""
-    how: RegionsSettings = bench.settings
+async def regions(items: Sequence[BuildItem], context: StepContext) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """Make an item of every region."""
+    how: RegionsSettings = context.settings
     if not how.prompts:
         return
-    table = read_regions(bench.folder / how.file)
-    for what, asked, known in (
-        ("continents", how.continents, {name for one in table for name in (one.continent, *one.also)}),
-        ("codes", how.codes, {one.code for one in table}),
+    table = read_regions(context.folder / how.file)
+    for what, asked, names in (
+        ("continents", how.continents, {name for region in table for name in (region.continent, *region.also)}),
+        ("codes", how.codes, {region.code for region in table}),
     ):
-        if unknown := sorted(set(asked) - known):
-            raise UsageError(f"step {bench.place}: {what}: {how.file} has no {unknown[0]!r}")
-    for one in table:
-        if how.codes and one.code not in how.codes:
+        if unknown := sorted(set(asked) - names):
+            raise UsageError(f"step {context.place}: {what}: {how.file} has no {unknown[0]!r}")
+    for region in table:
+        if how.codes and region.code not in how.codes:
             continue
-        id = f"{TOPIC}region/{one.code}"
-        if one.also and how.transcontinental == "none":
-            yield id, Dropped("transcontinental", f"{one.name}: {one.continent}, {', '.join(one.also)}")
+        id = f"{TOPIC}region/{region.code}"
+        if region.also and how.transcontinental == "none":
+            yield id, Dropped("transcontinental", f"{region.name}: {region.continent}, {', '.join(region.also)}")
             continue
-        for continent in (one.continent, *(one.also if how.transcontinental == "each" else ())):
-            code = one.code if continent == one.continent else f"{one.code}-{''.join(w[0] for w in continent.split())}"
+        for continent in (region.continent, *(region.also if how.transcontinental == "each" else ())):
+            code = (
+                region.code
+                if continent == region.continent
+                else f"{region.code}-{''.join(w[0] for w in continent.split())}"
+            )
             if not how.continents or continent in how.continents:
-                body = {"code": code, "name": one.name, "domain": "humanities", "wanted": how.prompts}
+                body = {"code": code, "name": region.name, "domain": "humanities", "wanted": how.prompts}
                 yield BuildItem(f"{TOPIC}region/{code}", body | {"continent": continent}, "topic")
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pydantic import Field
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..base import BuildItem, BuildStep, Dropped, StepContext
 
 
 class ResolutionSettings(StrictModel):
-    """How large a picture must be. Ours: the paper names no number.
+    """How large a picture must be. Our choice: the paper names no number.
 
     Attributes:
         side: Pixels of the shorter side.
@@ -22,9 +22,9 @@ class ResolutionSettings(StrictModel):
     real_side: int = Field(default=210, ge=0)
 
 
-async def resolution(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: ResolutionSettings = bench.settings
+async def resolution(item: BuildItem, context: StepContext) -> BuildItem:
+    """Drop pictures with too little detail."""
+    how: ResolutionSettings = context.settings
     width, height = item.body["width"], item.body["height"]
     if (side := min(width, height)) < how.side:
         raise Dropped("low resolution", f"{width} x {height}")

@@ -1,4 +1,4 @@
-"""Review: an item goes on when its reviewers stand for the same state of it, or a dispute was settled."""
+"""Review: an item passes when its reviewers agree on one state, or a dispute was settled."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pydantic import Field
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped, StepOutcome, Waiting
-from ..reviews import Review, standing
+from ..base import BuildItem, BuildStep, Dropped, StepContext, StepOutcome, Waiting
+from ..reviews import Review, review_standing
 from .taxonomy import TOPIC
 
 
@@ -29,41 +29,43 @@ class ReviewSettings(StrictModel):
 
 
 class TopicReviewSettings(ReviewSettings):
-    """The same for topics: what is shipped needs no review, what was drafted does."""
+    """The settings for topics: shipped ones need no review, drafted ones do."""
 
     reviewers: int = Field(default=0, ge=0)
     fields: tuple[str, ...] = ("path", "isced")
 
 
 def is_added(id: str, reviews: Sequence[Review], topics: bool) -> bool:
-    """Whether reviewers have added this item, among topics or among what questions are made of."""
-    return id.startswith(TOPIC) == topics and any(one.action == "add" and one.base is None for one in reviews)
+    """Return whether reviewers have added this item."""
+    return id.startswith(TOPIC) == topics and any(review.action == "add" and review.base is None for review in reviews)
 
 
-async def review(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, StepOutcome]:
-    """See the module."""
-    how: ReviewSettings = bench.settings
+async def review(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
+    """Let reviewers decide on the items; those without agreement wait."""
+    how: ReviewSettings = context.settings
     left: dict[str, StepOutcome] = {}
     topics = isinstance(how, TopicReviewSettings)
-    known = {item.id: item for item in items}
-    for id in sorted(known.keys() | bench.reviews.keys()):
-        item = known.get(id) or BuildItem(id, {})
-        done = bench.reviews.get(id, ())
-        if id not in known and not is_added(id, done, topics):
+    by_id = {item.id: item for item in items}
+    for id in sorted(by_id.keys() | context.reviews.keys()):
+        item = by_id.get(id) or BuildItem(id, {})
+        done = context.reviews.get(id, ())
+        if id not in by_id and not is_added(id, done, topics):
             continue  # Reviewed once and taken out by an earlier step since, or of another sort.
         if how.reviewers == 0 and not done:
             left[id] = item.having(reviewers=[])
             continue
-        found = standing(how.shown(item), done, how.reviewers)
-        if found.verdict == "accepted":
-            left[id] = item.having(**found.body, reviewers=sorted(found.votes))
-        elif found.verdict == "rejected":
-            said = "; ".join(one.comment for one in done if one.action in ("reject", "settle") and one.comment)
-            left[id] = Dropped("rejected in review", said)
-        elif found.verdict == "disputed":
-            left[id] = Waiting(f"disputed: {len(set(found.votes.values()))} opinions of {len(found.votes)} reviewers")
+        standing = review_standing(how.shown(item), done, how.reviewers)
+        if standing.verdict == "accepted":
+            left[id] = item.having(**standing.body, reviewers=sorted(standing.votes))
+        elif standing.verdict == "rejected":
+            comments = "; ".join(each.comment for each in done if each.action in ("reject", "settle") and each.comment)
+            left[id] = Dropped("rejected in review", comments)
+        elif standing.verdict == "disputed":
+            left[id] = Waiting(
+                f"disputed: {len(set(standing.votes.values()))} opinions of {len(standing.votes)} reviewers"
+            )
         else:
-            left[id] = Waiting(f"review: {len(found.votes)} of {how.reviewers} reviewers")
+            left[id] = Waiting(f"review: {len(standing.votes)} of {how.reviewers} reviewers")
     return left
 
 

@@ -1,4 +1,4 @@
-"""Review of topics: for a taxonomy that was drafted; what is shipped needs none."""
+"""Review of the topics of a drafted taxonomy; a shipped one needs none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions of level 4: what is the whole for?"""
+"""Questions of level 4, about the purpose of the whole."""
 
 from __future__ import annotations
 

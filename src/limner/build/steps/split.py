@@ -11,7 +11,7 @@ from pydantic import Field
 from ... import exams
 from ...core.schema import StrictModel
 from ...core.training import concepts_in
-from ..base import PART, TEST, TRAIN, Bench, BuildItem, BuildStep, Dropped, StepOutcome
+from ..base import PART, TEST, TRAIN, BuildItem, BuildStep, Dropped, StepContext, StepOutcome
 
 
 class SplitSettings(StrictModel):
@@ -32,17 +32,17 @@ class SplitSettings(StrictModel):
     seed: int = 0
 
 
-async def split(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, StepOutcome]:
-    """See the module."""
-    how: SplitSettings = bench.settings
+async def split(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
+    """Split whole topics into an exam part and a training part."""
+    how: SplitSettings = context.settings
     parts = _parts(items, how)
     asked = [(item.id, item.body["concept"], item.body["prompt"]) for item in items if parts[item.id] == TEST]
     inside = concepts_in(((item.body["concept"], item.body["prompt"]) for item in items), asked)
     outside: Mapping[str, Sequence[str]] = {}
     if how.exam:
         questions = exams.read(exams.resolve(how.exam, how.data)).questions
-        told = ((one.id, one.tags.get("concept", ""), one.prompt) for one in questions)
-        outside = concepts_in(((item.body["concept"], item.body["prompt"]) for item in items), told)
+        known = ((each.id, each.tags.get("concept", ""), each.prompt) for each in questions)
+        outside = concepts_in(((item.body["concept"], item.body["prompt"]) for item in items), known)
     left: dict[str, StepOutcome] = {}
     for item in items:
         concept = item.body["concept"]
@@ -60,7 +60,7 @@ async def split(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, StepOu
 
 
 def _parts(items: Sequence[BuildItem], how: SplitSettings) -> dict[str, str]:
-    """Whole topics to the exam until it has its share: first those with pictures that training may not use."""
+    """Assign whole topics to the exam until it has its share, first those with pictures unfit for training."""
     topics: dict[str, list[BuildItem]] = {}
     for item in items:
         topics.setdefault(str(item.body.get("topic") or item.body["concept"]), []).append(item)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ...core.exam import stratified
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, StepOutcome
+from ..base import BuildItem, BuildStep, StepContext, StepOutcome
 
 
 class SubsetSettings(StrictModel):
@@ -29,9 +29,9 @@ class SubsetSettings(StrictModel):
     seed: int = 0
 
 
-async def subset(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, StepOutcome]:
-    """See the module."""
-    how: SubsetSettings = bench.settings
+async def subset(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
+    """Choose a small subset in the proportions of all items."""
+    how: SubsetSettings = context.settings
 
     def level(n: int) -> Callable[[BuildItem], str]:
         return lambda item: "/".join(str(item.body.get(how.by, "")).split("/")[:n])

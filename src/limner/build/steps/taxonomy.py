@@ -1,4 +1,4 @@
-"""Topics: the leaves of a taxonomy of four levels, from a table, or drafted by a model for subjects of one's own."""
+"""Topics: the leaves of a taxonomy of four levels, from a table, or drafted by a model for the user's subjects."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ...core.data_files import read_lines
 from ...core.errors import DataError
 from ...core.json_text import loads
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped, Use
-from ..replies import a_text
+from ..base import BuildItem, BuildStep, Dropped, StepContext, Use
+from ..replies import read_text_field
 
 LEVELS = ("level1", "level2", "level3", "level4")
 TOPIC = "topic/"
@@ -37,20 +37,20 @@ class TaxonomySettings(StrictModel):
     leaves: int = 20
 
 
-async def taxonomy(items: Sequence[BuildItem], bench: Bench) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """See the module."""
-    how: TaxonomySettings = bench.settings
-    for levels, isced in [] if how.draft else read_taxonomy(bench.folder / how.file):
+async def taxonomy(items: Sequence[BuildItem], context: StepContext) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
+    """Make an item of every topic of the taxonomy."""
+    how: TaxonomySettings = context.settings
+    for levels, isced in [] if how.draft else read_taxonomy(context.folder / how.file):
         if not how.subjects or levels[0] in how.subjects:
             yield _topic(levels, isced)
     for subject in how.draft:
-        shown = [Text(bench.prompts.fill("taxonomy", subject=subject, leaves=str(how.leaves)))]
+        shown = [Text(context.prompts.fill("taxonomy", subject=subject, leaves=str(how.leaves)))]
         root = BuildItem(f"{TOPIC}{subject}", {}, "topic")
 
         def read(reply: str, subject: str = subject) -> list[tuple[list[str], str]]:
             return _drafted(reply, subject)
 
-        for levels, isced in await bench.ask("annotator", root, shown, Contract(read)):
+        for levels, isced in await context.ask("annotator", root, shown, Contract(read)):
             yield _topic(levels, isced)
 
 
@@ -63,7 +63,7 @@ def _topic(levels: Sequence[str], isced: str) -> BuildItem:
 
 
 def read_taxonomy(file: Path) -> Iterator[tuple[list[str], str]]:
-    """Yield the levels and the ISCED-F field of each leaf; a field that stands at a level holds below it.
+    """Yield the levels and the ISCED-F field of each leaf; a field given at a level also applies below it.
 
     Raises:
         DataError: It cannot be read, or a row is not in its place.
@@ -84,15 +84,15 @@ def read_taxonomy(file: Path) -> Iterator[tuple[list[str], str]]:
 
 
 def _drafted(reply: str, subject: str) -> list[tuple[list[str], str]]:
-    found: Any = loads(reply).get("topics")
-    if not isinstance(found, list) or not found:
+    leaves: Any = loads(reply).get("topics")
+    if not isinstance(leaves, list) or not leaves:
         raise Unreadable('"topics" must be a list')
     topics = []
-    for entry in found:
+    for entry in leaves:
         if not isinstance(entry, dict):
             raise Unreadable("each topic must be an object")
-        levels = [subject, *(a_text(entry, level) for level in LEVELS[1:])]
-        code = a_text(entry, "isced")
+        levels = [subject, *(read_text_field(entry, level) for level in LEVELS[1:])]
+        code = read_text_field(entry, "isced")
         if not (code[:4].isdigit() and len(code) > 5):
             raise Unreadable(f'"isced" is {code[:60]!r}; it must be a code of four digits and its name')
         topics.append((levels, code))

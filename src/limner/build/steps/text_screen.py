@@ -1,4 +1,4 @@
-"""Screen 2: what was answered wrongly is asked again, of a stronger model that has the text; wrong twice goes out."""
+"""Screen 2: a stronger model with the text answers the wrong ones again; questions wrong twice are dropped."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pydantic import Field
 
 from ...core.choices import balanced
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped, Use
-from ..screens import answered, as_question
+from ..base import BuildItem, BuildStep, Dropped, StepContext, Use
+from ..screens import answer_questions, make_question
 
 
 class TextScreenSettings(StrictModel):
@@ -26,17 +26,17 @@ class TextScreenSettings(StrictModel):
     each_level: int = Field(default=1, ge=0)
 
 
-async def text_screen(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: TextScreenSettings = bench.settings
+async def text_screen(item: BuildItem, context: StepContext) -> BuildItem:
+    """Drop questions that can be answered from the text alone."""
+    how: TextScreenSettings = context.settings
     rows: list[dict[str, Any]] = item.body["checklist"]
-    keys = [one.key for one in as_question(item, rows, how.exam).rubric.checklist]
+    keys = [entry.key for entry in make_question(item, rows, how.exam).rubric.checklist]
     asked = [row for row, key in zip(rows, keys, strict=True) if key in item.body["wrong"]]
     gone = set[str]()
     if asked:
-        question = as_question(item, asked, how.exam)
-        context = bench.prompts.fill("text-screen", method=item.body["method"])
-        right = await answered(item, bench, "expert", question, how.exam, how.variant, context)
+        question = make_question(item, asked, how.exam)
+        intro = context.prompts.fill("text-screen", method=item.body["method"])
+        right = await answer_questions(item, context, "expert", question, how.exam, how.variant, intro)
         gone = {key for key, hit in right.items() if not hit}
     kept = [row for row, key in zip(rows, keys, strict=True) if key not in gone]
     for level in dict.fromkeys(row["level"] for row in rows):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped
+from ..base import BuildItem, BuildStep, Dropped, StepContext
 
 
 class ThresholdsSettings(StrictModel):
@@ -13,25 +13,25 @@ class ThresholdsSettings(StrictModel):
 
     Attributes:
         least: Scale -> the lowest score that stays.
-        confidence: Under this a rating takes nothing out: reviewers are told of it instead.
+        confidence: Ratings of lower confidence drop nothing and are shown to reviewers instead.
     """
 
     least: dict[str, int] = Field(default_factory=dict)
     confidence: int = Field(default=2, ge=1, le=5)
 
 
-async def thresholds(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: ThresholdsSettings = bench.settings
+async def thresholds(item: BuildItem, context: StepContext) -> BuildItem:
+    """Drop pictures whose ratings are below the thresholds."""
+    how: ThresholdsSettings = context.settings
     unsure = []
     for scale, least in how.least.items():
         rating = item.body["ratings"].get(scale)
         if rating is None or rating["score"] >= least:
             continue
-        told = f"{rating['score']} of at least {least}"
+        reason = f"{rating['score']} of at least {least}"
         if rating["confidence"] >= how.confidence:
-            raise Dropped(f"low {scale.replace('_', ' ')}", f"{told}: {rating['reason']}")
-        unsure.append(f"{scale} {told}, with confidence {rating['confidence']}")
+            raise Dropped(f"low {scale.replace('_', ' ')}", f"{reason}: {rating['reason']}")
+        unsure.append(f"{scale} {reason}, with confidence {rating['confidence']}")
     return item.having(unsure=unsure)
 
 

@@ -9,9 +9,9 @@ from pydantic import Field
 from ...core.asks import Contract, Text, Unreadable
 from ...core.json_text import loads
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Use
+from ..base import BuildItem, BuildStep, StepContext, Use
 from ..checklists import CHECKLIST_ERRORS, ChecklistLimits, lint_checklist
-from ..replies import texts
+from ..replies import read_texts
 from ..wording import same_words
 
 _FINE = ({"item": "something", "explanation": "something"},)
@@ -21,45 +21,51 @@ class TopicPromptsSettings(StrictModel):
     """How prompts are written.
 
     Attributes:
-        batch: At most so many in one call; those that are there already are told, so that none is written twice.
-        limits: What a prompt must keep to.
+        batch: The most prompts in one call; earlier ones are listed, so that none is written twice.
+        limits: The limits of a prompt.
     """
 
     batch: int = Field(default=10, ge=1, le=50)
     limits: ChecklistLimits = ChecklistLimits()
 
 
-async def topic_prompts(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    how: TopicPromptsSettings = bench.settings
+async def topic_prompts(item: BuildItem, context: StepContext) -> BuildItem:
+    """Have a model write prompts for a topic."""
+    how: TopicPromptsSettings = context.settings
     place = item.body.get("continent")
-    found: list[str] = []
-    while len(found) < item.body["wanted"]:
-        many = min(how.batch, item.body["wanted"] - len(found))
+    prompts: list[str] = []
+    while len(prompts) < item.body["wanted"]:
+        many = min(how.batch, item.body["wanted"] - len(prompts))
         fields = {"many": str(many), "words": str(how.limits.words), "topic": item.body["name"]}
-        fields["earlier"] = "\n".join(f"- {one}" for one in found) or "- (none)"
+        fields["earlier"] = "\n".join(f"- {entry}" for entry in prompts) or "- (none)"
         if place:
-            words = bench.prompts.fill("region-prompts", continent=place, **fields)
+            words = context.prompts.fill("region-prompts", continent=place, **fields)
         else:
-            words = bench.prompts.fill("discipline-prompts", **fields)
-        earlier = tuple(found)
+            words = context.prompts.fill("discipline-prompts", **fields)
+        earlier = tuple(prompts)
 
         def read(reply: str, many: int = many, earlier: tuple[str, ...] = earlier) -> list[str]:
             return _read(reply, many, earlier, how.limits)
 
-        found += await bench.ask("writer", item, [Text(words)], Contract(read), name=str(len(found) // how.batch + 1))
-    return item.having(prompts=found)
+        prompts += await context.ask(
+            "writer", item, [Text(words)], Contract(read), name=str(len(prompts) // how.batch + 1)
+        )
+    return item.having(prompts=prompts)
 
 
 def _read(reply: str, many: int, earlier: Sequence[str], limits: ChecklistLimits) -> list[str]:
-    found = texts(loads(reply), "prompts", many, many)
-    for n, prompt in enumerate(found, 1):
-        wrong = [one for one in lint_checklist(prompt, _FINE, limits) if not one.point and one.kind in CHECKLIST_ERRORS]
+    answer = read_texts(loads(reply), "prompts", many, many)
+    for n, prompt in enumerate(answer, 1):
+        wrong = [
+            entry
+            for entry in lint_checklist(prompt, _FINE, limits)
+            if not entry.point and entry.kind in CHECKLIST_ERRORS
+        ]
         if wrong:
             raise Unreadable(f"prompt {n}: {wrong[0]}")
-        if other := next((one for one in (*earlier, *found[: n - 1]) if same_words(one, prompt)), None):
+        if other := next((entry for entry in (*earlier, *answer[: n - 1]) if same_words(entry, prompt)), None):
             raise Unreadable(f"prompt {n} is nearly the same as {other[:80]!r}")
-    return found
+    return answer
 
 
 STEP = BuildStep(

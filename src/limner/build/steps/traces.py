@@ -6,22 +6,24 @@ from functools import partial
 
 from ...core.asks import Contract, Text
 from ...painters.diffusers.text_encoding import SEPARATOR
-from ..base import PART, TRAIN, Bench, BuildItem, BuildStep, Use
+from ..base import PART, TRAIN, BuildItem, BuildStep, StepContext, Use
 from ..traces import read_trace, read_trace_rules
 
 
-async def traces(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
+async def traces(item: BuildItem, context: StepContext) -> BuildItem:
+    """Have a model write the reasoning trace of a graph."""
     body = item.body
     if body[PART] != TRAIN:
         return item
-    names, links = [one["name"] for one in body["elements"]], body["links"]
-    shown = bench.prompts.fill(
+    names, links = [entity["name"] for entity in body["elements"]], body["links"]
+    shown = context.prompts.fill(
         "trace", prompt=body["prompt"], separator=SEPARATOR, elements="\n".join(f"- {name}" for name in names),
-        dependencies="\n".join(f"- {one['says']}: {one['why']}" for one in body["dependencies"]),
+        dependencies="\n".join(f"- {entity['says']}: {entity['why']}" for entity in body["dependencies"]),
     )  # fmt: skip
-    contract = Contract(partial(read_trace, names=names, links=links, rules=read_trace_rules(bench.folder)), heavy=True)
-    trace, final = await bench.ask("reasoner", item, [Text(shown)], contract)
+    contract = Contract(
+        partial(read_trace, names=names, links=links, rules=read_trace_rules(context.folder)), heavy=True
+    )
+    trace, final = await context.ask("reasoner", item, [Text(shown)], contract)
     return item.having(trace=trace, final_prompt=final)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import Field
 
 from ...core.schema import StrictModel
-from ..base import Bench, BuildItem, BuildStep, Dropped, StepOutcome
+from ..base import BuildItem, BuildStep, Dropped, StepContext, StepOutcome
 
 
 class VenueSettings(StrictModel):
@@ -23,15 +23,15 @@ class VenueSettings(StrictModel):
     seed: int = 0
 
 
-async def venue_sample(items: Sequence[BuildItem], bench: Bench) -> Mapping[str, StepOutcome]:
-    """See the module."""
-    how: VenueSettings = bench.settings
-    taken = {item.id for item in items} if how.papers == 0 else _drawn(items, how)
+async def venue_sample(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
+    """Draw a sample of papers evenly from all venues."""
+    how: VenueSettings = context.settings
+    taken = {item.id for item in items} if how.papers == 0 else _draw_by_venue(items, how)
     return {item.id: item if item.id in taken else Dropped("not drawn") for item in items}
 
 
-def _drawn(items: Sequence[BuildItem], how: VenueSettings) -> set[str]:
-    """One of each venue in turn, until there are enough; a venue that is used up is passed over."""
+def _draw_by_venue(items: Sequence[BuildItem], how: VenueSettings) -> set[str]:
+    """Draw one paper of each venue in turn until there are enough; empty venues are skipped."""
     queues: dict[str, list[str]] = {}
     for item in items:
         queues.setdefault(item.body.get("venue", ""), []).append(item.id)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..base import Bench, BuildItem, BuildStep, Dropped
-from ..picture_rules import watermark
+from ..base import BuildItem, BuildStep, Dropped, StepContext
+from ..picture_rules import find_watermark
 
 
-async def unmarked(item: BuildItem, bench: Bench) -> BuildItem:
-    """See the module."""
-    if found := watermark(item.body["lines"], item.body["faint_lines"]):
-        raise Dropped("watermark", found)
+async def unmarked(item: BuildItem, context: StepContext) -> BuildItem:
+    """Drop pictures with a watermark."""
+    if mark := find_watermark(item.body["lines"], item.body["faint_lines"]):
+        raise Dropped("watermark", mark)
     return item
 
 

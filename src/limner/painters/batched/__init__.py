@@ -1,1 +1,1 @@
-"""What painters share that draw in batches, by one worker process per device."""
+"""The common part of painters that draw in batches, by one worker process per device."""

@@ -1,11 +1,11 @@
-"""What painter and worker say to each other, as plain JSON and bytes. Nothing here is heavy to import."""
+"""The messages between painter and worker, as plain JSON and bytes. Nothing here is slow to import."""
 
 from __future__ import annotations
 
 import gc
 import json
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
@@ -19,20 +19,22 @@ from ...workers import JobFailure, JobResult, Pool, Recipe, WorkerDeath, WorkerU
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from ..diffusers.options import Options
+
 KINDS: dict[str, Kind] = {"bad_request": "bad_request", "refusal": "refusal", "image": "image", "local": "local"}
-"""What a worker may say of an item; whatever else it says is its own fault."""
+"""The faults that a worker may report of an item; any other is the worker's own."""
 LOAD_S = 6 * 3600.0
-"""Seconds that opening a model may take; its weights may have to be fetched first."""
+"""Seconds that opening a model may take; its weights may have to be downloaded first."""
 Sent = tuple[dict[str, Any], tuple[bytes, ...]]
 
 
 @dataclass(frozen=True)
 class DrawItem:
-    """One drawing to be made.
+    """One drawing to make.
 
     Attributes:
         images: The bytes of the pictures to start from.
-        short: What a second text encoder reads in place of the prompt.
+        short: The text for a second text encoder instead of the prompt.
     """
 
     prompt: str
@@ -43,10 +45,10 @@ class DrawItem:
 
 @dataclass(frozen=True)
 class RawDrawing:
-    """A finished drawing: raw RGB pixels, and how it came about.
+    """A finished drawing: raw RGB pixels, and how it was made.
 
     Attributes:
-        place: Which of the job's items it is.
+        place: The number of its item in the job.
     """
 
     place: int
@@ -57,59 +59,54 @@ class RawDrawing:
 
 @dataclass(frozen=True)
 class DrawFailure:
-    """An item that cannot be drawn, by the kind of its fault."""
+    """An item that could not be drawn, with the kind of its fault."""
 
     place: int
     kind: str
     detail: str
 
 
-Found = RawDrawing | DrawFailure
+DrawResult = RawDrawing | DrawFailure
 
 
 def open_workers(
-    label: str,
-    factory: str,
-    load: Mapping[str, Any],
-    devices: Sequence[str | None],
-    batch_size: int,
-    env: tuple[str, ...] = (),
-    pool: Callable[..., Pool] = Pool,
+    label: str, factory: str, load: DataclassInstance, options: Options, pool: Callable[..., Pool] = Pool
 ) -> Pool:
-    """Return the workers of a painter, one on each device; they stay until the painter goes."""
+    """Open a painter's workers, one on each device; they run until the painter is gone."""
     recipe = Recipe(
-        label, factory, json.dumps(load, sort_keys=True), start_s=LOAD_S, single=False, variables=env,
-        most=3 * MAX_PIXELS, careful=True, gpu="cpu" not in devices,
+        label, factory, json.dumps(asdict(load), sort_keys=True), start_s=LOAD_S, single=False, variables=options.env,
+        most=3 * MAX_PIXELS, careful=True, gpu="cpu" not in options.devices,
     )  # fmt: skip
-    return pool(recipe, [{"device": device} for device in hosts().devices(label, devices)], batch_size, idle_s=None)
+    devices = [{"device": device} for device in hosts().devices(label, options.devices)]
+    return pool(recipe, devices, options.batch_size, idle_s=None)
 
 
 def submit(pool: Pool, how: DataclassInstance, item: DrawItem, seconds: float) -> Future[JobResult]:
-    """Have something drawn, with others that agree in how."""
+    """Submit a drawing; it is drawn together with others of the same settings."""
     words = {"prompt": item.prompt, "seed": item.seed} | ({} if item.short is None else {"short": item.short})
     return pool.submit({"how": asdict(how)}, item.images, seconds=seconds, item=words)
 
 
 def serve_jobs(
-    draw: Callable[[dict[str, Any], Sequence[DrawItem]], Iterator[Found]],
+    draw: Callable[[dict[str, Any], Sequence[DrawItem]], Iterator[DrawResult]],
 ) -> Callable[..., Iterator[Sent]]:
-    """Return what answers jobs in a worker, by what draws them."""
+    """Return the function that answers jobs in a worker by drawing them."""
 
     def serve(items: Sequence[tuple[dict[str, Any], Sequence[bytes]]], how: dict[str, Any]) -> Iterator[Sent]:
-        for found in draw(how, [DrawItem(**words, images=tuple(images)) for words, images in items]):
-            if isinstance(found, RawDrawing):
-                yield {"place": found.place, "value": {"size": found.size, "about": found.about}}, (found.pixels,)
+        for drawn in draw(how, [DrawItem(**words, images=tuple(images)) for words, images in items]):
+            if isinstance(drawn, RawDrawing):
+                yield {"place": drawn.place, "value": {"size": drawn.size, "about": drawn.about}}, (drawn.pixels,)
             else:
-                yield {"place": found.place, "fault": found.kind, "detail": found.detail}, ()
+                yield {"place": drawn.place, "fault": drawn.kind, "detail": drawn.detail}, ()
 
     return serve
 
 
 def read_drawing(answer: JobResult) -> RawDrawing:
-    """Return what a worker has drawn.
+    """Return the drawing in a worker's answer.
 
     Raises:
-        Fault: It is no picture.
+        Fault: It is not a picture.
     """
     value = answer.value if isinstance(answer.value, dict) else {}
     size, about = value.get("size"), value.get("about")
@@ -117,28 +114,28 @@ def read_drawing(answer: JobResult) -> RawDrawing:
         width, height = size
         if isinstance(about, dict) and [len(body) for body in answer.bodies] == [3 * width * height]:
             return RawDrawing(0, (width, height), answer.bodies[0], about)
-    raise Fault("image", "what the worker sent is no picture")
+    raise Fault("image", "the worker did not send a picture")
 
 
-def fault_of(error: WorkerDeath | JobFailure | WorkerUnfit) -> Exception:
-    """Return what the worker says of itself, or what became of it: a fault of the drawing, or the end of the run."""
+def worker_fault(error: WorkerDeath | JobFailure | WorkerUnfit) -> Exception:
+    """Return a worker's failure as the fault of a drawing, or as the error that ends the run."""
     if isinstance(error, WorkerUnfit):
-        return UsageError(f"it cannot be loaded: {error}" if error.loading else str(error))
+        return UsageError(f"cannot be loaded: {error}" if error.loading else str(error))
     if isinstance(error, JobFailure):
         return Fault(KINDS.get(error.kind, "server"), error.detail)
     return Fault("timeout" if error.late else "server", str(error))
 
 
-OUT = ("out of memory", "can't allocate memory")
-Placed = Sequence[tuple[int, DrawItem]]
-"""Items, each with its place in the job."""
+MEMORY_ERRORS = ("out of memory", "can't allocate memory")
+NumberedItems = Sequence[tuple[int, DrawItem]]
+"""Items, each with its number in the job."""
 
 
 class BatchDrawer:
-    """Draws items in as few batches as memory allows, and remembers how many fitted.
+    """A drawer of items in as few batches as memory allows; it remembers how many fitted.
 
     Args:
-        device: Where it draws, for messages and to free its memory.
+        device: The device, for messages and to free its memory.
     """
 
     def __init__(self, device: str) -> None:
@@ -149,18 +146,18 @@ class BatchDrawer:
         self,
         shape: Hashable,
         items: Sequence[DrawItem],
-        batch: Callable[[Placed], Iterable[Found]],
+        batch: Callable[[NumberedItems], Iterable[DrawResult]],
         advice: str,
         *,
         alone: bool = False,
-    ) -> Iterator[Found]:
-        """Yield what became of each item.
+    ) -> Iterator[DrawResult]:
+        """Yield the result of each item.
 
         Args:
-            shape: What decides how many fit.
-            batch: Draws some of them in one go.
+            shape: The property that decides how many fit.
+            batch: Draws some of them together.
             advice: What to do where a single one does not fit.
-            alone: Whether each is drawn by itself.
+            alone: Whether each is drawn separately.
 
         Raises:
             WorkerUnfit: No item can be drawn like this.
@@ -169,35 +166,37 @@ class BatchDrawer:
         while waiting:
             most = 1 if alone else min(self._most.get(shape, len(waiting)), len(waiting))
             taken, waiting = waiting[:most], waiting[most:]
-            found = self._try_batch(taken, batch, advice)
-            if found is None:
+            results = self._try_batch(taken, batch, advice)
+            if results is None:
                 self._most[shape] = max(1, len(taken) // 2)
                 waiting = taken + waiting
             else:
-                yield from found
+                yield from results
 
-    def _try_batch(self, taken: Placed, batch: Callable[[Placed], Iterable[Found]], advice: str) -> list[Found] | None:
-        """Return what became of a batch; None when it was too large for the memory."""
+    def _try_batch(
+        self, taken: NumberedItems, batch: Callable[[NumberedItems], Iterable[DrawResult]], advice: str
+    ) -> list[DrawResult] | None:
+        """Return the results of a batch; None when it did not fit into memory."""
         try:
             return list(batch(taken))
         except WorkerUnfit:
             raise
         except Exception as error:
-            if is_shortage(error):
-                # The traceback holds on to everything that filled the memory.
+            if is_out_of_memory(error):
+                # The traceback keeps everything alive that filled the memory.
                 error.__traceback__ = None
                 self._free()
                 if len(taken) > 1:
                     return None
                 return [DrawFailure(taken[0][0], "local", f"out of memory on {self.device} {advice}")]
             if len(taken) > 1:
-                # One of them may have spoilt it for the others.
-                return [each for one in taken for each in self._try_batch([one], batch, advice) or []]
-            said = " ".join(str(error).split())[:500]
+                # One of them may have made the others fail.
+                return [each for item in taken for each in self._try_batch([item], batch, advice) or []]
+            message = " ".join(str(error).split())[:500]
             if isinstance(error, Fault):
-                return [DrawFailure(taken[0][0], error.kind, said)]
+                return [DrawFailure(taken[0][0], error.kind, message)]
             kind = "image" if isinstance(error, BadImage) else "local"
-            return [DrawFailure(taken[0][0], kind, f"{type(error).__name__}: {said}")]
+            return [DrawFailure(taken[0][0], kind, f"{type(error).__name__}: {message}")]
 
     def _free(self) -> None:
         gc.collect()
@@ -205,16 +204,16 @@ class BatchDrawer:
             torch.cuda.empty_cache()
 
 
-def is_shortage(error: Exception) -> bool:
-    """Whether an exception tells that memory ran out."""
+def is_out_of_memory(error: Exception) -> bool:
+    """Return whether an exception says that memory ran out."""
     torch = _torch()
     if isinstance(error, MemoryError) or (torch is not None and isinstance(error, torch.OutOfMemoryError)):
         return True
-    return isinstance(error, RuntimeError) and any(word in str(error).lower() for word in OUT)
+    return isinstance(error, RuntimeError) and any(word in str(error).lower() for word in MEMORY_ERRORS)
 
 
 def best_device() -> str:
-    """Return the device that is taken where none is named."""
+    """Return the device to use where none is named."""
     if find_spec("torch") is None:
         return "cpu"
     import torch

@@ -1,4 +1,4 @@
-"""A painter whose drawings are made in batches by workers: its way through the journal."""
+"""The base of painters whose drawings are made in batches by workers, through the journal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ...core.settings import PainterFacts
 from ...store import Blobs
 from ...store.records import PROMPT_CUT
 from ...workers import JobFailure, Pool, WorkerDeath, WorkerUnfit, hosts
-from ..base import FreePainter, ImageKeeper, Painting, PaintRequest, kept_image
+from ..base import FreePainter, ImageKeeper, Painting, PaintRequest, call_for_image
 from . import jobs
 from .jobs import DrawItem, RawDrawing
 
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
     from ..diffusers.options import Options
 
-AHEAD = 2
-"""How many batches per device are claimed at once: one is drawn while the next is gathered."""
+BATCHES_AHEAD = 2
+"""Batches per device that are claimed at once: one is drawn while the next is gathered."""
 W = TypeVar("W")
-"""What is known of a painter's weights."""
+"""The type of a painter's weights."""
 
 
 class BatchPainter(FreePainter, ABC, Generic[W]):
-    """Draws by worker processes, several drawings in one go.
+    """A painter that makes several drawings at once in worker processes.
 
     Attributes:
-        packages: What must be installed for it.
+        packages: Packages that must be installed.
 
     Args:
-        chosen: The options, checked: those that change a drawing, and how it is made.
-        facts: What the settings say of the model.
-        pool: What makes the workers.
+        chosen: The checked options: those that change a drawing, and those that only say how it is made.
+        facts: The model's facts in the settings.
+        pool: Makes the workers.
     """
 
     packages: ClassVar[tuple[str, ...]] = ()
@@ -61,89 +61,93 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
         self._chosen, self._facts = chosen, facts or PainterFacts()
         self.options, self.group = chosen.drawing, self._facts.prompt_group or "open"
         workers = len(hosts().devices(spec.partition("/")[0], chosen.devices))
-        self._ahead, self._timeout_s, self._make_pool = AHEAD * chosen.batch_size * workers, chosen.timeout_s, pool
+        self._ahead, self._timeout_s, self._make_pool = (
+            BATCHES_AHEAD * chosen.batch_size * workers,
+            chosen.timeout_s,
+            pool,
+        )
         self._lock = threading.Lock()
-        self._found: W | None = None
+        self._known_weights: W | None = None
         self._pool: Pool | None = None
         self._semaphores: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]
         self._semaphores = weakref.WeakKeyDictionary()
 
     def check(self) -> None:
-        """Fail early when the packages are not there."""
+        """Raise early when a package is missing."""
         missing = [package for package in self.packages if find_spec(package) is None]
         if missing:
             raise UsageError(f"{self.spec} needs {' and '.join(missing)}: install them with pip install 'limner[gpu]'")
 
     @abstractmethod
     def _find(self) -> W:
-        """Return the weights; takes a while the first time."""
+        """Find the weights; slow the first time."""
 
     @abstractmethod
-    def _model(self, found: W) -> str:
-        """Return what the call is journalled under: the same wherever the weights lie."""
+    def _model(self, weights: W) -> str:
+        """Return the name under which calls are journalled; it does not depend on where the weights are."""
 
     @abstractmethod
     def _draw_settings(self, request: PaintRequest) -> DataclassInstance:
-        """Everything about a drawing but its prompt, seed and pictures: what agrees in it is drawn in one batch."""
+        """Return a drawing's settings other than prompt, seed and pictures; equal settings share a batch."""
 
     @abstractmethod
-    def _body(self, request: PaintRequest, how: Any, found: W) -> dict[str, Any]:
-        """Everything that decides the pixels."""
+    def _body(self, request: PaintRequest, how: Any, weights: W) -> dict[str, Any]:
+        """Return everything that determines the pixels."""
 
     @abstractmethod
-    def _open_pool(self, found: W) -> Pool:
+    def _open_pool(self, weights: W) -> Pool:
         """Return the workers."""
 
-    def _told(self, found: W) -> dict[str, Any]:
-        """Return what else is to be known of drawings by these weights."""
+    def _extra_notes(self, weights: W) -> dict[str, Any]:
+        """Return further notes on drawings made with these weights."""
         return {}
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
         """Draw through the journal; see `limner.painters.base.Painter`."""
-        found = await self._weights()
+        weights = await self._weights()
         how = self._draw_settings(request)
-        body, keeper = self._body(request, how, found), ImageKeeper(self._blobs)
+        body, keeper = self._body(request, how, weights), ImageKeeper(self._blobs)
 
         async def perform(_attempt: Attempt) -> Result:
             pictures = await asyncio.to_thread(self._pictures, request)
             item = DrawItem(request.prompt, request.seed, pictures, request.short)
             pool = self._pool
             if pool is None:
-                pool = await asyncio.to_thread(self._workers, found)
+                pool = await asyncio.to_thread(self._workers, weights)
             job = jobs.submit(pool, how, item, self._timeout_s)
             try:
                 drawn = jobs.read_drawing(await asyncio.wrap_future(job))
             except (WorkerDeath, JobFailure, WorkerUnfit) as error:
                 raise self._fault(error) from error
-            sha256 = await asyncio.to_thread(_keep, drawn, keeper)
+            sha256 = await asyncio.to_thread(_store_drawing, drawn, keeper)
             return Result({"image": sha256, "about": drawn.about})
 
-        # The wait for a free worker stands before the call, so that nothing is claimed long before it is drawn.
+        # Wait for a free worker before the call, so that nothing is claimed long before it is drawn.
         async with self._semaphore():
-            make = partial(calls.do, Request("paint", self._model(found), body), perform)
-            outcome, kept = await kept_image(make, calls, keeper)
+            make = partial(calls.do, Request("paint", self._model(weights), body), perform)
+            outcome, kept = await call_for_image(make, calls, keeper)
         about = outcome.payload.get("about", {})
         notes = {"body": body, "about": about} | ({PROMPT_CUT: about["cut"]} if "cut" in about else {})
-        notes |= self._told(found)
+        notes |= self._extra_notes(weights)
         return Painting(kept.data, request.prompt, (outcome.key,), outcome.cost, notes, kept)
 
     def _fault(self, error: WorkerDeath | JobFailure | WorkerUnfit) -> Exception:
-        found = jobs.fault_of(error)
-        return UsageError(f"{self.spec}: {found}") if isinstance(found, UsageError) else found
+        fault = jobs.worker_fault(error)
+        return UsageError(f"{self.spec}: {fault}") if isinstance(fault, UsageError) else fault
 
     async def _weights(self) -> W:
         def find() -> W:
             with self._lock:
-                found = self._find() if self._found is None else self._found
-                self._found = found
-                return found
+                weights = self._find() if self._known_weights is None else self._known_weights
+                self._known_weights = weights
+                return weights
 
-        return await asyncio.to_thread(find) if self._found is None else self._found
+        return await asyncio.to_thread(find) if self._known_weights is None else self._known_weights
 
-    def _workers(self, found: W) -> Pool:
+    def _workers(self, weights: W) -> Pool:
         with self._lock:
             if self._pool is None:
-                self._pool = self._open_pool(found)
+                self._pool = self._open_pool(weights)
                 # Also at the interpreter's end.
                 weakref.finalize(self, self._pool.close)
             return self._pool
@@ -159,7 +163,7 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
             return tuple(self._blobs.get(sha256) for sha256 in request.images)
 
 
-def _keep(drawn: RawDrawing, keeper: ImageKeeper) -> str:
+def _store_drawing(drawn: RawDrawing, keeper: ImageKeeper) -> str:
     from PIL import Image
 
     return keeper.put(encode_png(Image.frombytes("RGB", drawn.size, drawn.pixels)))

@@ -1,6 +1,6 @@
-"""Pictures made or altered by rule, the raw material of controls: blank, set in type, labels erased or exchanged.
+"""Pictures made or altered by rules, for controls: blank, typeset, labels erased or exchanged.
 
-Pure functions of images: nothing is read or written, and equal arguments give equal pixels.
+Pure functions of images: they read and write no files, and equal arguments give equal pixels.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from PIL.ImageFont import FreeTypeFont
 from ...core.evidence import Position, TextLine
 from ...core.images import flatten, font
 
-LARGEST, SMALLEST = 40, 12
-MOST_ENLARGED = 1.3
+MAX_POINTS, MIN_POINTS = 40, 12
+MAX_ENLARGEMENT = 1.3
 
 
 def blank(size: tuple[int, int]) -> Image.Image:
@@ -32,20 +32,20 @@ def blank(size: tuple[int, int]) -> Image.Image:
 
 
 def typeset(text: str, size: tuple[int, int]) -> Image.Image:
-    """The text in black type on white, in the largest type that fits; the picture grows where even small type does not.
+    """Set a text in black on white as large as it fits; the picture grows where even small type does not fit.
 
     Args:
-        text: Any text; its line breaks are kept, its longer lines are wrapped, words too long for a line are broken.
-        size: Width and least height in pixels.
+        text: Any text; line breaks are kept, long lines are wrapped, words too long for a line are broken.
+        size: Width and minimum height in pixels.
     """
     width, height = size
     margin = min(width, height) // 20
     column = max(1, width - 2 * margin)
-    text = "\n".join(_plain(line) for line in text.strip().splitlines())
-    for points in range(LARGEST, SMALLEST - 1, -1):
+    text = "\n".join(_printable(line) for line in text.strip().splitlines())
+    for points in range(MAX_POINTS, MIN_POINTS - 1, -1):
         step = math.ceil(points * 1.3)
         room = max(0, height - 2 * margin) // step
-        lines = list(islice(_wrapped(text, font(points), column), room + 1 if points > SMALLEST else None))
+        lines = list(islice(_wrapped(text, font(points), column), room + 1 if points > MIN_POINTS else None))
         if len(lines) <= room:
             break
     image = blank((width, max(height, len(lines) * step + 2 * margin)))
@@ -55,8 +55,8 @@ def typeset(text: str, size: tuple[int, int]) -> Image.Image:
     return image
 
 
-def _plain(line: str) -> str:
-    """Return the line without what no typeface shows; halves of surrogate pairs would stop the setting."""
+def _printable(line: str) -> str:
+    """Return a line without characters that no typeface shows; lone surrogates would stop the typesetting."""
     kinds = ((char, unicodedata.category(char)) for char in line.replace("\t", " "))
     return "".join("\ufffd" if kind == "Cs" else char for char, kind in kinds if kind not in ("Cc", "Cf"))
 
@@ -82,7 +82,7 @@ def _wrapped(text: str, type: FreeTypeFont, width: int) -> Iterator[str]:
 
 
 def erase(image: Image.Image, lines: Sequence[TextLine]) -> Image.Image:
-    """The image with each line's box, slightly padded, filled with the ground it stands on; the rest is untouched."""
+    """Fill each line's box, slightly padded, with the colour of its background."""
     flat = flatten(image).copy()
     labels = Image.new("1", flat.size)
     for line in lines:
@@ -131,7 +131,7 @@ def _trimmed(pixels: NDArray[np.uint8], box: Rect, ground: Colour) -> Rect:
 
 
 def _on_ground(label: Image.Image, old: Colour, new: Colour) -> Image.Image:
-    """Return the label as it would look on another ground; unchanged where it would hardly show there."""
+    """Return the label as it would look on another background; unchanged where it would hardly be visible."""
     values = np.asarray(label).astype(float)
     depth = np.abs(values - old).max(axis=2, keepdims=True)
     ink = values.reshape(-1, 3)[depth.argmax()]
@@ -142,10 +142,10 @@ def _on_ground(label: Image.Image, old: Colour, new: Colour) -> Image.Image:
 
 
 def _paste(image: Image.Image, label: Image.Image, target: Rect) -> None:
-    """Lay a label into the middle of a box, as large as it fits but hardly larger than it was."""
+    """Paste a label into the middle of a box, as large as it fits but hardly larger than it was."""
     left, top, right, bottom = target
     width, height = right - left, bottom - top
-    scale = min(width / label.width, height / label.height, MOST_ENLARGED)
+    scale = min(width / label.width, height / label.height, MAX_ENLARGEMENT)
     if not 1 <= scale < 1.15:  # near its own size a label stays sharp unscaled
         size = max(1, int(label.width * scale)), max(1, int(label.height * scale))
         label = label.resize(size, Image.Resampling.LANCZOS)
@@ -153,14 +153,14 @@ def _paste(image: Image.Image, label: Image.Image, target: Rect) -> None:
 
 
 def _ground(pixels: NDArray[np.uint8], line: TextLine, taken: NDArray[np.bool_] | None = None) -> Ground:
-    """Return what a label stands on: the colour most common both in a thin ring along its padded box and within it.
+    """Return a label's background: the colour most common both inside its padded box and in a thin ring around it.
 
-    Within alone, heavy type could outweigh the ground; around alone, what lies beyond a tight frame could.
+    Inside alone, bold type could outweigh the background; around alone, the area beyond a tight frame could.
 
     Args:
         pixels: The picture.
         line: The label.
-        taken: Where labels are: the ring leaves the other labels out.
+        taken: The area of all labels; the ring excludes the other ones.
     """
     pad = padding(line)
     outer, edge, inner = (outset(line, by) for by in (pad + 3, pad, -2))
@@ -173,29 +173,29 @@ def _ground(pixels: NDArray[np.uint8], line: TextLine, taken: NDArray[np.bool_] 
     ring = ring & ~core if (ring & ~core).any() else inside
     if not ring.any():
         return Ground((255, 255, 255), 1.0)
-    families = (part >> 4).astype(np.int64) @ (256, 16, 1)  # near colours are one: grounds can be noisy
+    families = (part >> 4).astype(np.int64) @ (256, 16, 1)  # similar colours count as one: backgrounds can be noisy
     around, within = (np.bincount(families[mask], minlength=4096) for mask in (ring, inside))
     both = around * within
     family = int((both if both.any() else around).argmax())
-    codes = part[(families == family) & (ring | inside)].astype(np.int64) @ (1 << 16, 1 << 8, 1)
-    colours, counts = np.unique(codes, return_counts=True)
-    code = int(colours[counts.argmax()])
-    colour = (code >> 16, code >> 8 & 255, code & 255)
+    colour = _most_common(part[(families == family) & (ring | inside)])
     return Ground(colour, float(around[family] / max(1, around.sum())))
 
 
 def ground_colour(image: Image.Image, line: TextLine) -> Colour:
-    """Return the colour of what a label stands on."""
+    """Return the colour of a label's background."""
     return _ground(np.asarray(flatten(image)), line).colour
 
 
 def common_colour(image: Image.Image) -> Colour:
-    """Return the colour most of a picture has, near ones counted together: as a rule that of the paper."""
+    """Return a picture's most common colour, similar ones counted together: usually that of the paper."""
     pixels = np.asarray(flatten(image)).reshape(-1, 3)
     families = (pixels >> 4).astype(np.int64) @ (256, 16, 1)
-    inside = pixels[families == np.bincount(families).argmax()].astype(np.int64) @ (1 << 16, 1 << 8, 1)
-    colours, counts = np.unique(inside, return_counts=True)
-    code = int(colours[counts.argmax()])
+    return _most_common(pixels[families == np.bincount(families).argmax()])
+
+
+def _most_common(pixels: NDArray[np.uint8]) -> Colour:
+    codes, counts = np.unique(pixels.astype(np.int64) @ (1 << 16, 1 << 8, 1), return_counts=True)
+    code = int(codes[counts.argmax()])
     return code >> 16, code >> 8 & 255, code & 255
 
 
@@ -205,9 +205,10 @@ def _mask(part: NDArray[np.uint8], corners: Sequence[Position], origin: Position
     return np.array(mask)
 
 
-SURE = 0.8
-MOST_LABELS = 200
-LEAST_SCALE = 0.55
+CONFIDENT = 0.8
+"""The least confidence of a line that OCR reads reliably."""
+MAX_LABELS = 200
+MIN_SCALE = 0.55
 LOOKALIKES = str.maketrans("01i", "oll")
 Rect = tuple[int, int, int, int]
 Colour = tuple[int, int, int]
@@ -215,20 +216,20 @@ Colour = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What a label stands on: its colour, and the share of the ring around the label that has it."""
+    """A label's background: its colour, and the share of the ring around the label that has it."""
 
     colour: Colour
     share: float
 
 
 def padding(line: TextLine) -> float:
-    """How far a line's ink may reach beyond its box."""
+    """Return how far a line's ink may reach beyond its box."""
     a, b, _, d = line.box
     return max(1.0, 0.03 * min(math.dist(a, b), math.dist(a, d)))
 
 
 def outset(line: TextLine, by: float) -> list[Position]:
-    """Return the corners of the box moved outwards by so many pixels, along the box's own axes."""
+    """Return the box's corners moved outwards by so many pixels along its own axes."""
     a, b, c, d = line.box
     along = _unit(b[0] - a[0] + c[0] - d[0], b[1] - a[1] + c[1] - d[1])
     across = _unit(d[0] - a[0] + c[0] - b[0], d[1] - a[1] + c[1] - b[1])
@@ -239,7 +240,7 @@ def outset(line: TextLine, by: float) -> list[Position]:
 
 
 def rect(line: TextLine) -> Rect:
-    """Left, top, right and bottom of the padded upright box in whole pixels; right and bottom lie outside."""
+    """Return left, top, right and bottom of the padded upright box in whole pixels; right and bottom are exclusive."""
     left, top, right, bottom = line.bounds
     pad = padding(line)
     return math.floor(left - pad), math.floor(top - pad), math.ceil(right + pad), math.ceil(bottom + pad)
@@ -248,36 +249,36 @@ def rect(line: TextLine) -> Rect:
 def choose_pair(
     lines: Sequence[TextLine], size: tuple[int, int], ground: Callable[[TextLine], Ground], seed: int
 ) -> tuple[TextLine, TextLine] | None:
-    """Two labels that can change places, chosen by the seed among the pairs that suit each other best.
+    """Choose two labels that can be exchanged, by the seed among the pairs that fit each other best.
 
     Args:
         lines: All lines of the picture.
         size: The picture's width and height.
-        ground: The colour a label stands on.
+        ground: Returns the background of a label.
         seed: Equal seeds choose equal pairs.
 
     Returns:
-        Two upright, surely read, different labels apart from each other and of like size; None without such.
+        Two upright, legible, different labels of similar size that do not touch; None where there are none.
     """
     rects = [rect(line) for line in lines]
     blocks = _blocks(rects)
     lines_in = Counter(blocks)
     able = [i for i, line in enumerate(lines) if _exchangeable(line, rects[i], size)]
-    able = sorted(able, key=lambda i: -lines[i].confidence)[:MOST_LABELS]
+    able = sorted(able, key=lambda i: -lines[i].confidence)[:MAX_LABELS]
     grounds = {i: ground(lines[i]) for i in able}
-    texts = {i: _compared(lines[i].text) for i in able}
+    texts = {i: _comparable_text(lines[i].text) for i in able}
     ranked: list[tuple[tuple[int, ...], tuple[TextLine, TextLine]]] = []
     for a, b in combinations(able, 2):
         misfit = _misfit(rects[a], rects[b])
-        if texts[a] == texts[b] or _near(rects[a], rects[b], 0) or misfit > -math.log(LEAST_SCALE):
+        if texts[a] == texts[b] or _near(rects[a], rects[b], 0) or misfit > -math.log(MIN_SCALE):
             continue
         oddness = (
-            round(10 * (1 - min(grounds[a].share, grounds[b].share)))  # drawn lines run into the label
+            round(10 * (1 - min(grounds[a].share, grounds[b].share)))  # lines of the drawing cross the label
             + 3 * (math.dist(grounds[a].colour, grounds[b].colour) > 30)
             + 2 * (lines_in[blocks[a]] > 1 or lines_in[blocks[b]] > 1)
             + int(misfit / 0.2)
         )
-        # The lines of one label say much the same in any order, so they come last.
+        # The lines of one label mean much the same in any order, so they come last.
         flaws = (blocks[a] == blocks[b], not (_has_letters(lines[a]) and _has_letters(lines[b])), oddness)
         ranked.append((flaws, (lines[a], lines[b])))
     if not ranked:
@@ -291,31 +292,36 @@ def _unit(x: float, y: float) -> Position:
     return x / length, y / length
 
 
-def _exchangeable(line: TextLine, box: Rect, size: tuple[int, int]) -> bool:
-    """Whether the label is surely read, has letters or digits, lies inside the picture and is written upright."""
+def is_legible(line: TextLine, size: tuple[int, int]) -> bool:
+    """Return whether a line is read with confidence, is level and lies inside the picture."""
     (ax, ay), (bx, by), _, _ = line.box
-    left, top, right, bottom = box
+    left, top, right, bottom = rect(line)
     inside = left >= 0 and top >= 0 and right <= size[0] and bottom <= size[1]
-    text = _compared(line.text)
-    level = bx > ax and abs(by - ay) <= 0.05 * (bx - ax)
-    upright = level and bottom - top <= (3 if len(text) == 1 else 1.3) * (right - left)
-    return upright and inside and line.confidence >= SURE and text != ""
+    return inside and line.confidence >= CONFIDENT and bx > ax and abs(by - ay) <= 0.05 * (bx - ax)
 
 
-def _compared(text: str) -> str:
-    """Return what counts when texts are compared: no case, no marks, no letters that OCR takes for one another."""
+def _exchangeable(line: TextLine, box: Rect, size: tuple[int, int]) -> bool:
+    """Return whether a label is legible, has letters or digits, and is written upright."""
+    left, top, right, bottom = box
+    text = _comparable_text(line.text)
+    upright = bottom - top <= (3 if len(text) == 1 else 1.3) * (right - left)
+    return is_legible(line, size) and upright and text != ""
+
+
+def _comparable_text(text: str) -> str:
+    """Return a text for comparison: without case, marks, and letters that OCR confuses."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return "".join(char for char in folded if char.isalnum()).translate(LOOKALIKES)
 
 
 def _near(a: Rect, b: Rect, gap: float = 0.6) -> bool:
-    """Whether two boxes stand within so many line heights, as the lines or words of one label do."""
+    """Return whether two boxes are within so many line heights of each other, like the lines of one label."""
     gap *= min(a[3] - a[1], b[3] - b[1])
     return a[0] < b[2] + gap and b[0] < a[2] + gap and a[1] < b[3] + gap and b[1] < a[3] + gap
 
 
 def _blocks(rects: Sequence[Rect]) -> list[int]:
-    """For each box the number of its block: boxes near each other, directly or by others between them."""
+    """Return the block number of each box; boxes near each other, directly or through others, share a block."""
     blocks = list(range(len(rects)))
     for i, j in combinations(blocks[:], 2):
         if blocks[i] != blocks[j] and _near(rects[i], rects[j]):
@@ -324,7 +330,7 @@ def _blocks(rects: Sequence[Rect]) -> list[int]:
 
 
 def _misfit(a: Rect, b: Rect) -> float:
-    """How much smaller one of the two becomes, as a logarithm."""
+    """Return how much one of the two shrinks in the other's place, as a logarithm."""
     widths, heights = sorted((a[2] - a[0], b[2] - b[0])), sorted((a[3] - a[1], b[3] - b[1]))
     return math.log(max(widths[1] / widths[0], heights[1] / heights[0]))
 

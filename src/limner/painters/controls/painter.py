@@ -1,4 +1,4 @@
-"""Controls: painters with a known right outcome, by which judges are examined. ``control/NAME``."""
+"""Controls, ``control/NAME``: painters whose correct result is known, for examining judges."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIZE = (1024, 1024)
 
 
 class ControlPainter(FreePainter):
-    """Draws from the exam's own references, or ignores the question on purpose."""
+    """A painter that uses the exam's own references, or deliberately ignores the question."""
 
     changeable = False
 
@@ -36,7 +36,7 @@ class ControlPainter(FreePainter):
         blank: tuple[int, int] = SIZE,
     ) -> None:
         if control not in NAMES:
-            raise UsageError(f"no control {control!r}; there is: {', '.join(NAMES)}")
+            raise UsageError(f"no control {control!r}; the controls are: {', '.join(NAMES)}")
         self.name, self.spec = name, spec
         self._find = exam.find
         self._blobs, self._ocr, self._sheet = blobs, ocr, blank
@@ -66,36 +66,36 @@ class ControlPainter(FreePainter):
     async def _shuffled(self, request: PaintRequest, calls: Calls) -> Painting:
         partner = self._partners.get(request.question)
         if partner is None:
-            raise Fault("not_applicable", "no other question's reference to show instead")
+            raise Fault("not_applicable", "no other question has a reference to show instead")
         return Painting(await asyncio.to_thread(self._bytes, partner), notes={"reference_of": partner})
 
     async def _erased(self, request: PaintRequest, calls: Calls) -> Painting:
         from . import images
 
         data = await asyncio.to_thread(self._bytes, request.question)
-        found = await self._ocr.measure(data, calls)
-        if not found.lines:
+        text = await self._ocr.measure(data, calls)
+        if not text.lines:
             raise Fault("not_applicable", "the reference has no label to erase")
-        image = await asyncio.to_thread(lambda: encode_png(images.erase(_decode(data), found.lines)))
-        return Painting(image, calls=(found.call,), notes={"erased": [line.text for line in found.lines]})
+        image = await asyncio.to_thread(lambda: encode_png(images.erase(_decode(data), text.lines)))
+        return Painting(image, calls=(text.call,), notes={"erased": [line.text for line in text.lines]})
 
     async def _swapped(self, request: PaintRequest, calls: Calls) -> Painting:
         from . import images
 
         data = await asyncio.to_thread(self._bytes, request.question)
-        found = await self._ocr.measure(data, calls)
+        text = await self._ocr.measure(data, calls)
         seed = int.from_bytes(hashlib.sha256(request.question.encode()).digest()[:4]) + request.seed
-        swapped = await asyncio.to_thread(lambda: images.swap(_decode(data), found.lines, seed))
+        swapped = await asyncio.to_thread(lambda: images.swap(_decode(data), text.lines, seed))
         if swapped is None:
             raise Fault("not_applicable", "the reference has no two labels to exchange")
         image, pair = swapped
-        return Painting(encode_png(image), calls=(found.call,), notes={"swapped": [line.text for line in pair]})
+        return Painting(encode_png(image), calls=(text.call,), notes={"swapped": [line.text for line in pair]})
 
     def _bytes(self, question: str) -> bytes:
-        found = self._find(question)
-        reference = found.reference if found is not None else None
+        asked = self._find(question)
+        reference = asked.reference if asked is not None else None
         if reference is None or reference.sha256 is None:
-            raise Fault("not_applicable", "the question has no reference image here")
+            raise Fault("not_applicable", "the question has no reference image on this machine")
         data = reference.read()
         with picture_faults(reference.name):
             return self._blobs.get(reference.sha256) if data is None else data
@@ -109,18 +109,18 @@ def _decode(data: bytes) -> Any:
 
 
 def partners(exam: Exam[Any]) -> dict[str, str]:
-    """For each question another one with a different reference: the next in order of hashed ids, round the circle."""
+    """Return for each question another one with a different reference: the next by hashed id, in a circle."""
 
     shown = ((q.id, q.reference.sha256) for q in exam.questions if q.reference and q.reference.sha256)
-    circle = sorted(shown, key=lambda one: hashlib.sha256(one[0].encode()).hexdigest())
-    found: dict[str, str] = {}
+    circle = sorted(shown, key=lambda pair: hashlib.sha256(pair[0].encode()).hexdigest())
+    partner_ids: dict[str, str] = {}
     for place, (id, image) in enumerate(circle):
         for step in range(1, len(circle)):
             other, shows = circle[(place + step) % len(circle)]
             if shows != image:
-                found[id] = other
+                partner_ids[id] = other
                 break
-    return found
+    return partner_ids
 
 
 def _open(given: PainterInputs) -> ControlPainter:

@@ -1,51 +1,35 @@
-"""The pipeline a worker opens, how it draws and what its call is given. Nothing here is heavy to import."""
+"""The pipeline that a worker opens, its settings and the arguments of its call. Nothing here is slow to import."""
 
 from __future__ import annotations
 
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from ...workers import Pool, WorkerUnfit
-from ..batched.jobs import (
-    DrawFailure,
-    DrawItem,
-    Found,
-    RawDrawing,
-    Sent,
-    fault_of,
-    open_workers,
-    read_drawing,
-    serve_jobs,
-    submit,
-)
+from ..batched.jobs import DrawItem, DrawResult, Sent, open_workers, serve_jobs
 from .options import Options
 
-__all__ = [
-    "FACTORY", "DrawFailure", "DrawItem", "DrawSettings", "PipelineSetup", "RawDrawing", "fault_of", "open_pool",
-    "read_drawing", "submit",
-]  # fmt: skip
-
-FACTORY = "limner.painters.diffusers.jobs:opened"
+FACTORY = "limner.painters.diffusers.jobs:open_worker"
 
 
 @dataclass(frozen=True)
 class PipelineSetup:
-    """The pipeline a worker is to open, and where it is to run.
+    """The pipeline that a worker opens, and where it runs.
 
     Attributes:
         source: A folder, or a repository of the Hugging Face hub.
         revision: The repository's commit; None for a folder.
-        device: Such as ``cuda:1``; None takes the best there is.
-        offload: ``none``, ``model`` or ``sequential``; of no account without a GPU.
-        split: Whether it is spread over all GPUs there are.
+        device: Such as ``cuda:1``; None takes the best one.
+        offload: ``none``, ``model`` or ``sequential``; ignored without a GPU.
+        split: Whether it is spread over all GPUs.
         loras: Files of LoRA weights with their scales.
-        scheduler: The name of a class of diffusers, in place of the pipeline's own.
-        quantize: How the largest part is quantised, if it is.
-        custom_pipeline: Code that the pipeline is made by; with `trusted` alone.
-        trusted: Whether code that came with the weights may run.
+        scheduler: The name of a scheduler class of diffusers, instead of the pipeline's own.
+        quantize: How the largest part is quantised, if at all.
+        custom_pipeline: Code that makes the pipeline; only with `trusted`.
+        trusted: Whether code that comes with the weights may run.
     """
 
     source: str
@@ -64,7 +48,7 @@ class PipelineSetup:
 
 @dataclass(frozen=True)
 class DrawSettings:
-    """Everything about a drawing but its prompt, seed and pictures: what agrees in it can be drawn in one batch.
+    """A drawing's settings other than prompt, seed and pictures; drawings of equal settings share a batch.
 
     None leaves the choice to the pipeline.
     """
@@ -81,12 +65,12 @@ class DrawSettings:
 
 
 def open_pool(load: PipelineSetup, options: Options, pool: Callable[..., Pool] = Pool) -> Pool:
-    """Return the workers of a painter, one on each device; they stay until the painter goes."""
-    return open_workers("diffusers", FACTORY, asdict(load), options.devices, options.batch_size, options.env, pool)
+    """Open a painter's workers, one on each device; they run until the painter is gone."""
+    return open_workers("diffusers", FACTORY, load, options, pool)
 
 
-def opened(**load: Any) -> Callable[..., Iterator[Sent]]:
-    """Return what a worker draws with; see `limner.workers`."""
+def open_worker(**load: Any) -> Callable[..., Iterator[Sent]]:
+    """Return the function that draws in a worker; see `limner.workers`."""
     from .pipeline import Pipeline
 
     try:
@@ -95,33 +79,35 @@ def opened(**load: Any) -> Callable[..., Iterator[Sent]]:
         raise WorkerUnfit(f"{type(error).__name__}: {' '.join(str(error).split())[:600]}") from error
 
 
-def job_server(draw: Callable[[DrawSettings, Sequence[DrawItem]], Iterator[Found]]) -> Callable[..., Iterator[Sent]]:
-    """Return what answers jobs, by what draws them."""
+def job_server(
+    draw: Callable[[DrawSettings, Sequence[DrawItem]], Iterator[DrawResult]],
+) -> Callable[..., Iterator[Sent]]:
+    """Return the function that answers jobs by drawing them."""
     return serve_jobs(lambda how, items: draw(DrawSettings(**how), items))
 
 
-def takes(pipe: Any) -> Mapping[str, inspect.Parameter]:
+def call_parameters(pipe: Any) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a pipeline's call."""
     return inspect.signature(pipe.__call__).parameters
 
 
-def sides(how: DrawSettings, step: int) -> tuple[int, int]:
-    """Width and height, cut down to multiples of what the pipeline can draw."""
+def drawn_size(how: DrawSettings, step: int) -> tuple[int, int]:
+    """Return width and height, rounded down to multiples that the pipeline can draw."""
     width, height = (max(step, side // step * step) for side in (how.width, how.height))
     return width, height
 
 
-def arguments(pipe: Any, how: DrawSettings, prompts: Sequence[str], step: int) -> dict[str, Any]:
-    """Return what to call a pipeline with; noise and pictures come on top.
+def call_arguments(pipe: Any, how: DrawSettings, prompts: Sequence[str], step: int) -> dict[str, Any]:
+    """Return the arguments of a pipeline's call, apart from noise and pictures.
 
     Raises:
-        WorkerUnfit: It does not take an option that was given.
+        WorkerUnfit: It does not take a given option.
     """
-    known = takes(pipe)
-    by_true_guidance = _is_true_guided(known)
+    parameters = call_parameters(pipe)
+    by_true_guidance = _is_true_guided(parameters)
     negative = how.negative_prompt
     if negative is None and by_true_guidance:
-        negative = " "  # Without one, these pipelines leave their guidance out.
+        negative = " "  # Without one, these pipelines skip their guidance.
     options = {
         "num_inference_steps": ("steps", how.steps),
         "true_cfg_scale": ("true_cfg_scale", how.true_cfg_scale),
@@ -136,16 +122,16 @@ def arguments(pipe: Any, how: DrawSettings, prompts: Sequence[str], step: int) -
     for name, (option, value) in options.items():
         if value is None:
             continue
-        if name not in known:
+        if name not in parameters:
             raise WorkerUnfit(f"{type(pipe).__name__} takes no {option}")
         given[name] = value
-    width, height = sides(how, step)
-    # Some editors draw a million pixels whatever the sides, unless told otherwise.
+    width, height = drawn_size(how, step)
+    # Without max_area some editors always draw a million pixels.
     room = {"width": width, "height": height, "max_area": width * height}
-    return given | {name: value for name, value in room.items() if name in known}
+    return given | {name: value for name, value in room.items() if name in parameters}
 
 
-def _is_true_guided(known: Mapping[str, inspect.Parameter]) -> bool:
-    """Whether classifier-free guidance goes by ``true_cfg_scale``, as with Qwen-Image, and is on by default."""
-    default = known["true_cfg_scale"].default if "true_cfg_scale" in known else None
+def _is_true_guided(parameters: Mapping[str, inspect.Parameter]) -> bool:
+    """Return whether ``true_cfg_scale`` sets the guidance and is on by default, as in Qwen-Image."""
+    default = parameters["true_cfg_scale"].default if "true_cfg_scale" in parameters else None
     return isinstance(default, int | float) and not math.isnan(default) and default > 1

@@ -1,4 +1,4 @@
-"""The options of ``diffusers/…``: which change a drawing, and which only say how it is made."""
+"""The options of ``diffusers/…``: those that change a drawing, and those that only say how it is made."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from ...core.redaction import is_key
 from ..base import Aspect
 
 SIZES: dict[Aspect, str] = {"square": "1024x1024", "landscape": "1216x832", "portrait": "832x1216"}
-"""About a million pixels each, which the models of today are made for."""
+"""About a million pixels each, which current models are made for."""
 DTYPES = {"float32": "float32", "float16": "float16", "bfloat16": "bfloat16"} | {
     "fp32": "float32", "fp16": "float16", "bf16": "bfloat16"
 }  # fmt: skip
 OFFLOADS = ("none", "model", "sequential")
 QUANTIZATIONS = ("bitsandbytes-4bit", "bitsandbytes-8bit", "torchao-float8", "torchao-int8")
 ALIASES = {"num_inference_steps": "steps", "guidance_scale": "guidance", "device": "devices"}
-"""What the options are called elsewhere, in the papers' presets among others."""
+"""Other names of the options, used in the papers' presets and elsewhere."""
 ABSENT: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options, checked.
+    """Checked options.
 
     Attributes:
         drawing: Those given that change a drawing.
-        devices: One worker runs on each; None stands for the best there is.
+        devices: One worker runs on each; None means the best one.
         timeout_s: Seconds one drawing may take.
         env: Environment variables that workers get beside the usual ones.
         split: Whether one worker spreads the pipeline over all GPUs that it sees.
@@ -54,55 +54,55 @@ class Options:
         """The numbers the weights are loaded as; the same on every device, since they show in the drawing."""
         return str(self.drawing.get("dtype", "bfloat16"))
 
-    def size(self, aspect: Aspect, known: Mapping[Any, str] = ABSENT) -> tuple[int, int]:
-        """Width and height for an aspect: what was asked for, what is known of the painter, or the usual."""
+    def size(self, aspect: Aspect, sizes: Mapping[Any, str] = ABSENT) -> tuple[int, int]:
+        """Return width and height for an aspect: as asked for, as known of the painter, or the usual ones."""
         if "width" in self.drawing:
             return self.drawing["width"], self.drawing["height"]
         asked = self.drawing.get("size")
         if isinstance(asked, Mapping):
             asked = asked.get(aspect)
-        size = asked or known.get(aspect) or SIZES[aspect]
+        size = asked or sizes.get(aspect) or SIZES[aspect]
         try:
             return _sides(size)
         except ValueError as error:
-            raise UsageError(f"the size {size!r} in limner.toml makes no sense; {READERS['size'][1]}") from error
+            raise UsageError(f"the size {size!r} in limner.toml is not valid; {READERS['size'][1]}") from error
 
 
-def parse(given: Mapping[str, Any], spec: str, known: Mapping[str, Reader] | None = None) -> Options:
+def parse(given: Mapping[str, Any], spec: str, readers: Mapping[str, Reader] | None = None) -> Options:
     """Return the options out of ``--painter-arg`` values.
 
     Args:
-        known: The options there are, where they are not those of a pipeline.
+        readers: The options there are, where they are not those of a pipeline.
 
     Raises:
-        UsageError: One is not known, or makes no sense.
+        UsageError: An option is unknown or its value is not valid.
     """
-    known = READERS if known is None else known
-    found: dict[str, Any] = {}
+    readers = READERS if readers is None else readers
+    options: dict[str, Any] = {}
     for name, value in given.items():
         own = ALIASES.get(name, name)
-        if own not in known:
-            raise UsageError(f"{spec} has no option {name!r}; there is: {', '.join(sorted(known))}")
-        if own in found:
+        if own not in readers:
+            raise UsageError(f"{spec} has no option {name!r}; it has: {', '.join(sorted(readers))}")
+        if own in options:
             raise UsageError(f"{spec}: {own} is given twice, once as {name}")
-        read, meaning = known[own]
+        read, meaning = readers[own]
         try:
-            found[own] = read(value)
+            options[own] = read(value)
         except (TypeError, ValueError, KeyError) as error:
-            raise UsageError(f"{spec}: {name}={value} makes no sense; {meaning}") from error
-    if ("width" in found) != ("height" in found) or ("width" in found and "size" in found):
+            raise UsageError(f"{spec}: {name}={value} is not valid; {meaning}") from error
+    if ("width" in options) != ("height" in options) or ("width" in options and "size" in options):
         raise UsageError(f"{spec}: give width and height together, or size alone")
-    if "custom_pipeline" in found and not found.get("trust_remote_code"):
+    if "custom_pipeline" in options and not options.get("trust_remote_code"):
         raise UsageError(
-            f"{spec}: custom_pipeline runs code that came with the weights; if you trust it, add trust_remote_code=true"
+            f"{spec}: custom_pipeline runs code that comes with the weights; to trust it, add trust_remote_code=true"
         )
-    if found.get("split") and ("devices" in found or found.get("offload", "none") != "none"):
+    if options.get("split") and ("devices" in options or options.get("offload", "none") != "none"):
         raise UsageError(
-            f"{spec}: split takes all GPUs of one worker; choose them with CUDA_VISIBLE_DEVICES, "
-            "and leave devices and offload out"
+            f"{spec}: split uses all GPUs of one worker; choose them with CUDA_VISIBLE_DEVICES, "
+            "and leave out devices and offload"
         )
-    how = {name: found.pop(name) for name in EXECUTION if name in found}
-    return Options(found, **how)
+    how = {name: options.pop(name) for name in EXECUTION if name in options}
+    return Options(options, **how)
 
 
 def _whole(value: Any) -> int:
@@ -127,10 +127,10 @@ def _text(value: Any) -> str:
 
 
 def _sides(value: Any) -> tuple[int, int]:
-    found = re.fullmatch(r"([1-9]\d*)[x*]([1-9]\d*)", value)
-    if found is None:
+    match = re.fullmatch(r"([1-9]\d*)[x*]([1-9]\d*)", value)
+    if match is None:
         raise ValueError
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def _size(value: Any) -> Any:
@@ -146,7 +146,7 @@ def _words(value: Any) -> list[str]:
 
 
 def _devices(value: Any) -> tuple[str, ...]:
-    """``0,1``, ``cuda:0,cuda:1``, ``cpu``."""
+    """Parse ``0,1``, ``cuda:0,cuda:1`` or ``cpu``."""
     names = tuple(f"cuda:{word}" if word.isdecimal() else word for word in _words(value))
     if not all(re.fullmatch(r"[a-z]+(:\d+)?", name) for name in names) or len(set(names)) < len(names):
         raise ValueError
@@ -154,7 +154,7 @@ def _devices(value: Any) -> tuple[str, ...]:
 
 
 def _variables(value: Any) -> tuple[str, ...]:
-    """``NAME,NAME``; workers get no keys."""
+    """Parse ``NAME,NAME``; workers get no keys."""
     names = tuple(_words(value))
     if not all(re.fullmatch(r"[A-Za-z_]\w*", name) and not is_key(name) for name in names):
         raise ValueError
@@ -162,16 +162,16 @@ def _variables(value: Any) -> tuple[str, ...]:
 
 
 def _loras(value: Any) -> list[str]:
-    """``PATH``, ``PATH:SCALE`` or several, each with its scale; a scale is a number at the end, behind a colon."""
-    found = []
+    """Parse ``PATH``, ``PATH:SCALE`` or several of them; the scale is a number after the last colon."""
+    loras = []
     for word in _words(value):
         path, colon, scale = word.rpartition(":")
         if not colon or not re.fullmatch(r"-?\d+(\.\d+)?", scale):
             path, scale = word, "1"
         if not path:
             raise ValueError
-        found.append(f"{path}:{float(scale):g}")
-    return found
+        loras.append(f"{path}:{float(scale):g}")
+    return loras
 
 
 def _scheduler(value: Any) -> str:
@@ -219,9 +219,9 @@ READERS: dict[str, Reader] = {
     "split": (_flag, "it is true or false"),
     "timeout_s": (_number(lambda number: 0 < number < math.inf), "it is a number of seconds above 0"),
     "env": (
-        _variables, "it is names of environment variables, such as NAME,NAME; those of keys are not handed on",
+        _variables, "it is names of environment variables, such as NAME,NAME; keys are not passed on",
     ),
 }  # fmt: skip
-"""Every option: what reads its value, and what the value is, for the message where it is not."""
+"""Option -> the function that parses its value, and what the value must be, for the error message."""
 EXECUTION = ("batch_size", "devices", "offload", "split", "timeout_s", "env")
-"""Options that change no drawing: they are in no key and no label."""
+"""Options that change no drawing; they are not part of keys and labels."""

@@ -1,4 +1,4 @@
-"""The painter: what is asked of the pipeline, and what identifies a drawing."""
+"""The painter: the pipeline's settings, and what identifies a drawing."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .jobs import DrawSettings, PipelineSetup
 
 
 class DiffusersPainter(BatchPainter[weights.Weights]):
-    """A diffusers pipeline from a folder or from the Hugging Face hub, drawn by worker processes.
+    """A diffusers pipeline from a folder or the Hugging Face hub, run by worker processes.
 
-    The drawing's seed is the seed of its noise, which is drawn on the CPU: devices and batches do not change it.
+    A drawing's noise is made on the CPU from its seed, so devices and batches do not change it.
     """
 
     edits = True
@@ -38,12 +38,12 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
     ) -> None:
         super().__init__(name, spec, blobs, options.parse(given, spec), facts, pool)
         self._place = spec.removeprefix("diffusers/")
-        # A folder's weights may be trained on between two runs; the journal answers while they are the same.
+        # A folder's weights may change between two runs; while they are the same, the journal has the result.
         self.changeable = weights.folder_of(self._place) is not None or bool(self._chosen.loras)
         self.encoder_tokens: int | None = self.options.get("max_sequence_length", self._facts.encoder_tokens)
 
-    def _model(self, found: weights.Weights) -> str:
-        return f"diffusers/{found.name}"
+    def _model(self, pipeline: weights.Weights) -> str:
+        return f"diffusers/{pipeline.name}"
 
     def _draw_settings(self, request: PaintRequest) -> DrawSettings:
         width, height = self._chosen.size(request.aspect, self._facts.sizes)
@@ -53,40 +53,45 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
             given |= {"editing": True, "strength": self.options.get("strength")}
         return DrawSettings(width, height, **given)
 
-    def _body(self, request: PaintRequest, how: DrawSettings, found: weights.Weights) -> dict[str, Any]:
-        """Everything that decides the pixels; neither batch size nor devices nor offloading do."""
+    def _body(self, request: PaintRequest, how: DrawSettings, pipeline: weights.Weights) -> dict[str, Any]:
+        """Return everything that determines the pixels; batch size, devices and offloading do not."""
         settings = {name: value for name, value in asdict(how).items() if value is not None and name != "editing"}
-        body = {"prompt": request.prompt, "seed": request.seed, "weights": found.identity, "dtype": self._chosen.dtype}
+        body = {
+            "prompt": request.prompt,
+            "seed": request.seed,
+            "weights": pipeline.identity,
+            "dtype": self._chosen.dtype,
+        }
         for name in ("variant", "scheduler", "quantize"):
             if name in self.options:
                 body[name] = self.options[name]
-        if found.loras:
-            body["loras"] = [[sha256, scale] for _, sha256, scale in found.loras]
-        if found.code is not None:
-            body["code"] = found.code
+        if pipeline.loras:
+            body["loras"] = [[sha256, scale] for _, sha256, scale in pipeline.loras]
+        if pipeline.code is not None:
+            body["code"] = pipeline.code
         if request.short is not None:
             body["short"] = request.short
         return body | settings | ({"images": list(request.images)} if request.images else {})
 
     def _find(self) -> weights.Weights:
         """Return the pipeline's weights with those of its LoRAs and its custom code."""
-        found = weights.find(self._place, self.options.get("revision"))
+        pipeline = weights.find_pipeline(self._place, self.options.get("revision"))
         loras = [(*weights.find_lora(place), scale) for place, scale in self._chosen.loras]
         custom = self.options.get("custom_pipeline")
         code = None if custom is None else weights.code_identity(custom)
-        return replace(found, loras=tuple((str(file), sha256, scale) for file, sha256, scale in loras), code=code)
+        return replace(pipeline, loras=tuple((str(file), sha256, scale) for file, sha256, scale in loras), code=code)
 
-    def _told(self, found: weights.Weights) -> dict[str, Any]:
-        overlaps = [weights.trained_on(Path(file)).get(OVERLAP) for file, _, _ in found.loras]
-        told = [each for each in overlaps if isinstance(each, dict) and each.get("concepts")]
-        return {OVERLAP: told} if told else {}
+    def _extra_notes(self, pipeline: weights.Weights) -> dict[str, Any]:
+        overlaps = [weights.training_metadata(Path(file)).get(OVERLAP) for file, _, _ in pipeline.loras]
+        reported = [each for each in overlaps if isinstance(each, dict) and each.get("concepts")]
+        return {OVERLAP: reported} if reported else {}
 
-    def _open_pool(self, found: weights.Weights) -> Pool:
+    def _open_pool(self, pipeline: weights.Weights) -> Pool:
         chosen, variant = self._chosen, self.options.get("variant")
-        here = weights.in_cache(found, variant)
+        here = weights.download_if_private(pipeline, variant)
         load = PipelineSetup(
             here.source, here.revision, chosen.dtype, variant, None, chosen.offload, chosen.split,
-            tuple((file, scale) for file, _, scale in found.loras), self.options.get("scheduler"),
+            tuple((file, scale) for file, _, scale in pipeline.loras), self.options.get("scheduler"),
             self.options.get("quantize"), self.options.get("custom_pipeline"),
             self.options.get("trust_remote_code", False),
         )  # fmt: skip

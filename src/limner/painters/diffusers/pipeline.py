@@ -1,4 +1,4 @@
-"""The pipeline's side, in a worker process: opens it, makes its arguments, draws batches."""
+"""The pipeline in its worker process: opens it and draws batches."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from PIL import Image
 
 from ...core.images import decode
 from ...workers import WorkerUnfit
-from ..batched.jobs import BatchDrawer, DrawItem, best_device
-from .jobs import DrawFailure, DrawSettings, PipelineSetup, RawDrawing, arguments, sides, takes
-from .text_encoding import encoded, is_flux, unread
+from ..batched.jobs import BatchDrawer, DrawFailure, DrawItem, RawDrawing, best_device
+from .jobs import DrawSettings, PipelineSetup, call_arguments, call_parameters, drawn_size
+from .text_encoding import encode_long_prompts, find_unread, is_flux
 
 
 class MissingForm(ValueError):
-    """The pipeline cannot start from a picture, or from nothing but words."""
+    """An error: the pipeline cannot start from a picture, or not from text alone."""
 
 
 class Pipeline:
@@ -47,10 +47,10 @@ class Pipeline:
         return pipeline
 
     def form(self, *, editing: bool) -> Any:
-        """Return the pipeline as it draws from words, or as it starts from a picture; both share their weights.
+        """Return the pipeline's form that draws from text, or the one that starts from a picture; they share weights.
 
         Raises:
-            MissingForm: There is no such form.
+            MissingForm: The pipeline does not have this form.
         """
         if editing not in self._forms:
             self._forms[editing] = self._make_form(editing)
@@ -60,7 +60,7 @@ class Pipeline:
         from diffusers import AutoPipelineForImage2Image, AutoPipelineForText2Image
 
         starts_from_picture = "Img2Img" in type(self.pipe).__name__
-        if starts_from_picture == editing or (editing and "image" in takes(self.pipe)):
+        if starts_from_picture == editing or (editing and "image" in call_parameters(self.pipe)):
             return self.pipe
         wanted = AutoPipelineForImage2Image if editing else AutoPipelineForText2Image
         try:
@@ -83,7 +83,7 @@ class Pipeline:
         self._placed = pipe
 
     def draw(self, how: DrawSettings, items: Sequence[DrawItem]) -> Iterator[RawDrawing | DrawFailure]:
-        """Draw all items, in as few batches as memory allows; what was learnt of that is remembered.
+        """Draw all items in as few batches as memory allows; the batch size that fits is remembered.
 
         Raises:
             WorkerUnfit: No item can be drawn like this.
@@ -100,31 +100,29 @@ class Pipeline:
     def _batch(self, how: DrawSettings, batch: Sequence[tuple[int, DrawItem]]) -> Iterator[RawDrawing | DrawFailure]:
         pipe = self.form(editing=how.editing)
         self._move_to_device(pipe)
-        given = arguments(pipe, how, [item.prompt for _, item in batch], self._step())
+        given = call_arguments(pipe, how, [item.prompt for _, item in batch], self._step())
         if any(item.short is not None for _, item in batch):
             given |= {"prompt": [item.short or item.prompt for _, item in batch], "prompt_2": given["prompt"]}
             if not is_flux(pipe):
-                raise WorkerUnfit(f"{type(pipe).__name__} reads one text; two are for FLUX.1 alone")
+                raise WorkerUnfit(f"{type(pipe).__name__} reads one text; only FLUX.1 reads two")
         if how.editing:
-            given["image"] = self._pictures([item for _, item in batch], sides(how, self._step()))
-        # On the CPU, so that noise is the same on all devices; one each, so that it is the same in all batches.
+            given["image"] = self._pictures([item for _, item in batch], drawn_size(how, self._step()))
+        # On the CPU, so that noise is equal on all devices; one each, so that it is equal in all batches.
         noise = [torch.Generator("cpu").manual_seed(item.seed) for _, item in batch]
         with torch.inference_mode():
-            output = pipe(**encoded(pipe, given), generator=noise, output_type="np")
+            output = pipe(**encode_long_prompts(pipe, given), generator=noise, output_type="np")
         withheld = getattr(output, "nsfw_content_detected", None) or [False] * len(batch)
         about = self._about(pipe, given)
         for (place, item), pixels, unsafe in zip(batch, output.images, withheld, strict=True):
             if unsafe:
                 yield DrawFailure(place, "refusal", "the pipeline's own safety checker withheld the image")
             elif not np.isfinite(pixels).all():
-                yield DrawFailure(
-                    place, "image", f"the numbers of {self._load.dtype} did not suffice; try dtype=float32"
-                )
+                yield DrawFailure(place, "image", f"{self._load.dtype} overflowed; try dtype=float32")
             else:
                 image = Image.fromarray((pixels.clip(0, 1) * 255).round().astype(np.uint8)).convert("RGB")
-                cut = unread(pipe, item.prompt, how.max_sequence_length)
-                told = about | {"batch": len(batch)} | ({} if cut is None else {"cut": cut})
-                yield RawDrawing(place, image.size, image.tobytes(), told)
+                cut = find_unread(pipe, item.prompt, how.max_sequence_length)
+                notes = about | {"batch": len(batch)} | ({} if cut is None else {"cut": cut})
+                yield RawDrawing(place, image.size, image.tobytes(), notes)
 
     def _pictures(self, items: Sequence[DrawItem], size: tuple[int, int]) -> Any:
         if self._edits_alone():
@@ -137,33 +135,33 @@ class Pipeline:
         return [decode(item.images[0]).resize(size, Image.Resampling.LANCZOS) for item in items]
 
     def _edits_alone(self) -> bool:
-        """Whether the pipeline is an editor by nature: its pictures are references, and one drawing may have many."""
+        """Return whether the pipeline is an editor: its pictures are references, and a drawing may have many."""
         return "Img2Img" not in type(self.form(editing=True)).__name__
 
     def _step(self) -> int:
-        """Return what sides must be multiples of."""
+        """Return the number that both sides must be multiples of."""
         return int(getattr(self.pipe, "vae_scale_factor", 8)) * 2
 
     def _about(self, pipe: Any, given: Mapping[str, Any]) -> dict[str, Any]:
         import diffusers
 
-        told = {name: value for name, value in given.items() if isinstance(value, int | float)}
+        numbers = {name: value for name, value in given.items() if isinstance(value, int | float)}
         if "negative_prompt" in given:
-            told["negative_prompt"] = given["negative_prompt"][0]
+            numbers["negative_prompt"] = given["negative_prompt"][0]
         name = torch.cuda.get_device_name(self.device) if self.device.startswith("cuda") else self.device
         versions = {"diffusers": diffusers.__version__, "torch": str(torch.__version__)}
-        return {"pipeline": type(pipe).__name__, "arguments": told, "device": name, **versions}
+        return {"pipeline": type(pipe).__name__, "arguments": numbers, "device": name, **versions}
 
 
 DENOISERS = ("transformer", "unet")
-"""The part that is quantised: by far the largest."""
+"""The parts that are quantised: by far the largest."""
 
 
 def load_pipeline(load: PipelineSetup) -> Any:
     """Return the pipeline, not yet on its device unless it is split.
 
     Raises:
-        WorkerUnfit: It has no such scheduler, or what quantises is not installed.
+        WorkerUnfit: It has no such scheduler, or the package for quantisation is not installed.
     """
     diffusers: Any = import_module("diffusers")
     for package in ("diffusers", "transformers"):
@@ -178,7 +176,7 @@ def load_pipeline(load: PipelineSetup) -> Any:
     if load.split:
         how["device_map"] = "balanced"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # A newer name for torch_dtype, which older ones lack.
+        warnings.simplefilter("ignore", FutureWarning)  # torch_dtype has a newer name, which older versions lack.
         pipe = diffusers.DiffusionPipeline.from_pretrained(load.source, **how)
     if load.scheduler is not None:
         _set_scheduler(pipe, load.scheduler)
@@ -212,7 +210,9 @@ def _set_scheduler(pipe: Any, name: str) -> None:
     kind = getattr(import_module("diffusers"), name, None)
     if kind is None or not hasattr(kind, "set_timesteps"):
         raise WorkerUnfit(f"diffusers has no scheduler {name}")
-    fitting = {one.__name__ for one in getattr(pipe.scheduler, "compatibles", ())} | {type(pipe.scheduler).__name__}
+    fitting = {scheduler.__name__ for scheduler in getattr(pipe.scheduler, "compatibles", ())} | {
+        type(pipe.scheduler).__name__
+    }
     if name not in fitting:
         raise WorkerUnfit(f"{name} does not fit {type(pipe).__name__}; these do: {', '.join(sorted(fitting))}")
     pipe.scheduler = kind.from_config(pipe.scheduler.config)

@@ -1,4 +1,4 @@
-"""Which weights a pipeline has: a commit of the hub, or a fingerprint of a folder. Torch is not needed for this."""
+"""The identity of a pipeline's weights: a commit of the hub, or a fingerprint of a folder; without torch."""
 
 from __future__ import annotations
 
@@ -19,28 +19,30 @@ from ...core.errors import UsageError
 from ...core.redaction import redacted
 
 INDEX = "model_index.json"
-IDLE = frozenset({".md", ".png", ".jpg", ".jpeg", ".webp", ".gif", ".log"})
-"""Files of a folder that no pipeline reads."""
+IGNORED_SUFFIXES = frozenset({".md", ".png", ".jpg", ".jpeg", ".webp", ".gif", ".log"})
+"""Suffixes of files that no pipeline reads."""
 THREADS = 4
-MOST_HEAD = 100 * 2**20
-"""Bytes of a .safetensors file's head, at most; its own library allows as many."""
+MAX_HEADER_BYTES = 100 * 2**20
+"""The most bytes of a .safetensors file's header, as in its own library."""
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 METADATA = "limner"
-"""Under this name a file of weights that Limner has trained says how."""
+"""The key of the training record in weights that Limner has trained."""
 
 
 @dataclass(frozen=True)
 class Weights:
-    """Where a pipeline is, and what tells its weights from all others.
+    """A model's weights: where they are, and what identifies them.
 
     Attributes:
-        name: What it is called, wherever it lies.
+        name: A name that does not depend on where they are.
+        source: A folder, a file, or a repository of the hub.
+        revision: The repository's commit; None for local weights.
         identity: Goes into every call's key.
         loras: Files of LoRA weights, their hashes and scales.
-        code: What tells a custom pipeline's code from all other.
+        code: The identity of a custom pipeline's code.
     """
 
     name: str
@@ -52,7 +54,7 @@ class Weights:
 
 
 def folder_of(place: str) -> Path | None:
-    """Return the folder a pipeline lies in; None when it is a repository of the hub.
+    """Return the folder of a local pipeline; None when it is a repository of the hub.
 
     Raises:
         UsageError: It is neither.
@@ -60,15 +62,15 @@ def folder_of(place: str) -> Path | None:
     folder = Path(place).expanduser()
     if folder.is_dir():
         if not (folder / INDEX).is_file():
-            raise UsageError(f"{folder} has no {INDEX}: no diffusers pipeline was saved there")
+            raise UsageError(f"{folder} has no {INDEX}: it is not a saved diffusers pipeline")
         return folder
     if REPOSITORY.fullmatch(place) and not place.startswith("."):
         return None
-    raise UsageError(f"diffusers/{place}: there is no such folder, and repositories are written OWNER/NAME")
+    raise UsageError(f"diffusers/{place}: no such folder; a repository of the hub is written OWNER/NAME")
 
 
-def find(place: str, revision: str | None) -> Weights:
-    """Return the weights behind a folder or repository; takes a while the first time."""
+def find_pipeline(place: str, revision: str | None) -> Weights:
+    """Return the weights behind a folder or repository; slow the first time."""
     folder = folder_of(place)
     if folder is not None:
         folder = folder.resolve()
@@ -77,16 +79,16 @@ def find(place: str, revision: str | None) -> Weights:
     return Weights(place, place, commit, {"repository": place, "commit": commit})
 
 
-def trained_on(file: Path) -> dict[str, Any]:
-    """Return what a .safetensors file says of its training by Limner; nothing where it says nothing."""
+def training_metadata(file: Path) -> dict[str, Any]:
+    """Return what a .safetensors file records of its training by Limner; empty where it records nothing."""
     try:
         with file.open("rb") as opened:
             size = int.from_bytes(opened.read(8), "little")
-            head = json.loads(opened.read(min(size, MOST_HEAD)))
-        found = json.loads(head["__metadata__"][METADATA])
+            head = json.loads(opened.read(min(size, MAX_HEADER_BYTES)))
+        metadata = json.loads(head["__metadata__"][METADATA])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def find_lora(place: str) -> tuple[Path, str]:
@@ -106,65 +108,65 @@ def find_lora(place: str) -> tuple[Path, str]:
                 else snapshot_download(named[1], allow_patterns=["*.safetensors"])
             )
         except Exception as error:  # The hub's client has dozens of kinds.
-            raise UsageError(f"lora={place}: there is no such file or folder; {what_hub_said(error)}") from error
+            raise UsageError(f"lora={place}: no such file or folder, and not on the hub: {hub_error(error)}") from error
     if path.is_dir():
         files = sorted(path.glob("*.safetensors"))
         if len(files) != 1:
-            raise UsageError(f"lora={place}: {len(files)} .safetensors files are there; name the one that is meant")
+            raise UsageError(f"lora={place}: the folder has {len(files)} .safetensors files; name one of them")
         path = files[0]
     if not path.is_file():
-        raise UsageError(f"lora={place}: there is no such file")
+        raise UsageError(f"lora={place}: no such file")
     return path.resolve(), file_hash(path)
 
 
 def code_identity(place: str) -> str:
-    """What tells a custom pipeline's code from all other: a hash of a file or folder of one's own, or its name."""
+    """Return an identity of a custom pipeline's code: the hash of a local file or folder, or its name."""
     path = Path(place).expanduser()
     if path.is_file():
         return _hash(path)
     return fingerprint(path) if path.is_dir() else place
 
 
-def in_cache(found: Weights, variant: str | None) -> Weights:
-    """Return the same weights, in the hub's cache where a token may be needed to get them there: workers get none."""
-    if found.revision is None or not any(os.environ.get(name) for name in TOKENS):
-        return found
+def download_if_private(weights: Weights, variant: str | None) -> Weights:
+    """Download weights to the hub's cache where a token may be needed: workers get none."""
+    if weights.revision is None or not any(os.environ.get(name) for name in TOKENS):
+        return weights
     diffusers: Any = import_module("diffusers")
     try:
-        folder = diffusers.DiffusionPipeline.download(found.source, revision=found.revision, variant=variant)
+        folder = diffusers.DiffusionPipeline.download(weights.source, revision=weights.revision, variant=variant)
     except Exception as error:
-        raise _unreachable(found.source, found.revision, error) from error
-    return replace(found, source=str(folder), revision=None)
+        raise _unreachable(weights.source, weights.revision, error) from error
+    return replace(weights, source=str(folder), revision=None)
 
 
 def file_hash(file: Path) -> str:
     """Return a file's sha256, remembered like those of `fingerprint`."""
-    stamp, known = _stamp(file), _remembered()
-    if stamp not in known:
-        known[stamp] = _hash(file)
-        _remember(known)
-    return known[stamp]
+    stamp, hashes = _stamp(file), _load_hashes()
+    if stamp not in hashes:
+        hashes[stamp] = _hash(file)
+        _save_hashes(hashes)
+    return hashes[stamp]
 
 
 def fingerprint(folder: Path) -> str:
-    """One hash over the contents of all files that a pipeline may read.
+    """Return one hash over the contents of all files that a pipeline may read.
 
-    A file is read anew only when its size or time has changed since it was last looked at on this machine.
+    A file is read again only when its size or time has changed since its hash was stored on this machine.
     """
     files = {
         file.relative_to(folder).as_posix(): file
         for file in sorted(folder.rglob("*"))
-        if file.is_file() and file.suffix.lower() not in IDLE and not _hidden(file.relative_to(folder))
+        if file.is_file() and file.suffix.lower() not in IGNORED_SUFFIXES and not _hidden(file.relative_to(folder))
     }
-    known = _remembered()
+    remembered = _load_hashes()
     stamps = {name: _stamp(file) for name, file in files.items()}
     with ThreadPoolExecutor(THREADS) as pool:
-        hashes = pool.map(lambda name: known.get(stamps[name]) or _hash(files[name]), files)
-        found = dict(zip(files, hashes, strict=True))
-    fresh = {stamps[name]: sha256 for name, sha256 in found.items() if stamps[name] not in known}
+        hashes = pool.map(lambda name: remembered.get(stamps[name]) or _hash(files[name]), files)
+        contents = dict(zip(files, hashes, strict=True))
+    fresh = {stamps[name]: sha256 for name, sha256 in contents.items() if stamps[name] not in remembered}
     if fresh:
-        _remember(known | fresh)
-    return digest("diffusers-folder-1", found)
+        _save_hashes(remembered | fresh)
+    return digest("diffusers-folder-1", contents)
 
 
 def _hidden(path: Path) -> bool:
@@ -182,31 +184,31 @@ def _stamp(file: Path) -> str:
     return f"{real}|{about.st_size}|{about.st_mtime_ns}"
 
 
-def _memory() -> Path:
+def _hash_cache() -> Path:
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "limner" / "weights.json"
 
 
-def _remembered() -> dict[str, str]:
+def _load_hashes() -> dict[str, str]:
     try:
-        found = json.loads(_memory().read_text("utf-8"))
-        return {str(stamp): str(sha256) for stamp, sha256 in found.items()}
+        hashes = json.loads(_hash_cache().read_text("utf-8"))
+        return {str(stamp): str(sha256) for stamp, sha256 in hashes.items()}
     except (OSError, ValueError, AttributeError):
         return {}
 
 
-def _remember(found: dict[str, str]) -> None:
-    path = _memory()
+def _save_hashes(hashes: dict[str, str]) -> None:
+    path = _hash_cache()
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(found, file)
+            json.dump(hashes, file)
         os.replace(temporary, path)
 
 
 def _commit(repository: str, revision: str) -> str:
-    """Return the commit a revision stands for: the one in the cache, so that a run is not split by a moved branch."""
+    """Return the commit of a revision: the cached one, so that a moved branch does not split a run."""
     if re.fullmatch(r"[0-9a-f]{40}", revision):
         return revision
     from huggingface_hub import hf_hub_download, try_to_load_from_cache
@@ -220,9 +222,9 @@ def _commit(repository: str, revision: str) -> str:
 
 
 def _unreachable(repository: str, revision: str, error: Exception) -> UsageError:
-    return UsageError(f"diffusers/{repository} at {revision}: {what_hub_said(error)}")
+    return UsageError(f"diffusers/{repository} at {revision}: {hub_error(error)}")
 
 
-def what_hub_said(error: Exception) -> str:
-    """Return an exception of the hub's client in a line, without keys."""
+def hub_error(error: Exception) -> str:
+    """Return an error of the hub's client in one line, without keys."""
     return f"{type(error).__name__}: {redacted(' '.join(str(error).split()))[:300]}"

@@ -1,5 +1,5 @@
-"""Image services: one module for each wire format, which is called as ``image_shape`` calls it.
+"""Image services: one module for each wire format, named like its ``image_shape``.
 
-Every module here is registered by its name, as its ``SERVICE``; those of other packages by the entry points
-``limner.services``.
+The ``SERVICE`` of every module here is registered under the module's name; other packages register theirs by the
+entry points ``limner.services``.
 """

@@ -14,12 +14,12 @@ from ..service import Service
 from ..service_calls import FailedJob, FinishedJob, JobPainter
 
 EDITING = {"flux-2-klein": 4, "flux-2": 8, "flux-kontext": 4}
-"""How many pictures a model starts from, by how its name begins; others draw from words alone."""
+"""How many pictures a model starts from, by the beginning of its name; others draw from text alone."""
 CREDIT = 0.01
 """Dollars in one of the service's credits."""
 PASSED_ON = ("safety_tolerance", "steps", "guidance", "raw")
-"""Options that not every model takes: sent only where given."""
-ENDS: dict[str, Kind] = {
+"""Options that not every model takes: sent only when given."""
+FAILED_STATES: dict[str, Kind] = {
     "Request Moderated": "refusal",
     "Content Moderated": "refusal",
     "Error": "server",
@@ -29,28 +29,28 @@ ENDS: dict[str, Kind] = {
 
 
 class BflPainter(JobPainter):
-    """Takes the options ``size`` (1024x768 or 4:3, as the model takes it), ``output_format`` and `PASSED_ON`."""
+    """A FLUX model; its options are ``size`` (1024x768 or 4:3, by model), ``output_format`` and `PASSED_ON`."""
 
     known = frozenset({"size", "output_format", *PASSED_ON})
 
     def pictures_taken(self, model: str) -> int:
-        """By the model."""
+        """Return how many pictures this model starts from."""
         return next((most for start, most in EDITING.items() if model.startswith(start)), 0)
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
-        """Return the request body; images come without loss unless asked for otherwise."""
+        """Return the request body; images are lossless unless asked for otherwise."""
         body: dict[str, Any] = {"prompt": request.prompt, "output_format": self.given.get("output_format", "png")}
-        body |= self.options_of(PASSED_ON) | self.seed(request) | _measures(self.size(request), self.target)
+        body |= self.options_of(PASSED_ON) | self.seed(request) | _size_fields(self.size(request), self.target)
         return body | {
             f"input_image_{n}" if n > 1 else "input_image": p for n, p in enumerate(self.pictures(request), 1)
         }
 
     async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Pictures go as base64."""
+        """Return the body with pictures as base64."""
         return {"body": await self.with_pictures(body, lambda image: image.packed[1])}
 
     def headers(self, *, submit: bool) -> dict[str, str]:
-        """Return the key."""
+        """Return the header with the key."""
         return self.provider.key_headers("x-key: {key}")
 
     def submit_url(self, body: dict[str, Any]) -> str:
@@ -58,31 +58,31 @@ class BflPainter(JobPainter):
         return self.address(f"/v1/{quote(self.model, safe='')}")
 
     def poll_url(self, reply: dict[str, Any]) -> str | None:
-        """Where to poll: the job lives in one region, whose address the reply gives."""
+        """Return the address that the reply gives: a job exists in one region only."""
         job, url = reply["id"], reply.get("polling_url")
         return str(url or f"/v1/get_result?id={quote(job, safe='')}")
 
     def read(self, reply: dict[str, Any]) -> FinishedJob | None:
-        """Return the outcome; whether a job that ended without an image is charged is not documented."""
+        """Return the outcome; whether a job without an image is charged is not documented."""
         status, result = reply["status"], reply.get("result")
-        if status in ENDS:
+        if status in FAILED_STATES:
             why = reply.get("details") or reply.get("error") or result
-            raise FailedJob(ENDS[status], f"{status}: {why}"[:500] if why else status, cost=None)
+            raise FailedJob(FAILED_STATES[status], f"{status}: {why}"[:500] if why else status, cost=None)
         if status != "Ready" or result is None:
             return None
         return FinishedJob(str(result["sample"]), result.get("prompt"), _dollars(reply.get("cost")))
 
     def kind(self, status: int, body: Any) -> Kind:
-        """By status alone: refusals come as a job's end, and complaints about a field quote its name and value."""
+        """Return the kind by status alone: refusals end a job, and field errors quote names and values."""
         return kind_of(status, None)
 
 
 def _dollars(credits: Any) -> Any:
-    """In dollars, where it is a number at all."""
+    """Convert credits to dollars, where they are a number."""
     return credits * CREDIT if isinstance(credits, int | float) and not isinstance(credits, bool) else credits
 
 
-def _measures(size: str | None, target: str) -> dict[str, int | str]:
+def _size_fields(size: str | None, target: str) -> dict[str, int | str]:
     if size is None:
         return {}
     if sides := re.fullmatch(r"(\d+)[x*](\d+)", size):

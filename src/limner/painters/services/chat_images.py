@@ -1,4 +1,4 @@
-"""Images from a chat: one call of chat/completions, the image beside the reply's text, as OpenRouter has it."""
+"""Images from a chat: one call of chat/completions with the image beside the reply's text, as at OpenRouter."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from ...calls import Fault, Kind
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
-from ..service_calls import OneReplyPainter, error_within, told_part
+from ..service_calls import OneReplyPainter, fault_in_reply, part_of
 
 RATIOS: dict[Aspect, str] = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
 CONFIG = ("image_size", "quality", "background", "moderation", "output_format", "output_compression")
 """Options that go into ``image_config``."""
 NATIVE = ("temperature", "top_p", "max_tokens", "reasoning", "provider")
-"""Options that go into the body as they are."""
+"""Options that go into the body unchanged."""
 
 _FILTERED = re.compile(r"content_?filter|safety|prohibited|blocklist|recitation|spii|sensitive|refusal", re.I)
 _DECLINED = re.compile(
@@ -28,9 +28,9 @@ _DECLINED = re.compile(
 
 
 class ChatImages(OneReplyPainter):
-    """A chat model that draws. Its sizes are aspect ratios, such as 3:2; ``auto`` leaves the choice to it.
+    """A chat model that draws. Its sizes are aspect ratios, such as 3:2; with ``auto`` the model chooses.
 
-    ``modalities`` is ``image`` for models that write no text beside their images.
+    ``modalities`` is ``image`` for models that write no text with their images.
     """
 
     path = "/chat/completions"
@@ -39,7 +39,7 @@ class ChatImages(OneReplyPainter):
     sizes = RATIOS
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
-        """See `limner.painters.service.ApiPainter`."""
+        """Return the body of a chat completion."""
         ratio = self.size(request)
         config = {} if ratio == "auto" else {"aspect_ratio": ratio}
         config |= self.options_of(CONFIG)
@@ -60,40 +60,34 @@ class ChatImages(OneReplyPainter):
         return [{"type": "text", "text": request.prompt}, *shown]
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """See `limner.painters.service_calls.OneReplyPainter`."""
-        (message,) = body["messages"]
-        if isinstance(message["content"], str):
-            return self.path, {"body": body}
-        text, *pictures = message["content"]
-        urls = [(await self.prepared(part["image_url"]["url"])).url for part in pictures]
-        content = [text, *({"type": "image_url", "image_url": {"url": url}} for url in urls)]
-        return self.path, {"body": {**body, "messages": [{**message, "content": content}]}}
+        """Return path and body, with pictures as data URLs."""
+        return self.path, {"body": await self.with_pictures(body, lambda image: image.url)}
 
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
-        """See `limner.painters.service_calls.OneReplyPainter`."""
+        """Return the first image of the reply's message, with token counts and cost."""
         raw = dict(drawn.raw)
         if not reply.get("choices"):
             raise Fault("server", "no choices in the reply", cost=None, result=raw)
         choice = reply["choices"][0]
         if choice.get("error"):
-            raise error_within(choice["error"], raw)
-        usage = told_part(reply, "usage")
+            raise fault_in_reply(choice["error"], raw)
+        usage = part_of(reply, "usage")
         names = {"tokens_in": "prompt_tokens", "tokens_out": "completion_tokens", "cost": "cost"}
         counts: dict[str, Any] = {field: usage.get(name) for field, name in names.items()}
         drawn = replace(drawn, **counts)
         if usage.get("is_byok"):
-            drawn = replace(drawn, upstream_cost=told_part(usage, "cost_details").get("upstream_inference_cost"))
+            drawn = replace(drawn, upstream_cost=part_of(usage, "cost_details").get("upstream_inference_cost"))
         message = choice.get("message") or {}
         if images := message.get("images"):
             return images[0]["image_url"]["url"], drawn
         kind, detail = why_no_image(choice, message)
-        # No image, but all the same there may be a bill for what was read and written.
-        paid = self.bill(drawn, drew=False)
+        # There is no image, but the tokens read and written may still be billed.
+        paid = self.prices.bill(drawn, drew=False)
         raise Fault(kind, detail, cost=paid.cost, doubt=paid.doubt, result=raw)
 
 
 def why_no_image(choice: Mapping[str, Any], message: Mapping[str, Any]) -> tuple[Kind, str]:
-    """Return the kind of fault behind a reply without an image, and what was said."""
+    """Return the kind of fault behind a reply without an image, and the model's words."""
     text = " ".join(str(message.get("refusal") or message.get("content") or "").split())[:300]
     reasons = [str(choice[name]) for name in ("finish_reason", "native_finish_reason") if choice.get(name)]
     detail = ": ".join(filter(None, [" / ".join(dict.fromkeys(reasons)), text]))

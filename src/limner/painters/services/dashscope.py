@@ -15,10 +15,10 @@ from ..service_calls import FailedJob, FinishedJob, JobPainter
 
 PROMPT, MESSAGES = "text2image/image-synthesis", "image-generation/generation"
 AT_ONCE = "multimodal-generation/generation"
-"""The three endpoints: jobs by prompt, jobs by message, and no job at all but the image in the first reply."""
+"""The three endpoints: jobs by prompt, jobs by message, and direct replies with the image."""
 ENDPOINTS = ((r"qwen-image-(edit|max|[12]\.)", AT_ONCE), (r"qwen-image-\d\.|wan(2\.[6-9]|[3-9])", MESSAGES))
 EDITING = ((r"qwen-image-(edit|[2-9]\.)", 3), (r"wan(2\.[6-9]|[3-9]\.\d)-image", 4))
-"""How many pictures a model starts from; others draw from words alone."""
+"""How many pictures a model starts from; others draw from text alone."""
 KINDS: dict[Kind, tuple[str, ...]] = {
     "refusal": ("DataInspection", "IPInfringement"),
     "credits": ("Arrearage", "AllocationQuota.FreeTierOnly", "PrepaidBillOverdue", "PostpaidBillOverdue"),
@@ -26,7 +26,7 @@ KINDS: dict[Kind, tuple[str, ...]] = {
     "rate_limit": ("Throttling",),
     "bad_request": ("InvalidParameter",),
 }
-"""How the service's codes begin, by kind."""
+"""The beginnings of the service's error codes, by kind."""
 
 
 def endpoint_of(model: str) -> str:
@@ -39,17 +39,17 @@ def endpoint_of(model: str) -> str:
 
 
 class DashScopePainter(JobPainter):
-    """Takes the options ``size``, ``negative_prompt``, ``watermark`` and ``endpoint``."""
+    """A Wan or Qwen-Image model; its options are ``size``, ``negative_prompt``, ``watermark`` and ``endpoint``."""
 
     known = frozenset({"size", "negative_prompt", "watermark", "endpoint"})
 
     def pictures_taken(self, model: str) -> int:
-        """By the model; jobs by prompt take none."""
+        """Return how many pictures this model starts from; jobs by prompt take none."""
         most = next((most for pattern, most in EDITING if re.match(pattern, model)), 0)
         return 0 if self._endpoint == PROMPT else most
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
-        """See `limner.painters.service.ApiPainter`."""
+        """Return the body for the model's endpoint: by prompt or by message."""
         parameters: dict[str, Any] = {"n": 1, "watermark": False} | self.seed(request)
         parameters |= {name: value for name, value in self.given.items() if name not in ("size", "endpoint")}
         if size := self.size(request):
@@ -62,11 +62,11 @@ class DashScopePainter(JobPainter):
         return {"model": self.model, "input": {"messages": [message]}, "parameters": parameters}
 
     async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Pictures go as data URLs."""
+        """Return the body with pictures as data URLs."""
         return {"body": await self.with_pictures(body, lambda image: image.url)}
 
     def headers(self, *, submit: bool) -> dict[str, str]:
-        """Return the key, and the wish for a job."""
+        """Return the headers with the key, and for a submission the request for a job."""
         wish = {"X-DashScope-Async": "enable"} if submit and self._endpoint != AT_ONCE else {}
         return self.provider.key_headers(otherwise="none") | wish
 
@@ -75,25 +75,25 @@ class DashScopePainter(JobPainter):
         return self.address(f"/api/v1/services/aigc/{self._endpoint}")
 
     def poll_url(self, reply: dict[str, Any]) -> str | None:
-        """Where to poll."""
+        """Return the address of the task."""
         return f"/api/v1/tasks/{quote(reply['output']['task_id'], safe='')}"
 
     def read(self, reply: dict[str, Any]) -> FinishedJob | None:
-        """Return the outcome; only images are charged, never a job that failed."""
+        """Return the outcome; only images are charged, never a failed job."""
         output = reply["output"]
         state, choices = output.get("task_status"), output.get("choices", [])
         if state in ("FAILED", "CANCELED", "UNKNOWN"):
-            raise _ended(state, output)
+            raise _failed_job(state, output)
         if state != "SUCCEEDED" and not choices:
             return None
         results = output.get("results") or [part for each in choices for part in each["message"]["content"]]
         for result in results:
             if link := result.get("url") or result.get("image"):
                 return FinishedJob(str(link), result.get("actual_prompt"))
-        raise _ended("no image", results[0] if results else {})
+        raise _failed_job("no image", results[0] if results else {})
 
     def kind(self, status: int, body: Any) -> Kind:
-        """By the service's code first."""
+        """Return the kind by the service's code, else by the status."""
         code = body.get("code") if isinstance(body, Mapping) else None
         return _kind(code, kind_of(status, code or body))
 
@@ -106,9 +106,9 @@ def _kind(code: Any, otherwise: Kind) -> Kind:
     return next((kind for kind, starts in KINDS.items() if str(code).startswith(starts)), otherwise)
 
 
-def _ended(how: str, said: Mapping[str, Any]) -> FailedJob:
+def _failed_job(how: str, error: Mapping[str, Any]) -> FailedJob:
     usual: Kind = "missing" if how == "UNKNOWN" else "server"
-    return FailedJob(_kind(said.get("code"), usual), f"{how}: {said.get('code')}: {said.get('message')}"[:500])
+    return FailedJob(_kind(error.get("code"), usual), f"{how}: {error.get('code')}: {error.get('message')}"[:500])
 
 
 SERVICE = Service("Alibaba Cloud Model Studio, where Wan and Qwen-Image draw", DashScopePainter)

@@ -1,4 +1,4 @@
-"""Services that ``[painters.NAME]`` describes and that answer with the image, or with a link to it."""
+"""Services described by ``[painters.NAME]`` that reply with the image or a link to it."""
 
 from __future__ import annotations
 
@@ -13,25 +13,21 @@ from ..service_calls import OneReplyPainter
 
 
 class DeclaredReplies(DeclaredPainter, OneReplyPainter):
-    """A painter whose service draws in one exchange, told by its description."""
-
-    def headers(self) -> dict[str, str]:
-        """Return the fixed ones, and the key."""
-        return {**self.format.headers, **self.provider.key_headers()}
+    """A painter whose described service draws in one exchange."""
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """See `limner.painters.service_calls.OneReplyPainter`."""
-        return self.place(body), await self.sent(body)
+        """Return path and request as described."""
+        return self.path_for(body), await self.encode(body)
 
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
-        """See `limner.painters.service_calls.OneReplyPainter`."""
+        """Return the image in the reply, with prompt and cost where the description says where they are."""
         if failure := self.failure(reply):
             raise Fault(*failure, cost=None, result=dict(drawn.raw))
-        where, told = self.image(reply), self.format
+        where, description = self.image(reply), self.format
         if where is None:
-            raise Fault("server", f"no image in the reply: {self.said(reply)}", cost=None, result=dict(drawn.raw))
-        prompt = find(reply, told.prompt_sent) if told.prompt_sent else None
-        cost = find(reply, told.cost) if told.cost else None
+            raise Fault("server", f"no image in the reply: {self.error_text(reply)}", cost=None, result=dict(drawn.raw))
+        prompt = find(reply, description.prompt_sent) if description.prompt_sent else None
+        cost = find(reply, description.cost) if description.cost else None
         return where, replace(drawn, prompt=prompt if isinstance(prompt, str) else None, cost=cost)
 
 

@@ -1,4 +1,4 @@
-"""Services that ``[painters.NAME]`` describes and that hand out jobs: submit, poll, fetch."""
+"""Services described by ``[painters.NAME]`` that work by jobs: submit, poll, fetch."""
 
 from __future__ import annotations
 
@@ -13,53 +13,49 @@ from ..service_calls import FailedJob, FinishedJob, JobPainter
 
 
 class DeclaredJobs(DeclaredPainter, JobPainter):
-    """A painter whose service hands out a job, told by its description."""
+    """A painter whose described service works by jobs."""
 
     reply_bytes = IMAGE_REPLY_BYTES
 
-    def headers(self, *, submit: bool) -> dict[str, str]:
-        """Return the fixed ones, and the key."""
-        return {**self.format.headers, **self.provider.key_headers()}
-
     def submit_url(self, body: dict[str, Any]) -> str:
         """Return the URL that takes jobs."""
-        return self.address(self.place(body))
+        return self.address(self.path_for(body))
 
     async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
-        """See `limner.painters.service_calls.JobPainter`."""
-        return await self.sent(body)
+        """Return the request as described."""
+        return await self.encode(body)
 
     def poll_url(self, reply: dict[str, Any]) -> str | None:
-        """Where to poll."""
-        return self._there(self.format.poll, reply)
+        """Return the described address of the job."""
+        return self._fill_address(self.format.poll, reply)
 
     def result_url(self, reply: dict[str, Any]) -> str | None:
-        """Where the result is, once the state says that there is one."""
+        """Return the address of the result once the state says that there is one."""
         done = self.state(reply) in self.format.done and self.failure(reply) is None
-        return self._there(self.format.fetch, reply) if done else None
+        return self._fill_address(self.format.fetch, reply) if done else None
 
     def read(self, reply: dict[str, Any]) -> FinishedJob | None:
-        """Return the outcome; whether a job that ended without an image is charged, nobody knows."""
-        told = self.format
+        """Return the outcome; whether a job without an image is charged is unknown."""
+        description = self.format
         if failure := self.failure(reply):
             raise FailedJob(*failure, cost=None)
-        if told.done and self.state(reply) not in told.done:
+        if description.done and self.state(reply) not in description.done:
             return None
         if (where := self.image(reply)) is None:
-            if not told.done:
+            if not description.done:
                 return None
-            raise FailedJob("server", f"no image in the result: {self.said(reply)}", cost=None)
-        prompt = find(reply, told.prompt_sent) if told.prompt_sent else None
-        return FinishedJob(where, prompt, find(reply, told.cost) if told.cost else None)
+            raise FailedJob("server", f"no image in the result: {self.error_text(reply)}", cost=None)
+        prompt = find(reply, description.prompt_sent) if description.prompt_sent else None
+        return FinishedJob(where, prompt, find(reply, description.cost) if description.cost else None)
 
-    def _there(self, template: str | None, reply: dict[str, Any]) -> str | None:
-        """Return a whole address as the reply gives it, or a path with what the reply says in it."""
+    def _fill_address(self, template: str | None, reply: dict[str, Any]) -> str | None:
+        """Return an address from a template: the reply's whole address, or a path filled with its values."""
         if template is None:
             return None
         whole = not template.startswith("/")
         words = {"model": self.model} | reply
-        found = fill(template, lambda name: _text(find(words, name), whole))
-        return None if found is None else str(found)
+        address = fill(template, lambda name: _text(find(words, name), whole))
+        return None if address is None else str(address)
 
 
 def _text(value: Any, whole: bool) -> str | None:

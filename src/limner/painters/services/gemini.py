@@ -1,8 +1,7 @@
-"""Gemini's native image output: one generateContent call, the image a part of the reply; and what its errors mean."""
+"""Gemini's native image output: one generateContent call with the image in the reply; and its errors."""
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,9 +11,10 @@ from urllib.parse import quote
 from ...calls import Fault, Kind
 from ...calls.batch_services import GEMINI_ENDPOINT
 from ...calls.http import error_message, retry_after
+from ...core.images import PreparedImage
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
-from ..service_calls import OneReplyPainter, told_part
+from ..service_calls import OneReplyPainter, part_of
 
 RATIOS: dict[Aspect, str] = {"square": "1:1", "landscape": "3:2", "portrait": "2:3"}
 THINKING = {"thinking_level": "thinkingLevel", "thinking_budget": "thinkingBudget"}
@@ -24,7 +24,7 @@ REFUSALS = frozenset(
         "RECITATION", "IMAGE_RECITATION",
     }
 )  # fmt: skip
-"""Reasons to finish by which the model will not draw this."""
+"""Finish reasons that mean a refusal."""
 
 _STATUSES: dict[str, Kind] = {
     "INVALID_ARGUMENT": "bad_request", "NOT_FOUND": "setup", "FAILED_PRECONDITION": "auth",
@@ -36,7 +36,7 @@ _RETRY_IN = re.compile(r"retry in ([\d.]+)s")
 
 
 class Gemini(OneReplyPainter):
-    """A Gemini model that draws. Its sizes are aspect ratios, such as 3:2; ``auto`` leaves the choice to it.
+    """A Gemini model that draws. Its sizes are aspect ratios, such as 3:2; with ``auto`` the model chooses.
 
     ``image_size`` is 1K, 2K or 4K. Models that think take either ``thinking_level`` or ``thinking_budget``.
     """
@@ -46,7 +46,7 @@ class Gemini(OneReplyPainter):
     sizes = RATIOS
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
-        """See `limner.painters.service.ApiPainter`."""
+        """Return the body of generateContent."""
         ratio = self.size(request)
         image = {} if ratio == "auto" else {"aspectRatio": ratio}
         if "image_size" in self.given:
@@ -61,67 +61,65 @@ class Gemini(OneReplyPainter):
         return {"contents": [{"role": "user", "parts": parts}], "generationConfig": config}
 
     def headers(self) -> dict[str, str]:
-        """Return the key."""
+        """Return the header with the key."""
         return self.provider.key_headers("x-goog-api-key: {key}")
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """See `limner.painters.service_calls.OneReplyPainter`."""
-        (content,) = body["contents"]
-        parts: list[dict[str, Any]] = []
-        for part in content["parts"]:
-            if "inlineData" in part:
-                media, data = (await self.prepared(part["inlineData"])).parts
-                part = {"inlineData": {"mimeType": media, "data": base64.b64encode(data).decode()}}
-            parts.append(part)
-        sent = {**body, "contents": [{**content, "parts": parts}]}
+        """Return path and body, with pictures as inline data."""
+        sent = await self.with_pictures(body, _inline_data)
         return f"/models/{quote(self.model)}:generateContent", {"body": sent}
 
     def batch_endpoint(self, *, edits: bool) -> str | None:
-        """See `limner.painters.service.ApiPainter`."""
+        """Return the endpoint of Gemini's batches."""
         return GEMINI_ENDPOINT
 
     async def batch_body(self, body: dict[str, Any]) -> dict[str, Any]:
-        """See `limner.painters.service.ApiPainter`."""
+        """Return the body as it is sent outside a batch."""
         return dict((await self.wire(body))[1]["body"])
 
     def batch_fault(self, status: int, body: dict[str, Any]) -> Fault:
-        """See `limner.painters.service.ApiPainter`."""
-        return fault_of(super().batch_fault(status, body))
+        """Return the fault by Google's error object."""
+        return google_fault(super().batch_fault(status, body))
 
     async def ask(self, body: dict[str, Any]) -> dict[str, Any]:
-        """See `limner.painters.service_calls.OneReplyPainter`."""
+        """Make the request; faults are classified by Google's error object."""
         try:
             return await super().ask(body)
         except Fault as fault:
-            raise fault_of(fault) from fault
+            raise google_fault(fault) from fault
 
     def error(self, reply: dict[str, Any]) -> Fault:
-        """Return the fault as `fault_of` knows it."""
+        """Return the fault in the form that `google_fault` classifies."""
         return Fault("server", error_message(reply), cost=None, result=reply)
 
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
-        """See `limner.painters.service_calls.OneReplyPainter`."""
-        usage = told_part(reply, "usageMetadata")
+        """Return the last image that is not a draft, with token counts."""
+        usage = part_of(reply, "usageMetadata")
         made = usage.get("candidatesTokenCount", 0) if usage else None
         counts: dict[str, Any] = {"tokens_in": usage.get("promptTokenCount"), "tokens_out": made}
         drawn = replace(drawn, **counts, thought_tokens=usage.get("thoughtsTokenCount"))
         candidate = (reply.get("candidates") or [{}])[0]
-        # What the model draws while it thinks is a draft.
+        # Images among the model's thoughts are drafts.
         parts = [p for p in (candidate.get("content") or {}).get("parts") or [] if not p.get("thought")]
         images = [p["inlineData"]["data"] for p in parts if "inlineData" in p]
         if images and candidate.get("finishReason") not in REFUSALS:
-            # Never a link, whatever it says.
+            # As a data URL, so that a reply cannot pass off a link as an image.
             return "data:," + images[-1], drawn
         kind, detail = why_no_image(reply, candidate, " ".join(p["text"] for p in parts if p.get("text")))
-        # No image, but all the same there may be a bill for what was read and written.
-        paid = self.bill(drawn, drew=False)
+        # There is no image, but the tokens read and written may still be billed.
+        paid = self.prices.bill(drawn, drew=False)
         raise Fault(kind, detail, cost=paid.cost, doubt=paid.doubt, result=dict(drawn.raw))
 
 
-def fault_of(fault: Fault) -> Fault:
-    """Return the fault of an exchange told by Google's error object, where the reply has one.
+def _inline_data(image: PreparedImage) -> dict[str, str]:
+    media, data = image.packed
+    return {"mimeType": media, "data": data}
 
-    The same 429 stands for a limit per minute, which passes, and for a day's quota or a balance used up, which do not.
+
+def google_fault(fault: Fault) -> Fault:
+    """Return a fault reclassified by Google's error object, where the reply has one.
+
+    A 429 may be a limit per minute, which passes, or an exhausted daily quota or balance, which does not.
     """
     error = (fault.result or {}).get("error")
     if not isinstance(error, dict):
@@ -139,7 +137,7 @@ def fault_of(fault: Fault) -> Fault:
 
 
 def why_no_image(reply: Mapping[str, Any], candidate: Mapping[str, Any], text: str) -> tuple[Kind, str]:
-    """Return the kind of fault behind a reply without an image, and what was said."""
+    """Return the kind of fault behind a reply without an image, and the model's words."""
     feedback, reason = reply.get("promptFeedback") or {}, candidate.get("finishReason")
     if blocked := feedback.get("blockReason"):
         return "refusal", f"the prompt is blocked ({blocked}): {feedback.get('blockReasonMessage') or ''}".rstrip(": ")
@@ -153,17 +151,17 @@ def why_no_image(reply: Mapping[str, Any], candidate: Mapping[str, Any], text: s
         return "image", f"the model drew nothing ({detail})"
     if text and reason == "STOP":
         return "unreadable", f"text in place of an image: {text}"
-    return "server", f"no image in the reply ({detail or 'no word why'})"
+    return "server", f"no image in the reply ({detail or 'no reason given'})"
 
 
 def _delay(error: Mapping[str, Any]) -> float | None:
-    """Seconds Google asks to wait, such as ``"retryDelay": "34.07s"`` among the details."""
+    """Return the seconds Google asks to wait, such as ``"retryDelay": "34.07s"`` among the details."""
     details = error.get("details")
     for detail in details if isinstance(details, list) else []:
         if isinstance(detail, dict) and "retryDelay" in detail:
             return retry_after(str(detail["retryDelay"]).removesuffix("s"))
-    told = _RETRY_IN.search(str(error.get("message")))
-    return retry_after(told[1]) if told else None
+    match = _RETRY_IN.search(str(error.get("message")))
+    return retry_after(match[1]) if match else None
 
 
 SERVICE = Service("Gemini's generateContent", Gemini)

@@ -1,34 +1,32 @@
-"""The OpenAI images shape: one call of images/generations or images/edits, the image as base64 or behind a link."""
+"""OpenAI's images API: one call of images/generations or images/edits, the image as base64 or behind a link."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
 from ...calls import Fault
 from ...calls.batch_services import DRAW_ENDPOINT, EDIT_ENDPOINT
-from ...calls.http import Form
 from ..base import Aspect, PaintRequest
 from ..service import Service, ServiceImage
-from ..service_calls import OneReplyPainter, told_part
+from ..service_calls import OneReplyPainter, part_of
 
 SIZES: dict[Aspect, str] = {"square": "1024x1024", "landscape": "1536x1024", "portrait": "1024x1536"}
 NATIVE = (
     "quality", "background", "moderation", "complexity", "output_format", "output_compression",  # GPT image models
-    "style", "response_format",  # DALL·E and many services of the same shape
+    "style", "response_format",  # DALL·E and many compatible services
     "negative_prompt", "num_inference_steps", "guidance_scale", "true_cfg_scale",  # servers of open models
 )  # fmt: skip
-"""Options that go into the body as they are."""
+"""Options that go into the body unchanged."""
 DRAWING_ONLY, EDITING_ONLY = frozenset({"moderation", "style"}), frozenset({"input_fidelity"})
-"""Options that one of the two endpoints does not take, and is not given."""
+"""Options that only one of the two endpoints takes."""
 
 
 class OpenAIImages(OneReplyPainter):
-    """A model behind images/generations: OpenAI's own, or a server that speaks like it.
+    """A model at images/generations: OpenAI's own, or one of a compatible server.
 
-    ``response_format`` is sent only when it is given: GPT image models refuse it, others need ``b64_json``. A request
-    with pictures goes to images/edits, as a form.
+    ``response_format`` is sent only when given: GPT image models refuse it, others need ``b64_json``. A request with
+    pictures goes to images/edits, as a form.
     """
 
     path, edits_path = "/images/generations", "/images/edits"
@@ -37,7 +35,7 @@ class OpenAIImages(OneReplyPainter):
     sizes = SIZES
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
-        """See `limner.painters.service.ApiPainter`."""
+        """Return the request body, with pictures by hash."""
         size = self.size(request)
         unwanted = DRAWING_ONLY if request.images else EDITING_ONLY
         native = self.options_of(name for name in self.given if name not in {"size", *unwanted})
@@ -45,23 +43,19 @@ class OpenAIImages(OneReplyPainter):
         return body | ({"image": self.pictures(request)} if request.images else {})
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """See `limner.painters.service_calls.OneReplyPainter`."""
+        """Return path and body, or path and form where there are pictures."""
         if "image" not in body:
             return self.path, {"body": body}
-        fields = {name: _word(value) for name, value in body.items() if name != "image"}
-        files = []
-        for place, picture in enumerate(body["image"], 1):
-            media, data = (await self.prepared(picture)).parts
-            files.append(("image[]", (f"{place}.{media.removeprefix('image/')}", data, media)))
-        return self.edits_path, {"form": Form(fields, files)}
+        fields = {name: value for name, value in body.items() if name != "image"}
+        return self.edits_path, {"form": await self.form(fields, [("image[]", each) for each in body["image"]])}
 
     def batch_endpoint(self, *, edits: bool) -> str | None:
-        """See `limner.painters.service.ApiPainter`."""
+        """Return the endpoint that draws, or the one that edits."""
         return EDIT_ENDPOINT if edits else DRAW_ENDPOINT
 
     async def batch_body(self, body: dict[str, Any]) -> dict[str, Any]:
-        """See `limner.painters.service.ApiPainter`: pictures to start from go as data URLs, there is no form."""
-        # A link would be good for an hour; the batch may take a day.
+        """Return the body with pictures as data URLs: a batch takes no form."""
+        # A link is valid for an hour; the batch may take a day.
         sent = ({"response_format": "b64_json"} if self.model.startswith("dall-e") else {}) | body
         if "image" not in body:
             return sent
@@ -69,20 +63,15 @@ class OpenAIImages(OneReplyPainter):
         return sent | {"images": [{"image_url": url} for url in urls]}
 
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
-        """See `limner.painters.service_calls.OneReplyPainter`."""
+        """Return the first image of the reply, with token counts and the revised prompt."""
         first = (reply.get("data") or [{}])[0]
         where = first.get("b64_json") or first.get("url")
         if not where:
             raise Fault("server", "no image in the reply", cost=None, result=dict(drawn.raw))
-        usage = told_part(reply, "usage")
-        shown = told_part(usage, "input_tokens_details").get("image_tokens")
+        usage = part_of(reply, "usage")
+        shown = part_of(usage, "input_tokens_details").get("image_tokens")
         counts: dict[str, Any] = {"tokens_in": usage.get("input_tokens"), "tokens_out": usage.get("output_tokens")}
         return where, replace(drawn, **counts, picture_tokens=shown, prompt=first.get("revised_prompt") or None)
-
-
-def _word(value: Any) -> str:
-    """Return a value as a form has it."""
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 SERVICE = Service("OpenAI's images/generations and images/edits, and compatible servers", OpenAIImages)

@@ -1,4 +1,4 @@
-"""Models outside diffusers, in batches and by one worker per device: ``worker/…`` and ``transformers/…``."""
+"""Models outside diffusers, drawn in batches by one worker per device: ``worker/…`` and ``transformers/…``."""
 
 from ..base import PainterInputs, PainterKind
 from .custom import WorkerPainter
@@ -17,7 +17,7 @@ def _open_transformers(given: PainterInputs) -> TransformersPainter:
 
 
 WORKER = PainterKind(
-    "worker/MODULE:FACTORY", "running a model of yours in batches on your own GPUs", _open_worker, devices=True
+    "worker/MODULE:FACTORY", "running your own model in batches on your own GPUs", _open_worker, devices=True
 )
 TRANSFORMERS = PainterKind(
     "transformers/REPO_OR_PATH", "running Janus-Pro or Emu3 on your own GPUs", _open_transformers, devices=True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,40 +19,24 @@ from ..base import PaintRequest, refuse_pictures
 from ..batched.jobs import open_workers
 from ..batched.painter import BatchPainter
 from ..diffusers import options as readers
-from ..diffusers.weights import REPOSITORY, file_hash, fingerprint, what_hub_said
-from ..python import MOST_PICTURES, working_folder
+from ..diffusers.weights import REPOSITORY, Weights, file_hash, fingerprint, hub_error
+from ..python import MAX_PICTURES, working_folder
 from . import server
 from .server import ModelSetup, SizeSettings
 
 EXECUTION = ("batch_size", "devices", "timeout_s", "env")
 SIZES = ("size", "width", "height")
-OWN = (*EXECUTION, *SIZES, "weights", "edits")
-"""Options that Limner reads; all others are the factory's."""
+OWN_OPTIONS = (*EXECUTION, *SIZES, "weights", "edits")
+"""Options that Limner reads; all others go to the factory."""
 
 
-@dataclass(frozen=True)
-class ModelWeights:
-    """Where weights are, and what tells them from all others.
+class WorkerPainter(BatchPainter[tuple[Weights, ...]]):
+    """A model opened by a factory ``(device, **options)``, which returns a function from a batch to its images.
 
-    Attributes:
-        source: A folder, a file, or a repository of the hub.
-        revision: The repository's commit; None for what lies here.
-        identity: Goes into every call's key.
+    A drawing is identified by the source of the factory's module, the weights named, and the options.
     """
 
-    name: str
-    source: str
-    revision: str | None
-    identity: dict[str, str]
-
-
-class WorkerPainter(BatchPainter[tuple[ModelWeights, ...]]):
-    """Draws with what a factory ``(device, **options)`` returns: a function from a batch to its images.
-
-    What identifies a drawing is the source of the factory's module, the weights named, and the options.
-    """
-
-    changeable = True  # A changed source or folder draws anew; the journal answers for unchanged ones.
+    changeable = True  # After a change of source or folder it draws again; otherwise the journal has the result.
 
     def __init__(
         self,
@@ -66,7 +50,7 @@ class WorkerPainter(BatchPainter[tuple[ModelWeights, ...]]):
         self._factory, self._source = find_factory(spec)
         own = {key: value for key, value in given.items() if readers.ALIASES.get(key, key) in (*EXECUTION, *SIZES)}
         super().__init__(name, spec, blobs, readers.parse(own, spec), facts, pool)
-        self._passed = {key: value for key, value in given.items() if key not in (*own, *OWN)}
+        self._passed = {key: value for key, value in given.items() if key not in (*own, *OWN_OPTIONS)}
         self._places = _places(given.get("weights", []), spec)
         self.edits = _flag(given.get("edits", False), spec)
         self.options = {**self._passed, **self._chosen.drawing} | ({"weights": self._places} if self._places else {})
@@ -75,35 +59,32 @@ class WorkerPainter(BatchPainter[tuple[ModelWeights, ...]]):
         except (TypeError, ValueError) as error:
             raise UsageError(f"{spec}: an option cannot be written as JSON: {error}") from error
 
-    def _find(self) -> tuple[ModelWeights, ...]:
-        return tuple(find(place) for place in self._places)
+    def _find(self) -> tuple[Weights, ...]:
+        return tuple(find_weights(place) for place in self._places)
 
-    def _model(self, found: tuple[ModelWeights, ...]) -> str:
+    def _model(self, weights: tuple[Weights, ...]) -> str:
         return self.spec
 
     def _draw_settings(self, request: PaintRequest) -> SizeSettings:
-        refuse_pictures(self, request, MOST_PICTURES)
+        refuse_pictures(self, request, MAX_PICTURES)
         return SizeSettings(*self._chosen.size(request.aspect, self._facts.sizes))
 
-    def _body(self, request: PaintRequest, how: Any, found: tuple[ModelWeights, ...]) -> dict[str, Any]:
+    def _body(self, request: PaintRequest, how: Any, weights: tuple[Weights, ...]) -> dict[str, Any]:
         body = {"prompt": request.prompt, "seed": request.seed, "source": self._source, "options": self._passed}
-        body |= {"weights": [each.identity for each in found]} | asdict(how)
+        body |= {"weights": [each.identity for each in weights]} | asdict(how)
         return body | ({"images": list(request.images)} if request.images else {})
 
-    def _open_pool(self, found: tuple[ModelWeights, ...]) -> Pool:
-        here = tuple(fetched(each) for each in found)
+    def _open_pool(self, weights: tuple[Weights, ...]) -> Pool:
+        here = tuple(local_path(each) for each in weights)
         load = ModelSetup(self._factory, str(Path.cwd()), here, self._passed)
-        chosen = self._chosen
-        return open_workers(
-            "worker", server.FACTORY, asdict(load), chosen.devices, chosen.batch_size, chosen.env, self._make_pool
-        )
+        return open_workers("worker", server.FACTORY, load, self._chosen, self._make_pool)
 
 
 def find_factory(spec: str) -> tuple[str, str]:
-    """``module:function`` and the sha256 of the module's source; the module is not imported here.
+    """Return ``module:function`` and the sha256 of the module's source, without importing the module.
 
     Raises:
-        UsageError: There is no such module.
+        UsageError: The module does not exist.
     """
     factory = spec.removeprefix("worker/")
     module, colon, function = factory.partition(":")
@@ -111,18 +92,18 @@ def find_factory(spec: str) -> tuple[str, str]:
         raise UsageError(f"{spec!r} is not a factory: write worker/module:function")
     try:
         with working_folder():
-            found = find_spec(module)
+            module_spec = find_spec(module)
     except (ImportError, ValueError):
-        found = None
-    if found is None or found.origin is None or not Path(found.origin).is_file():
+        module_spec = None
+    if module_spec is None or module_spec.origin is None or not Path(module_spec.origin).is_file():
         raise UsageError(f"{spec}: no module {module!r}, neither in the working folder nor installed")
-    return factory, hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()
+    return factory, hashlib.sha256(Path(module_spec.origin).read_bytes()).hexdigest()
 
 
 def _places(given: Any, spec: str) -> list[str]:
     words = given if isinstance(given, list) else str(given).split(",")
     if not all(isinstance(word, str) and word.strip() for word in words):
-        raise UsageError(f"{spec}: weights={given} makes no sense; it is folders, files or OWNER/NAME, with commas")
+        raise UsageError(f"{spec}: weights={given}: expected folders, files or OWNER/NAME, separated by commas")
     places = [word.strip() for word in words]
     for place in places:
         is_here(place)
@@ -131,12 +112,12 @@ def _places(given: Any, spec: str) -> list[str]:
 
 def _flag(given: Any, spec: str) -> bool:
     if not isinstance(given, bool):
-        raise UsageError(f"{spec}: edits={given} makes no sense; it is true or false")
+        raise UsageError(f"{spec}: edits={given}: expected true or false")
     return given
 
 
 def is_here(place: str) -> bool:
-    """Whether a place is a folder or file of this machine, rather than a repository of the hub.
+    """Return whether a place is a local folder or file, rather than a repository of the hub.
 
     Raises:
         UsageError: It is neither.
@@ -145,27 +126,27 @@ def is_here(place: str) -> bool:
         return True
     if REPOSITORY.fullmatch(place.partition("@")[0]) and not place.startswith("."):
         return False
-    raise UsageError(f"{place}: there is no such folder or file, and repositories are written OWNER/NAME")
+    raise UsageError(f"{place}: no such folder or file; a repository of the hub is written OWNER/NAME")
 
 
-def find(place: str) -> ModelWeights:
+def find_weights(place: str) -> Weights:
     """Return the weights behind a folder, a file, or ``OWNER/NAME`` or ``OWNER/NAME@REVISION`` of the hub."""
     if is_here(place):
         path = Path(place).expanduser().resolve()
         identity = {"files": fingerprint(path)} if path.is_dir() else {"file": file_hash(path)}
-        return ModelWeights(path.name, str(path), None, identity)
+        return Weights(path.name, str(path), None, identity)
     repository, _, revision = place.partition("@")
     commit = _commit(repository, revision or "main")
-    return ModelWeights(repository, repository, commit, {"repository": repository, "commit": commit})
+    return Weights(repository, repository, commit, {"repository": repository, "commit": commit})
 
 
-def fetched(found: ModelWeights) -> str:
-    """Where the weights lie on this machine; those of the hub are fetched here, for workers get no token."""
-    return found.source if found.revision is None else _snapshot(found.source, found.revision)
+def local_path(weights: Weights) -> str:
+    """Return where the weights are on this machine; those of the hub are downloaded, since workers get no token."""
+    return weights.source if weights.revision is None else _snapshot(weights.source, weights.revision)
 
 
 def _commit(repository: str, revision: str) -> str:
-    """Return the commit a revision stands for: the one in the cache, so that a run is not split by a moved branch."""
+    """Return the commit of a revision: the cached one, so that a moved branch does not split a run."""
     if re.fullmatch(r"[0-9a-f]{40}", revision):
         return revision
     from huggingface_hub import snapshot_download
@@ -182,5 +163,5 @@ def _snapshot(repository: str, revision: str) -> str:
 
     try:
         return str(snapshot_download(repository, revision=revision))
-    except Exception as error:  # The hub's client has dozens of kinds.
-        raise UsageError(f"{repository} at {revision}: {what_hub_said(error)}") from error
+    except Exception as error:  # The hub's client raises dozens of kinds.
+        raise UsageError(f"{repository} at {revision}: {hub_error(error)}") from error

@@ -1,4 +1,4 @@
-"""Draws with Janus, Janus-Pro and Emu3 of transformers. Imports torch, and so runs in a worker process."""
+"""Drawing with Janus, Janus-Pro and Emu3 of transformers. It imports torch, and so runs in a worker process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .server import BatchItem
 
 
 class _GuidedChoice:
-    """Weighs scores with and without the prompt against each other, then draws a token."""
+    """A logits processor that combines scores with and without the prompt, then draws a token."""
 
     def __init__(self, guidance: float, noise: SeededNoise) -> None:
         self._guidance, self._noise = guidance, noise
@@ -31,20 +31,20 @@ def open_janus(
     temperature: float = 1.0,
     top_k: int | None = None,
 ) -> Callable[[list[BatchItem]], list[Any]]:
-    """Return what draws a batch; see `limner.painters.worker.server`."""
+    """Return the function that draws a batch; see `limner.painters.worker.server`."""
     transformers: Any = import_module("transformers")
-    processor, model = loaded("JanusForConditionalGeneration", weights, dtype, device)
+    processor, model = load_model("JanusForConditionalGeneration", weights, dtype, device)
     if not hasattr(model.generation_config, "generation_kwargs"):
         # Not every version of transformers keeps it when a model is saved.
         model.generation_config.generation_kwargs = {"boi_token_id": processor.tokenizer.boi_token_id}
 
     def draw(batch: list[BatchItem]) -> list[Any]:
-        said = [[{"role": "user", "content": [{"type": "text", "text": item.prompt}]}] for item in batch]
-        words = [processor.apply_chat_template(each, add_generation_prompt=True) for each in said]
+        messages = [[{"role": "user", "content": [{"type": "text", "text": item.prompt}]}] for item in batch]
+        words = [processor.apply_chat_template(each, add_generation_prompt=True) for each in messages]
         given = processor(text=words, generation_mode="image", padding=True, return_tensors="pt").to(device)
         choice = _GuidedChoice(guidance, SeededNoise([item.seed for item in batch], temperature, top_k))
         with torch.inference_mode():
-            # With guidance of 1 the model adds none of its own to what is done here.
+            # With a guidance of 1 the model adds no guidance of its own.
             tokens = model.generate(
                 **given, generation_mode="image", do_sample=False, guidance_scale=1.0,
                 logits_processor=transformers.LogitsProcessorList([choice]),
@@ -54,18 +54,18 @@ def open_janus(
     return draw
 
 
-STEP = 8
-"""Pixels that one token is wide and high."""
-AFTER = 3
+TOKEN_PIXELS = 8
+"""Width and height of one token in pixels."""
+END_TOKENS = 3
 """Tokens that end a picture."""
 
 
 class _TokenGrid:
-    """Draws the tokens of a picture row by row, each row with its end, and then the picture's end.
+    """A logits processor that draws a picture's tokens row by row, each row with its end, then the picture's end.
 
     Args:
-        guide: Weighs scores with and without the prompt against each other; asked at every token, since it remembers.
-        start: How many tokens stand before the picture.
+        guide: Combines scores with and without the prompt; called at every token, since it keeps state.
+        start: How many tokens come before the picture.
         ends: The tokens that end a row, a picture (two) and the text.
     """
 
@@ -98,9 +98,9 @@ def open_emu3(
     top_k: int = 2048,
     negative_prompt: str = "",
 ) -> Callable[[list[BatchItem]], list[Any]]:
-    """Return what draws a batch; see `limner.painters.worker.server`."""
+    """Return the function that draws a batch; see `limner.painters.worker.server`."""
     transformers: Any = import_module("transformers")
-    processor, model = loaded("Emu3ForConditionalGeneration", weights, dtype, device)
+    processor, model = load_model("Emu3ForConditionalGeneration", weights, dtype, device)
     words, mapping = processor.tokenizer, model.model.vocabulary_mapping
     visual = torch.tensor(mapping.image_tokens, device=device)
     eof, eoi = words.convert_tokens_to_ids([processor.eof_token, processor.image_end_token])
@@ -113,9 +113,11 @@ def open_emu3(
         )  # fmt: skip
 
     def draw(batch: list[BatchItem]) -> list[Any]:
-        # Whole tokens: the processor would round them by their area.
-        width, height = (max(STEP, (side or 0) // STEP * STEP) for side in (batch[0].width, batch[0].height))
-        columns, rows = width // STEP, height // STEP
+        # Whole tokens, since the processor would round by area.
+        width, height = (
+            max(TOKEN_PIXELS, (side or 0) // TOKEN_PIXELS * TOKEN_PIXELS) for side in (batch[0].width, batch[0].height)
+        )
+        columns, rows = width // TOKEN_PIXELS, height // TOKEN_PIXELS
         given = read([item.prompt for item in batch], width, height)
         given.pop("image_sizes")
         given = given.to(device)
@@ -127,18 +129,18 @@ def open_emu3(
         start = given["input_ids"].shape[1]
         choice = _TokenGrid(guide, noise, start, rows, columns, visual, ends)
         with torch.inference_mode():
-            found = model.generate(
-                **given, do_sample=False, guidance_scale=1.0, max_new_tokens=rows * (columns + 1) + AFTER,
+            tokens = model.generate(
+                **given, do_sample=False, guidance_scale=1.0, max_new_tokens=rows * (columns + 1) + END_TOKENS,
                 logits_processor=transformers.LogitsProcessorList([choice]),
             )  # fmt: skip
-            decoded = model.decode_image_tokens(image_tokens=found[:, start:], height=rows, width=columns)
+            decoded = model.decode_image_tokens(image_tokens=tokens[:, start:], height=rows, width=columns)
             return pixels(decoded.permute(0, 2, 3, 1), processor.image_processor)
 
     return draw
 
 
-def loaded(sort: str, weights: Sequence[str], dtype: str, device: str) -> tuple[Any, Any]:
-    """Return the processor and the model, of this class of transformers, whose weights lie in a folder."""
+def load_model(sort: str, weights: Sequence[str], dtype: str, device: str) -> tuple[Any, Any]:
+    """Load the processor and the model of this class of transformers from a folder."""
     transformers: Any = import_module("transformers")
     (folder,) = weights
     model = getattr(transformers, sort).from_pretrained(folder, dtype=getattr(torch, dtype))
@@ -146,12 +148,12 @@ def loaded(sort: str, weights: Sequence[str], dtype: str, device: str) -> tuple[
 
 
 class SeededNoise:
-    """Makes scores whose largest is a token drawn at random.
+    """Random noise on scores: the token with the largest noisy score is a random draw.
 
     Args:
         seeds: One for each drawing of a batch.
-        temperature: Below 1 likelier tokens are favoured, above 1 less likely ones.
-        top_k: Only so many of the likeliest are drawn from; None for all.
+        temperature: Below 1 favours likelier tokens, above 1 less likely ones.
+        top_k: How many of the likeliest tokens to draw from; None for all.
     """
 
     def __init__(self, seeds: Sequence[int], temperature: float, top_k: int | None) -> None:
@@ -171,13 +173,13 @@ class SeededNoise:
 
 
 def pixels(values: Any, processor: Any) -> list[Any]:
-    """Pictures of bytes out of a batch of decoded ones, by batch, height, width and colour.
+    """Convert a batch of decoded pictures to bytes by batch, height, width and colour.
 
     Raises:
-        BadImage: There are numbers among them that are none.
+        BadImage: Some values are not finite.
     """
     if not torch.isfinite(values).all():
-        raise BadImage("the numbers of this dtype did not suffice; try dtype=float32")
+        raise BadImage("this dtype overflowed; try dtype=float32")
     mean, spread = (torch.tensor(each) for each in (processor.image_mean, processor.image_std))
     shades = (values.float().cpu() * spread + mean).clamp(0, 1) * 255
     return list(shades.round().to(torch.uint8).numpy())

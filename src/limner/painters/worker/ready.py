@@ -1,4 +1,4 @@
-"""The painter ``transformers/REPO_OR_PATH``: models that transformers has and Limner knows how to draw with."""
+"""The painter ``transformers/REPO_OR_PATH``: models of transformers that Limner has an adapter for."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ..base import Aspect, PaintRequest, refuse_pictures
 from ..batched.jobs import open_workers
 from ..batched.painter import BatchPainter
 from ..diffusers import options as readers
+from ..diffusers.weights import Weights
 from . import custom, server
 from .custom import EXECUTION, SIZES
 from .server import ModelSetup, SizeSettings
@@ -30,16 +31,16 @@ READERS: dict[str, readers.Reader] = {
     **{name: readers.READERS[name] for name in (*SIZES, *EXECUTION)},
 }
 DRAWING = ("dtype", "guidance", "temperature", "top_k", "negative_prompt")
-"""Options that are the model's."""
+"""Options of the model."""
 
 
 @dataclass(frozen=True)
 class Adapter:
-    """How Limner draws with a sort of model.
+    """A way to draw with one type of model.
 
     Attributes:
-        version: Goes into every call's key; another one where the same request brings other pixels.
-        sizes: By aspect; None where the model has one size only.
+        version: Goes into every call's key; it changes when the same request gives other pixels.
+        sizes: By aspect; None where the model has only one size.
         lacks: Options it does not have.
     """
 
@@ -63,16 +64,16 @@ ADAPTERS = {
 
 @dataclass(frozen=True)
 class AdaptedModel:
-    """A model's weights, and how it is drawn with."""
+    """A model's weights and its adapter."""
 
-    weights: custom.ModelWeights
+    weights: Weights
     adapter: Adapter
 
 
 class TransformersPainter(BatchPainter[AdaptedModel]):
-    """Janus-Pro or Emu3 from a folder or from the Hugging Face hub, drawn by worker processes.
+    """A Janus-Pro or Emu3 model from a folder or the Hugging Face hub, run by worker processes.
 
-    Each drawing has noise of its own, made on the CPU by its seed: devices and batches do not change it.
+    Each drawing's noise is made on the CPU from its seed, so devices and batches do not change it.
     """
 
     packages = ("torch", "transformers", "accelerate")
@@ -92,46 +93,43 @@ class TransformersPainter(BatchPainter[AdaptedModel]):
 
     def _find(self) -> AdaptedModel:
         revision = self.options.get("revision")
-        found = custom.find(f"{self._place}@{revision}" if revision else self._place)
-        config = Path(custom.fetched(found)) / "config.json"
+        weights = custom.find_weights(f"{self._place}@{revision}" if revision else self._place)
+        config = Path(custom.local_path(weights)) / "config.json"
         try:
             sort = json.loads(config.read_text("utf-8"))["model_type"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise UsageError(f"{self.spec}: {config} names no model_type: no model was saved there") from error
+            raise UsageError(f"{self.spec}: {config} has no model_type: this is not a saved model") from error
         adapter = ADAPTERS.get(sort)
         if adapter is None:
             raise UsageError(
-                f"{self.spec} is {sort}; known are {', '.join(sorted(ADAPTERS))}. "
-                "For any other model write a factory: --painter worker/MODULE:FACTORY"
+                f"{self.spec} is a {sort} model; supported are {', '.join(sorted(ADAPTERS))}. "
+                "For another model write a factory: --painter worker/MODULE:FACTORY"
             )
         if unknown := sorted(adapter.lacks & self.options.keys()):
             raise UsageError(f"{self.spec}: {sort} models have no option {', '.join(unknown)}")
-        return AdaptedModel(found, adapter)
+        return AdaptedModel(weights, adapter)
 
-    def _model(self, found: AdaptedModel) -> str:
-        return f"transformers/{found.weights.name}"
+    def _model(self, model: AdaptedModel) -> str:
+        return f"transformers/{model.weights.name}"
 
     def _draw_settings(self, request: PaintRequest) -> SizeSettings:
         refuse_pictures(self, request)
-        sizes = None if self._found is None else self._found.adapter.sizes
+        sizes = None if self._known_weights is None else self._known_weights.adapter.sizes
         return (
             SizeSettings()
             if sizes is None
             else SizeSettings(*self._chosen.size(request.aspect, {**sizes, **self._facts.sizes}))
         )
 
-    def _body(self, request: PaintRequest, how: Any, found: AdaptedModel) -> dict[str, Any]:
-        """Everything that decides the pixels; neither batch size nor devices do."""
-        body = {"prompt": request.prompt, "seed": request.seed, "weights": found.weights.identity}
-        body |= {"adapter": found.adapter.version, "options": self._passed()}
+    def _body(self, request: PaintRequest, how: Any, model: AdaptedModel) -> dict[str, Any]:
+        """Return everything that determines the pixels; batch size and devices do not."""
+        body = {"prompt": request.prompt, "seed": request.seed, "weights": model.weights.identity}
+        body |= {"adapter": model.adapter.version, "options": self._passed()}
         return body | {name: side for name, side in asdict(how).items() if side is not None}
 
     def _passed(self) -> dict[str, Any]:
         return {"dtype": self._chosen.dtype} | {name: self.options[name] for name in DRAWING if name in self.options}
 
-    def _open_pool(self, found: AdaptedModel) -> Pool:
-        load = ModelSetup(found.adapter.factory, None, (custom.fetched(found.weights),), self._passed())
-        chosen = self._chosen
-        return open_workers(
-            "transformers", server.FACTORY, asdict(load), chosen.devices, chosen.batch_size, chosen.env, self._make_pool
-        )
+    def _open_pool(self, model: AdaptedModel) -> Pool:
+        load = ModelSetup(model.adapter.factory, None, (custom.local_path(model.weights),), self._passed())
+        return open_workers("transformers", server.FACTORY, load, self._chosen, self._make_pool)

@@ -1,4 +1,4 @@
-"""The far end: opens a model by its factory and draws batches with it. Runs in a worker process."""
+"""The worker's side: opens a model by its factory and draws batches with it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,25 @@ from typing import Any
 from ...calls import Fault
 from ...core.images import decode, flatten
 from ...workers import WorkerUnfit
-from ..batched.jobs import BatchDrawer, DrawFailure, DrawItem, Found, Placed, RawDrawing, Sent, best_device, serve_jobs
+from ..batched.jobs import (
+    BatchDrawer,
+    DrawFailure,
+    DrawItem,
+    DrawResult,
+    NumberedItems,
+    RawDrawing,
+    Sent,
+    best_device,
+    serve_jobs,
+)
 
 
 @dataclass(frozen=True)
 class BatchItem:
-    """One drawing of a batch, as a model's function is given it.
+    """One drawing of a batch, as passed to a model's function.
 
     Attributes:
-        width: None where the model has one size only.
+        width: None where the model has only one size.
         images: Pictures to start from, as PIL images.
     """
 
@@ -31,10 +41,11 @@ class BatchItem:
 
 
 DrawBatch = Callable[[list[BatchItem]], Sequence[Any]]
+DrawSize = tuple[int | None, int | None]
 
 
-def opened(**load: Any) -> Callable[..., Iterator[Sent]]:
-    """Return what a worker draws with; see `limner.workers`."""
+def open_worker(**load: Any) -> Callable[..., Iterator[Sent]]:
+    """Return the function that draws in a worker; see `limner.workers`."""
     setup = ModelSetup(**load)
     if setup.folder is not None:
         sys.path.insert(0, setup.folder)
@@ -48,64 +59,65 @@ def opened(**load: Any) -> Callable[..., Iterator[Sent]]:
     except Exception as error:
         raise WorkerUnfit(f"{type(error).__name__}: {' '.join(str(error).split())[:600]}") from error
     if not callable(draw):
-        raise WorkerUnfit(f"{setup.factory} returned {type(draw).__name__}; wanted is a function that draws a batch")
+        kind = type(draw).__name__
+        raise WorkerUnfit(f"{setup.factory} returned {kind}; expected a function that draws a batch")
     return batch_server(draw, device)
 
 
 def batch_server(draw: DrawBatch, device: str) -> Callable[..., Iterator[Sent]]:
-    """Return what answers jobs, by a function that draws a batch."""
+    """Return the function that answers jobs with one that draws a batch."""
     drawer = BatchDrawer(device)
 
-    def serve(how: dict[str, Any], items: Sequence[DrawItem]) -> Iterator[Found]:
-        width, height = how["width"], how["height"]
+    def serve(how: dict[str, Any], items: Sequence[DrawItem]) -> Iterator[DrawResult]:
+        size = how["width"], how["height"]
         advice = "for one image; try a smaller size or fewer bits"
-        return drawer.draw((width, height), items, lambda batch: _drawn(draw, batch, width, height, device), advice)
+        return drawer.draw(size, items, lambda batch: _draw_batch(draw, batch, size, device), advice)
 
     return serve_jobs(serve)
 
 
-def _drawn(draw: DrawBatch, batch: Placed, width: int | None, height: int | None, device: str) -> Iterator[Found]:
-    given = [
-        BatchItem(item.prompt, item.seed, width, height, [decode(data) for data in item.images]) for _, item in batch
-    ]
-    found = list(draw(given))
-    if len(found) != len(batch):
-        raise WorkerUnfit(f"the model returned {len(found)} images for {len(batch)} items; wanted is one for each")
-    for (place, _), each in zip(batch, found, strict=True):
+def _draw_batch(draw: DrawBatch, batch: NumberedItems, size: DrawSize, device: str) -> Iterator[DrawResult]:
+    given = [BatchItem(item.prompt, item.seed, *size, [decode(data) for data in item.images]) for _, item in batch]
+    drawn = list(draw(given))
+    if len(drawn) != len(batch):
+        raise WorkerUnfit(f"the model returned {len(drawn)} images for {len(batch)} items; expected one for each")
+    for (place, _), each in zip(batch, drawn, strict=True):
         if isinstance(each, Fault):
             yield DrawFailure(place, each.kind, str(each))
         else:
-            image = _picture(each)
+            image = _to_image(each)
             yield RawDrawing(place, image.size, image.tobytes(), {"device": device, "batch": len(batch)})
 
 
-def _picture(found: Any) -> Any:
-    """Return an RGB image out of a PIL image, the bytes of a file, or an array of bytes by height, width and colour."""
+def _to_image(returned: Any) -> Any:
+    """Convert a PIL image, the bytes of a file, or a uint8 array (height, width, 3) to an RGB image."""
     import numpy as np
     from PIL import Image
 
-    if isinstance(found, Image.Image):
-        return flatten(found)
-    if isinstance(found, bytes | bytearray):
-        return decode(bytes(found))
-    if isinstance(found, np.ndarray) and found.dtype == np.uint8 and found.ndim == 3 and found.shape[2] == 3:
-        return Image.fromarray(np.ascontiguousarray(found))
-    told = f"{type(found).__name__} of {found.dtype}" if isinstance(found, np.ndarray) else type(found).__name__
-    raise TypeError(f"the model returned {told}; wanted are PIL images, bytes, or uint8 arrays (height, width, 3)")
+    if isinstance(returned, Image.Image):
+        return flatten(returned)
+    if isinstance(returned, bytes | bytearray):
+        return decode(bytes(returned))
+    kind = type(returned).__name__
+    if isinstance(returned, np.ndarray):
+        if returned.dtype == np.uint8 and returned.ndim == 3 and returned.shape[2] == 3:
+            return Image.fromarray(np.ascontiguousarray(returned))
+        kind += f" of {returned.dtype}"
+    raise TypeError(f"the model returned {kind}; expected PIL images, bytes, or uint8 arrays (height, width, 3)")
 
 
-FACTORY = "limner.painters.worker.server:opened"
+FACTORY = "limner.painters.worker.server:open_worker"
 
 
 @dataclass(frozen=True)
 class ModelSetup:
-    """The model a worker is to open, and where it is to run.
+    """The model that a worker opens, and where it runs.
 
     Attributes:
-        factory: ``module:function``; called once with device, weights and options, it gives what draws a batch.
-        folder: Where modules are looked for first; None for none.
+        factory: ``module:function``; called once with device, weights and options, it returns a batch function.
+        folder: A folder in which modules are looked for first.
         weights: Folders and files.
-        device: Such as ``cuda:1``; None takes the best there is.
+        device: Such as ``cuda:1``; None takes the best one.
     """
 
     factory: str
@@ -117,7 +129,7 @@ class ModelSetup:
 
 @dataclass(frozen=True)
 class SizeSettings:
-    """The size of a drawing: what agrees in it can be drawn in one batch. None leaves it to the model."""
+    """The size of a drawing; drawings of equal size share a batch. None leaves it to the model."""
 
     width: int | None = None
     height: int | None = None

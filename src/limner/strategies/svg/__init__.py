@@ -1,4 +1,4 @@
-"""SVG from models: found in a reply, made safe, rendered.
+"""SVG from models: extracted from a reply, made safe, rendered.
 
     svg = clean(extract(reply))
     png = render(svg)

@@ -1,7 +1,7 @@
-"""Makes an SVG safe and plain: what is not shown goes, what cannot be shown is refused, the rest is written one way.
+"""Cleaning of SVG: invisible parts are dropped, parts that cannot be shown are refused, the rest is written one way.
 
 First elements and words are checked, then attributes, style sheets and the pictures inside, then how much is drawn once
-all references are followed. What is allowed is listed in ``allowed.toml``.
+all references are followed. ``allowed.toml`` lists everything that is allowed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class CleanSvg:
 
 
 def clean(svg: str | bytes, limits: SvgLimits = LIMITS) -> str:
-    """Return the same picture without anything that could reach outside or harm, in one plain form.
+    """Return the picture in one plain form, without anything harmful or outside the file.
 
     Cleaning what is clean changes nothing.
 

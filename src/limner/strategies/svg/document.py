@@ -1,4 +1,4 @@
-"""An SVG file: what it may hold and how much, read strictly into a small tree, and written in one way only."""
+"""An SVG file: its limits, a strict parser into a small tree, and one way to write it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def allowed(table: str, *lists: str) -> frozenset[str]:
 
 
 class BadSvg(ValueError):
-    """A reply without SVG, or SVG that is broken or not taken. A model can correct it by the message."""
+    """An error: a reply without SVG, or SVG that is broken or not allowed; a model can correct it by the message."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         self.line = line
@@ -36,7 +36,7 @@ class BadSvg(ValueError):
 
 @dataclass(frozen=True)
 class SvgLimits:
-    """What one file may hold and its rendering may use. Sides are in pixels of 1/96 inch, or units of the viewBox."""
+    """The limits of a file and its rendering. Sides are in pixels of 1/96 inch, or units of the viewBox."""
 
     bytes: int = 2 * 2**20
     elements: int = 20_000
@@ -98,7 +98,7 @@ def parse(svg: str | bytes, limits: SvgLimits) -> Node:
     Raises:
         BadSvg: It is not well-formed, declares anything in a DTD, or is too large or too deep.
     """
-    # An encoding that the file declares is past: it is text by now.
+    # The encoding that the file declares no longer matters: it is decoded already.
     reader = _Reader(limits, expat.ParserCreate("utf-8", "\n"))
     try:
         reader.parser.Parse(_utf8(svg, limits), True)
@@ -116,7 +116,7 @@ def _utf8(svg: str | bytes, limits: SvgLimits) -> bytes:
         if isinstance(svg, bytes):
             svg = svg.decode("utf-16" if svg[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
         if "xlink:" in svg and "xmlns:xlink" not in svg:
-            # Many leave it undeclared, as HTML allows.
+            # Many files do not declare it, as HTML allows.
             svg = svg.replace("<svg", f'<svg xmlns:xlink="{XLINK}"', 1)
         data = svg.removeprefix("\ufeff").strip().encode()
     except UnicodeError as error:

@@ -1,4 +1,4 @@
-"""Finds the SVG in a model's reply: past thinking, prose and fences; never a piece of one."""
+"""Extraction of the SVG from a model's reply, without thinking, prose and fences; never only part of one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def extract(reply: str) -> str:
     """Return the SVG element in a model's reply, without what stands around it.
 
     The last one inside a fence is taken; without any in fences, the last one in the text. A picture inside another
-    is part of it. What a model wrote while thinking does not count.
+    is part of it. SVG in a model's thinking does not count.
 
     Raises:
         BadSvg: There is none, or the last one is never closed.

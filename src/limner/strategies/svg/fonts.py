@@ -1,4 +1,4 @@
-"""The fonts a picture is written in: the bundled ones first, then the machine's, and only for what is missing."""
+"""The fonts of a picture: the bundled ones first, then the machine's for missing characters only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SVG to PNG with resvg: always cleaned first, by a worker of its own, with bounded time and memory."""
+"""SVG to PNG with resvg: always cleaned first, in a separate worker, with limited time and memory."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .document import LIMITS, BadSvg, SvgLimits
 from .fonts import MONOSPACE, SANS, SERIF, choose
 
 SIDE = 1024
-"""Pixels of the longer side where nothing else is asked for."""
+"""Pixels of the longer side by default."""
 
 _FACTORY = f"{Path(__file__).with_name('worker.py')}:renderer"
 _PATIENCE = 10
-"""The clock runs this many times longer than the processor may: a busy machine makes no picture bad."""
+"""Wall-clock seconds for each second of processor time, so that a busy machine fails no picture."""
 
 
 def render(
@@ -44,29 +44,29 @@ def render(
     Raises:
         BadSvg: It cannot be cleaned, the renderer refuses it, or it needs too much time or memory.
     """
-    found = clean_with_notes(svg, limits)
-    wide, high = _pixels(found, width, height, limits)
+    picture = clean_with_notes(svg, limits)
+    wide, high = _pixels(picture, width, height, limits)
     sans = ("font_family", "sans_serif_family", "cursive_family", "fantasy_family")
     options: dict[str, object] = {
         "background": background,
         "dpi": 96.0,
         "skip_system_fonts": True,
-        "font_files": [str(path) for path in choose(found.words)[0]],
+        "font_files": [str(path) for path in choose(picture.words)[0]],
         **dict.fromkeys(sans, SANS),
         "serif_family": SERIF,
         "monospace_family": MONOSPACE,
     }
-    return _in_worker(_sized(found.svg, wide, high), options, limits)
+    return _in_worker(_sized(picture.svg, wide, high), options, limits)
 
 
-def _pixels(found: CleanSvg, width: int | None, height: int | None, limits: SvgLimits) -> tuple[int, int]:
+def _pixels(picture: CleanSvg, width: int | None, height: int | None, limits: SvgLimits) -> tuple[int, int]:
     for side in (width, height):
         if side is not None and not 1 <= side <= limits.rendered_side:
             raise ValueError(f"{side} pixels: a side has from 1 to {limits.rendered_side:,}")
     if width is None and height is None:
         width = height = min(SIDE, limits.rendered_side)
-    scales = [side / own for side, own in ((width, found.width), (height, found.height)) if side is not None]
-    wide, high = (max(1, round(own * min(scales))) for own in (found.width, found.height))
+    scales = [side / own for side, own in ((width, picture.width), (height, picture.height)) if side is not None]
+    wide, high = (max(1, round(own * min(scales))) for own in (picture.width, picture.height))
     if max(wide, high) > limits.rendered_side:
         raise BadSvg(f"{wide} x {high} pixels; at most {limits.rendered_side:,} a side")
     return wide, high
@@ -93,22 +93,22 @@ def recipe(limits: SvgLimits) -> Recipe:
 def _in_worker(svg: str, options: dict[str, object], limits: SvgLimits) -> bytes:
     patience = limits.seconds * _PATIENCE
     try:
-        found = once(recipe(limits), {"options": options}, (svg.encode(),), patience)
+        result = once(recipe(limits), {"options": options}, (svg.encode(),), patience)
     except WorkerDeath as death:
         if death.late:
             raise BadSvg(f"it takes longer than {patience} seconds to render: make it simpler") from None
         raise BadSvg(_reason(death.code, death.heard, limits)) from None
     except (JobFailure, WorkerUnfit) as error:
         raise BadSvg(_reason(None, str(error), limits)) from None
-    if not found.bodies:
-        raise BadSvg(f"the renderer refuses it: {str(found.value).strip()[:300]}")
-    return found.bodies[0]
+    if not result.bodies:
+        raise BadSvg(f"the renderer refuses it: {str(result.value).strip()[:300]}")
+    return result.bodies[0]
 
 
-def _reason(code: int | None, said: str, limits: SvgLimits) -> str:
+def _reason(code: int | None, message: str, limits: SvgLimits) -> str:
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
         return f"it takes more than {limits.seconds} seconds of processor time to render: make it simpler"
-    if any(word in said for word in ("allocation", "MemoryError", "out of memory")):
+    if any(word in message for word in ("allocation", "MemoryError", "out of memory")):
         return f"it takes more than {limits.memory // 2**20:,} MiB of memory to render: make it simpler"
     how = "" if code is None else f" (exit code {code})"
     return f"the renderer broke down{how}: make it simpler"

@@ -1,6 +1,6 @@
 """Values and styles in the form that the renderer knows: sizes in pixels, values token by token, rules of style sheets.
 
-CSS is read by tinycss2, so that nothing is hidden by escapes, comments or brackets; what is written is written here.
+tinycss2 parses CSS, so that escapes, comments or brackets hide nothing; this module writes it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The far end of a rendering: a process of its own that sets its limits before it is shown the picture.
+"""The worker's side of a rendering: a separate process that sets its limits before it gets the picture.
 
-Run without site packages, and knows nothing of Limner: the standard library and the renderer are enough.
+It runs without site packages and without Limner: the standard library and the renderer are enough.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def renderer(library: str, memory: int, seconds: int) -> Callable[..., Any]:
-    """Return what a worker renders with: PNG bytes, or the renderer's own words where it refuses.
+    """Return the worker's function: it gives PNG bytes, or the renderer's message where it refuses.
 
     Args:
         library: The folder that holds the renderer.
@@ -23,7 +23,7 @@ def renderer(library: str, memory: int, seconds: int) -> Callable[..., Any]:
     for what, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds)):
         hard = resource.getrlimit(what)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        # One second more until it is killed: before that comes a signal that tells what went wrong.
+        # It is killed one second later; before that comes a signal that says what went wrong.
         resource.setrlimit(what, (most, most + 1 if hard == resource.RLIM_INFINITY else min(most + 1, hard)))
     for what in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
         resource.setrlimit(what, (0, 0))
