@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from shlex import quote
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from ..core.errors import UsageError
 from ..core.evaluator import Evaluator, by_evaluator
@@ -20,6 +20,7 @@ from .stats.types import Floats
 On = Literal["common", "all"]
 """On which questions painters' numbers rest: on those all of them have, or each on all its own."""
 ON: tuple[On, ...] = ("common", "all")
+K = TypeVar("K", bound=Hashable)
 CUT = 0.2
 """Who cuts the common questions by more than this share is named."""
 
@@ -200,9 +201,8 @@ def comparable(groups: Sequence[Group], protocol: Protocol[Any], on: On = "commo
     there = {id(group): _places(group, protocol) for group in ordered}
     scored = [group for group in ordered if there[id(group)]]
     rivals = [group for group in scored if not group.control] or scored
-    common = _shared([there[id(group)] for group in rivals])
-    # Controls that have every common question take part; a rival always has them.
-    inside = [group for group in scored if on == "all" or there[id(group)] >= common]
+    common, members = common_places(there, {id(group) for group in ordered if group.control})
+    inside = [group for group in scored if on == "all" or id(group) in members]
     questions = frozenset(question for question, _ in common)
     cut = _cut([(group.name, there[id(group)]) for group in rivals], len(common)) if len(rivals) > 1 else None
     return Comparable(
@@ -211,7 +211,7 @@ def comparable(groups: Sequence[Group], protocol: Protocol[Any], on: On = "commo
         tuple(g.scored if on == "all" else tuple(e for e in g.scored if e.question.id in questions) for g in inside),
         questions,
         protocol,
-        beside=tuple(group for group in scored if on == "common" and not there[id(group)] >= common),
+        beside=tuple(group for group in scored if on == "common" and id(group) not in members),
         left_out=tuple(group for group in ordered if not there[id(group)]),
         cut=cut,
         on=on,
@@ -230,14 +230,29 @@ def within(found: Comparable, inside: Sequence[Sequence[Entry]]) -> Comparable:
     return replace(found, inside=kept, questions=frozenset(e.question.id for entries in kept for e in entries))
 
 
-def _places(group: Group, protocol: Protocol[Any]) -> frozenset[tuple[str, str]]:
-    """Question and cluster: another version of a question may have moved to another cluster."""
+Place = tuple[str, str]
+"""Question and cluster: another version of a question may have moved to another cluster."""
+
+
+def _places(group: Group, protocol: Protocol[Any]) -> frozenset[Place]:
     return frozenset((entry.question.id, protocol.cluster(entry.question)) for entry in group.scored)
 
 
-def _shared(sets: Iterable[frozenset[tuple[str, str]]]) -> frozenset[tuple[str, str]]:
-    listed = list(sets)
-    return frozenset.intersection(*listed) if listed else frozenset()
+def common_places(answered: Mapping[K, Set[Place]], controls: Set[K]) -> tuple[frozenset[Place], frozenset[K]]:
+    """Return the questions that painters are compared on, and the painters that have all of them.
+
+    Args:
+        answered: Painter -> the questions it has a score for; a painter without any is left out.
+        controls: The painters that are controls: they cut nothing where there is anybody else.
+
+    >>> both = {("q", ""), ("r", "")}
+    >>> common_places({"x": both, "y": both, "blank": {("q", "")}, "none": set()}, {"blank"})[1] == {"x", "y"}
+    True
+    """
+    scored = {name: places for name, places in answered.items() if places}
+    rivals = [places for name, places in scored.items() if name not in controls] or [*scored.values()]
+    common = frozenset.intersection(*map(frozenset, rivals)) if rivals else frozenset[Place]()
+    return common, frozenset(name for name, places in scored.items() if places >= common)
 
 
 def _cut(painters: Sequence[tuple[str, frozenset[tuple[str, str]]]], common: int) -> Cut | None:

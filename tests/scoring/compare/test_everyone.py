@@ -180,7 +180,7 @@ def test_the_ceiling_is_each_person_against_the_others(
         own = {id: mine[id] - rest[id] for id in mine}
         gaps += copies({id: abs(gap) for id, gap in own.items()}, weighted)
         shift = number(found, f"person/{name}", f"people/{STUDY}", "shift", "overall")
-        assert shift.value == pytest.approx(mean(copies(own, weighted)))
+        assert shift.value == pytest.approx(-mean(copies(own, weighted)))
     one = number(found, "person/*", f"people/{STUDY}", "spearman", "overall")
     assert one.value == pytest.approx(mean(values))
     assert one.low is not None

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from ...scoring.compare import PairNumber
-from ...scoring.compare import judges as compare_judges
-from ...scoring.compare.everyone import Everyone, load_opinions
-from ...scoring.compare.opinions import ANYONE, Opinion
-from ...scoring.groups import stored_exam
+from ...scoring import evaluators_of
+from ...scoring.compare import Opinion, PairNumber
+from ...scoring.compare.everyone import Everyone, all_numbers, load_opinions, wanted_evaluators
+from ...scoring.compare.opinions import ANYONE
 from ...store import Store
 from ..tables.model import Cell, TableRow, interval_cell
 from .schema import ColumnSpec, Layout
@@ -19,8 +18,8 @@ from .schema import ColumnSpec, Layout
 HUMAN_ICC = "ICC(2,1)"
 AMONG_PEOPLE = ("std", HUMAN_ICC)
 """Measures that are of people among themselves, whichever judge the row is about."""
-Key = tuple[str, str, str, str | None, str, str]
-"""First, second, unit, category, score, measure."""
+Key = tuple[str, str, str | None, str, str]
+"""First, second, category, score, measure."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Agreements:
         measure, _, score = words.partition(" ")
         with_whom = second or self.people or ""
         who = ANYONE if measure in AMONG_PEOPLE else first
-        found = [self.numbers.get((who, with_whom, "drawing", category, name, measure)) for name in score.split("+")]
+        found = [self.numbers.get((who, with_whom, category, name, measure)) for name in score.split("+")]
         return tuple(one for one in found if one is not None) if None not in found else ()
 
     @property
@@ -84,24 +83,16 @@ def agreements(
         which: ``painters``, ``without``, ``selection``; see `limner.api.groups`.
         rows: What the table's rows are about.
     """
-    from ... import exams
-
     kept = {name: which[name] for name in ("painters", "without", "selection") if name in which}
-    protocol = exams.kind(stored_exam(exam, store).kind).protocol
-    everyone = load_opinions(store, exam, protocol, reading, None, study, kept)
+    everyone = load_opinions(store, exam, kept, reading=reading, study=study)
     together = [opinion for opinion in everyone.opinions if opinion.kind == "people"]
     people = max(together, key=lambda one: (_drawings(one), one.name), default=None)
-    numbers: tuple[PairNumber, ...] = ()
+    numbers = dict[Key, PairNumber]()
     if rows != "rated" and (people is not None or rows == "pairs"):
-        by = ["painter"] if rows == "painters" else []
-        how = {"store": store, "reading": reading, "study": study, "by": by, "units": ["drawing"], **kept}
-        numbers = compare_judges(exam, **how).numbers
-    found = {
-        (one.first, one.second, one.unit, one.category, one.score, one.measure): one
-        for one in numbers
-        if one.unit == "drawing"
-    }
-    return Agreements(found, everyone, people.name if people else None)
+        wanted = wanted_evaluators((), evaluators_of(store, exam), {})
+        for one in all_numbers(everyone, wanted, ["painter"] if rows == "painters" else [], ["drawing"]):
+            numbers[one.first, one.second, one.category, one.score, one.measure] = one
+    return Agreements(numbers, everyone, people.name if people else None)
 
 
 def _drawings(one: Opinion) -> int:

@@ -20,7 +20,7 @@ from ...core.protocol import Protocol, Reading
 from ...core.settings import PainterFacts, Settings
 from ...exams import each, paper
 from ...scoring import Comparable, Group, Standing, comparable, comparables, standings
-from ...scoring.compare.judges import call_seconds
+from ...scoring.compare.everyone import call_seconds
 from ...scoring.groups import find_groups, which_questions
 from ...store import Store
 from ...store.records import load_exam

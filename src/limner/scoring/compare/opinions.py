@@ -12,7 +12,7 @@ from ...core.protocol import Protocol
 from ...store.ratings import PainterMetric, Rating
 from .. import MET, Entry, Group
 from ..numbers import shares
-from ..stats import Correlation, Interval
+from ..stats import Correlation, Flips, Interval, Measure, RatedUnit, flips
 from ..stats.types import Plain
 
 PEOPLE = "people/"
@@ -21,6 +21,8 @@ ANYONE = "person/*"
 """Stands for each of a study's people in turn."""
 DrawingParts = Mapping[str, tuple[float, float]]
 """What a drawing adds to each summary number: numerator and denominator."""
+NO_FLIPS = flips([])
+UNMEASURED = Measure(None, 0, "nothing was measured")
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,14 @@ class Seen:
     Attributes:
         painter: The painter's row in tables.
         cluster: What is left out and exchanged as a whole: its question with its kin.
+        control: Whether the painter is a control.
     """
 
     painter: str
     question: str
     cluster: str
     tags: Mapping[str, str]
+    control: bool = False
 
     def value(self, tag: str) -> str | None:
         """Its value of a tag; ``painter`` counts as one."""
@@ -44,17 +48,28 @@ class Seen:
 
 @dataclass(frozen=True)
 class Opinion:
-    """One evaluator's numbers.
+    """One evaluator's numbers: the one container that every number of agreement is computed from.
+
+    The rule: an evaluator's opinion on a criterion of a drawing is the majority of its repeats, of people together that
+    of the persons; a tie is left out and counted. Scores and ratings of a drawing are means over repeats. Painters are
+    ranked on the questions, and with the painters, that `limner.scoring.comparable` allows; where people of a study
+    take part, on what it sampled, with its weights. A shift is the second one's number minus the first one's.
 
     Attributes:
         kind: The evaluator's; ``people`` for the people of a study together.
         study: The study that a person, or people, took part in.
-        scores: Score or scale -> drawing -> number; repeats averaged.
+        scores: Score or scale -> drawing -> number.
         parts: Drawing -> what it adds to the exam's summary numbers.
-        marks: Drawing -> criterion -> share of its best value; of several people what most say.
+        marks: Drawing -> criterion -> share of its best value.
         scales: Those of the scores that are ratings, not the exam's own.
         painters: Scale -> painter -> number, for metrics of painters alone.
         unsettled: Scores of the exam that abstentions leave open for some of the drawings.
+        ties: Criteria of drawings without a majority.
+        evaluator: Who it is; None for people together.
+        markings: How many markings its marks come from.
+        flips: How often repeats of the same marking differ.
+        cost: Dollars for one image marked once, failed tries included; `n` counts the tries.
+        seconds: Seconds that the calls for one image took; imported marks have none.
     """
 
     name: str
@@ -66,6 +81,19 @@ class Opinion:
     scales: frozenset[str] = frozenset()
     painters: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     unsettled: frozenset[str] = frozenset()
+    ties: int = 0
+    evaluator: Evaluator | None = None
+    markings: int = 0
+    flips: Flips = NO_FLIPS
+    cost: Measure = UNMEASURED
+    seconds: Measure = UNMEASURED
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the facts about this evaluator alone."""
+        setup = dict(self.evaluator.setup) if self.evaluator else {}
+        body = {"name": self.name, "judge": setup.get("judge"), "setup": setup, "drawings": len(self.parts)}
+        body |= {"markings": self.markings, "ties": self.ties, "flips": self.flips.to_json()}
+        return body | {"cost_per_image": self.cost.to_json(), "seconds_per_image": self.seconds.to_json()}
 
 
 def drawings_seen(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[str, Seen]:
@@ -74,7 +102,8 @@ def drawings_seen(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[str,
     for group in groups:
         for entry in group.entries:
             question = entry.question
-            found[entry.drawing.id] = Seen(group.name, question.id, protocol.cluster(question), question.tags)
+            cluster = protocol.cluster(question)
+            found[entry.drawing.id] = Seen(group.name, question.id, cluster, question.tags, group.control)
     return found
 
 
@@ -89,8 +118,21 @@ def opinion_of(
     ratings: Sequence[Rating],
     metrics: Sequence[PainterMetric],
     protocol: Protocol[Any],
+    took: Mapping[str, float],
 ) -> Opinion:
-    """All that one evaluator says: by its marks, its ratings, its numbers of painters."""
+    """Return one evaluator's opinion.
+
+    Args:
+        evaluator: Who it is.
+        entries: The drawings it marked or failed to mark.
+        ratings: Its ratings of drawings.
+        metrics: Its numbers of painters.
+        protocol: The exam's.
+        took: Call -> the seconds it took.
+    """
+    clusters = {entry.drawing.id: protocol.cluster(entry.question) for entry in entries}
+    tried = [entry.marking for entry in entries if entry.marking]
+    entries = [entry for entry in entries if entry.scored]
     scores: dict[str, dict[str, list[float]]] = {}
     parts: dict[str, list[DrawingParts]] = {}
     marks: dict[str, dict[str, list[float]]] = {}
@@ -120,17 +162,39 @@ def opinion_of(
         name = evaluator.judge.partition("/")[2] or evaluator.judge
         painter = row_name(metric.painter, metric.strategy or "direct")
         of_painters.setdefault(name, {}).setdefault(painter, []).append(metric.value)
+    agreed, ties = majorities(marks)
     return Opinion(
         evaluator.name,
         evaluator.kind,
         evaluator.setup.get("study") if evaluator.kind == "person" else None,
         {name: {id: _mean(values) for id, values in given.items()} for name, given in scores.items()},
         {id: mean_parts(given) for id, given in parts.items()},
-        said_marks(marks),
+        agreed,
         frozenset(scales | of_painters.keys()),
         {name: {painter: _mean(values) for painter, values in given.items()} for name, given in of_painters.items()},
         frozenset(open_scores),
+        ties,
+        evaluator,
+        len(entries),
+        flips((clusters[id], values) for id, criteria in marks.items() for values in criteria.values()),
+        _mean_cost([marking.cost for marking in tried]),
+        _mean_seconds(entries, took),
     )
+
+
+def _mean_cost(costs: Sequence[float | None]) -> Measure:
+    if None in costs:
+        return Measure(None, len(costs), f"the cost of {costs.count(None)} of {len(costs)} markings is not known")
+    return _measured([cost for cost in costs if cost is not None])
+
+
+def _mean_seconds(entries: Sequence[Entry], took: Mapping[str, float]) -> Measure:
+    own = [entry.marking for entry in entries if entry.marking and entry.marking.origin == "run"]
+    return _measured([sum(took.get(key, 0.0) for _, key in marking.replies) for marking in own if marking.replies])
+
+
+def _measured(numbers: Sequence[float]) -> Measure:
+    return Measure(_mean(numbers), len(numbers)) if numbers else UNMEASURED
 
 
 def together(study: str, people: Sequence[Opinion]) -> Opinion:
@@ -147,15 +211,17 @@ def together(study: str, people: Sequence[Opinion]) -> Opinion:
         for id, said in person.marks.items():
             for criterion, share in said.items():
                 marks.setdefault(id, {}).setdefault(criterion, []).append(share)
+    agreed, ties = majorities(marks)
     return Opinion(
         PEOPLE + study,
         "people",
         study,
         {name: {id: _mean(values) for id, values in given.items()} for name, given in scores.items()},
         {id: mean_parts(given) for id, given in parts.items()},
-        said_marks(marks),
+        agreed,
         frozenset(scale for person in people for scale in person.scales),
         unsettled=frozenset(name for person in people for name in person.unsettled),
+        ties=ties,
     )
 
 
@@ -169,13 +235,14 @@ def most_said(values: Sequence[float]) -> float | None:
     return None if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
 
 
-def said_marks(given: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, dict[str, float]]:
-    """Drawing -> criterion -> what most say; where nothing is, the criterion is left out."""
-    found: dict[str, dict[str, float]] = {}
+def majorities(given: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[dict[str, dict[str, float]], int]:
+    """Return drawing -> criterion -> the majority's value, and how many criteria have none and are left out."""
+    ties, found = 0, dict[str, dict[str, float]]()
     for id, criteria in given.items():
         agreed = {criterion: most_said(values) for criterion, values in criteria.items()}
         found[id] = {criterion: share for criterion, share in agreed.items() if share is not None}
-    return found
+        ties += len(agreed) - len(found[id])
+    return found, ties
 
 
 def mean_parts(given: Sequence[DrawingParts]) -> dict[str, tuple[float, float]]:
@@ -215,29 +282,33 @@ def by_sort(rows: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
 
 @dataclass(frozen=True)
 class PairNumber(Plain):
-    """One number of how two evaluators agree.
+    """One number of agreement.
 
     Attributes:
+        first: The first evaluator; empty for a number of all judges together.
+        second: The second evaluator; empty for a number of the first alone.
         unit: What is compared: ``drawing``, ``painter`` or ``painter_tag``.
         tag: By which tag; ``painter`` for each painter's drawings by themselves.
         category: The value of the tag that is looked at alone; None where its values are points, or there is no tag.
         score: The score, or the sort of criteria; the first's and the second's where these differ.
         p: Two-sided; by exchange where the points are few.
         n: How many points, or marks, stand behind it.
+        reason: Why there is no value.
     """
 
     first: str
     second: str
-    unit: str
-    tag: str | None
-    category: str | None
-    score: str
-    measure: str
-    value: float | None
+    unit: str = "drawing"
+    tag: str | None = None
+    category: str | None = None
+    score: str = ""
+    measure: str = ""
+    value: float | None = None
     low: float | None = None
     high: float | None = None
     p: float | None = None
     n: int = 0
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -248,7 +319,9 @@ class Field:
         seen: The drawings.
         weights: Drawing -> what it counts; 1 where it is not there.
         shared: Whether painters are compared on the questions that all of them have.
-        units: What is compared.
+        units: What scores are compared on; marks are compared without any.
+        score: A score that is compared wherever both have it.
+        only: Whether it alone is compared.
         kept: Painters' numbers that were computed already.
     """
 
@@ -257,11 +330,17 @@ class Field:
     weights: Mapping[str, float]
     shared: bool = True
     units: Sequence[str] = UNITS
+    score: str | None = None
+    only: bool = False
     kept: dict[Any, Any] = field(default_factory=dict, compare=False)
 
     def weight(self, drawing: str) -> float:
         """Return what a drawing counts."""
         return self.weights.get(drawing, 1.0)
+
+    def unit(self, drawing: str, values: Sequence[float | None]) -> RatedUnit:
+        """Return the values that several evaluators gave one drawing, or one criterion of it."""
+        return RatedUnit(self.seen[drawing].cluster, tuple(values), self.weight(drawing))
 
     def values(self, tags: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Every value of the tags, in the exam's order."""
@@ -269,7 +348,7 @@ class Field:
             there = {value for seen in self.seen.values() if (value := seen.value(tag)) is not None}
             yield from ((tag, category) for category in self.protocol.in_order(tag, there))
 
-    def only(self, tag: str, category: str) -> Field:
+    def only_with(self, tag: str, category: str) -> Field:
         """Return the same with the drawings of one value of a tag alone."""
         return replace(self, kept={}, seen={id: seen for id, seen in self.seen.items() if seen.value(tag) == category})
 
@@ -283,16 +362,14 @@ def said(pair: Names) -> str:
     return pair[0] if pair[0] == pair[1] else f"{pair[0]} / {pair[1]}"
 
 
-def put(head: PairNumber, measure: str, found: Interval | Correlation, n: int | None = None) -> PairNumber:
+def put(head: PairNumber, measure: str, number: Interval | Correlation | Measure, n: int | None = None) -> PairNumber:
     """Return a number under its heading."""
-    p = found.p if isinstance(found, Correlation) else None
-    return replace(
-        head, measure=measure, value=found.value, low=found.low, high=found.high, p=p, n=found.n if n is None else n
-    )
+    known = vars(number) if n is None else {**vars(number), "n": n}
+    return replace(head, measure=measure, **known)
 
 
-def met_of(one: Opinion, other: Opinion, drawing: str) -> tuple[float, float, int]:
-    """Of one drawing the sums of both evaluators' marks, and on how many criteria that both have decided."""
-    mine, theirs = one.marks.get(drawing, {}), other.marks.get(drawing, {})
-    both = sorted(mine.keys() & theirs.keys())
-    return sum(mine[name] for name in both), sum(theirs[name] for name in both), len(both)
+def met_of(opinions: Sequence[Opinion], drawing: str) -> tuple[list[float], int]:
+    """Return each one's sum of marks of a drawing, over the criteria that all have decided, and how many these are."""
+    given = [one.marks.get(drawing, {}) for one in opinions]
+    common = sorted(set.intersection(*map(set, given)))
+    return [sum(marks[name] for name in common) for marks in given], len(common)

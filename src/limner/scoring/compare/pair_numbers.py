@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ...core.protocol import Protocol
 from .. import MET
+from ..comparable import Place, common_places
 from ..numbers import deriving
 from ..stats import (
     Correlation,
     Interval,
-    RatedUnit,
     bootstrap,
     chance_corrected,
     correlate,
@@ -35,9 +34,9 @@ PAINTER = "painter"
 FORMS = ("ICC(2,1)", "ICC(3,1)")
 
 
-def score_pairs(one: Opinion, other: Opinion, protocol: Protocol[Any]) -> list[Names]:
-    """Which scores are held against which: those both have; and ratings against what the other has."""
-    own = [score.name for score in protocol.scored]
+def score_pairs(one: Opinion, other: Opinion, field: Field) -> list[Names]:
+    """Return which scores are compared with which: those both have; and ratings with whatever the other has."""
+    own = [score.name for score in field.protocol.scored]
     sides = [
         [name for name in (*own, MET.name) if name in each.scores and name not in each.unsettled]
         + sorted({*each.scales} & {*each.scores, *each.painters})
@@ -45,7 +44,7 @@ def score_pairs(one: Opinion, other: Opinion, protocol: Protocol[Any]) -> list[N
     ]
     common = [(name, name) for name in sides[0] if name in sides[1] and name != MET.name]
     settled = any(first in own for first, _ in common) and not (one.unsettled or other.unsettled)
-    if not settled and one.marks.keys() & other.marks.keys():
+    if (not settled or field.score == MET.name) and one.marks.keys() & other.marks.keys():
         common.append((MET.name, MET.name))
     crossed = [
         (first, second)
@@ -54,20 +53,20 @@ def score_pairs(one: Opinion, other: Opinion, protocol: Protocol[Any]) -> list[N
         if first != second and (first in one.scales or second in other.scales)
         if not (first in one.scales and second in other.scales and {first, second} & {name for name, _ in common})
     ]
-    return common + crossed
+    return [pair for pair in common + crossed if not field.only or field.score in pair]
 
 
 def pair_numbers(one: Opinion, other: Opinion, field: Field, by: Sequence[str] = ()) -> Iterator[PairNumber]:
-    """Every number of two evaluators.
+    """Yield every number of two evaluators.
 
     Args:
         one: The first.
         other: The second.
         field: The drawings, and what they count.
-        by: Tags for whose values there are numbers apart; ``painter`` for each painter's drawings.
+        by: Tags for whose values there are numbers of their own; ``painter`` for each painter's drawings.
     """
-    head = PairNumber(one.name, other.name, "drawing", None, None, ALL, "", None)
-    names = score_pairs(one, other, field.protocol)
+    head = PairNumber(one.name, other.name)
+    names = score_pairs(one, other, field) if field.units else []
     yield from mark_numbers(one, other, field, head)
     for pair in names:
         yield from _drawings(one, other, pair, field, head)
@@ -76,7 +75,7 @@ def pair_numbers(one: Opinion, other: Opinion, field: Field, by: Sequence[str] =
     for tag in field.protocol.breakdowns if "painter_tag" in field.units else ():
         yield from painter_numbers(one, other, names, field, replace(head, unit="painter_tag", tag=tag))
     for tag, category in field.values(by):
-        inside, about = field.only(tag, category), replace(head, tag=tag, category=category)
+        inside, about = field.only_with(tag, category), replace(head, tag=tag, category=category)
         yield from mark_numbers(one, other, inside, about)
         for pair in names:
             yield from _drawings(one, other, pair, inside, about)
@@ -85,37 +84,41 @@ def pair_numbers(one: Opinion, other: Opinion, field: Field, by: Sequence[str] =
 
 
 def mark_numbers(one: Opinion, other: Opinion, field: Field, head: PairNumber) -> Iterator[PairNumber]:
-    """Mark by mark: accuracy, Cohen, Gwet and Krippendorff, on each sort of criteria and in all."""
+    """Yield accuracy, Cohen, Gwet and Krippendorff, mark by mark: on each sort of criteria, and in all.
+
+    ``first_only`` and ``second_only`` count the marks that one of them left undecided.
+    """
     marked = [
-        (criterion, RatedUnit(field.seen[id].cluster, (one.marks[id][criterion], share), field.weight(id)))
+        (criterion, field.unit(id, (one.marks[id].get(criterion), other.marks[id].get(criterion))))
         for id in sorted(one.marks.keys() & other.marks.keys() & field.seen.keys())
-        for criterion, share in sorted(other.marks[id].items())
-        if criterion in one.marks[id]
+        for criterion in sorted(one.marks[id].keys() | other.marks[id].keys())
     ]
-    for sort, units in by_sort(marked).items() if marked else ():
+    whole = by_sort(marked)
+    decided = by_sort(mark for mark in marked if len(mark[1].said) > 1)
+    for sort, units in decided.items() if decided[ALL] else ():
         about, n = replace(head, score=sort), len(units)
-        found = mark_agreement(units)
-        yield put(about, "accuracy", found.same, n)
-        yield put(about, "kappa", found.kappa, n)
+        agreed = mark_agreement(whole[sort])
+        yield put(about, "accuracy", agreed.same, n)
+        yield replace(put(about, "kappa", agreed.kappa, n), reason=agreed.reason)
         for measure, each in chance_corrected(units, [0.0, 1.0]).items():
             yield put(about, measure, each, n)
+        yield put(about, "first_only", Interval(float(agreed.first_only)), n)
+        yield put(about, "second_only", Interval(float(agreed.second_only)), n)
 
 
-def points(one: Opinion, other: Opinion, pair: Names, field: Field) -> dict[str, tuple[float, float]]:
-    """Drawing -> both numbers, where both have one."""
-    if pair == (MET.name, MET.name):
-        found = {}
-        for id in one.marks.keys() & other.marks.keys() & field.seen.keys():
-            mine_met, theirs_met, count = met_of(one, other, id)
-            if count:
-                found[id] = (100 * mine_met / count, 100 * theirs_met / count)
-        return dict(sorted(found.items()))
-    mine, theirs = one.scores.get(pair[0], {}), other.scores.get(pair[1], {})
-    return {id: (mine[id], theirs[id]) for id in sorted(mine.keys() & theirs.keys() & field.seen.keys())}
+def points(opinions: Sequence[Opinion], names: Sequence[str], field: Field) -> dict[str, tuple[float, ...]]:
+    """Return drawing -> everyone's number of the score that is theirs, where all have one."""
+    if {*names} == {MET.name}:
+        drawings = set.intersection(*(set(one.marks) for one in opinions)) & field.seen.keys()
+        met = {id: met_of(opinions, id) for id in sorted(drawings)}
+        return {id: tuple(100 * each / count for each in sums) for id, (sums, count) in met.items() if count}
+    given = [one.scores.get(name, {}) for one, name in zip(opinions, names, strict=True)]
+    common = set.intersection(*map(set, given)) & field.seen.keys()
+    return {id: tuple(scores[id] for scores in given) for id in sorted(common)}
 
 
 def _drawings(one: Opinion, other: Opinion, pair: Names, field: Field, head: PairNumber) -> Iterator[PairNumber]:
-    both = points(one, other, pair, field)
+    both = points((one, other), pair, field)
     if not both:
         return
     head = replace(head, score=said(pair))
@@ -124,12 +127,12 @@ def _drawings(one: Opinion, other: Opinion, pair: Names, field: Field, head: Pai
     first, second = ([values[side] for values in both.values()] for side in (0, 1))
     if pair[0] == pair[1]:
         yield put(head, "mae", mean_number([abs(a - b) for a, b in both.values()], clusters, weights), len(both))
-        yield put(head, "shift", mean_number([a - b for a, b in both.values()], clusters, weights), len(both))
+        yield put(head, "shift", mean_number([b - a for a, b in both.values()], clusters, weights), len(both))
     painters = [field.seen[id].painter for id in both]
     for measure, each in correlate(first, second, clusters, weights, painters).items():
         yield put(head, measure, each)
     if pair[0] == pair[1]:
-        rated = [RatedUnit(*each) for each in zip(clusters, both.values(), weights, strict=True)]
+        rated = [field.unit(id, values) for id, values in both.items()]
         for form, found in icc_intervals(rated).items():
             if form in FORMS:
                 yield put(head, form, found)
@@ -150,7 +153,7 @@ def painter_numbers(
     """Yield the order of painters; of painters on each value of the tag, where the unit is ``painter_tag``."""
     tag = head.tag if head.unit == "painter_tag" else None
     for pair in names:
-        drawings = points(one, other, pair, field)
+        drawings = points((one, other), pair, field)
         for measure, found in orders_compared(one, other, pair, drawings, field, tag).items():
             yield put(replace(head, score=said(pair)), measure, found)
 
@@ -212,7 +215,7 @@ def orders_compared(
         found[measure] = Correlation(round(value, 12), around.low, around.high, p, len(names))
     if pair[0] == pair[1]:
         found["mae"] = Correlation(float(np.abs(x - y).mean()), n=len(names))
-        found["shift"] = Correlation(float((x - y).mean()), n=len(names))
+        found["shift"] = Correlation(float((y - x).mean()), n=len(names))
     return found
 
 
@@ -231,11 +234,16 @@ def _spots(
         drawings = one.scores.get(pair[0], {}).keys() & field.seen.keys()
     known = {id: field.seen[id] for id in sorted(drawings)}
     if field.shared:
-        answered: dict[str, set[str]] = {}
+        controls = {seen.painter for seen in known.values() if seen.control}
+        answered: dict[str, set[Place]] = {}
         for seen in known.values():
-            answered.setdefault(seen.painter, set()).add(seen.question)
-        common = set.intersection(*answered.values()) if answered else set()
-        known = {id: seen for id, seen in known.items() if seen.question in common}
+            answered.setdefault(seen.painter, set()).add((seen.question, seen.cluster))
+        common, painters = common_places(answered, controls)
+        known = {
+            id: seen
+            for id, seen in known.items()
+            if seen.painter in painters and (seen.question, seen.cluster) in common
+        }
     found: dict[Spot, list[str]] = {}
     for id, seen in known.items():
         value = "" if tag is None else seen.tags.get(tag)
@@ -289,7 +297,7 @@ def _parts(
 
 def _drawing_parts(side: Opinion, name: str, both: Sequence[Opinion], id: str) -> DrawingParts:
     if name == MET.name and all(each.marks for each in both):
-        *sums, count = met_of(both[0], both[1], id)
+        sums, count = met_of(both, id)
         return {name: (100 * sums[both.index(side)], float(count))} if count else {}
     if name in side.scales or name == MET.name:
         return {name: (side.scores[name][id], 1.0)}

@@ -33,7 +33,7 @@ def people_numbers(
     if len(people) < 2:
         return
     rest = [together(study, [other for other in people if other is not one]) for one in people]
-    head = PairNumber(ANYONE, PEOPLE + study, "drawing", tag, category, ALL, "", None)
+    head = PairNumber(ANYONE, PEOPLE + study, tag=tag, category=category)
     yield from _mark_ceiling(people, rest, field, head)
     names = sorted({name for one in people for name in one.scores if name not in one.unsettled})
     for name in names:
@@ -54,9 +54,9 @@ def _mark_ceiling(
             for criterion, mine in sorted(one.marks[id].items()):
                 rated.setdefault((id, criterion), [None] * len(people))[place] = mine
                 if (theirs := others.marks.get(id, {}).get(criterion)) is not None:
-                    pairs.append((criterion, _unit(id, (mine, theirs), field)))
+                    pairs.append((criterion, field.unit(id, (mine, theirs))))
     each_alone = by_sort(pairs)
-    together_rated = by_sort((name, _unit(id, values, field)) for (id, name), values in sorted(rated.items()))
+    together_rated = by_sort((name, field.unit(id, values)) for (id, name), values in sorted(rated.items()))
     for sort, units in sorted(together_rated.items(), key=lambda pair: (pair[0] != ALL, pair[0])) if rated else ():
         about = replace(head, score=sort)
         if found := each_alone.get(sort):
@@ -67,15 +67,11 @@ def _mark_ceiling(
             yield put(about, measure, each, len(units))
 
 
-def _unit(id: str, values: Sequence[float | None], field: Field) -> RatedUnit:
-    return RatedUnit(field.seen[id].cluster, tuple(values), field.weight(id))
-
-
 def _ceiling(
     people: Sequence[Opinion], rest: Sequence[Opinion], name: str, field: Field, head: PairNumber
 ) -> Iterator[PairNumber]:
     """Leave one out: each person against the mean of the others, averaged over people by how much each has rated."""
-    tables = [points(one, others, (name, name), field) for one, others in zip(people, rest, strict=True)]
+    tables = [points((one, others), (name, name), field) for one, others in zip(people, rest, strict=True)]
     tables = [table for table in tables if len(table) > 1]
     ids = [id for table in tables for id in table]
     if not ids:
@@ -104,7 +100,7 @@ def _ceiling(
         yield put(head, "std", mean_number([each for _, each in spread], *about), len(spread))
 
 
-def _averaged(measure: str, tables: Sequence[Mapping[str, tuple[float, float]]], weights: Floats) -> Floats:
+def _averaged(measure: str, tables: Sequence[Mapping[str, tuple[float, ...]]], weights: Floats) -> Floats:
     """Return the mean over people of a correlation, in every row of weights; people without one are left out."""
     start, found, counts = 0, [], []
     for table in tables:
@@ -129,7 +125,7 @@ def _averaged(measure: str, tables: Sequence[Mapping[str, tuple[float, float]]],
 def _rated(people: Sequence[Opinion], name: str, field: Field) -> list[RatedUnit]:
     given = [one.scores.get(name, {}) for one in people]
     ids = sorted({id for scores in given for id in scores} & field.seen.keys())
-    return [_unit(id, [scores.get(id) for scores in given], field) for id in ids]
+    return [field.unit(id, [scores.get(id) for scores in given]) for id in ids]
 
 
 def _painter_ceiling(
@@ -152,12 +148,12 @@ def _deviation(
 ) -> Iterator[PairNumber]:
     """How one person's numbers differ from the mean of the others': in level, in size, in order."""
     for name in names:
-        both = points(one, others, (name, name), field)
+        both = points((one, others), (name, name), field)
         if not both:
             continue
         about = replace(head, score=name)
         clusters, weights = [field.seen[id].cluster for id in both], [field.weight(id) for id in both]
-        yield put(about, "shift", mean_number([a - b for a, b in both.values()], clusters, weights))
+        yield put(about, "shift", mean_number([b - a for a, b in both.values()], clusters, weights))
         yield put(about, "mae", mean_number([abs(a - b) for a, b in both.values()], clusters, weights))
         mine, theirs = (np.array([values[side] for values in both.values()]) for side in (0, 1))
         if len(both) > 1:

@@ -112,20 +112,6 @@ def _cohen(shares: Floats) -> dict[str, Any]:
     return {"same": same, "kappa": _ratio(same - chance, 1 - chance)}
 
 
-def counted_kappa(counts: Mapping[tuple[float, float], float]) -> Measure:
-    """Cohen's kappa from how often each two values met, without an interval: quick, however many marks there are.
-
-    >>> counted_kappa({(1, 1): 2, (0, 1): 1, (0, 0): 1})
-    Measure(value=0.5, n=4, reason=None)
-    """
-    n = sum(counts.values())
-    if not n:
-        return Measure(None, 0, NONE)
-    values = sorted({value for pair in counts for value in pair})
-    kappa = float(_cohen(np.array([[counts.get((a, b), 0) / n for b in values] for a in values]))["kappa"])
-    return Measure(None, int(n), ALIKE) if np.isnan(kappa) else Measure(kappa, int(n))
-
-
 def krippendorff_alpha(table: Sequence[Sequence[float | None]], level: Level = "nominal") -> Measure:
     """Compute Krippendorff's alpha over any number of judges, some of whose marks may be missing.
 
@@ -167,32 +153,6 @@ def pair_distances(values: Sequence[float], level: Level) -> float:
 FORMS = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
 """The forms of Shrout and Fleiss: judges differ from drawing to drawing (1); the same judges, a sample of many (2);
 these judges and no others (3). ``1`` is for the score of a single judge, ``k`` for the mean of all."""
-
-
-def icc(table: Sequence[Sequence[float | None]]) -> dict[str, Measure]:
-    """Every form of the intraclass correlation; a drawing that some judge lacks is left out.
-
-    Args:
-        table: One row per drawing, one column per judge.
-
-    >>> found = icc([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]])
-    >>> {form: round(each.value, 2) for form, each in found.items()}
-    {'ICC(1,1)': 0.17, 'ICC(2,1)': 0.29, 'ICC(3,1)': 0.71, 'ICC(1,k)': 0.44, 'ICC(2,k)': 0.62, 'ICC(3,k)': 0.91}
-    """
-    units = (RatedUnit("", tuple(row)) for row in table)
-    kept = sorted(unit.said for unit in units if len(unit.said) == len(unit.values))
-    n, k = len(kept), len(kept[0]) if kept else 0
-    if n < 2 or k < 2:
-        what = "drawings" if n < 2 else "judges"
-        return dict.fromkeys(FORMS, Measure(None, n, f"fewer than two {what} in common"))
-    if np.ptp(kept) <= NEAR:
-        return dict.fromkeys(FORMS, Measure(None, n, "all scores are the same"))
-    parts, derive = _two_way([RatedUnit("", tuple(values)) for values in kept])
-    why = "the drawings do not differ: there is nothing to recognise"
-    return {
-        form: Measure(None, n, why) if np.isnan(value) else Measure(float(value), n)
-        for form, value in derive(ratios(parts)).items()
-    }
 
 
 LEVELS: tuple[Level, ...] = ("nominal", "interval")
