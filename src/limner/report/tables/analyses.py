@@ -154,12 +154,12 @@ def items_csv(found: Sequence[ItemStatistics]) -> str:
 
 
 def _record(found: ItemStatistics, row: ItemRow) -> dict[str, Any]:
-    return {
-        "judge": found.evaluator.name, "question": row.question, "criterion": row.criterion or "", "text": row.text,
-        "right": row.right.value, "right_low": row.right.low, "right_high": row.right.high, "painters": row.right.n,
-        "item_total": row.item_total.value, "discrimination": row.discrimination.value, "differ": row.differ.value,
-        "drawings": row.differ.n, "flags": " ".join(row.flags),
-    }  # fmt: skip
+    right, differ = row.right, row.differ
+    values = (
+        found.evaluator.name, row.question, row.criterion or "", row.text, right.value, right.low, right.high, right.n,
+        row.item_total.value, row.discrimination.value, differ.value, differ.n, " ".join(row.flags),
+    )  # fmt: skip
+    return dict(zip(COLUMNS, values, strict=True))
 
 
 FAILED = "failed"

@@ -20,13 +20,15 @@ from ...scoring.groups import find_groups
 from ...store import Blobs, Store
 from ...store.records import PROMPT_CUT, cut_words, load_drawings, load_exam
 from ...store.store import using_store
-from .model import Table, simple_table
+from .model import FrameRows, Table, simple_table
 from .render.text import console, escape
 
 SMALL = 480
 """The longer side of a picture that stands beside its marks."""
-MARKING_NAMES = ("painter", "strategy", "judge", "evaluator", "seed", "repeat", "status")
-MARK_NAMES = ("criterion", "value", "verdict", "reason")
+COLUMNS = (
+    "painter", "strategy", "judge", "evaluator", "seed", "repeat", "status", "criterion", "text", "top", "weight",
+    "value", "verdict", "reason",
+)  # fmt: skip
 
 
 def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[str, Any]:
@@ -124,17 +126,15 @@ def mark_tables(body: Mapping[str, Any]) -> list[Table]:
     return [_marking_table(body, marking) for marking in body["markings"] if marking["status"] == "done"]
 
 
-def mark_rows(body: Mapping[str, Any]) -> tuple[Sequence[str], list[dict[str, Any]]]:
-    """One mark a row, under the names of its columns."""
-    texts = _criteria(body)
-    rows = []
-    for marking in body["markings"]:
-        head = {name: marking[name] for name in MARKING_NAMES}
-        for mark in marking["marks"]:
-            criterion = texts.get(mark["criterion"], {})
-            known = {"text": criterion.get("text"), "top": criterion.get("top"), "weight": criterion.get("weight")}
-            rows.append(head | known | {name: mark.get(name) for name in MARK_NAMES})
-    return (*MARKING_NAMES, "criterion", "text", "top", "weight", "value", "verdict", "reason"), rows
+def mark_rows(body: Mapping[str, Any]) -> FrameRows:
+    """Return the names of the columns, and a row for each mark."""
+    criteria = _criteria(body)
+    marks = (
+        {**marking, **criteria.get(mark["criterion"], {}), **mark}
+        for marking in body["markings"]
+        for mark in marking["marks"]
+    )
+    return COLUMNS, [{name: mark.get(name) for name in COLUMNS} for mark in marks]
 
 
 def _criteria(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,8 +16,6 @@ COLUMNS = (
     "exam", "reading", "painter", "strategy", "judge", "by", "category", "n", "coverage", "score", "value", "low",
     "high", "least", "most", "flagged", "unscreened", "evaluator", "on", "place",
 )  # fmt: skip
-HEAD = ("exam", "reading", "painter", "strategy", "judge", "coverage", "flagged", "unscreened", "on", "place")
-"""The columns that are the same for all numbers of a painter under a judge."""
 DECIDED = ("decided", "met of decided")
 
 
@@ -169,7 +167,7 @@ def _breakdown(standing: Standing, tag: str, protocol: Protocol[Any], scores: Se
 def standing_records(standings: Sequence[Standing]) -> Iterator[dict[str, Any]]:
     """One row per number, on the questions that painters are compared on."""
     for row in standings:
-        head = {key: getattr(row, key) for key in HEAD} | {"evaluator": row.evaluator.name}
+        head = {name: getattr(row, name, None) for name in COLUMNS} | {"evaluator": row.evaluator.name}
         views = [("", "", row.numbers)]
         views += [(tag, value, body) for tag, values in row.by.items() for value, body in values.items()]
         for tag, value, body in views:
