@@ -236,7 +236,7 @@ FILE = "tables.toml"
 
 
 def known() -> dict[str, Layout]:
-    """Every layout by its key, exam by exam; those of exams with a wrong file are left out, see `wrong`.
+    """Return every layout by its key, exam by exam; those of exams with a wrong file are left out, see `wrong`.
 
     >>> list(known())[:3]
     ['aibench:table3', 'aibench:table4', 'aibench:tableA1']
@@ -245,22 +245,22 @@ def known() -> dict[str, Layout]:
 
 
 def wrong() -> dict[str, DataError]:
-    """Exams whose layouts cannot be read, and why."""
+    """Return the exams whose layouts cannot be read, and why."""
     return _known()[1]
 
 
 @cache
 def _known() -> tuple[dict[str, Layout], dict[str, DataError]]:
-    found: dict[str, Layout] = {}
+    layouts: dict[str, Layout] = {}
     bad: dict[str, DataError] = {}
     for kind in each():
         path = paper.paper_file(kind.name, FILE)
         try:
             with paper.naming_exam(kind.name):
-                found |= {layout.key: layout for layout in (read(path, kind.name) if path else ())}
+                layouts |= {layout.key: layout for layout in (read(path, kind.name) if path else ())}
         except DataError as error:
             bad[kind.name] = error
-    return found, bad
+    return layouts, bad
 
 
 def read(path: Path, exam: str) -> list[Layout]:
@@ -270,28 +270,28 @@ def read(path: Path, exam: str) -> list[Layout]:
         DataError: The file is wrong; says where.
     """
     body = read_toml(path)
-    found = []
+    layouts = []
     for name, fields in _table(body, "tables", path).items():
         _table(body["tables"], name, path)
         given = {"groups": body.get("groups", []) if not fields.get("sections") else [], **fields}
         if isinstance(given.get("columns"), list):
             given["columns"] = [_named(part, _table(body, "values", path), path) for part in given["columns"]]
         try:
-            found.append(Layout.model_validate({**given, "exam": exam, "name": name, "paper": body.get("paper")}))
+            layouts.append(Layout.model_validate({**given, "exam": exam, "name": name, "paper": body.get("paper")}))
         except ValidationError as error:
             raise DataError(f"tables.{name}.{first_wrong(error)}", file=path) from error
-    return found
+    return layouts
 
 
 def _table(body: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
-    found = body.get(name, {})
-    if not isinstance(found, dict):
+    part = body.get(name, {})
+    if not isinstance(part, dict):
         raise DataError(f"{name} is no table", file=path)
-    return found
+    return part
 
 
 def _named(part: Any, lists: dict[str, Any], path: Path) -> Any:
-    """Return the part with the list of values it names in their place."""
+    """Return the part with the list of values it names filled in."""
     name = part.get("values") if isinstance(part, dict) else None
     if not isinstance(name, str) or name == JUDGES:
         return part
@@ -347,15 +347,15 @@ class ColumnSpec:
 
 
 def specs(layout: Layout, section: Section | None, judges: Sequence[str]) -> list[ColumnSpec]:
-    """Return the columns in order; `judges` stand where the layout wants one for each judge."""
-    found = []
+    """Return the columns in order; where the layout has a column for each judge, those of `judges`."""
+    columns = []
     block = 0
     for part in layout.columns:
         for value in _values(part, section, judges):
             for number, figure in enumerate(part.figures):
-                found.append(ColumnSpec(figure, value, part, _column(figure, value, block, number)))
+                columns.append(ColumnSpec(figure, value, part, _column(figure, value, block, number)))
             block += 1
-    return found
+    return columns
 
 
 def _values(part: Part, section: Section | None, judges: Sequence[str]) -> Sequence[Value]:

@@ -25,18 +25,18 @@ SHORT = ("shift", "ac1", "ac2", "alpha_nominal", "alpha_interval", *ICC)
 """Measures that are shown without their interval."""
 
 
-def agreement_tables(found: Agreement) -> list[Table]:
+def agreement_tables(agreement: Agreement) -> list[Table]:
     """Return the judges one by one, then every two evaluators: marks, drawings and painters; then all together."""
-    tables = [_judges(found), *_pair_tables(found)]
-    if found.together:
-        tables.append(_together(found))
+    tables = [_judges(agreement), *_pair_tables(agreement)]
+    if agreement.together:
+        tables.append(_together(agreement))
     return tables
 
 
-def _judges(found: Agreement) -> Table:
+def _judges(agreement: Agreement) -> Table:
     rows: list[Cells] = []
-    notes = [found.reason] if found.reason else []
-    for rater in found.raters:
+    notes = [agreement.reason] if agreement.reason else []
+    for rater in agreement.raters:
         flips, cost, seconds = rater.flips, rater.cost, rater.seconds
         rate = _percent(flips.rate) if flips.n else Cell()
         counts = [str(len(rater.parts)), str(rater.markings)]
@@ -45,12 +45,12 @@ def _judges(found: Agreement) -> Table:
             notes.append(f"{rater.name}: {cost.reason}")
         if rater.ties:
             notes.append(f"{rater.name}: {rater.ties} criteria left out because its repeats are tied")
-    if any(rater.flips.n for rater in found.raters):
+    if any(rater.flips.n for rater in agreement.raters):
         notes.append("flips: percent of marks on which two repeats of the same marking differ")
     else:
         notes.append("no flip rate: nothing was marked more than once; `--repeats` does that")
-    notes += [each.sentence for each in found.replacements if each.sentence]
-    title = f"{found.exam} · judges · reading {found.reading}"
+    notes += [each.sentence for each in agreement.replacements if each.sentence]
+    title = f"{agreement.exam} · judges · reading {agreement.reading}"
     return simple_table(title, ["judge", "drawings", "markings", "flips %", "$ per image", "s per image"], rows, notes)
 
 
@@ -59,36 +59,36 @@ def _percent(share: Interval) -> Cell:
     return interval_cell(value, low, high, 1)
 
 
-def _together(found: Agreement) -> Table:
-    lines = _lines(one for one in found.together if one.measure in MARKS)
+def _together(agreement: Agreement) -> Table:
+    lines = _lines(each for each in agreement.together if each.measure in MARKS)
     rows: list[Cells] = [
         [score, str(line["alpha_nominal"].n), *(_cell(line.get(f"alpha_{level}")) for level in ("nominal", "interval"))]
         for (*_, score), line in lines.items()
         if "alpha_nominal" in line
     ]
-    forms = [one for one in found.together if one.measure.startswith("ICC")]
-    said = ", ".join(f"{one.measure} {number(one.value, 2)}" for one in forms) or "no ICC"
-    notes = [f"{found.score.name} over {forms[0].n if forms else 0} drawings: {said}"]
+    forms = [each for each in agreement.together if each.measure.startswith("ICC")]
+    values = ", ".join(f"{each.measure} {number(each.value, 2)}" for each in forms) or "no ICC"
+    notes = [f"{agreement.score.name} over {forms[0].n if forms else 0} drawings: {values}"]
     columns = ["criteria", "marked by two or more", "alpha nominal", "interval"]
-    return simple_table(f"all {len(found.raters)} judges together", columns, rows, notes)
+    return simple_table(f"all {len(agreement.raters)} judges together", columns, rows, notes)
 
 
-def agreement_records(found: Agreement) -> Iterator[dict[str, Any]]:
+def agreement_records(agreement: Agreement) -> Iterator[dict[str, Any]]:
     """Yield one row per number."""
-    for one in (*_own_numbers(found), *found.numbers, *found.together):
-        yield {"exam": found.exam, "reading": found.reading, **one.to_json()}
+    for each in (*_own_numbers(agreement), *agreement.numbers, *agreement.together):
+        yield {"exam": agreement.exam, "reading": agreement.reading, **each.to_json()}
 
 
-def _own_numbers(found: Agreement) -> Iterator[PairNumber]:
+def _own_numbers(agreement: Agreement) -> Iterator[PairNumber]:
     """Yield the numbers of each judge alone, and whether it may replace a person."""
-    for rater in found.raters:
+    for rater in agreement.raters:
         head = PairNumber(rater.name, "", unit="")
         yield put(head, "flip_rate", rater.flips.rate)
         yield put(head, "ever_flipped", rater.flips.ever)
         yield put(head, "cost_per_image", rater.cost)
         yield put(head, "seconds_per_image", rater.seconds)
         yield put(head, "ties", Measure(float(rater.ties), rater.markings))
-    for each in found.replacements:
+    for each in agreement.replacements:
         win_rate = Measure(each.test.win_rate, each.test.n, each.test.reason)
         yield put(PairNumber(each.judge, PEOPLE + each.study, unit=""), "win_rate", win_rate)
 
@@ -98,42 +98,42 @@ Line = tuple[str, str, str, str, str]
 """First, second, tag, category, score."""
 
 
-def _pair_tables(found: Agreement) -> list[Table]:
+def _pair_tables(agreement: Agreement) -> list[Table]:
     """Return the tables of two evaluators that have a row: mark by mark, drawing by drawing, painter by painter."""
-    pairs = [one for one in found.numbers if not one.first.startswith("person/") or _apart(one)]
-    drawings = [one for one in pairs if one.unit == "drawing"]
-    marked = {(one.first, one.second, one.score) for one in drawings if one.measure == "accuracy"}
-    marks = [one for one in drawings if one.measure in MARKS and (one.first, one.second, one.score) in marked]
+    pairs = [each for each in agreement.numbers if not each.first.startswith("person/") or _apart(each)]
+    drawings = [each for each in pairs if each.unit == "drawing"]
+    marked = {(each.first, each.second, each.score) for each in drawings if each.measure == "accuracy"}
+    marks = [each for each in drawings if each.measure in MARKS and (each.first, each.second, each.score) in marked]
     tables = [
         _table("mark by mark", marks, MARKS, "criteria"),
-        _table("drawing by drawing", [one for one in drawings if one.measure not in MARKS], SCORES),
-        _table("painter by painter", [one for one in pairs if one.unit != "drawing"], SCORES),
-        _deviations([one for one in found.numbers if one.first.startswith("person/") and not _apart(one)]),
+        _table("drawing by drawing", [each for each in drawings if each.measure not in MARKS], SCORES),
+        _table("painter by painter", [each for each in pairs if each.unit != "drawing"], SCORES),
+        _deviations([each for each in agreement.numbers if each.first.startswith("person/") and not _apart(each)]),
     ]
     return [table for table in tables if table is not None]
 
 
-def _apart(one: PairNumber) -> bool:
-    """Whether a person is compared with somebody else than the others of the same study."""
-    return one.first == ANYONE or not one.second.startswith(PEOPLE) or one.p is not None
+def _apart(each: PairNumber) -> bool:
+    """Return whether a person is compared with somebody else than the others of the same study."""
+    return each.first == ANYONE or not each.second.startswith(PEOPLE) or each.p is not None
 
 
 def _lines(numbers: Iterable[PairNumber]) -> dict[Line, dict[str, PairNumber]]:
-    found: dict[Line, dict[str, PairNumber]] = {}
-    for one in numbers:
-        line = (one.first, one.second, one.tag or "", one.category or "", one.score)
-        found.setdefault(line, {})[one.measure] = one
-    return found
+    lines: dict[Line, dict[str, PairNumber]] = {}
+    for each in numbers:
+        line = (each.first, each.second, each.tag or "", each.category or "", each.score)
+        lines.setdefault(line, {})[each.measure] = each
+    return lines
 
 
-def _cell(one: PairNumber | None, short: Sequence[str] = SHORT) -> str | Cell:
-    if one is None or one.value is None:
+def _cell(each: PairNumber | None, short: Sequence[str] = SHORT) -> str | Cell:
+    if each is None or each.value is None:
         return MISSING
-    if one.measure in COUNTS:
-        return str(int(one.value))
-    scale = 100 if one.measure == "accuracy" else 1
-    ends = (None, None) if one.measure in short else (one.low, one.high)
-    value, low, high = (None if end is None else scale * end for end in (one.value, *ends))
+    if each.measure in COUNTS:
+        return str(int(each.value))
+    scale = 100 if each.measure == "accuracy" else 1
+    ends = (None, None) if each.measure in short else (each.low, each.high)
+    value, low, high = (None if end is None else scale * end for end in (each.value, *ends))
     return interval_cell(value, low, high, 1 if scale == 100 else 2)
 
 
@@ -160,7 +160,7 @@ def _table(title: str, numbers: Sequence[PairNumber], measures: Sequence[str], w
         if not any(measure in line for measure in kept):
             continue
         by = [f"{tag} {category}".strip()] if tagged else []
-        n = max(one.n for measure, one in line.items() if measure in kept)
+        n = max(each.n for measure, each in line.items() if measure in kept)
         p = [p_words(line["spearman"].p if "spearman" in line else None)] if ranked else []
         name = CEILING if first == ANYONE else first
         rows.append([name, second, *by, score, str(n), *(_cell(line.get(measure)) for measure in kept), *p])
@@ -170,27 +170,27 @@ def _table(title: str, numbers: Sequence[PairNumber], measures: Sequence[str], w
 
 
 def _notes(numbers: Sequence[PairNumber], kept: Sequence[str]) -> list[str]:
-    found = []
-    units = {one.unit for one in numbers}
+    notes = []
+    units = {each.unit for each in numbers}
     if "spearman" in kept:
         over = "drawings" if units == {"drawing"} else "painters, or painters by values of the tag"
-        found.append(f"n: {over}; [low, high]: 95% interval over questions; p: two-sided, exact where n is small")
+        notes.append(f"n: {over}; [low, high]: 95% interval over questions; p: two-sided, exact where n is small")
     if "ac1" in kept:
-        found.append("n: marks that both decided; 1st only, 2nd only: marks that only one of them decided")
-        found.append("a mark is the majority's, of repeats and of people; kappa is Cohen's, AC1 and AC2 are Gwet's")
-        found.append("alpha is Krippendorff's, interval counts how far marks are apart; 1 full agreement, 0 chance")
-    found += list(dict.fromkeys(f"{one.first} and {one.second}: {one.reason}" for one in numbers if one.reason))
+        notes.append("n: marks that both decided; 1st only, 2nd only: marks that only one of them decided")
+        notes.append("a mark is the majority's, of repeats and of people; kappa is Cohen's, AC1 and AC2 are Gwet's")
+        notes.append("alpha is Krippendorff's, interval counts how far marks are apart; 1 full agreement, 0 chance")
+    notes += list(dict.fromkeys(f"{each.first} and {each.second}: {each.reason}" for each in numbers if each.reason))
     if "shift" in kept:
-        found.append("shift: how much higher the second one's numbers are")
+        notes.append("shift: how much higher the second one's numbers are")
     if ICC[0] in kept:
-        found.append("ICC: (2,1) the same score, (3,1) the same up to a constant")
-    if any(" / " in one.score for one in numbers):
-        found.append(
+        notes.append("ICC: (2,1) the same score, (3,1) the same up to a constant")
+    if any(" / " in each.score for each in numbers):
+        notes.append(
             "A / B: the first one's score A, the second one's B; where B is a rank, 1 is best and agreement negative"
         )
-    if any(one.first == ANYONE for one in numbers):
-        found.append(f"{CEILING}: each person against the others of the study, averaged over people")
-    return found
+    if any(each.first == ANYONE for each in numbers):
+        notes.append(f"{CEILING}: each person against the others of the study, averaged over people")
+    return notes
 
 
 def _deviations(numbers: Sequence[PairNumber]) -> Table | None:
