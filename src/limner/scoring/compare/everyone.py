@@ -77,27 +77,27 @@ class Everyone:
         ]
 
 
-def people_names(there: Iterable[Evaluator]) -> set[str]:
+def people_names(evaluators: Iterable[Evaluator]) -> set[str]:
     """Return the names of people together, of each study that one of these evaluators took part in."""
-    return {PEOPLE + str(each.setup["study"]) for each in there if each.kind == "person" and "study" in each.setup}
+    return {PEOPLE + str(each.setup["study"]) for each in evaluators if each.kind == "person" and "study" in each.setup}
 
 
-def wanted_evaluators(judges: Sequence[str], there: Sequence[Evaluator], which: Mapping[str, Any]) -> Wanted:
-    """Return whom the words of ``--judge`` name; how judges were asked may leave some of them out.
+def wanted_evaluators(judges: Sequence[str], evaluators: Sequence[Evaluator], which: Mapping[str, Any]) -> Wanted:
+    """Return the evaluators that the words of ``--judge`` name; how judges were asked may leave some out.
 
     Args:
         judges: The words; without any, all judges, panels, metrics and studies are meant.
-        there: All evaluators of the exam.
+        evaluators: All evaluators of the exam.
         which: ``variant``, ``options``, ``wording``; see `limner.api.groups`.
 
     Raises:
         UsageError: A word names nobody.
     """
-    people = people_names(there)
+    people = people_names(evaluators)
     words = tuple(word for word in judges if word not in people)
-    named = Which(words, kinds=(*SHOWN, "metric")).choose(there) if words or not judges else []
+    named = Which(words, kinds=(*SHOWN, "metric")).choose(evaluators) if words or not judges else []
     _, asked = split_options(which.get("options") or {})
-    so_asked = {each.id for each in Which((), which.get("variant"), asked, which.get("wording")).choose(there)}
+    so_asked = {each.id for each in Which((), which.get("variant"), asked, which.get("wording")).choose(evaluators)}
     names = {each.name for each in named if each.kind not in SHOWN or each.id in so_asked}
     return Wanted(frozenset(names | people.intersection(judges)), not judges)
 
@@ -173,10 +173,10 @@ def call_seconds(store: Store, groups: Iterable[Group]) -> dict[str, float]:
 
 def _studies(store: Store, exam: str, wanted: str | None) -> list[str]:
     with store.reading() as connection:
-        there = sorted(connection.scalars(sa.select(studies.c.name).where(studies.c.exam == exam)))
-    if wanted is not None and wanted not in there:
-        raise UsageError(f"--study {wanted}: {exam} has no such study; there is: {', '.join(there) or 'none'}")
-    return there
+        names = sorted(connection.scalars(sa.select(studies.c.name).where(studies.c.exam == exam)))
+    if wanted is not None and wanted not in names:
+        raise UsageError(f"--study {wanted}: {exam} has no such study; there is: {', '.join(names) or 'none'}")
+    return names
 
 
 def all_numbers(
@@ -197,11 +197,11 @@ def all_numbers(
         score: A score that is compared wherever both have it.
         only: Whether it alone is compared.
     """
-    for one, other in combinations(everyone.wanted(wanted), 2):
-        if one.study is not None and other.kind == "people" and one.study == other.study:
+    for first, second in combinations(everyone.wanted(wanted), 2):
+        if first.study is not None and second.kind == "people" and first.study == second.study:
             continue  # A person is compared with the others of the study below.
-        pair_field = replace(_field(one, other, everyone), units=units, score=score, only=only)
-        yield from pair_numbers(one, other, pair_field, by)
+        pair_field = replace(_field(first, second, everyone), units=units, score=score, only=only)
+        yield from pair_numbers(first, second, pair_field, by)
     for study, people in everyone.wanted_studies(wanted):
         whole = Field(everyone.protocol, everyone.seen, everyone.weights.get(study, {}), False, units)
         yield from people_numbers(study, people, whole)
@@ -217,11 +217,11 @@ def all_replacements(everyone: Everyone, wanted: Wanted) -> Iterator[Replacement
                 yield replacement(opinion, study, people, everyone.seen)
 
 
-def _field(one: Opinion, other: Opinion, everyone: Everyone) -> Field:
-    """What two are compared on: a study's weights count where its people are among them, or where it is asked for."""
-    study = one.study or other.study or everyone.study
+def _field(first: Opinion, second: Opinion, everyone: Everyone) -> Field:
+    """Return what two are compared on: a study's weights count where its people take part, or where it is asked for."""
+    study = first.study or second.study or everyone.study
     weights = everyone.weights.get(study, {}) if study else {}
-    people = {one.kind, other.kind} & {"person", "people"}
+    people = {first.kind, second.kind} & {"person", "people"}
     return Field(everyone.protocol, everyone.seen, weights, shared=not people and everyone.study is None)
 
 
@@ -302,12 +302,12 @@ def replacement(judge: Opinion, study: str, people: Sequence[Opinion], seen: Map
     return Replacement(judge.name, study, alternative_annotator(judge.marks, answers, _alike, clusters=clusters))
 
 
-def _alike(one: Marks, others: Sequence[Marks]) -> float:
+def _alike(marks: Marks, others: Sequence[Marks]) -> float:
     """Return the share of equal marks, of the criteria that both decide, averaged over the others."""
     shares = []
     for other in others:
-        both = one.keys() & other.keys()
-        shares.append(sum(one[name] == other[name] for name in both) / len(both) if both else 0.0)
+        both = marks.keys() & other.keys()
+        shares.append(sum(marks[name] == other[name] for name in both) / len(both) if both else 0.0)
     return sum(shares) / len(shares)
 
 
@@ -352,17 +352,19 @@ def alternative_annotator(
         advantage = float(np.mean([its >= own for its, own in pairs]))
         rows.append((name, advantage, _p(worse, groups, eps), len(mine)))
     if len(rows) < LEAST_PEOPLE:
-        there = f"{len(rows)} of {len(people)} people have marked {LEAST_ITEMS} drawings that another marked too"
-        return AlternativeTest(None, None, eps, len(items), False, reason=f"{there}; the test needs {LEAST_PEOPLE}")
+        tested = f"{len(rows)} of {len(people)} people have marked {LEAST_ITEMS} drawings that another marked too"
+        return AlternativeTest(None, None, eps, len(items), False, reason=f"{tested}; the test needs {LEAST_PEOPLE}")
     won = benjamini_yekutieli([p for _, _, p, _ in rows])
-    found = tuple(LeftOut(name, advantage, p, win, n) for (name, advantage, p, n), win in zip(rows, won, strict=True))
+    left_out = tuple(
+        LeftOut(name, advantage, p, win, n) for (name, advantage, p, n), win in zip(rows, won, strict=True)
+    )
     win_rate = sum(won) / len(won)
-    advantage = sum(each.advantage for each in found) / len(found)
-    return AlternativeTest(win_rate, advantage, eps, len(items), win_rate >= WINS, found)
+    advantage = sum(each.advantage for each in left_out) / len(left_out)
+    return AlternativeTest(win_rate, advantage, eps, len(items), win_rate >= WINS, left_out)
 
 
 def _p(worse: np.ndarray[tuple[int], np.dtype[np.float64]], groups: Sequence[str], eps: float) -> float:
-    """Student's t that the mean is below eps, with the variance over whole clusters."""
+    """Return Student's t that the mean is below eps, with the variance over whole clusters."""
     from scipy.special import stdtr
 
     mean, n = float(worse.mean()), len(worse)
@@ -377,7 +379,7 @@ def _p(worse: np.ndarray[tuple[int], np.dtype[np.float64]], groups: Sequence[str
 
 
 def benjamini_yekutieli(p: Sequence[float], level: float = ALPHA) -> list[bool]:
-    """Which hypotheses are rejected with a false discovery rate of at most `level`, whatever their dependence.
+    """Return which hypotheses are rejected with a false discovery rate of at most `level`, whatever their dependence.
 
     >>> benjamini_yekutieli([0.001, 0.02, 0.9])
     [True, False, False]

@@ -57,7 +57,7 @@ def judges(
         name = exams.name_of(exam)
         wanted = wanted_evaluators(judges, evaluators_of(opened, name), which)
         everyone = load_opinions(opened, name, which, reading=reading, constants=constants, study=study)
-    raters = tuple(one for one in everyone.wanted(wanted) if one.cost.n)
+    raters = tuple(opinion for opinion in everyone.wanted(wanted) if opinion.cost.n)
     chosen = _score(raters, everyone.protocol, score)
     numbers = tuple(all_numbers(everyone, wanted, by, units, chosen.name, only=score is not None))
     reason = None
@@ -75,13 +75,13 @@ def _score(raters: Sequence[Opinion], protocol: Protocol[Any], wanted: str | Non
             raise UsageError(f"--score {wanted}: there is: {', '.join(own)}")
         return own[wanted]
     main = [score for score in protocol.scored if score.main]
-    marked = [one for one in raters if one.markings]
-    settled = (score for score in main if marked and all(_settles(one, score) for one in marked))
+    marked = [rater for rater in raters if rater.markings]
+    settled = (score for score in main if marked and all(_settles(rater, score) for rater in marked))
     return next(settled, MET)
 
 
-def _settles(one: Opinion, score: Score) -> bool:
-    return score.name in one.scores and score.name not in one.unsettled
+def _settles(rater: Opinion, score: Score) -> bool:
+    return score.name in rater.scores and score.name not in rater.unsettled
 
 
 def _together(raters: Sequence[Opinion], score: Score, field: Field) -> Iterator[PairNumber]:
@@ -90,7 +90,7 @@ def _together(raters: Sequence[Opinion], score: Score, field: Field) -> Iterator
         return
     head, marked = PairNumber("", ""), []
     for id in sorted(field.seen):
-        given = [one.marks.get(id, {}) for one in raters]
+        given = [rater.marks.get(id, {}) for rater in raters]
         for criterion in sorted({name for marks in given for name in marks}):
             marked.append((criterion, field.unit(id, [marks.get(criterion) for marks in given])))
     for sort, units in by_sort(marked).items():

@@ -42,7 +42,7 @@ class Seen:
     control: bool = False
 
     def value(self, tag: str) -> str | None:
-        """Its value of a tag; ``painter`` counts as one."""
+        """Return its value of a tag; ``painter`` counts as a tag."""
         return self.painter if tag == "painter" else self.tags.get(tag)
 
 
@@ -97,18 +97,18 @@ class Opinion:
 
 
 def drawings_seen(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[str, Seen]:
-    """Every drawing of the groups."""
-    found = {}
+    """Return every drawing of the groups."""
+    drawings = {}
     for group in groups:
         for entry in group.entries:
             question = entry.question
             cluster = protocol.cluster(question)
-            found[entry.drawing.id] = Seen(group.name, question.id, cluster, question.tags, group.control)
-    return found
+            drawings[entry.drawing.id] = Seen(group.name, question.id, cluster, question.tags, group.control)
+    return drawings
 
 
 def rated_scale(scale: str, protocol: Protocol[Any]) -> str:
-    """Return a scale's name among scores: its own, unless the exam has a score called so."""
+    """Return a scale's name among scores: its own, unless the exam has a score of that name."""
     return f"{scale} (rated)" if scale in {score.name for score in protocol.scored} else scale
 
 
@@ -198,7 +198,7 @@ def _measured(numbers: Sequence[float]) -> Measure:
 
 
 def together(study: str, people: Sequence[Opinion]) -> Opinion:
-    """The people of a study as one: means of their scores and ratings, and of their marks what most of them say."""
+    """Return the people of a study as one: means of their scores and ratings, and the majority of their marks."""
     scores: dict[str, dict[str, list[float]]] = {}
     parts: dict[str, list[DrawingParts]] = {}
     marks: dict[str, dict[str, list[float]]] = {}
@@ -208,8 +208,8 @@ def together(study: str, people: Sequence[Opinion]) -> Opinion:
                 scores.setdefault(name, {}).setdefault(id, []).append(value)
         for id, part in person.parts.items():
             parts.setdefault(id, []).append(part)
-        for id, said in person.marks.items():
-            for criterion, share in said.items():
+        for id, criteria in person.marks.items():
+            for criterion, share in criteria.items():
                 marks.setdefault(id, {}).setdefault(criterion, []).append(share)
     agreed, ties = majorities(marks)
     return Opinion(
@@ -226,7 +226,7 @@ def together(study: str, people: Sequence[Opinion]) -> Opinion:
 
 
 def most_said(values: Sequence[float]) -> float | None:
-    """Return what most say; None where two answers are said equally often.
+    """Return the most frequent value; None where two are equally frequent.
 
     >>> most_said([1.0, 0.0, 1.0]), most_said([1.0, 0.0])
     (1.0, None)
@@ -237,22 +237,22 @@ def most_said(values: Sequence[float]) -> float | None:
 
 def majorities(given: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[dict[str, dict[str, float]], int]:
     """Return drawing -> criterion -> the majority's value, and how many criteria have none and are left out."""
-    ties, found = 0, dict[str, dict[str, float]]()
+    ties, marks = 0, dict[str, dict[str, float]]()
     for id, criteria in given.items():
         agreed = {criterion: most_said(values) for criterion, values in criteria.items()}
-        found[id] = {criterion: share for criterion, share in agreed.items() if share is not None}
-        ties += len(agreed) - len(found[id])
-    return found, ties
+        marks[id] = {criterion: share for criterion, share in agreed.items() if share is not None}
+        ties += len(agreed) - len(marks[id])
+    return marks, ties
 
 
 def mean_parts(given: Sequence[DrawingParts]) -> dict[str, tuple[float, float]]:
-    """Numerators and denominators, each the mean of those who have it."""
+    """Return numerators and denominators, each the mean of those who have it."""
     names = {name for parts in given for name in parts}
-    found = {}
+    means = {}
     for name in names:
-        there = [parts[name] for parts in given if name in parts]
-        found[name] = (_mean([top for top, _ in there]), _mean([bottom for _, bottom in there]))
-    return found
+        having = [parts[name] for parts in given if name in parts]
+        means[name] = (_mean([top for top, _ in having]), _mean([bottom for _, bottom in having]))
+    return means
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -266,18 +266,18 @@ T = TypeVar("T")
 
 
 def by_sort(rows: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
-    """Group what is beside criteria by their sort (what their ids begin with), and in all; one sort alone is all.
+    """Group rows by the sort of their criteria (how their ids begin), and all together; a single sort is only all.
 
     >>> by_sort([("text/1", "a"), ("layout/1", "b")])
     {'all': ['a', 'b'], 'text': ['a'], 'layout': ['b']}
     >>> by_sort([("text/1", "a"), ("text/2", "b")])
     {'all': ['a', 'b']}
     """
-    found: dict[str, list[T]] = {ALL: []}
+    groups: dict[str, list[T]] = {ALL: []}
     for criterion, row in rows:
-        found[ALL].append(row)
-        found.setdefault(criterion.partition("/")[0], []).append(row)
-    return found if len(found) > 2 else {ALL: found[ALL]}
+        groups[ALL].append(row)
+        groups.setdefault(criterion.partition("/")[0], []).append(row)
+    return groups if len(groups) > 2 else {ALL: groups[ALL]}
 
 
 @dataclass(frozen=True)
@@ -335,7 +335,7 @@ class Field:
     kept: dict[Any, Any] = field(default_factory=dict, compare=False)
 
     def weight(self, drawing: str) -> float:
-        """Return what a drawing counts."""
+        """Return a drawing's weight."""
         return self.weights.get(drawing, 1.0)
 
     def unit(self, drawing: str, values: Sequence[float | None]) -> RatedUnit:
@@ -343,13 +343,13 @@ class Field:
         return RatedUnit(self.seen[drawing].cluster, tuple(values), self.weight(drawing))
 
     def values(self, tags: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Every value of the tags, in the exam's order."""
+        """Yield every value of the tags, in the exam's order."""
         for tag in tags:
-            there = {value for seen in self.seen.values() if (value := seen.value(tag)) is not None}
-            yield from ((tag, category) for category in self.protocol.in_order(tag, there))
+            values_there = {value for seen in self.seen.values() if (value := seen.value(tag)) is not None}
+            yield from ((tag, category) for category in self.protocol.in_order(tag, values_there))
 
     def only_with(self, tag: str, category: str) -> Field:
-        """Return the same with the drawings of one value of a tag alone."""
+        """Return the field with the drawings of one value of a tag alone."""
         return replace(self, kept={}, seen={id: seen for id, seen in self.seen.items() if seen.value(tag) == category})
 
 
@@ -358,18 +358,18 @@ Names = tuple[str, str]
 
 
 def said(pair: Names) -> str:
-    """Two scores in words: one name where it is the same."""
+    """Return two scores in words: one name where they are the same."""
     return pair[0] if pair[0] == pair[1] else f"{pair[0]} / {pair[1]}"
 
 
 def put(head: PairNumber, measure: str, number: Interval | Correlation | Measure, n: int | None = None) -> PairNumber:
     """Return a number under its heading."""
-    known = vars(number) if n is None else {**vars(number), "n": n}
-    return replace(head, measure=measure, **known)
+    values = vars(number) if n is None else {**vars(number), "n": n}
+    return replace(head, measure=measure, **values)
 
 
 def met_of(opinions: Sequence[Opinion], drawing: str) -> tuple[list[float], int]:
     """Return each one's sum of marks of a drawing, over the criteria that all have decided, and how many these are."""
-    given = [one.marks.get(drawing, {}) for one in opinions]
+    given = [opinion.marks.get(drawing, {}) for opinion in opinions]
     common = sorted(set.intersection(*map(set, given)))
     return [sum(marks[name] for name in common) for marks in given], len(common)

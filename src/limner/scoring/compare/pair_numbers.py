@@ -34,64 +34,66 @@ PAINTER = "painter"
 FORMS = ("ICC(2,1)", "ICC(3,1)")
 
 
-def score_pairs(one: Opinion, other: Opinion, field: Field) -> list[Names]:
+def score_pairs(first_one: Opinion, second_one: Opinion, field: Field) -> list[Names]:
     """Return which scores are compared with which: those both have; and ratings with whatever the other has."""
     own = [score.name for score in field.protocol.scored]
     sides = [
         [name for name in (*own, MET.name) if name in each.scores and name not in each.unsettled]
         + sorted({*each.scales} & {*each.scores, *each.painters})
-        for each in (one, other)
+        for each in (first_one, second_one)
     ]
     common = [(name, name) for name in sides[0] if name in sides[1] and name != MET.name]
-    settled = any(first in own for first, _ in common) and not (one.unsettled or other.unsettled)
-    if (not settled or field.score == MET.name) and one.marks.keys() & other.marks.keys():
+    settled = any(first in own for first, _ in common) and not (first_one.unsettled or second_one.unsettled)
+    if (not settled or field.score == MET.name) and first_one.marks.keys() & second_one.marks.keys():
         common.append((MET.name, MET.name))
     crossed = [
         (first, second)
         for first in sides[0]
         for second in sides[1]
-        if first != second and (first in one.scales or second in other.scales)
-        if not (first in one.scales and second in other.scales and {first, second} & {name for name, _ in common})
+        if first != second and (first in first_one.scales or second in second_one.scales)
+        if not (
+            first in first_one.scales and second in second_one.scales and {first, second} & {name for name, _ in common}
+        )
     ]
     return [pair for pair in common + crossed if not field.only or field.score in pair]
 
 
-def pair_numbers(one: Opinion, other: Opinion, field: Field, by: Sequence[str] = ()) -> Iterator[PairNumber]:
+def pair_numbers(first: Opinion, second: Opinion, field: Field, by: Sequence[str] = ()) -> Iterator[PairNumber]:
     """Yield every number of two evaluators.
 
     Args:
-        one: The first.
-        other: The second.
+        first: The first.
+        second: The second.
         field: The drawings, and what they count.
         by: Tags for whose values there are numbers of their own; ``painter`` for each painter's drawings.
     """
-    head = PairNumber(one.name, other.name)
-    names = score_pairs(one, other, field) if field.units else []
-    yield from mark_numbers(one, other, field, head)
+    head = PairNumber(first.name, second.name)
+    names = score_pairs(first, second, field) if field.units else []
+    yield from mark_numbers(first, second, field, head)
     for pair in names:
-        yield from _drawings(one, other, pair, field, head)
+        yield from _drawings(first, second, pair, field, head)
     if "painter" in field.units:
-        yield from painter_numbers(one, other, names, field, replace(head, unit="painter"))
+        yield from painter_numbers(first, second, names, field, replace(head, unit="painter"))
     for tag in field.protocol.breakdowns if "painter_tag" in field.units else ():
-        yield from painter_numbers(one, other, names, field, replace(head, unit="painter_tag", tag=tag))
+        yield from painter_numbers(first, second, names, field, replace(head, unit="painter_tag", tag=tag))
     for tag, category in field.values(by):
         inside, about = field.only_with(tag, category), replace(head, tag=tag, category=category)
-        yield from mark_numbers(one, other, inside, about)
+        yield from mark_numbers(first, second, inside, about)
         for pair in names:
-            yield from _drawings(one, other, pair, inside, about)
+            yield from _drawings(first, second, pair, inside, about)
         if tag != PAINTER and "painter" in field.units:
-            yield from painter_numbers(one, other, names, inside, replace(about, unit="painter"))
+            yield from painter_numbers(first, second, names, inside, replace(about, unit="painter"))
 
 
-def mark_numbers(one: Opinion, other: Opinion, field: Field, head: PairNumber) -> Iterator[PairNumber]:
+def mark_numbers(first: Opinion, second: Opinion, field: Field, head: PairNumber) -> Iterator[PairNumber]:
     """Yield accuracy, Cohen, Gwet and Krippendorff, mark by mark: on each sort of criteria, and in all.
 
     ``first_only`` and ``second_only`` count the marks that one of them left undecided.
     """
     marked = [
-        (criterion, field.unit(id, (one.marks[id].get(criterion), other.marks[id].get(criterion))))
-        for id in sorted(one.marks.keys() & other.marks.keys() & field.seen.keys())
-        for criterion in sorted(one.marks[id].keys() | other.marks[id].keys())
+        (criterion, field.unit(id, (first.marks[id].get(criterion), second.marks[id].get(criterion))))
+        for id in sorted(first.marks.keys() & second.marks.keys() & field.seen.keys())
+        for criterion in sorted(first.marks[id].keys() | second.marks[id].keys())
     ]
     whole = by_sort(marked)
     decided = by_sort(mark for mark in marked if len(mark[1].said) > 1)
@@ -109,16 +111,18 @@ def mark_numbers(one: Opinion, other: Opinion, field: Field, head: PairNumber) -
 def points(opinions: Sequence[Opinion], names: Sequence[str], field: Field) -> dict[str, tuple[float, ...]]:
     """Return drawing -> everyone's number of the score that is theirs, where all have one."""
     if {*names} == {MET.name}:
-        drawings = set.intersection(*(set(one.marks) for one in opinions)) & field.seen.keys()
+        drawings = set.intersection(*(set(opinion.marks) for opinion in opinions)) & field.seen.keys()
         met = {id: met_of(opinions, id) for id in sorted(drawings)}
         return {id: tuple(100 * each / count for each in sums) for id, (sums, count) in met.items() if count}
-    given = [one.scores.get(name, {}) for one, name in zip(opinions, names, strict=True)]
+    given = [opinion.scores.get(name, {}) for opinion, name in zip(opinions, names, strict=True)]
     common = set.intersection(*map(set, given)) & field.seen.keys()
     return {id: tuple(scores[id] for scores in given) for id in sorted(common)}
 
 
-def _drawings(one: Opinion, other: Opinion, pair: Names, field: Field, head: PairNumber) -> Iterator[PairNumber]:
-    both = points((one, other), pair, field)
+def _drawings(
+    first_one: Opinion, second_one: Opinion, pair: Names, field: Field, head: PairNumber
+) -> Iterator[PairNumber]:
+    both = points((first_one, second_one), pair, field)
     if not both:
         return
     head = replace(head, score=said(pair))
@@ -133,9 +137,9 @@ def _drawings(one: Opinion, other: Opinion, pair: Names, field: Field, head: Pai
         yield put(head, measure, each)
     if pair[0] == pair[1]:
         rated = [field.unit(id, values) for id, values in both.items()]
-        for form, found in icc_intervals(rated).items():
+        for form, number in icc_intervals(rated).items():
             if form in FORMS:
-                yield put(head, form, found)
+                yield put(head, form, number)
 
 
 def mean_number(values: Sequence[float], clusters: Sequence[str], weights: Sequence[float]) -> Interval:
@@ -143,19 +147,19 @@ def mean_number(values: Sequence[float], clusters: Sequence[str], weights: Seque
     _, homes = np.unique(clusters, return_inverse=True)
     counts = np.asarray(weights, dtype=np.float64)
     tops = np.bincount(homes, counts * np.asarray(values, dtype=np.float64)).astype(np.float64)
-    found = bootstrap({"mean": (tops, np.bincount(homes, counts).astype(np.float64))})["mean"]
-    return replace(found, n=len(values))
+    mean = bootstrap({"mean": (tops, np.bincount(homes, counts).astype(np.float64))})["mean"]
+    return replace(mean, n=len(values))
 
 
 def painter_numbers(
-    one: Opinion, other: Opinion, names: Sequence[Names], field: Field, head: PairNumber
+    first: Opinion, second: Opinion, names: Sequence[Names], field: Field, head: PairNumber
 ) -> Iterator[PairNumber]:
     """Yield the order of painters; of painters on each value of the tag, where the unit is ``painter_tag``."""
     tag = head.tag if head.unit == "painter_tag" else None
     for pair in names:
-        drawings = points((one, other), pair, field)
-        for measure, found in orders_compared(one, other, pair, drawings, field, tag).items():
-            yield put(replace(head, score=said(pair)), measure, found)
+        drawings = points((first, second), pair, field)
+        for measure, number in orders_compared(first, second, pair, drawings, field, tag).items():
+            yield put(replace(head, score=said(pair)), measure, number)
 
 
 RESAMPLES = 500
@@ -170,23 +174,24 @@ Spot = tuple[str, str]
 
 
 def orders_compared(
-    one: Opinion, other: Opinion, pair: Names, drawings: Collection[str], field: Field, tag: str | None
+    first: Opinion, second: Opinion, pair: Names, drawings: Collection[str], field: Field, tag: str | None
 ) -> dict[str, Correlation]:
-    """Pearson, Spearman and Kendall over painters, and ``mae`` where both have the same score.
+    """Return Pearson, Spearman and Kendall over painters, and ``mae`` and ``shift`` where both have the same score.
 
     Intervals come from resampling the questions; p from exchanging painters, all values of a tag with them.
 
     Args:
-        one: The first evaluator.
-        other: The second.
+        first: The first evaluator.
+        second: The second.
         pair: The score of each.
         drawings: Those for which both have a number.
         field: What is compared on.
         tag: Whose values make points of their own.
     """
-    spots = _spots(one, other, pair, drawings, field, tag)
+    spots = _spots(first, second, pair, drawings, field, tag)
     sides = [
-        _numbers(side, name, pair, (one, other), spots, field) for side, name in zip((one, other), pair, strict=True)
+        _numbers(side, name, pair, (first, second), spots, field)
+        for side, name in zip((first, second), pair, strict=True)
     ]
     names = [spot for place, spot in enumerate(spots) if not np.isnan(sides[0][0][place] + sides[1][0][place])]
     if len(names) < ENOUGH or len({painter for painter, _ in names}) < 2:
@@ -198,64 +203,64 @@ def orders_compared(
     drawn = [table[:, places].round(12) for _, table in sides]
     questions = len({field.seen[id].cluster for ids in spots.values() for id in ids})
     blocks = shapes([painter for painter, _ in names], [value for _, value in names])
-    found = {}
+    numbers = {}
     for measure in MEASURES:
         value = float(STATISTICS[measure](seen[0], seen[1], None)[0])
         if np.isnan(value):
-            found[measure] = Correlation(None, n=len(names))
+            numbers[measure] = Correlation(None, n=len(names))
             continue
         if measure == "kendall" and len(names) > MANY:
-            found[measure] = Correlation(round(value, 12), n=len(names))
+            numbers[measure] = Correlation(round(value, 12), n=len(names))
             continue
         spread = STATISTICS[measure](drawn[0], drawn[1], None).round(12)
         # Where a point has few questions, most resamples miss some point, and the others are no fair sample.
         whole = float(np.isnan(spread).mean()) <= MISSED
         around = interval(value, spread if whole else spread[:0], questions)
         p = exchange_p(measure, x, y, np.ones(len(names)), blocks) if len(blocks) == 1 else None
-        found[measure] = Correlation(round(value, 12), around.low, around.high, p, len(names))
+        numbers[measure] = Correlation(round(value, 12), around.low, around.high, p, len(names))
     if pair[0] == pair[1]:
-        found["mae"] = Correlation(float(np.abs(x - y).mean()), n=len(names))
-        found["shift"] = Correlation(float((y - x).mean()), n=len(names))
-    return found
+        numbers["mae"] = Correlation(float(np.abs(x - y).mean()), n=len(names))
+        numbers["shift"] = Correlation(float((y - x).mean()), n=len(names))
+    return numbers
 
 
 def _spots(
-    one: Opinion, other: Opinion, pair: Names, drawings: Collection[str], field: Field, tag: str | None
+    first: Opinion, second: Opinion, pair: Names, drawings: Collection[str], field: Field, tag: str | None
 ) -> dict[Spot, list[str]]:
-    """Every point with the drawings behind it."""
-    whole = [side.painters.get(name, {}) for side, name in zip((one, other), pair, strict=True)]
+    """Return every point with the drawings behind it."""
+    whole = [side.painters.get(name, {}) for side, name in zip((first, second), pair, strict=True)]
     if any(whole) and tag is not None:
         return {}
     if all(whole):
         return {(painter, ""): [] for painter in sorted(whole[0].keys() & whole[1].keys())}
     if whole[0]:
-        drawings = other.scores.get(pair[1], {}).keys() & field.seen.keys()
+        drawings = second.scores.get(pair[1], {}).keys() & field.seen.keys()
     elif whole[1]:
-        drawings = one.scores.get(pair[0], {}).keys() & field.seen.keys()
-    known = {id: field.seen[id] for id in sorted(drawings)}
+        drawings = first.scores.get(pair[0], {}).keys() & field.seen.keys()
+    kept = {id: field.seen[id] for id in sorted(drawings)}
     if field.shared:
-        controls = {seen.painter for seen in known.values() if seen.control}
+        controls = {seen.painter for seen in kept.values() if seen.control}
         answered: dict[str, set[Place]] = {}
-        for seen in known.values():
+        for seen in kept.values():
             answered.setdefault(seen.painter, set()).add((seen.question, seen.cluster))
         common, painters = common_places(answered, controls)
-        known = {
+        kept = {
             id: seen
-            for id, seen in known.items()
+            for id, seen in kept.items()
             if seen.painter in painters and (seen.question, seen.cluster) in common
         }
-    found: dict[Spot, list[str]] = {}
-    for id, seen in known.items():
+    spots: dict[Spot, list[str]] = {}
+    for id, seen in kept.items():
         value = "" if tag is None else seen.tags.get(tag)
         if value is not None:
-            found.setdefault((seen.painter, value), []).append(id)
-    return dict(sorted(found.items()))
+            spots.setdefault((seen.painter, value), []).append(id)
+    return dict(sorted(spots.items()))
 
 
 def _numbers(
     side: Opinion, name: str, pair: Names, both: Sequence[Opinion], spots: Mapping[Spot, list[str]], field: Field
 ) -> tuple[Floats, Floats]:
-    """Return the number of each point, and the same in every resample of the questions."""
+    """Return the number of each point, and its numbers in every resample of the questions."""
     if name in side.painters:
         values = np.array([side.painters[name].get(painter, np.nan) for painter, _ in spots])
         return values, np.tile(values, (RESAMPLES, 1))
@@ -263,10 +268,10 @@ def _numbers(
     key = (side.name, None if own else (name, both[0].name, both[1].name), tuple(map(tuple, spots.values())))
     if key not in field.kept:
         field.kept[key] = _resampled(side, name, own, both, spots, field)
-    known: tuple[list[dict[str, float]], list[dict[str, Floats]]] = field.kept[key]
+    resampled: tuple[list[dict[str, float]], list[dict[str, Floats]]] = field.kept[key]
     missing = np.full(RESAMPLES, np.nan)
-    table = np.array([each.get(name, missing) for each in known[1]]).T if spots else np.empty((RESAMPLES, 0))
-    return np.array([each.get(name, np.nan) for each in known[0]], dtype=np.float64), table
+    table = np.array([each.get(name, missing) for each in resampled[1]]).T if spots else np.empty((RESAMPLES, 0))
+    return np.array([each.get(name, np.nan) for each in resampled[0]], dtype=np.float64), table
 
 
 def _resampled(
@@ -284,15 +289,15 @@ def _parts(
     places = {cluster: place for place, cluster in enumerate(clusters)}
     # Seeds of a question are averaged within it first.
     often = Counter(field.seen[id].question for id in ids)
-    found: dict[str, tuple[Floats, Floats]] = {}
+    parts: dict[str, tuple[Floats, Floats]] = {}
     for id in ids:
         seen = field.seen[id]
         weight = field.weight(id) / often[seen.question]
         for part, (top, bottom) in _drawing_parts(side, name, both, id).items():
-            tops, bottoms = found.setdefault(part, (np.zeros(len(places)), np.zeros(len(places))))
+            tops, bottoms = parts.setdefault(part, (np.zeros(len(places)), np.zeros(len(places))))
             tops[places[seen.cluster]] += weight * top
             bottoms[places[seen.cluster]] += weight * bottom
-    return found
+    return parts
 
 
 def _drawing_parts(side: Opinion, name: str, both: Sequence[Opinion], id: str) -> DrawingParts:

@@ -33,7 +33,7 @@ def painters(
     on: str = "common",
     **which: Any,
 ) -> list[Comparison]:
-    """Every painter against every other, under each evaluator, on the questions that all of them have.
+    """Compare every painter with every other, under each evaluator, on the questions that all of them have.
 
     Controls are compared too, but have no place, and their pairs no part in the correction for many tests.
 
@@ -53,21 +53,21 @@ def painters(
     if gap is not None and not gap > 0:
         raise UsageError(f"--gap {gap:g}: a gap must be above 0")
     kind, groups = find_groups(exam, reading=reading, constants=constants, **which)
-    found = []
+    comparisons = []
     for side in comparables(groups, kind.protocol, which_questions(on)):
         parts = _categories(side, by)
         tests = sum(_tests(part) for _, part in parts)
         asked = _Terms(exams.name_of(exam), checked_reading(reading), side.score(score), by, gap, tests)
-        found += corrected([_compared(asked, part, category) for category, part in parts])
-    return found
+        comparisons += corrected([_compared(asked, part, category) for category, part in parts])
+    return comparisons
 
 
 def painters_of(rows: Sequence[Standing], score: Score) -> Comparison:
-    """The painters of one table held against each other by one score, as `painters` does it with all questions."""
+    """Compare the painters of one table by one score, as `painters` does with all questions."""
     first = rows[0]
     asked = _Terms(first.exam, first.reading, score, None, None, _tests(first.compared))
-    (found,) = corrected([_compared(asked, first.compared, None, rows)])
-    return found
+    (comparison,) = corrected([_compared(asked, first.compared, None, rows)])
+    return comparison
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class _Terms:
 
 
 def _tests(side: Comparable) -> int:
-    """How many pairs of two painters there are; one with a control is no test of painters."""
+    """Return how many pairs of two painters there are; a pair with a control is not a test."""
     return comb(sum(not group.control for group in side.groups), 2)
 
 
@@ -94,12 +94,12 @@ def _categories(side: Comparable, tag: str | None) -> list[tuple[str | None, Com
     if tag not in tags:
         raise UsageError(f"--by {tag}: there is: {', '.join(sorted(tags))}")
     values = {entry.question.tags.get(tag, "(none)") for group in side.everyone for entry in group.entries}
-    found: list[tuple[str | None, Comparable]] = []
+    categories: list[tuple[str | None, Comparable]] = []
     for value in side.protocol.in_order(tag, values):
         kept = [_with_value(group, tag, value) for group in side.everyone]
-        if there := [group for group in kept if group.entries]:
-            found.append((value, comparable(there, side.protocol, side.on)))
-    return found
+        if having := [group for group in kept if group.entries]:
+            categories.append((value, comparable(having, side.protocol, side.on)))
+    return categories
 
 
 def _with_value(group: Group, tag: str, value: str) -> Group:
@@ -112,8 +112,8 @@ def _compared(asked: _Terms, side: Comparable, category: str | None, standing: S
     rows = {row.name: row for row in standing or standings_of(side, asked.exam, asked.reading)}
     drawn = {
         name: values[score.name]
-        for name, values, there in zip(side.names, side.drawn, side.values, strict=True)
-        if score.name in there
+        for name, values, painter_values in zip(side.names, side.drawn, side.values, strict=True)
+        if score.name in painter_values
     }
     controls = {group.name for group in side.everyone if group.control}
     rivals = {name: values for name, values in drawn.items() if name not in controls}
@@ -147,7 +147,7 @@ def _compared(asked: _Terms, side: Comparable, category: str | None, standing: S
 
 
 def side_pairs(side: Comparable, score: Score) -> tuple[Pair, ...]:
-    """Every two painters of one side: the pairs that `painters` gives for all questions.
+    """Return every two painters of one side: the pairs that `painters` gives for all questions.
 
     Nobody's place is computed, so it takes less time than `painters`.
     """
@@ -155,17 +155,17 @@ def side_pairs(side: Comparable, score: Score) -> tuple[Pair, ...]:
 
 
 def _pairs(side: Comparable, score: Score, tests: int, gap: float | None = None) -> list[Pair]:
-    """Every two that have the score, the best first; pairs of two painters before those with a control."""
+    """Return every two that have the score, the best first; pairs of two painters before those with a control."""
     worth = {
         name: values[score.name] for name, values in zip(side.names, side.values, strict=True) if score.name in values
     }
     names = sorted(worth, key=lambda name: (-worth[name], name))
-    found = [_pair(side, score, tests, one, other, gap) for one, other in combinations(names, 2)]
-    return sorted(found, key=lambda pair: not pair.corrected)
+    pairs = [_pair(side, score, tests, one, other, gap) for one, other in combinations(names, 2)]
+    return sorted(pairs, key=lambda pair: not pair.corrected)
 
 
 def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap: float | None) -> Pair:
-    """Two painters on the questions all have, or, where each stands on its own, on those the two have."""
+    """Return two painters on the questions all have, or, where each has its own, on those the two share."""
     corrected = not any(group.control for group in side.groups if group.name in (one, other))
     if side.on == "all":
         two = [group for group in side.groups if group.name in (one, other)]
@@ -175,8 +175,8 @@ def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap:
         both = paired({}, {}, score.name)
     else:
         first, second = at(one), at(other)
-        known = score.name in side.values[first] and score.name in side.values[second]
-        drawn = (side.drawn[first][score.name], side.drawn[second][score.name]) if known else None
+        both_have = score.name in side.values[first] and score.name in side.values[second]
+        drawn = (side.drawn[first][score.name], side.drawn[second][score.name]) if both_have else None
         derive = deriving(side.protocol)
         sides = side.parts[first], side.parts[second]
         both = paired(*sides, score.name, derive, drawn, tests if corrected else 1, score.top)
@@ -184,16 +184,16 @@ def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap:
 
 
 def _place(side: Comparable, at: int, standing: Standing, score: Score, ranks: Mapping[str, RankInterval]) -> Place:
-    name, found = side.names[at], side.interval(at, score.name)
+    name, score_interval = side.names[at], side.interval(at, score.name)
     ends = standing.bounds.get(score.name)
     place = _apart(standing, score)
     return replace(
         place,
-        score=found,
+        score=score_interval,
         rank=ranks.get(name),
         bounds={"low": ends[0], "high": ends[1]} if ends else None,
         wilson=_wilson(side, at, score),
-        reason=_why(side, score) if found.value is None else None,
+        reason=_why(side, score) if score_interval.value is None else None,
     )
 
 
@@ -215,7 +215,7 @@ def _apart(standing: Standing, score: Score) -> Place:
 
 
 def _wilson(side: Comparable, at: int, score: Score) -> Interval | None:
-    """Where every question is all or nothing, the share of all with its Wilson interval."""
+    """Return the share of all with its Wilson interval, where every question is all or nothing."""
     if score.name == MET.name or score.name not in side.parts[at]:
         return None
     tops, bottoms = (each[side.parts[at][score.name][1] > 0] for each in side.parts[at][score.name])
@@ -245,7 +245,7 @@ class MarkedSide:
     abstained: bool = False
 
     def on(self, places: frozenset[tuple[str, str]]) -> MarkedSide:
-        """Return the same on these questions (and clusters) alone."""
+        """Return the side on these questions (and clusters) alone."""
         rows = tuple(row for row in self.rows if (row.question, row.cluster) in places)
         met = {key: shares for key, shares in self.met.items() if (key[1], key[0]) in places}
         return MarkedSide(rows, met, self.abstained)
@@ -274,7 +274,7 @@ class Gap:
 
 
 def differences(one: MarkedSide, other: MarkedSide, protocol: Protocol[Any], names: Iterable[str]) -> dict[str, Gap]:
-    """Return the numbers that both know, and how far apart the two are in them, on the questions both have.
+    """Return the numbers that both have, and their differences, on the questions both have.
 
     The interval is that of painters who are compared; see `limner.scoring.stats.paired`. `MET` is over the criteria
     that both decided.
@@ -283,14 +283,14 @@ def differences(one: MarkedSide, other: MarkedSide, protocol: Protocol[Any], nam
     first, second = one.on(common), other.on(common)
     met = met_of([first.met, second.met], {cluster for _, cluster in common})
     sides = [{**side.parts, **more} for side, more in zip((first, second), met, strict=True)]
-    known = [values_of(parts, protocol) for parts in sides]
+    values = [values_of(parts, protocol) for parts in sides]
     best, derive = tops(protocol), deriving(protocol)
     return {
         name: Gap(
-            known[0][name],
-            known[1][name],
+            values[0][name],
+            values[1][name],
             difference_interval(sides[0], sides[1], name, derive, top=best.get(name)),
         )
         for name in (*names, MET.name)
-        if name in known[0] and name in known[1]
+        if name in values[0] and name in values[1]
     }

@@ -18,7 +18,7 @@ from .pair_numbers import mean_number, painter_numbers, points
 def people_numbers(
     study: str, people: Sequence[Opinion], field: Field, tag: str | None = None, category: str | None = None
 ) -> Iterator[PairNumber]:
-    """Everything a study's people say of each other.
+    """Yield all numbers of a study's people among themselves.
 
     ``person/*`` against ``people/STUDY``: each person against the others, averaged over people, which is as much as a
     judge can be asked for; and how reliable they are together. Then each person against the others.
@@ -32,16 +32,16 @@ def people_numbers(
     """
     if len(people) < 2:
         return
-    rest = [together(study, [other for other in people if other is not one]) for one in people]
+    rest = [together(study, [other for other in people if other is not person]) for person in people]
     head = PairNumber(ANYONE, PEOPLE + study, tag=tag, category=category)
     yield from _mark_ceiling(people, rest, field, head)
-    names = sorted({name for one in people for name in one.scores if name not in one.unsettled})
+    names = sorted({name for person in people for name in person.scores if name not in person.unsettled})
     for name in names:
         yield from _ceiling(people, rest, name, field, replace(head, score=name))
     for name in names if "painter" in field.units else ():
         yield from _painter_ceiling(people, rest, name, field, replace(head, unit="painter", score=name))
-    for one, others in zip(people, rest, strict=True):
-        yield from _deviation(one, others, names, field, replace(head, first=one.name))
+    for person, others in zip(people, rest, strict=True):
+        yield from _deviation(person, others, names, field, replace(head, first=person.name))
 
 
 def _mark_ceiling(
@@ -49,9 +49,9 @@ def _mark_ceiling(
 ) -> Iterator[PairNumber]:
     pairs = []
     rated: dict[tuple[str, str], list[float | None]] = {}
-    for place, (one, others) in enumerate(zip(people, rest, strict=True)):
-        for id in sorted(one.marks.keys() & field.seen.keys()):
-            for criterion, mine in sorted(one.marks[id].items()):
+    for place, (person, others) in enumerate(zip(people, rest, strict=True)):
+        for id in sorted(person.marks.keys() & field.seen.keys()):
+            for criterion, mine in sorted(person.marks[id].items()):
                 rated.setdefault((id, criterion), [None] * len(people))[place] = mine
                 if (theirs := others.marks.get(id, {}).get(criterion)) is not None:
                     pairs.append((criterion, field.unit(id, (mine, theirs))))
@@ -59,10 +59,10 @@ def _mark_ceiling(
     together_rated = by_sort((name, field.unit(id, values)) for (id, name), values in sorted(rated.items()))
     for sort, units in sorted(together_rated.items(), key=lambda pair: (pair[0] != ALL, pair[0])) if rated else ():
         about = replace(head, score=sort)
-        if found := each_alone.get(sort):
-            agreed = mark_agreement(found)
-            yield put(about, "accuracy", agreed.same, len(found))
-            yield put(about, "kappa", agreed.kappa, len(found))
+        if alone := each_alone.get(sort):
+            agreed = mark_agreement(alone)
+            yield put(about, "accuracy", agreed.same, len(alone))
+            yield put(about, "kappa", agreed.kappa, len(alone))
         for measure, each in chance_corrected(units, [0.0, 1.0]).items():
             yield put(about, measure, each, len(units))
 
@@ -70,8 +70,8 @@ def _mark_ceiling(
 def _ceiling(
     people: Sequence[Opinion], rest: Sequence[Opinion], name: str, field: Field, head: PairNumber
 ) -> Iterator[PairNumber]:
-    """Leave one out: each person against the mean of the others, averaged over people by how much each has rated."""
-    tables = [points((one, others), (name, name), field) for one, others in zip(people, rest, strict=True)]
+    """Yield numbers of each person against the mean of the others, averaged over people by how much each has rated."""
+    tables = [points((person, others), (name, name), field) for person, others in zip(people, rest, strict=True)]
     tables = [table for table in tables if len(table) > 1]
     ids = [id for table in tables for id in table]
     if not ids:
@@ -102,7 +102,7 @@ def _ceiling(
 
 def _averaged(measure: str, tables: Sequence[Mapping[str, tuple[float, ...]]], weights: Floats) -> Floats:
     """Return the mean over people of a correlation, in every row of weights; people without one are left out."""
-    start, found, counts = 0, [], []
+    start, by_person, counts = 0, [], []
     for table in tables:
         mine, theirs = (np.array([values[side] for values in table.values()]) for side in (0, 1))
         inside = weights[:, start : start + len(table)]
@@ -112,18 +112,18 @@ def _averaged(measure: str, tables: Sequence[Mapping[str, tuple[float, ...]]], w
         values = np.full(len(weights), np.nan)
         if some.any():
             values[some] = STATISTICS[measure](mine, theirs, inside[some])
-        found.append(values)
+        by_person.append(values)
         counts.append(float(len(table)))
-    known = ~np.isnan(found)
-    shares = known * np.array(counts)[:, None]
+    defined = ~np.isnan(by_person)
+    shares = defined * np.array(counts)[:, None]
     total = shares.sum(axis=0)
-    sums = (np.nan_to_num(found) * shares).sum(axis=0)
+    sums = (np.nan_to_num(by_person) * shares).sum(axis=0)
     means: Floats = np.divide(sums, total, out=np.full(len(weights), np.nan), where=total > 0)
     return means
 
 
 def _rated(people: Sequence[Opinion], name: str, field: Field) -> list[RatedUnit]:
-    given = [one.scores.get(name, {}) for one in people]
+    given = [person.scores.get(name, {}) for person in people]
     ids = sorted({id for scores in given for id in scores} & field.seen.keys())
     return [field.unit(id, [scores.get(id) for scores in given]) for id in ids]
 
@@ -131,24 +131,24 @@ def _rated(people: Sequence[Opinion], name: str, field: Field) -> list[RatedUnit
 def _painter_ceiling(
     people: Sequence[Opinion], rest: Sequence[Opinion], name: str, field: Field, head: PairNumber
 ) -> Iterator[PairNumber]:
-    """Yield the same over painters: the mean over people, without an interval."""
-    found: dict[str, list[PairNumber]] = {}
-    for one, others in zip(people, rest, strict=True):
-        for each in painter_numbers(one, others, [(name, name)], field, head):
+    """Yield the numbers over painters: the mean over people, without an interval."""
+    by_measure: dict[str, list[PairNumber]] = {}
+    for person, others in zip(people, rest, strict=True):
+        for each in painter_numbers(person, others, [(name, name)], field, head):
             if each.value is not None:
-                found.setdefault(each.measure, []).append(each)
+                by_measure.setdefault(each.measure, []).append(each)
     for measure in (*MEASURES, "mae"):
-        if rows := found.get(measure):
+        if rows := by_measure.get(measure):
             mean = sum(row.value for row in rows if row.value is not None) / len(rows)
             yield put(head, measure, Interval(mean, n=max(row.n for row in rows)))
 
 
 def _deviation(
-    one: Opinion, others: Opinion, names: Sequence[str], field: Field, head: PairNumber
+    person: Opinion, others: Opinion, names: Sequence[str], field: Field, head: PairNumber
 ) -> Iterator[PairNumber]:
-    """How one person's numbers differ from the mean of the others': in level, in size, in order."""
+    """Yield how one person's numbers differ from the mean of the others': in level, in size, in order."""
     for name in names:
-        both = points((one, others), (name, name), field)
+        both = points((person, others), (name, name), field)
         if not both:
             continue
         about = replace(head, score=name)

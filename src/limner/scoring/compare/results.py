@@ -108,22 +108,22 @@ class Comparison(Plain):
     reason: str | None = None
 
     def pair(self, one: str, other: str) -> Pair | None:
-        """Return the pair of these two, whichever of them is first; None where they are not compared."""
+        """Return the pair of these two, in either order; None where they are not compared."""
         return next((pair for pair in self.pairs if {pair.first, pair.second} == {one, other}), None)
 
     def untold(self, names: Sequence[str]) -> list[tuple[str, ...]]:
-        """Runs of these painters of whom none can be told from another.
+        """Return runs of these painters of which no two are significantly different.
 
         The longest runs alone, of two painters or more: a painter may stand in several, and one that is told from its
         neighbours in none.
         """
         apart = {frozenset((pair.first, pair.second)) for pair in self.pairs if pair.winner}
-        known = {name for pair in self.pairs for name in (pair.first, pair.second)}
-        listed = [name for name in names if name in known]
+        compared_names = {name for pair in self.pairs for name in (pair.first, pair.second)}
+        listed = [name for name in names if name in compared_names]
         return runs(listed, lambda one, other: frozenset((one, other)) in apart)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON; every number with its interval or its reason."""
+        """Return plain JSON; every number with its interval or its reason."""
         evaluator, score = self.evaluator, self.score
         who = {"judge": evaluator.judge, "evaluator": evaluator.name, "setup": dict(evaluator.setup)}
         who |= evaluator.warnings_json
@@ -152,34 +152,34 @@ class Agreement(Plain):
     replacements: tuple[Replacement, ...] = ()
 
     def number(self, first: str, second: str, measure: str, score: str, **more: Any) -> PairNumber | None:
-        """Return one number of two evaluators, whoever of them comes first; ``unit`` is ``drawing`` unless given."""
+        """Return one number of two evaluators, in either order; ``unit`` is ``drawing`` unless given."""
         wanted = {"measure": measure, "score": score, "unit": "drawing", "tag": None, "category": None} | more
         pair = {first, second}
         rows = (one for one in self.numbers if {one.first, one.second} == pair)
         return next((one for one in rows if all(getattr(one, name) == value for name, value in wanted.items())), None)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON; ``pairs`` are the numbers of any two evaluators."""
+        """Return plain JSON; ``pairs`` are the numbers of any two evaluators."""
         plain = super().to_json()
         return plain | {"score": self.score.name, "judges": plain.pop("raters"), "pairs": plain.pop("numbers")}
 
 
 def runs(names: Sequence[str], apart: Callable[[str, str], bool]) -> list[tuple[str, ...]]:
-    """Return the longest stretches of a list in which no two are told apart, where they have two members or more.
+    """Return the longest stretches of a list in which no two are significantly different, of two members or more.
 
     >>> runs("abcd", lambda one, other: {one, other} in ({"a", "c"}, {"a", "d"}, {"b", "d"}))
     [('a', 'b'), ('b', 'c'), ('c', 'd')]
     """
-    found: list[tuple[str, ...]] = []
+    stretches: list[tuple[str, ...]] = []
     last = 0
     for start in range(len(names)):
         end = start + 1
         while end < len(names) and not any(apart(one, names[end]) for one in names[start:end]):
             end += 1
         if end - start > 1 and end > last:
-            found.append(tuple(names[start:end]))
+            stretches.append(tuple(names[start:end]))
             last = end
-    return found
+    return stretches
 
 
 def pair_of(
@@ -217,15 +217,18 @@ def pair_of(
     )
 
 
-def corrected(found: Sequence[Comparison]) -> list[Comparison]:
-    """Return the same with p corrected over all pairs of all comparisons that are shown together, and the verdicts."""
-    flat = judged([pair for comparison in found for pair in comparison.pairs])
+def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons with p corrected over all pairs that are shown together, and the verdicts."""
+    flat = judged([pair for comparison in comparisons for pair in comparison.pairs])
     tests, rest = _tests(flat), iter(flat)
-    return [replace(comparison, tests=tests, pairs=tuple(next(rest) for _ in comparison.pairs)) for comparison in found]
+    return [
+        replace(comparison, tests=tests, pairs=tuple(next(rest) for _ in comparison.pairs))
+        for comparison in comparisons
+    ]
 
 
 def judged(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the same pairs with p corrected over those of two painters, and the verdicts."""
+    """Return the pairs with p corrected over those of two painters, and the verdicts."""
     flat = holm([pair.p.value if pair.corrected else None for pair in pairs])
     whole = [replace(pair, p_holm=p) for pair, p in zip(pairs, flat, strict=True)]
     tests = _tests(whole)
@@ -255,7 +258,7 @@ def _judged(pair: Pair, tests: int) -> Pair:
 
 
 def _winner(pair: Pair) -> str | None:
-    """Who is better, by the sign of the difference: what every table, file and page says comes from here."""
+    """Return the better one, by the sign of the difference; every table, file and page takes it from here."""
     p, gap = pair.deciding_p, pair.difference.value
     if p is None or gap is None or p >= ALPHA:
         return None

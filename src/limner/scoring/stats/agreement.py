@@ -93,12 +93,12 @@ def mark_agreement(units: Iterable[RatedUnit]) -> MarkAgreement:
     def derive(shares: Mapping[str, Any]) -> dict[str, Any]:
         return _cohen(np.array([[shares[f"{a} {b}"] for b in values] for a in values]))
 
-    found = bootstrap({f"{a} {b}": (count, totals) for (a, b), count in cells.items()}, derive, {"same": 1.0})
+    intervals = bootstrap({f"{a} {b}": (count, totals) for (a, b), count in cells.items()}, derive, {"same": 1.0})
     whole = sum(weight for *_, weight in both)
     first, second = sum(a * w for _, a, _, w in both) / whole, sum(b * w for _, _, b, w in both) / whole
-    kappa = found.get("kappa", blank)
+    kappa = intervals.get("kappa", blank)
     reason = None if kappa.value is not None else ALIKE
-    return MarkAgreement(n, found["same"], kappa, first, second, first_only, second_only, reason)
+    return MarkAgreement(n, intervals["same"], kappa, first, second, first_only, second_only, reason)
 
 
 def _cohen(shares: Floats) -> dict[str, Any]:
@@ -159,7 +159,7 @@ LEVELS: tuple[Level, ...] = ("nominal", "interval")
 
 
 def chance_corrected(units: Sequence[RatedUnit], scale: Sequence[float] = ()) -> dict[str, Interval]:
-    """Gwet's ``ac1`` and ``ac2`` (quadratic weights), Krippendorff's ``alpha_nominal`` and ``alpha_interval``.
+    """Return Gwet's ``ac1`` and ``ac2`` (quadratic weights), Krippendorff's ``alpha_nominal`` and ``alpha_interval``.
 
     Any number of evaluators, some of whose values may be missing. What is not defined is left out.
 
@@ -196,8 +196,8 @@ def _reliability(units: Sequence[RatedUnit], scale: Sequence[float] = ()) -> tup
 
     # Most units of a question are rated in one of few ways.
     ways = Counter((unit.cluster, tuple(sorted(unit.said)), unit.weight) for unit in units)
-    for (cluster, said, each), count in sorted(ways.items()):
-        counts, m, weight = Counter(said), len(said), each * count
+    for (cluster, values, each), count in sorted(ways.items()):
+        counts, m, weight = Counter(values), len(values), each * count
         for level in levels:
             add(f"share {level}", cluster, weight, counts[level] / m, 1)
         if m < 2:
@@ -206,40 +206,40 @@ def _reliability(units: Sequence[RatedUnit], scale: Sequence[float] = ()) -> tup
         for name, alike in near.items():
             add(name, cluster, weight, sum(times * alike(a, b) for a, b, times in pairs) / (m * (m - 1)), 1)
         for measured in LEVELS:
-            add(f"apart {measured}", cluster, weight, pair_distances(said, measured) / (m - 1), m)
-        add("mean", cluster, weight, sum(said), m)
-        add("square", cluster, weight, sum(value**2 for value in said), m)
+            add(f"apart {measured}", cluster, weight, pair_distances(values, measured) / (m - 1), m)
+        add("mean", cluster, weight, sum(values), m)
+        add("square", cluster, weight, sum(value**2 for value in values), m)
         for level in levels:
             add(f"paired {level}", cluster, weight, counts[level], m)
-    n = sum(len(said) * count for (_, said, _), count in ways.items() if len(said) > 1)
+    n = sum(len(values) * count for (_, values, _), count in ways.items() if len(values) > 1)
     whole = {name: sum(alike(a, b) for a in levels for b in levels) for name, alike in near.items()}
 
     def derive(means: Mapping[str, Any]) -> dict[str, Any]:
         spread = sum(means[f"share {level}"] * (1 - means[f"share {level}"]) for level in levels)
-        found = {}
+        measures = {}
         for name in near:
             chance = whole[name] / (q * (q - 1)) * spread
-            found[name] = _ratio(means[name] - chance, 1 - chance)
+            measures[name] = _ratio(means[name] - chance, 1 - chance)
         expected = {
             "nominal": 1 - sum(means[f"paired {level}"] ** 2 for level in levels),
             "interval": 2 * (means["square"] - means["mean"] ** 2),
         }
         for measured in LEVELS:
-            found[f"alpha_{measured}"] = 1 - (n - 1) / n * _ratio(means[f"apart {measured}"], expected[measured])
-        return found
+            measures[f"alpha_{measured}"] = 1 - (n - 1) / n * _ratio(means[f"apart {measured}"], expected[measured])
+        return measures
 
     return sums, derive
 
 
 def _ratio(top: Any, bottom: Any) -> Any:
-    there = np.abs(bottom) > NEAR
-    return np.where(there, top / np.where(there, bottom, 1.0), np.nan)
+    defined = np.abs(bottom) > NEAR
+    return np.where(defined, top / np.where(defined, bottom, 1.0), np.nan)
 
 
-def _with_width(found: Mapping[str, Interval]) -> dict[str, Interval]:
-    """Where all resamples say the same, they say nothing of how sure it is."""
+def _with_width(intervals: Mapping[str, Interval]) -> dict[str, Interval]:
+    """Return intervals without those of no width: resamples that all agree do not show the uncertainty."""
     kept = {}
-    for name, each in found.items():
+    for name, each in intervals.items():
         flat = each.low is not None and each.high is not None and each.high - each.low < NEAR
         kept[name] = Interval(each.value, n=each.n) if flat else each
     return kept
@@ -315,15 +315,15 @@ def _one_way(units: Sequence[RatedUnit]) -> dict[str, Interval]:
 
 
 def _means(units: Sequence[RatedUnit], columns: Mapping[str, Sequence[float] | Floats]) -> dict[str, Any]:
-    """Weighted means over things, as parts by cluster."""
+    """Return weighted means over things, as parts by cluster."""
     _, homes = np.unique([unit.cluster for unit in units], return_inverse=True)
     weights = np.array([unit.weight for unit in units])
     bottoms = np.bincount(homes, weights)
     return {name: (np.bincount(homes, weights * np.asarray(values)), bottoms) for name, values in columns.items()}
 
 
-def _counted(found: Mapping[str, Interval], n: int) -> dict[str, Interval]:
-    return {name: Interval(each.value, each.low, each.high, n) for name, each in found.items()}
+def _counted(intervals: Mapping[str, Interval], n: int) -> dict[str, Interval]:
+    return {name: Interval(each.value, each.low, each.high, n) for name, each in intervals.items()}
 
 
 @dataclass(frozen=True)
@@ -368,5 +368,5 @@ def flips(marks: Iterable[tuple[str, Sequence[float | None]]]) -> Flips:
         rate[places[question]] += 1 - alike / pairs
         ever[places[question]] += alike < pairs
         total[places[question]] += 1
-    found = bootstrap({"rate": (rate, total), "ever": (ever, total)}, tops={"rate": 1.0, "ever": 1.0})
-    return Flips(len(repeated), found["rate"], found["ever"])
+    intervals = bootstrap({"rate": (rate, total), "ever": (ever, total)}, tops={"rate": 1.0, "ever": 1.0})
+    return Flips(len(repeated), intervals["rate"], intervals["ever"])

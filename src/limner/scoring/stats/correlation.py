@@ -61,9 +61,9 @@ def pearson(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
     spread_x = _sums(weights, x * x) / total - mean_x**2
     spread_y = _sums(weights, y * y) / total - mean_y**2
     floors = [NEAR * np.maximum((side**2).max(axis=-1), NEAR) for side in (x, y)]
-    there = (spread_x > floors[0]) & (spread_y > floors[1])
-    below = np.sqrt(np.where(there, spread_x * spread_y, 1.0))
-    return np.clip(np.where(there, both / below, np.nan), -1.0, 1.0)
+    defined = (spread_x > floors[0]) & (spread_y > floors[1])
+    below = np.sqrt(np.where(defined, spread_x * spread_y, 1.0))
+    return np.clip(np.where(defined, both / below, np.nan), -1.0, 1.0)
 
 
 def _weight_rows(x: Floats, weights: Floats | None) -> Floats:
@@ -71,8 +71,8 @@ def _weight_rows(x: Floats, weights: Floats | None) -> Floats:
 
 
 def _sums(weights: Floats, values: Floats) -> Floats:
-    found: Floats = weights @ values if values.ndim == 1 else (weights * values).sum(axis=1)
-    return found
+    sums: Floats = weights @ values if values.ndim == 1 else (weights * values).sum(axis=1)
+    return sums
 
 
 def ranks(values: Floats, weights: Floats | None = None) -> Floats:
@@ -86,7 +86,7 @@ def ranks(values: Floats, weights: Floats | None = None) -> Floats:
 
 
 def _weights_below(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return for every point the weight of all lesser values, and the same with that of its equals."""
+    """Return for every point the weight of all smaller values, and the same with that of its equals."""
     table = np.atleast_2d(values.round(12))
     shape = np.broadcast_shapes(table.shape, weights.shape)
     order = np.argsort(table, axis=1, kind="stable")
@@ -104,14 +104,14 @@ def _weights_below(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def spearman(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
-    """Return Spearman's rho of every row: Pearson's r of the ranks, which each resample has anew; see `pearson`."""
+    """Return Spearman's rho of every row: Pearson's r of the ranks, computed in each resample; see `pearson`."""
     tables = [np.atleast_2d(x), np.atleast_2d(y), _weight_rows(x, weights)]
     step = max(1, LARGEST // max(1, x.shape[-1]))
-    found = []
+    values = []
     for start in range(0, max(map(len, tables)), step):
         one, other, rows = (table if len(table) == 1 else table[start : start + step] for table in tables)
-        found.append(pearson(ranks(one, rows), ranks(other, rows), rows))
-    return np.concatenate(found)
+        values.append(pearson(ranks(one, rows), ranks(other, rows), rows))
+    return np.concatenate(values)
 
 
 def kendall(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
@@ -126,8 +126,10 @@ def kendall(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
     for values in (x, y):
         below, upto = _weights_below(values, weights)
         untied.append(whole - (weights * (upto - below)).sum(axis=1))
-    there = (untied[0] > NEAR * whole) & (untied[1] > NEAR * whole)
-    return np.where(there, _concordance(x, y, weights) / np.sqrt(np.where(there, untied[0] * untied[1], 1.0)), np.nan)
+    defined = (untied[0] > NEAR * whole) & (untied[1] > NEAR * whole)
+    return np.where(
+        defined, _concordance(x, y, weights) / np.sqrt(np.where(defined, untied[0] * untied[1], 1.0)), np.nan
+    )
 
 
 def _concordance(x: Floats, y: Floats, weights: Floats) -> Floats:
@@ -154,7 +156,7 @@ def correlate(
     weights: Sequence[float] | None = None,
     keys: Sequence[Hashable] | None = None,
 ) -> dict[str, Correlation]:
-    """Pearson, Spearman and Kendall of two evaluators over the same drawings.
+    """Return Pearson, Spearman and Kendall of two evaluators over the same drawings.
 
     Args:
         first: The first evaluator's number of each drawing.
@@ -193,7 +195,7 @@ def _one(name: str, x: Floats, y: Floats, w: Floats, names: Sequence[str], block
 
 
 def left_out(names: Sequence[str]) -> Floats:
-    """Weights for the jackknife: in every row one cluster is left out, or one of `GROUPS` groups of them.
+    """Return weights for the jackknife: in every row one cluster is left out, or one of `GROUPS` groups of them.
 
     >>> left_out(["a", "a", "b"]).tolist()
     [[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
@@ -211,11 +213,11 @@ def z_error(value: float, without: Floats) -> float | None:
         value: The correlation.
         without: The same with each cluster left out.
     """
-    known = without[~np.isnan(without)]
-    n = len(known)
-    if n < LEAST or abs(value) > 1 - NEAR or np.ptp(known) < NEAR:
+    defined = without[~np.isnan(without)]
+    n = len(defined)
+    if n < LEAST or abs(value) > 1 - NEAR or np.ptp(defined) < NEAR:
         return None
-    far = np.arctanh(np.clip(known, -MOST, MOST))
+    far = np.arctanh(np.clip(defined, -MOST, MOST))
     return float(np.sqrt((n - 1) / n * ((far - far.mean()) ** 2).sum()))
 
 
@@ -255,7 +257,7 @@ class Shape:
 
     @property
     def count(self) -> int:
-        """In how many ways that can be done; many where it is more than can be tried."""
+        """Return the number of possible orders; a large number where there are too many to try."""
         rows, columns = self.table.shape
         if max(rows, columns if self.turning else 1) > 9:
             return ALL + 1
@@ -269,22 +271,22 @@ class Shape:
                 yield self.table[np.ix_(down, across)]
 
     def chances(self, generator: np.random.Generator, count: int) -> NDArray[np.intp]:
-        """So many random ones."""
+        """Return so many random orders."""
         rows, columns = self.table.shape
         down = generator.permuted(np.tile(np.arange(rows), (count, 1)), axis=1)
         if not self.turning:
             moved: NDArray[np.intp] = self.table[down]
             return moved
         across = generator.permuted(np.tile(np.arange(columns), (count, 1)), axis=1)
-        found: NDArray[np.intp] = self.table[down[:, :, None], across[:, None, :]]
-        return found
+        orders: NDArray[np.intp] = self.table[down[:, :, None], across[:, None, :]]
+        return orders
 
 
 Shapes = list[Shape]
 
 
 def shapes(blocks: Sequence[str], keys: Sequence[Hashable] = BLOCKS_ALONE) -> Shapes:
-    """Blocks (questions with all their drawings) that can stand for each other, for they have the same keys.
+    """Return blocks (questions with all their drawings) that can replace each other because they have the same keys.
 
     Where all blocks have the same keys, each once, keys (painters) can stand for each other too.
 
@@ -294,18 +296,20 @@ def shapes(blocks: Sequence[str], keys: Sequence[Hashable] = BLOCKS_ALONE) -> Sh
     members: dict[str, list[int]] = {}
     for place, block in enumerate(blocks):
         members.setdefault(block, []).append(place)
-    found: dict[Hashable, list[list[int]]] = {}
+    by_keys: dict[Hashable, list[list[int]]] = {}
     for places in members.values():
         if keys:
             places.sort(key=lambda place: str(keys[place]))
         shape = tuple(str(keys[place]) for place in places) if keys else len(places)
-        found.setdefault(shape, []).append(places)
-    crossed = len(found) == 1 and all(isinstance(shape, tuple) and len({*shape}) == len(shape) > 1 for shape in found)
-    return [Shape(np.array(rows, dtype=np.intp), crossed) for rows in found.values()]
+        by_keys.setdefault(shape, []).append(places)
+    crossed = len(by_keys) == 1 and all(
+        isinstance(shape, tuple) and len({*shape}) == len(shape) > 1 for shape in by_keys
+    )
+    return [Shape(np.array(rows, dtype=np.intp), crossed) for rows in by_keys.values()]
 
 
 def exchange_p(name: str, x: Floats, y: Floats, weights: Floats, blocks: Shapes) -> float | None:
-    """Two-sided p: how often exchanged numbers correlate as strongly; None where nothing can be exchanged.
+    """Return the two-sided p: how often exchanged numbers correlate as strongly; None where nothing can be exchanged.
 
     All exchanges are tried where they are few, else a seeded sample, in which what was seen counts as one.
 
@@ -330,14 +334,14 @@ def exchange_p(name: str, x: Floats, y: Floats, weights: Floats, blocks: Shapes)
     seen = statistic(x, y, weights)[0]
     wide = total = 0
     for orders in _orders(blocks, len(x), exact):
-        found = statistic(x, y[orders], weights)
-        wide += int((np.abs(found) >= abs(seen) - NEAR).sum())
-        total += int((~np.isnan(found)).sum())
+        exchanged = statistic(x, y[orders], weights)
+        wide += int((np.abs(exchanged) >= abs(seen) - NEAR).sum())
+        total += int((~np.isnan(exchanged)).sum())
     return wide / total if exact else (wide + 1) / (total + 1)
 
 
 def _orders(blocks: Shapes, n: int, exact: bool) -> Iterator[NDArray[np.intp]]:
-    """Who stands in whose place, many at a time."""
+    """Yield orders of exchange, many at a time."""
     step = max(1, HELD // n**2 if n <= 100 else HELD // n)
     generator = np.random.default_rng(SEED)
     if not exact:
@@ -373,7 +377,7 @@ class RankInterval:
         return ordinal(self.low) if self.low == self.high else f"{ordinal(self.low)} to {ordinal(self.high)}"
 
     def to_json(self) -> dict[str, int | str]:
-        """``{low, high, words}``."""
+        """Return ``{low, high, words}``."""
         return {"low": self.low, "high": self.high, "words": self.words}
 
 
@@ -388,7 +392,7 @@ def ordinal(place: int) -> str:
 
 
 def rank_intervals(drawn: Mapping[str, Floats]) -> dict[str, RankInterval]:
-    """For every painter its best and its worst place, from joint resamples of all of them; highest first.
+    """Return for every painter its best and its worst place, from joint resamples of all of them; highest first.
 
     Equals share their places: each could stand at the best or at the worst of them.
 
@@ -403,7 +407,7 @@ def rank_intervals(drawn: Mapping[str, Floats]) -> dict[str, RankInterval]:
     table = table[:, ~np.isnan(table).any(axis=0)]
     if not table.shape[1]:
         return {}
-    found = {}
+    places = {}
     for name, row in zip(names, table, strict=True):
         # Sums of the same numbers in another order may differ in their last bits.
         near = 1e-9 * np.maximum(1.0, np.abs(row))
@@ -411,8 +415,8 @@ def rank_intervals(drawn: Mapping[str, Floats]) -> dict[str, RankInterval]:
         worst = (table >= row - near).sum(axis=0)
         low = np.percentile(best, 2.5, method="inverted_cdf")
         high = np.percentile(worst, 97.5, method="inverted_cdf")
-        found[name] = RankInterval(int(low), int(high))
-    return found
+        places[name] = RankInterval(int(low), int(high))
+    return places
 
 
 def spearman_spread(value: float, first: Floats, second: Floats) -> tuple[float | None, float | None]:
@@ -422,12 +426,12 @@ def spearman_spread(value: float, first: Floats, second: Floats) -> tuple[float 
     (1.0, 1.0)
     """
     # How many questions stand behind it is not known here: plain percentiles.
-    found = interval(value, spearman(first.round(9), second.round(9)).round(12), RESAMPLES)
-    return found.low, found.high
+    spread = interval(value, spearman(first.round(9), second.round(9)).round(12), RESAMPLES)
+    return spread.low, spread.high
 
 
 def rank_agreement(first: Mapping[str, float | None], second: Mapping[str, float | None]) -> dict[str, Any]:
-    """Compare the order in which two judges (or exams) have the painters that both have.
+    """Compare the order of the painters that two judges (or exams) share.
 
     Args:
         first: Painter -> the first one's score.
