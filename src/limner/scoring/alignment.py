@@ -21,8 +21,8 @@ from .numbers import score_parts, values_of
 from .preferences import PEOPLE, preferences
 from .stats import Correlation, correlate
 
-WON = "pairs won"
-RANK = "rank"
+PAIRS_WON = "pairs won"
+RANK_SCALE = "rank"
 """A scale of which less is better."""
 LEAST = 3
 """Fewer points than this are in no order to speak of."""
@@ -125,7 +125,7 @@ def alignments(
         if not rated and not wins:
             by = f" by {scale}" if scale else ""
             raise UsageError(f"{named.name}: no person has rated or chosen{by}; a study asks people")
-        asked, overall = asked or WON, field.means(rated, rated) or wins
+        asked, overall = asked or PAIRS_WON, field.means(rated, rated) or wins
         _, groups = find_groups(named.name, store=opened, reading=reading, **which)
         groups = [group for group in groups if kinds.get(group.evaluator.id, "judge") != "person"]
         shown = {group.name for group in groups} if which.get("painters") or which.get("without") else None
@@ -137,7 +137,7 @@ def alignments(
             for id, values in _painter_metrics(named.name, opened).items():
                 aligned.append(_aligned(names[id], metrics_scale(names[id]), asked, overall, values))
             for id, values in _arena(named.name, opened, kinds).items():
-                aligned.append(_aligned(names[id], WON, asked, overall, values))
+                aligned.append(_aligned(names[id], PAIRS_WON, asked, overall, values))
     if shown is not None:
         aligned = [_only(each, shown) for each in aligned]
     wanted = [e for e in aligned if not judges or e.evaluator in judges or e.judge in judges]
@@ -164,9 +164,9 @@ def _people(
     given: dict[tuple[str, str], list[float]] = {}
     scales: set[str] = set()
     for row in ratings:
-        wanted = row.scale == scale if scale else row.scale != RANK
+        wanted = row.scale == scale if scale else row.scale != RANK_SCALE
         if kinds.get(row.setup) == "person" and row.value is not None and wanted and row.drawing in field.tags:
-            given.setdefault((row.drawing, row.setup), []).append(-row.value if row.scale == RANK else row.value)
+            given.setdefault((row.drawing, row.setup), []).append(-row.value if row.scale == RANK_SCALE else row.value)
             scales.add(row.scale)
     by: dict[str, list[float]] = {}
     for (drawing, _), values in given.items():

@@ -21,7 +21,7 @@ On = Literal["common", "all"]
 """On which questions painters' numbers rest: on those all of them have, or each on all its own."""
 ON: tuple[On, ...] = ("common", "all")
 K = TypeVar("K", bound=Hashable)
-CUT = 0.2
+MIN_CUT_SHARE = 0.2
 """Who cuts the common questions by more than this share is named."""
 
 
@@ -230,15 +230,15 @@ def within(side: Comparable, inside: Sequence[Sequence[Entry]]) -> Comparable:
     return replace(side, inside=kept, questions=frozenset(e.question.id for entries in kept for e in entries))
 
 
-Place = tuple[str, str]
+QuestionPlace = tuple[str, str]
 """Question and cluster: another version of a question may have moved to another cluster."""
 
 
-def _places(group: Group, protocol: Protocol[Any]) -> frozenset[Place]:
+def _places(group: Group, protocol: Protocol[Any]) -> frozenset[QuestionPlace]:
     return frozenset((entry.question.id, protocol.cluster(entry.question)) for entry in group.scored)
 
 
-def common_places(answered: Mapping[K, Set[Place]], controls: Set[K]) -> tuple[frozenset[Place], frozenset[K]]:
+def common_places(answered: Mapping[K, Set[QuestionPlace]], controls: Set[K]) -> tuple[frozenset[QuestionPlace], frozenset[K]]:
     """Return the questions that painters are compared on, and the painters that have all of them.
 
     Args:
@@ -251,7 +251,7 @@ def common_places(answered: Mapping[K, Set[Place]], controls: Set[K]) -> tuple[f
     """
     scored = {name: places for name, places in answered.items() if places}
     rivals = [places for name, places in scored.items() if name not in controls] or [*scored.values()]
-    common = frozenset.intersection(*map(frozenset, rivals)) if rivals else frozenset[Place]()
+    common = frozenset.intersection(*map(frozenset, rivals)) if rivals else frozenset[QuestionPlace]()
     return common, frozenset(name for name, places in scored.items() if places >= common)
 
 
@@ -268,6 +268,6 @@ def _cut(painters: Sequence[tuple[str, frozenset[tuple[str, str]]]], common: int
         several.append((tuple(name for name, _ in smallest[:count]), len(rest)))
     best: tuple[int, tuple[str, ...]] | None = None
     for names, without in [*tries, *reversed(several)]:
-        if common < (1 - CUT) * without and (best is None or (len(names) == len(best[1]) and without > best[0])):
+        if common < (1 - MIN_CUT_SHARE) * without and (best is None or (len(names) == len(best[1]) and without > best[0])):
             best = without, names
     return None if best is None else Cut(best[1], common, best[0])

@@ -66,10 +66,10 @@ def with_corrections(rows: Sequence[Standing], people: Sequence[Group], frame: F
 def _side(side: Comparable, marked: Mapping[str, Sequence[Entry]], frame: Frame) -> dict[str, Corrected]:
     """Return painter's row -> its corrected scores under one evaluator."""
     protocol = side.protocol
-    drawn = {group.name: seen_twice(side.basis(group), marked, frame, protocol) for group in side.everyone}
+    drawn = {group.name: judged_drawings(side.basis(group), marked, frame, protocol) for group in side.everyone}
     clusters = sorted({drawing.cluster for mine in drawn.values() for drawing in mine})
     places = {cluster: place for place, cluster in enumerate(clusters)}
-    ours = {name: judged(mine, places, frame) for name, mine in drawn.items()}
+    ours = {name: judged_numbers(mine, places, frame) for name, mine in drawn.items()}
     by_painter = {}
     for name in drawn:
         others = {other: _differences(ours[name], ours[other], protocol) for other in drawn if other != name}
@@ -79,7 +79,7 @@ def _side(side: Comparable, marked: Mapping[str, Sequence[Entry]], frame: Frame)
 
 def _powered(mine: Mapping[str, Judged], protocol: Protocol[Any]) -> dict[str, HumanInterval]:
     best = tops(protocol)
-    estimates = derived_known({name: estimate(each) for name, each in mine.items()}, protocol.derive)
+    estimates = derive_known({name: estimate_mean(each) for name, each in mine.items()}, protocol.derive)
     intervals = {
         name: human_interval(estimates.get(name), best[name]) for name in best if name in estimates or name in mine
     }
@@ -93,9 +93,9 @@ def _differences(
     mine: Mapping[str, Judged], other: Mapping[str, Judged], protocol: Protocol[Any]
 ) -> dict[str, HumanInterval]:
     both: dict[str, HumanEstimate | None] = {
-        name: difference(mine[name], other[name]) for name in mine if name in other
+        name: estimate_difference(mine[name], other[name]) for name in mine if name in other
     }
-    estimates = derived_known(both, protocol.derive)
+    estimates = derive_known(both, protocol.derive)
     return {name: human_interval(estimates[name]) for name in tops(protocol) if name in estimates}
 
 
@@ -115,7 +115,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class SeenTwice:
+class JudgedDrawing:
     """One drawing as the judge marks it, and as people do where they have.
 
     Attributes:
@@ -142,9 +142,9 @@ def marked_by_people(people: Sequence[Group], frame: Frame) -> dict[str, list[En
     return marked
 
 
-def seen_twice(
+def judged_drawings(
     entries: Iterable[Entry], marked: Mapping[str, Sequence[Entry]], frame: Frame, protocol: Protocol[Any]
-) -> list[SeenTwice]:
+) -> list[JudgedDrawing]:
     """Return the drawings that the judge marked, in the order of their ids."""
     given: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -153,7 +153,7 @@ def seen_twice(
     for id in sorted(given):
         mine, theirs = given[id], marked.get(id, ())
         drawings.append(
-            SeenTwice(
+            JudgedDrawing(
                 mine[0],
                 protocol.cluster(mine[0].question),
                 _mean_parts(mine, protocol),
@@ -176,7 +176,7 @@ def _average(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return sum(top for top, _ in pairs) / len(pairs), sum(bottom for _, bottom in pairs) / len(pairs)
 
 
-def judged(drawn: Sequence[SeenTwice], places: Mapping[str, int], frame: Frame) -> dict[str, Judged]:
+def judged_numbers(drawn: Sequence[JudgedDrawing], places: Mapping[str, int], frame: Frame) -> dict[str, Judged]:
     """Return number -> the judge's and people's values of the drawings that have it; `places` are those of clusters."""
     numbers = {}
     abstains = any(mark.verdict == "abstain" for drawing in drawn for mark in drawing.entry.marks)
@@ -201,7 +201,7 @@ def judged(drawn: Sequence[SeenTwice], places: Mapping[str, int], frame: Frame) 
     return numbers
 
 
-def _question_shares(drawn: Sequence[SeenTwice]) -> Floats:
+def _question_shares(drawn: Sequence[JudgedDrawing]) -> Floats:
     """Return each drawing's weight: every question counts the same, however many drawings it has."""
     counts: dict[str, int] = {}
     for drawing in drawn:
@@ -274,62 +274,62 @@ class HumanEstimate:
         return HumanEstimate(self.value - other.value, influence, power, n, human, fewer, noise)
 
 
-def summed(clusters: Places, values: Floats, size: int) -> Floats:
+def sum_by_cluster(clusters: Places, values: Floats, size: int) -> Floats:
     """Return the sum of the values of each cluster."""
     sums: Floats = np.zeros(size)
     np.add.at(sums, clusters, values)
     return sums
 
 
-def estimate(judged: Judged, power: float | None = None) -> HumanEstimate | None:
+def estimate_mean(judged: Judged, power: float | None = None) -> HumanEstimate | None:
     """Return the prediction-powered mean; None where people marked nothing.
 
     Args:
         judged: The drawings.
         power: How much the judge counts, the same in all strata; by default as it varies least.
     """
-    marked = ~np.isnan(judged.human)
-    total = judged.shares.sum()
-    below = float((judged.shares * judged.bottoms).sum() / total) if total else 0.0
+    marked = ~np.isnan(judged_numbers.human)
+    total = judged_numbers.shares.sum()
+    below = float((judged_numbers.shares * judged_numbers.bottoms).sum() / total) if total else 0.0
     if not marked.any() or below <= 0:
         return None
-    strata = _strata(judged, marked)
+    strata = _strata(judged_numbers, marked)
     powers, value, largest = np.zeros(len(marked)), 0.0, 0.0
     added = np.zeros(len(marked))
-    pooled = _power(judged, marked, np.ones(len(marked), bool)) if power is None else power
+    pooled = _power(judged_numbers, marked, np.ones(len(marked), bool)) if power is None else power
     for stratum in np.unique(strata):
         inside = strata == stratum
         few = int((inside & marked).sum()) < OWN_POWER
-        own = pooled if power is not None or few else _power(judged, marked, inside)
+        own = pooled if power is not None or few else _power(judged_numbers, marked, inside)
         powers[inside] = own
         people, weights = inside & marked, np.zeros(len(marked))
-        weights[people] = judged.shares[people] / judged.inclusion[people]
-        rest = np.where(people, judged.human - own * judged.judge, 0.0)
+        weights[people] = judged_numbers.shares[people] / judged_numbers.inclusion[people]
+        rest = np.where(people, judged_numbers.human - own * judged_numbers.judge, 0.0)
         mean = float((weights * rest).sum() / weights.sum())
         largest = max(largest, float(np.abs(rest[people] - mean).max()))
-        share = judged.shares[inside].sum() / total
-        added[inside] += judged.shares[inside] / total * (own * judged.judge[inside] + mean)
+        share = judged_numbers.shares[inside].sum() / total
+        added[inside] += judged_numbers.shares[inside] / total * (own * judged_numbers.judge[inside] + mean)
         value += float(added[inside].sum())
         added[people] += share * weights[people] * (rest[people] - mean) / weights.sum()
     ratio = value / below
     # The influence of a ratio: of its numerator, less the ratio times that of its denominator.
-    added -= ratio * judged.shares * judged.bottoms / total
-    influence = summed(judged.clusters, added / below, judged.size)
-    weights = np.where(marked, judged.shares / judged.inclusion, 0.0)
-    held = summed(judged.clusters, weights, judged.size)
+    added -= ratio * judged_numbers.shares * judged_numbers.bottoms / total
+    influence = sum_by_cluster(judged_numbers.clusters, added / below, judged_numbers.size)
+    weights = np.where(marked, judged_numbers.shares / judged_numbers.inclusion, 0.0)
+    held = sum_by_cluster(judged_numbers.clusters, weights, judged_numbers.size)
     questions = float(held.sum() ** 2 / (held**2).sum())
-    noise = UNSEEN * ((largest if largest > NEAR else float(np.abs(judged.judge).max())) / below / questions) ** 2
+    noise = UNSEEN * ((largest if largest > NEAR else float(np.abs(judged_numbers.judge).max())) / below / questions) ** 2
     power = float(np.mean(powers))
     return HumanEstimate(ratio, influence, power, len(marked), int(marked.sum()), questions, noise)
 
 
-def difference(mine: Judged, theirs: Judged) -> HumanEstimate | None:
+def estimate_difference(mine: Judged, theirs: Judged) -> HumanEstimate | None:
     """Return how much larger the first number is, paired by question; None where people marked nothing of one.
 
     The power is that at which the difference varies least, the same for both: where people marked both drawings of a
     question, this is the prediction-powered mean of the differences by question.
     """
-    ends = [[estimate(side, power) for side in (mine, theirs)] for power in (0.0, 1.0)]
+    ends = [[estimate_mean(side, power) for side in (mine, theirs)] for power in (0.0, 1.0)]
     alone, full = ([first.minus(second) for first, second in [pair] if first and second] for pair in ends)
     if not alone or not full:
         return None
@@ -344,9 +344,9 @@ def difference(mine: Judged, theirs: Judged) -> HumanEstimate | None:
 
 def _strata(judged: Judged, marked: NDArray[np.bool_]) -> Places:
     """Return strata in each of which people have marked two drawings or more; the others are merged."""
-    if judged.strata is None:
+    if judged_numbers.strata is None:
         return np.zeros(len(marked), np.int64)
-    strata = judged.strata + 1
+    strata = judged_numbers.strata + 1
     for stratum in np.unique(strata):
         if int((marked & (strata == stratum)).sum()) < 2:
             strata = np.where(strata == stratum, 0, strata)
@@ -360,11 +360,11 @@ def _strata(judged: Judged, marked: NDArray[np.bool_]) -> Places:
 def _power(judged: Judged, marked: NDArray[np.bool_], inside: NDArray[np.bool_]) -> float:
     """Return Cov(Y, f) / Var(f), between 0 and `_most`."""
     people = marked & inside
-    weights = judged.shares[people] / judged.inclusion[people]
+    weights = judged_numbers.shares[people] / judged_numbers.inclusion[people]
     weights = weights / weights.sum()
-    judge, human = judged.judge[people], judged.human[people]
+    judge, human = judged_numbers.judge[people], judged_numbers.human[people]
     together = float((weights * (judge - weights @ judge) * (human - weights @ human)).sum())
-    everyone, shares = judged.judge[inside], judged.shares[inside] / judged.shares[inside].sum()
+    everyone, shares = judged_numbers.judge[inside], judged_numbers.shares[inside] / judged_numbers.shares[inside].sum()
     spread = float((shares * (everyone - shares @ everyone) ** 2).sum())
     return min(max(together / spread, 0.0), _most(marked[inside])) if spread > 0 else 0.0
 
@@ -375,7 +375,7 @@ def _most(marked: NDArray[np.bool_]) -> float:
     return min(len(marked) / rest, 2.0) if rest else 1.0
 
 
-def derived(estimates: Mapping[str, HumanEstimate], derive: Derive) -> dict[str, HumanEstimate]:
+def derive_estimates(estimates: Mapping[str, HumanEstimate], derive: Derive) -> dict[str, HumanEstimate]:
     """Return numbers that follow from ratios, with their influence by the delta method."""
     values = {name: each.value for name, each in estimates.items()}
     numbers = {}
@@ -393,10 +393,10 @@ def derived(estimates: Mapping[str, HumanEstimate], derive: Derive) -> dict[str,
     return numbers
 
 
-def derived_known(estimates: Mapping[str, HumanEstimate | None], derive: Derive) -> dict[str, HumanEstimate]:
+def derive_known(estimates: Mapping[str, HumanEstimate | None], derive: Derive) -> dict[str, HumanEstimate]:
     """Return the derived numbers; where some ratios have no estimate, only numbers that need no deriving."""
     estimated = {name: each for name, each in estimates.items() if each is not None}
-    return derived(estimated, derive) if len(estimated) == len(estimates) else estimated
+    return derive_estimates(estimated, derive) if len(estimated) == len(estimates) else estimated
 
 
 def human_interval(estimated: HumanEstimate | None, top: float | None = None) -> HumanInterval:

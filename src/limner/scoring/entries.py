@@ -377,11 +377,11 @@ def without_flagged(group: Group) -> Group:
     return replace(group, entries=tuple(kept))
 
 
-SAID = ("criterion", "value", "source", "verdict")
+MARK_FIELDS = ("criterion", "value", "source", "verdict")
 """What a mark says without its reason."""
-MOST = 200_000
+MAX_SHARED_MARKS = 200_000
 """So many different marks are remembered."""
-_stored, _read = itemgetter(*SAID), attrgetter(*SAID)
+_stored, _read = itemgetter(*MARK_FIELDS), attrgetter(*MARK_FIELDS)
 
 
 def read_replies(
@@ -409,7 +409,7 @@ class _Shared(dict[tuple[Any, ...], Mark]):
 
     def __missing__(self, content: tuple[Any, ...]) -> Mark:
         criterion, value, source, verdict = content
-        if len(self) >= MOST:
+        if len(self) >= MAX_SHARED_MARKS:
             self.clear()
         mark = self[content] = Mark(criterion, value, "", source, verdict)
         return mark
@@ -436,7 +436,7 @@ class MarkReader:
     def brief(self, text: str) -> tuple[Mark, ...]:
         """Return the marks behind `brief_text`; of one text they are one object."""
         if (marks := self._brief.get(text)) is None:
-            if len(self._brief) >= MOST:
+            if len(self._brief) >= MAX_SHARED_MARKS:
                 self._brief.clear()
             marks = self._brief[text] = tuple(self._said(*one) for one in from_json(text))
         return marks

@@ -133,9 +133,9 @@ def which_questions(word: str) -> On:
     raise UsageError(f"--on {word}: there is: {', '.join(ON)}")
 
 
-ENOUGH = 10
+MIN_QUESTIONS = 10
 """On fewer common questions nothing is said of a judge."""
-SHARE = 0.8
+PASSING_SHARE = 0.8
 """Another question's drawing that gets so much of the reference's score is passed."""
 
 
@@ -177,13 +177,13 @@ def wrong_drawings(groups: Sequence[Group], protocol: Protocol[Any]) -> WrongDra
     if len(pair) < len(controls):
         return None
     side = comparable(pair, protocol)
-    if len(side.questions) < ENOUGH:
+    if len(side.questions) < MIN_QUESTIONS:
         return None
     right, wrong = (score_parts(side.common(group), protocol, decided=True) for group in pair)
     reference, shuffled = (values_of(parts, protocol).get(score.name) for parts in (right, wrong))
     if reference is None or shuffled is None or shuffled <= 0:
         return None
-    if shuffled < SHARE * reference - NEAR * score.top:
+    if shuffled < PASSING_SHARE * reference - NEAR * score.top:
         gap = difference_interval(right, wrong, score.name, deriving(protocol), top=score.top)
         if gap.low is None or gap.low > 0:
             return None

@@ -92,7 +92,7 @@ class ItemStatistics:
 
 def item_statistics(groups: Sequence[Group], protocol: Protocol[Any], on: On = "common") -> list[ItemStatistics]:
     """Return statistics for every evaluator, in their order; controls count only where there is nobody else."""
-    disputes = disagreements(groups, protocol)
+    disputes = criterion_disagreements(groups, protocol)
     sides = sorted(by_evaluator(groups), key=lambda members: members[0].evaluator.order)
     return [_of_one(comparable(_rivals(members), protocol, on), protocol, disputes) for members in sides]
 
@@ -161,18 +161,18 @@ def _row(
     right = Interval(mean, *((whole.low, whole.high) if n >= LEAST else (None, None)), n)
     going, telling = item_total(given, rest), discrimination(given, rest)
     flags = []
-    if n >= LEAST_PAINTERS and mean <= NEAR:
+    if n >= MIN_PAINTERS and mean <= NEAR:
         flags.append("never")
-    if n >= LEAST_PAINTERS and mean >= 1 - NEAR:
+    if n >= MIN_PAINTERS and mean >= 1 - NEAR:
         flags.append("always")
     if going.value is not None and going.value < 0 and n >= LEAST:
         flags.append("negative")
-    if differ.value is not None and differ.value > DISPUTED and differ.n >= LEAST_PAINTERS:
+    if differ.value is not None and differ.value > DISPUTED and differ.n >= MIN_PAINTERS:
         flags.append("disputed")
     return ItemRow(question, criterion, text, right, going, telling, differ, tuple(flags))
 
 
-def disagreements(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[tuple[str, str], Measure]:
+def criterion_disagreements(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[tuple[str, str], Measure]:
     """Return question and criterion -> of drawings that several judges decided, the mean share of pairs that differ."""
     given: dict[tuple[str, str], dict[str, dict[str, list[float]]]] = {}
     for group in groups:
@@ -202,7 +202,7 @@ Values = Mapping[str, float]
 """Painter -> what it has of the item."""
 GROUP = 0.27
 """Upper and lower group each have this share of the painters, at least one."""
-LEAST_PAINTERS = 3
+MIN_PAINTERS = 3
 """Under so many painters an item goes with the rest, or against it, by chance alone."""
 
 
@@ -287,8 +287,8 @@ def _group(both: list[tuple[float, float]], size: int, sign: float) -> float:
 
 def _undefined(both: list[tuple[float, float]], of_item: bool = True) -> str | None:
     """Return why there is no number; with `of_item`, also where the item is the same for all painters."""
-    if len(both) < LEAST_PAINTERS:
-        return f"fewer than {LEAST_PAINTERS} painters"
+    if len(both) < MIN_PAINTERS:
+        return f"fewer than {MIN_PAINTERS} painters"
     if of_item and _same([value for value, _ in both]):
         return "all painters have the same of it"
     return "all painters have the same of the rest" if _same([rest for _, rest in both]) else None

@@ -100,7 +100,7 @@ class Numbers:
         }
 
 
-class Later(Mapping[str, V]):
+class LazyMapping(Mapping[str, V]):
     """A mapping that is worked out when it is first looked into: intervals take a while, and few tables show all."""
 
     def __init__(self, make: Callable[[], Mapping[str, V]]) -> None:
@@ -135,9 +135,9 @@ def numbers(entries: Sequence[Entry], protocol: Protocol[Any], decided: bool = F
     decided = decided or not any(map(is_undecided, entries))
     return Numbers(
         len({entry.question.id for entry in entries}),
-        Later(lambda: _scores(entries, protocol, decided)),
-        {} if decided else Later(lambda: ends(entries, protocol)),
-        Later(lambda: _decided(entries, protocol)),
+        LazyMapping(lambda: _scores(entries, protocol, decided)),
+        {} if decided else LazyMapping(lambda: ends(entries, protocol)),
+        LazyMapping(lambda: _decided(entries, protocol)),
     )
 
 
@@ -163,7 +163,7 @@ def _decided(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, flo
     return shares_decided | {"met": round(sum(met) / len(met), 4)} if met else shares_decided
 
 
-def pessimistic(entries: Sequence[Entry], absent: Sequence[Any], protocol: Protocol[Any]) -> Numbers:
+def pessimistic_numbers(entries: Sequence[Entry], absent: Sequence[Any], protocol: Protocol[Any]) -> Numbers:
     """Return scores with everything missing counted as zero, `absent` questions too, so that refusing gains nothing."""
     n = len({entry.question.id for entry in entries}) + len(absent)
 
@@ -171,7 +171,7 @@ def pessimistic(entries: Sequence[Entry], absent: Sequence[Any], protocol: Proto
         least = ends(entries, protocol, (False,), absent)
         return {name: Interval(low, None, None, n) for name, (low, _) in least.items()}
 
-    return Numbers(n, Later(scores))
+    return Numbers(n, LazyMapping(scores))
 
 
 def ends(
@@ -183,7 +183,7 @@ def ends(
     """Return monotone scores with everything undecided filled in the worst and the best way."""
     filled_scores: list[dict[str, float]] = []
     for best in ways:
-        rows = [filled(entry, protocol, best) for entry in entries]
+        rows = [fill_undecided(entry, protocol, best) for entry in entries]
         rows += [Row(q, tuple(fill((), criteria_of(q, protocol), False)), protocol.nothing(q)) for q in absent]
         filled_scores.append(protocol.derive(ratios(row_parts(rows, protocol)[0])))
     names = [score.name for score in protocol.scored if score.monotone and score.name in filled_scores[0]]
@@ -212,7 +212,7 @@ def is_undecided(entry: Entry) -> bool:
     return None in map(_value, entry.marks)
 
 
-def filled(entry: Entry, protocol: Protocol[Any], best: bool) -> Row:
+def fill_undecided(entry: Entry, protocol: Protocol[Any], best: bool) -> Row:
     """Return the row with everything undecided filled in the best or the worst way."""
     question, evidence = entry.question, entry.evidence
     decided = not protocol.reasons and entry.scored and not is_undecided(entry)
@@ -261,10 +261,10 @@ def row_parts(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Coun
 
 
 def _row_by_row(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
-    return gathered(RowParts(row.question.id, protocol.cluster(row.question), protocol.parts(row)) for row in rows)
+    return gather_parts(RowParts(row.question.id, protocol.cluster(row.question), protocol.parts(row)) for row in rows)
 
 
-def gathered(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
+def gather_parts(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
     """Return the parts from what each row adds."""
     listed = list(rows)
     home = {row.question: row.cluster for row in listed}
@@ -292,7 +292,7 @@ def gathered(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
 
 
 def _one_each(ordered: Sequence[RowParts], listed: Sequence[RowParts]) -> tuple[Parts, Counter[str]]:
-    """Return `gathered` where every cluster has one row and nothing is summed: `ordered` by cluster, and as listed."""
+    """Return `gather_parts` where every cluster has one row and nothing is summed: `ordered` by cluster, and as listed."""
     settled = Counter(name for row in listed for name in row.parts)
     nothing, parts = (0.0, 0.0), dict[str, tuple[Any, Any]]()
     for name in settled:
@@ -328,14 +328,14 @@ def met_parts(many: Sequence[Sequence[Entry]], protocol: Protocol[Any]) -> list[
     Repeats and seeds of a question are averaged criterion by criterion. The clusters are those of `score_parts`.
     """
     clusters = {protocol.cluster(entry.question) for entries in many for entry in entries}
-    return met_of([_met(entries, protocol) for entries in many], clusters)
+    return met_parts_of_shares([_met(entries, protocol) for entries in many], clusters)
 
 
 MetTable = Mapping[tuple[str, str, str], Sequence[float]]
 """Cluster, question and criterion -> the share of the best value that each marking gave."""
 
 
-def met_of(tables: Sequence[MetTable], clusters: Iterable[str]) -> list[Parts]:
+def met_parts_of_shares(tables: Sequence[MetTable], clusters: Iterable[str]) -> list[Parts]:
     """Return `met_parts` from the shares themselves."""
     shared = set.intersection(*(set(table) for table in tables)) if tables else set()
     places = {cluster: place for place, cluster in enumerate(sorted(clusters))}
@@ -370,7 +370,7 @@ def shares(entry: Entry, protocol: Protocol[Any]) -> dict[str, float]:
     return {name: value / top[name] for name, value in values(entry.marks).items() if name in top}
 
 
-MOST = 20_000
+MAX_REMEMBERED = 20_000
 """Of so many questions the criteria are remembered."""
 _remembered: dict[tuple[int, str], tuple[Protocol[Any], Sequence[Criterion], Mapping[str, int]]] = {}
 
@@ -392,7 +392,7 @@ def _criteria(
     # The protocol is kept with them, so that no other one gets its number.
     key = (id(protocol), question.hash)
     if (remembered := _remembered.get(key)) is None:
-        if len(_remembered) >= MOST:
+        if len(_remembered) >= MAX_REMEMBERED:
             _remembered.clear()
         criteria = protocol.criteria(question)
         remembered = _remembered[key] = protocol, criteria, {each.id: each.top for each in criteria}

@@ -257,9 +257,9 @@ def _shown_first(choices: Sequence[WeightedChoice]) -> Interval:
 
 FIRST, TIE, SECOND = "first", "tie", "second"
 OUTCOMES = (FIRST, TIE, SECOND)
-STEPS = 100
+MAX_STEPS = 100
 Places = NDArray[np.int64]
-FAR = 15.0
+MAX_LOG_ODDS = 15.0
 """Log-odds beyond this are no estimate: the likelihood grows for ever."""
 
 
@@ -421,7 +421,7 @@ def _maximum(table: Floats, chosen: Places, weights: Floats, tied: bool) -> Floa
 
     theta = np.zeros(table.shape[2])
     now = height(theta)
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         slope, bend = _slope(table, chosen, theta, tied), _bend(table, weights, theta, tied)
         try:
             step = np.linalg.solve(bend, weights @ slope)
@@ -430,7 +430,7 @@ def _maximum(table: Floats, chosen: Places, weights: Floats, tied: bool) -> Floa
         while (then := height(theta + step)) < now - 1e-12 * abs(now) and np.abs(step).max() > 1e-12:
             step = step / 2
         theta, now = theta + step, then
-        if np.abs(theta).max() > FAR:
+        if np.abs(theta).max() > MAX_LOG_ODDS:
             return None
         if np.abs(step).max() < 1e-10:
             return theta

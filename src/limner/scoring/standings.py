@@ -15,7 +15,7 @@ from ..evidence.probe import evidence_names
 from ..store.records import OVERLAP, PROMPT_CUT, PROMPT_REWRITTEN, Drawing
 from .comparable import Comparable, On, comparables
 from .entries import NOT_APPLICABLE, UNMARKED, Entry, Group, without_unmarked
-from .numbers import Later, Numbers, columns, is_undecided, numbers, pessimistic
+from .numbers import LazyMapping, Numbers, columns, is_undecided, numbers, pessimistic_numbers
 from .places import lead, ordered, places
 from .stats import Interval
 from .stats.types import Plain
@@ -83,7 +83,7 @@ class Standing(Evaluated):
     evaluator: Evaluator
     all: Numbers
     common: Numbers | None
-    pessimistic: Numbers
+    pessimistic_numbers: Numbers
     compared: Comparable
     place: int | None = None
     control: bool = False
@@ -156,7 +156,7 @@ class Standing(Evaluated):
             **self.evaluator.warnings_json,
             "failures": dict(self.failures),
             **self.all.to_json(),
-            "pessimistic": {name: interval.value for name, interval in self.pessimistic.scores.items()},
+            "pessimistic_numbers": {name: interval.value for name, interval in self.pessimistic.scores.items()},
             "by": {tag: {value: body.to_json() for value, body in each.items()} for tag, each in self.by.items()},
             "common": None if self.common is None else self.common.to_json(),
             "compared": self.compared.to_json(),
@@ -254,7 +254,7 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         evaluator=group.evaluator,
         all=whole,
         common=shared,
-        pessimistic=pessimistic(applicable, group.absent, protocol),
+        pessimistic=pessimistic_numbers(applicable, group.absent, protocol),
         compared=side,
         control=group.control,
         expected=len(group.expected),
@@ -264,7 +264,7 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         by={tag: _breakdown(side.basis(group), protocol, tag) for tag in by},
         cost=_cost(group),
         costs=costs(group.entries, group.drawings.values()),
-        analyses=Later(lambda: protocol.analyses([entry.row for entry in scored])),
+        analyses=LazyMapping(lambda: protocol.analyses([entry.row for entry in scored])),
         remarks=(
             *_remarks(scored, protocol),
             *_cut(scored),

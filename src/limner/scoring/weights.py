@@ -252,7 +252,7 @@ def _correlations(means: Means, tried: Mapping[str, Sequence[float]]) -> dict[st
     return bootstrap(parts, derive)
 
 
-STEP = 10
+TENTHS = 10
 """Round weights are tenths."""
 
 
@@ -294,7 +294,7 @@ def tenths(count: int) -> list[tuple[float, ...]]:
     ([(0.0, 1.0), (0.1, 0.9), (0.2, 0.8)], 286)
     """
     divisions = []
-    for bars in combinations(range(STEP + count - 1), count - 1):
-        ends = (-1, *bars, STEP + count - 1)
-        divisions.append(tuple((b - a - 1) / STEP for a, b in pairwise(ends)))
+    for bars in combinations(range(TENTHS + count - 1), count - 1):
+        ends = (-1, *bars, TENTHS + count - 1)
+        divisions.append(tuple((b - a - 1) / TENTHS for a, b in pairwise(ends)))
     return divisions

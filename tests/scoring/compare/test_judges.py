@@ -13,7 +13,7 @@ from limner import api
 from limner.core.errors import UsageError
 from limner.scoring import compare
 from limner.scoring.compare import Agreement, Opinion, PairNumber
-from limner.scoring.compare.opinions import Field, Seen
+from limner.scoring.compare.opinions import ComparedDrawings, SeenDrawing
 from limner.scoring.compare.pair_numbers import mark_numbers
 from limner.store import Store
 from tests.scoring.compare.desk import Desk
@@ -55,8 +55,8 @@ def marks(values: list[float | None]) -> dict[str, float]:
 def test_levels_and_all(store: Store) -> None:
     first = Opinion("a", "judge", marks={"x": marks([1, 0, 1, 1]), "only first": marks([1])})
     second = Opinion("b", "judge", marks={"x": marks([1, 1, 1, None])})
-    seen = {id: Seen("p", id, id, {}) for id in ("x", "only first")}
-    field = Field(Desk(store, "sample/aibench").protocol, seen, {})
+    seen = {id: SeenDrawing("p", id, id, {}) for id in ("x", "only first")}
+    field = ComparedDrawings(Desk(store, "sample/aibench").protocol, seen, {})
     numbers = {(one.score, one.measure): one for one in mark_numbers(first, second, field, PairNumber("a", "b"))}
     everything = {measure: one.value for (score, measure), one in numbers.items() if score == "all"}
     assert numbers["all", "accuracy"].n == 3

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...scoring import evaluators_of
 from ...scoring.compare import Opinion, PairNumber
-from ...scoring.compare.everyone import Everyone, all_numbers, load_opinions, wanted_evaluators
+from ...scoring.compare.everyone import ExamOpinions, all_numbers, load_opinions, wanted_evaluators
 from ...scoring.compare.opinions import ANYONE
 from ...store import Store
 from ..tables.model import Cell, TableRow, interval_cell
@@ -33,7 +33,7 @@ class Agreements:
     """
 
     numbers: Mapping[Key, PairNumber]
-    everyone: Everyone
+    everyone: ExamOpinions
     people: str | None
 
     def find(
@@ -173,7 +173,7 @@ def _means(held: Agreements, names: Sequence[str]) -> dict[str, float]:
     return {}
 
 
-def _by_painter(given: Mapping[str, float], weights: Mapping[str, float], everyone: Everyone) -> dict[str, float]:
+def _by_painter(given: Mapping[str, float], weights: Mapping[str, float], everyone: ExamOpinions) -> dict[str, float]:
     sums: dict[str, list[float]] = {}
     for id, value in given.items():
         total = sums.setdefault(everyone.seen[id].painter, [0.0, 0.0])

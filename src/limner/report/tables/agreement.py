@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from ...scoring.compare import Agreement, PairNumber
-from ...scoring.compare.opinions import ANYONE, PEOPLE, put
+from ...scoring.compare.opinions import ANYONE, PEOPLE, make_number
 from ...scoring.stats import MEASURES, Interval, Measure
 from .model import MISSING, Cell, Cells, Table, interval_cell, number, simple_table
 
@@ -83,14 +83,14 @@ def _own_numbers(agreement: Agreement) -> Iterator[PairNumber]:
     """Yield the numbers of each judge alone, and whether it may replace a person."""
     for rater in agreement.raters:
         head = PairNumber(rater.name, "", unit="")
-        yield put(head, "flip_rate", rater.flips.rate)
-        yield put(head, "ever_flipped", rater.flips.ever)
-        yield put(head, "cost_per_image", rater.cost)
-        yield put(head, "seconds_per_image", rater.seconds)
-        yield put(head, "ties", Measure(float(rater.ties), rater.markings))
+        yield make_number(head, "flip_rate", rater.flips.rate)
+        yield make_number(head, "ever_flipped", rater.flips.ever)
+        yield make_number(head, "cost_per_image", rater.cost)
+        yield make_number(head, "seconds_per_image", rater.seconds)
+        yield make_number(head, "ties", Measure(float(rater.ties), rater.markings))
     for each in agreement.replacements:
         win_rate = Measure(each.test.win_rate, each.test.n, each.test.reason)
-        yield put(PairNumber(each.judge, PEOPLE + each.study, unit=""), "win_rate", win_rate)
+        yield make_number(PairNumber(each.judge, PEOPLE + each.study, unit=""), "win_rate", win_rate)
 
 
 CEILING = "one person (ceiling)"

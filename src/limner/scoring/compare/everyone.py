@@ -21,15 +21,15 @@ from ...store.schema import attempts, studies
 from .. import Group, evaluators_of
 from ..groups import find_groups
 from ..stats.types import ALPHA, Plain
-from .opinions import PEOPLE, UNITS, Field, Opinion, PairNumber, Seen, drawings_seen, opinion_of, together
+from .opinions import PEOPLE, UNITS, ComparedDrawings, Opinion, PairNumber, SeenDrawing, drawings_seen, opinion_of, merge_people
 from .pair_numbers import pair_numbers
 from .people import people_numbers
 
-ORDER = ("judge", "panel", "metric", "person", "people")
+KIND_ORDER = ("judge", "panel", "metric", "person", "people")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedEvaluators:
     """Whom a user asked for.
 
     Attributes:
@@ -42,7 +42,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Everyone:
+class ExamOpinions:
     """All opinions of an exam's drawings.
 
     Attributes:
@@ -52,13 +52,13 @@ class Everyone:
     """
 
     protocol: Protocol[Any]
-    seen: Mapping[str, Seen] = field(default_factory=dict)
+    seen: Mapping[str, SeenDrawing] = field(default_factory=dict)
     opinions: tuple[Opinion, ...] = ()
     people: Mapping[str, tuple[Opinion, ...]] = field(default_factory=dict)
     weights: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     study: str | None = None
 
-    def wanted(self, wanted: Wanted) -> list[Opinion]:
+    def wanted(self, wanted: WantedEvaluators) -> list[Opinion]:
         """Return the opinions that a user asked for: judges, panels, metrics, persons, people."""
         chosen = [
             opinion
@@ -66,9 +66,9 @@ class Everyone:
             if opinion.name in wanted.names
             or (opinion.kind == "people" and (wanted.everyone or opinion.study == self.study))
         ]
-        return sorted(chosen, key=lambda opinion: (ORDER.index(opinion.kind), opinion.name))
+        return sorted(chosen, key=lambda opinion: (KIND_ORDER.index(opinion.kind), opinion.name))
 
-    def wanted_studies(self, wanted: Wanted) -> list[tuple[str, tuple[Opinion, ...]]]:
+    def wanted_studies(self, wanted: WantedEvaluators) -> list[tuple[str, tuple[Opinion, ...]]]:
         """Return the studies whose people a user asked for, with these people."""
         return [
             (study, people)
@@ -82,7 +82,7 @@ def people_names(evaluators: Iterable[Evaluator]) -> set[str]:
     return {PEOPLE + str(each.setup["study"]) for each in evaluators if each.kind == "person" and "study" in each.setup}
 
 
-def wanted_evaluators(judges: Sequence[str], evaluators: Sequence[Evaluator], which: Mapping[str, Any]) -> Wanted:
+def wanted_evaluators(judges: Sequence[str], evaluators: Sequence[Evaluator], which: Mapping[str, Any]) -> WantedEvaluators:
     """Return the evaluators that the words of ``--judge`` name; how judges were asked may leave some out.
 
     Args:
@@ -99,7 +99,7 @@ def wanted_evaluators(judges: Sequence[str], evaluators: Sequence[Evaluator], wh
     _, asked = split_options(which.get("options") or {})
     so_asked = {each.id for each in Which((), which.get("variant"), asked, which.get("wording")).choose(evaluators)}
     names = {each.name for each in named if each.kind not in SHOWN or each.id in so_asked}
-    return Wanted(frozenset(names | people.intersection(judges)), not judges)
+    return WantedEvaluators(frozenset(names | people.intersection(judges)), not judges)
 
 
 def load_opinions(
@@ -110,7 +110,7 @@ def load_opinions(
     reading: str = "careful",
     constants: Mapping[str, float] | None = None,
     study: str | None = None,
-) -> Everyone:
+) -> ExamOpinions:
     """Load everyone's opinions of the exam's drawings, or of those of one study.
 
     Args:
@@ -159,8 +159,8 @@ def load_opinions(
             people.setdefault(opinion.study, []).append(opinion)
     weights = {name: {id: 1 / chance for id, chance in drawn.items() if chance > 0} for name, drawn in taken.items()}
     grouped = {name: tuple(sorted(members, key=lambda one: one.name)) for name, members in sorted(people.items())}
-    opinions += [together(name, members) for name, members in grouped.items()]
-    return Everyone(protocol, seen, tuple(opinions), grouped, weights, study)
+    opinions += [merge_people(name, members) for name, members in grouped.items()]
+    return ExamOpinions(protocol, seen, tuple(opinions), grouped, weights, study)
 
 
 def call_seconds(store: Store, groups: Iterable[Group]) -> dict[str, float]:
@@ -180,8 +180,8 @@ def _studies(store: Store, exam: str, wanted: str | None) -> list[str]:
 
 
 def all_numbers(
-    everyone: Everyone,
-    wanted: Wanted,
+    everyone: ExamOpinions,
+    wanted: WantedEvaluators,
     by: Sequence[str] = (),
     units: Sequence[str] = UNITS,
     score: str | None = None,
@@ -203,13 +203,13 @@ def all_numbers(
         pair_field = replace(_field(first, second, everyone), units=units, score=score, only=only)
         yield from pair_numbers(first, second, pair_field, by)
     for study, people in everyone.wanted_studies(wanted):
-        whole = Field(everyone.protocol, everyone.seen, everyone.weights.get(study, {}), False, units)
+        whole = ComparedDrawings(everyone.protocol, everyone.seen, everyone.weights.get(study, {}), False, units)
         yield from people_numbers(study, people, whole)
         for tag, category in whole.values(by):
             yield from people_numbers(study, people, whole.only_with(tag, category), tag, category)
 
 
-def all_replacements(everyone: Everyone, wanted: Wanted) -> Iterator[Replacement]:
+def all_replacements(everyone: ExamOpinions, wanted: WantedEvaluators) -> Iterator[Replacement]:
     """Test every wanted judge and panel that marked against the people of each wanted study."""
     for opinion in everyone.wanted(wanted):
         if opinion.kind in SHOWN and opinion.marks:
@@ -217,12 +217,12 @@ def all_replacements(everyone: Everyone, wanted: Wanted) -> Iterator[Replacement
                 yield replacement(opinion, study, people, everyone.seen)
 
 
-def _field(first: Opinion, second: Opinion, everyone: Everyone) -> Field:
+def _field(first: Opinion, second: Opinion, everyone: ExamOpinions) -> ComparedDrawings:
     """Return what two are compared on: a study's weights count where its people take part, or where it is asked for."""
     study = first.study or second.study or everyone.study
     weights = everyone.weights.get(study, {}) if study else {}
     people = {first.kind, second.kind} & {"person", "people"}
-    return Field(everyone.protocol, everyone.seen, weights, shared=not people and everyone.study is None)
+    return ComparedDrawings(everyone.protocol, everyone.seen, weights, shared=not people and everyone.study is None)
 
 
 Marks = Mapping[str, float]
@@ -255,7 +255,7 @@ class AlternativeTest(Plain):
         win_rate: Share of people against whom the judge wins (the paper's omega).
         advantage: How probably the judge is as good as a person or better (the paper's rho): the mean over people.
         n: Items in all.
-        passes: Whether the win rate is at least `WINS`.
+        passes: Whether the win rate is at least `MIN_WIN_RATE`.
         reason: Why there is no test.
     """
 
@@ -295,7 +295,7 @@ class Replacement(Plain):
         return {**about, "test": None if self.test.win_rate is None else numbers, "reason": reason}
 
 
-def replacement(judge: Opinion, study: str, people: Sequence[Opinion], seen: Mapping[str, Seen]) -> Replacement:
+def replacement(judge: Opinion, study: str, people: Sequence[Opinion], seen: Mapping[str, SeenDrawing]) -> Replacement:
     """Test a judge's marks against those of a study's people."""
     clusters = {id: each.cluster for id, each in seen.items()}
     answers = {person.name: person.marks for person in people}
@@ -314,10 +314,10 @@ def _alike(marks: Marks, others: Sequence[Marks]) -> float:
 T = TypeVar("T")
 Align = Callable[[T, Sequence[T]], float]
 """How well one answer agrees with those of others; the larger the better."""
-LEAST_PEOPLE = 3
-LEAST_ITEMS = 30
+MIN_PEOPLE = 3
+MIN_ITEMS = 30
 """A person who has marked fewer items, each with somebody else, is not tested."""
-WINS = 0.5
+MIN_WIN_RATE = 0.5
 """Of so many people the judge must prove as good to pass."""
 EPS = 0.15
 """How much better people may be while the judge, being cheaper, is preferred: the paper's number for skilled raters."""
@@ -343,7 +343,7 @@ def alternative_annotator(
     rows = []
     for name, answers in sorted(people.items()):
         mine = [item for item in items if item in answers]
-        if len(mine) < LEAST_ITEMS:
+        if len(mine) < MIN_ITEMS:
             continue
         others = [[each[item] for who, each in sorted(people.items()) if who != name and item in each] for item in mine]
         pairs = [(align(judge[i], rest), align(answers[i], rest)) for i, rest in zip(mine, others, strict=True)]
@@ -351,16 +351,16 @@ def alternative_annotator(
         groups = [clusters[item] if clusters else item for item in mine]
         advantage = float(np.mean([its >= own for its, own in pairs]))
         rows.append((name, advantage, _p(worse, groups, eps), len(mine)))
-    if len(rows) < LEAST_PEOPLE:
-        tested = f"{len(rows)} of {len(people)} people have marked {LEAST_ITEMS} drawings that another marked too"
-        return AlternativeTest(None, None, eps, len(items), False, reason=f"{tested}; the test needs {LEAST_PEOPLE}")
+    if len(rows) < MIN_PEOPLE:
+        tested = f"{len(rows)} of {len(people)} people have marked {MIN_ITEMS} drawings that another marked too"
+        return AlternativeTest(None, None, eps, len(items), False, reason=f"{tested}; the test needs {MIN_PEOPLE}")
     won = benjamini_yekutieli([p for _, _, p, _ in rows])
     left_out = tuple(
         LeftOut(name, advantage, p, win, n) for (name, advantage, p, n), win in zip(rows, won, strict=True)
     )
     win_rate = sum(won) / len(won)
     advantage = sum(each.advantage for each in left_out) / len(left_out)
-    return AlternativeTest(win_rate, advantage, eps, len(items), win_rate >= WINS, left_out)
+    return AlternativeTest(win_rate, advantage, eps, len(items), win_rate >= MIN_WIN_RATE, left_out)
 
 
 def _p(worse: np.ndarray[tuple[int], np.dtype[np.float64]], groups: Sequence[str], eps: float) -> float:

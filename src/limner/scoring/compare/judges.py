@@ -15,8 +15,8 @@ from ...store.store import using_store
 from .. import MET, evaluators_of
 from ..stats import chance_corrected, icc_intervals
 from .everyone import all_numbers, all_replacements, load_opinions, wanted_evaluators
-from .opinions import UNITS, Field, Opinion, PairNumber, by_sort, put
-from .pair_numbers import points
+from .opinions import UNITS, ComparedDrawings, Opinion, PairNumber, group_by_sort, make_number
+from .pair_numbers import common_scores
 from .results import Agreement
 
 
@@ -63,7 +63,7 @@ def judges(
     reason = None
     if len(raters) < 2 and not numbers:
         reason = "one judge, asked in one way: nobody to compare it with" if raters else "nothing is marked yet"
-    together = tuple(_together(raters, chosen, Field(everyone.protocol, everyone.seen, {})))
+    together = tuple(_together(raters, chosen, ComparedDrawings(everyone.protocol, everyone.seen, {})))
     replacements = tuple(all_replacements(everyone, wanted))
     return Agreement(name, reading, chosen, raters, reason, numbers, together, replacements)
 
@@ -84,7 +84,7 @@ def _settles(rater: Opinion, score: Score) -> bool:
     return score.name in rater.scores and score.name not in rater.unsettled
 
 
-def _together(raters: Sequence[Opinion], score: Score, field: Field) -> Iterator[PairNumber]:
+def _together(raters: Sequence[Opinion], score: Score, field: ComparedDrawings) -> Iterator[PairNumber]:
     """Yield Krippendorff's alpha and the intraclass correlation of more than two judges."""
     if len(raters) < 3:
         return
@@ -93,10 +93,10 @@ def _together(raters: Sequence[Opinion], score: Score, field: Field) -> Iterator
         given = [rater.marks.get(id, {}) for rater in raters]
         for criterion in sorted({name for marks in given for name in marks}):
             marked.append((criterion, field.unit(id, [marks.get(criterion) for marks in given])))
-    for sort, units in by_sort(marked).items():
+    for sort, units in group_by_sort(marked).items():
         n = sum(len(unit.said) > 1 for unit in units)
         for measure, each in chance_corrected(units, [0.0, 1.0]).items():
-            yield put(replace(head, score=sort), measure, each, n)
-    scores = points(raters, [score.name] * len(raters), field)
+            yield make_number(replace(head, score=sort), measure, each, n)
+    scores = common_scores(raters, [score.name] * len(raters), field)
     for form, each in icc_intervals([field.unit(id, values) for id, values in scores.items()]).items():
-        yield put(replace(head, score=score.name), form, each)
+        yield make_number(replace(head, score=score.name), form, each)

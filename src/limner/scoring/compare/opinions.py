@@ -26,7 +26,7 @@ UNMEASURED = Measure(None, 0, "nothing was measured")
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenDrawing:
     """A drawing as agreement sees it.
 
     Attributes:
@@ -96,14 +96,14 @@ class Opinion:
         return body | {"cost_per_image": self.cost.to_json(), "seconds_per_image": self.seconds.to_json()}
 
 
-def drawings_seen(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[str, Seen]:
+def drawings_seen(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[str, SeenDrawing]:
     """Return every drawing of the groups."""
     drawings = {}
     for group in groups:
         for entry in group.entries:
             question = entry.question
             cluster = protocol.cluster(question)
-            drawings[entry.drawing.id] = Seen(group.name, question.id, cluster, question.tags, group.control)
+            drawings[entry.drawing.id] = SeenDrawing(group.name, question.id, cluster, question.tags, group.control)
     return drawings
 
 
@@ -197,7 +197,7 @@ def _measured(numbers: Sequence[float]) -> Measure:
     return Measure(_mean(numbers), len(numbers)) if numbers else UNMEASURED
 
 
-def together(study: str, people: Sequence[Opinion]) -> Opinion:
+def merge_people(study: str, people: Sequence[Opinion]) -> Opinion:
     """Return the people of a study as one: means of their scores and ratings, and the majority of their marks."""
     scores: dict[str, dict[str, list[float]]] = {}
     parts: dict[str, list[DrawingParts]] = {}
@@ -225,7 +225,7 @@ def together(study: str, people: Sequence[Opinion]) -> Opinion:
     )
 
 
-def most_said(values: Sequence[float]) -> float | None:
+def majority(values: Sequence[float]) -> float | None:
     """Return the most frequent value; None where two are equally frequent.
 
     >>> most_said([1.0, 0.0, 1.0]), most_said([1.0, 0.0])
@@ -239,7 +239,7 @@ def majorities(given: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[dict
     """Return drawing -> criterion -> the majority's value, and how many criteria have none and are left out."""
     ties, marks = 0, dict[str, dict[str, float]]()
     for id, criteria in given.items():
-        agreed = {criterion: most_said(values) for criterion, values in criteria.items()}
+        agreed = {criterion: majority(values) for criterion, values in criteria.items()}
         marks[id] = {criterion: share for criterion, share in agreed.items() if share is not None}
         ties += len(agreed) - len(marks[id])
     return marks, ties
@@ -260,12 +260,12 @@ def _mean(values: Sequence[float]) -> float:
 
 
 UNITS = ("drawing", "painter", "painter_tag")
-ALL = "all"
-"""Stands for all sorts of criteria together."""
+ALL_CRITERIA = "all"
+"""Stands for all sorts of criteria merge_people."""
 T = TypeVar("T")
 
 
-def by_sort(rows: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
+def group_by_sort(rows: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
     """Group rows by the sort of their criteria (how their ids begin), and all together; a single sort is only all.
 
     >>> by_sort([("text/1", "a"), ("layout/1", "b")])
@@ -273,11 +273,11 @@ def by_sort(rows: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
     >>> by_sort([("text/1", "a"), ("text/2", "b")])
     {'all': ['a', 'b']}
     """
-    groups: dict[str, list[T]] = {ALL: []}
+    groups: dict[str, list[T]] = {ALL_CRITERIA: []}
     for criterion, row in rows:
-        groups[ALL].append(row)
+        groups[ALL_CRITERIA].append(row)
         groups.setdefault(criterion.partition("/")[0], []).append(row)
-    return groups if len(groups) > 2 else {ALL: groups[ALL]}
+    return groups if len(groups) > 2 else {ALL_CRITERIA: groups[ALL_CRITERIA]}
 
 
 @dataclass(frozen=True)
@@ -312,7 +312,7 @@ class PairNumber(Plain):
 
 
 @dataclass(frozen=True)
-class Field:
+class ComparedDrawings:
     """What two evaluators are compared on.
 
     Attributes:
@@ -326,7 +326,7 @@ class Field:
     """
 
     protocol: Protocol[Any]
-    seen: Mapping[str, Seen]
+    seen: Mapping[str, SeenDrawing]
     weights: Mapping[str, float]
     shared: bool = True
     units: Sequence[str] = UNITS
@@ -348,7 +348,7 @@ class Field:
             values_there = {value for seen in self.seen.values() if (value := seen.value(tag)) is not None}
             yield from ((tag, category) for category in self.protocol.in_order(tag, values_there))
 
-    def only_with(self, tag: str, category: str) -> Field:
+    def only_with(self, tag: str, category: str) -> ComparedDrawings:
         """Return the field with the drawings of one value of a tag alone."""
         return replace(self, kept={}, seen={id: seen for id, seen in self.seen.items() if seen.value(tag) == category})
 
@@ -357,18 +357,18 @@ Names = tuple[str, str]
 """A score of the first evaluator, and one of the second."""
 
 
-def said(pair: Names) -> str:
+def score_words(pair: Names) -> str:
     """Return two scores in words: one name where they are the same."""
     return pair[0] if pair[0] == pair[1] else f"{pair[0]} / {pair[1]}"
 
 
-def put(head: PairNumber, measure: str, number: Interval | Correlation | Measure, n: int | None = None) -> PairNumber:
+def make_number(head: PairNumber, measure: str, number: Interval | Correlation | Measure, n: int | None = None) -> PairNumber:
     """Return a number under its heading."""
     values = vars(number) if n is None else {**vars(number), "n": n}
     return replace(head, measure=measure, **values)
 
 
-def met_of(opinions: Sequence[Opinion], drawing: str) -> tuple[list[float], int]:
+def sum_common_marks(opinions: Sequence[Opinion], drawing: str) -> tuple[list[float], int]:
     """Return each one's sum of marks of a drawing, over the criteria that all have decided, and how many these are."""
     given = [opinion.marks.get(drawing, {}) for opinion in opinions]
     common = sorted(set.intersection(*map(set, given)))

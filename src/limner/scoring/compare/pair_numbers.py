@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import MET
-from ..comparable import Place, common_places
+from ..comparable import QuestionPlace, common_places
 from ..numbers import deriving
 from ..stats import (
     Correlation,
@@ -28,13 +28,13 @@ from ..stats import (
 )
 from ..stats.correlation import MEASURES, STATISTICS
 from ..stats.types import Floats, Parts
-from .opinions import ALL, DrawingParts, Field, Names, Opinion, PairNumber, by_sort, met_of, put, said
+from .opinions import ALL_CRITERIA, DrawingParts, ComparedDrawings, Names, Opinion, PairNumber, group_by_sort, sum_common_marks, make_number, score_words
 
 PAINTER = "painter"
-FORMS = ("ICC(2,1)", "ICC(3,1)")
+PAIR_FORMS = ("ICC(2,1)", "ICC(3,1)")
 
 
-def score_pairs(first_one: Opinion, second_one: Opinion, field: Field) -> list[Names]:
+def score_pairs(first_one: Opinion, second_one: Opinion, field: ComparedDrawings) -> list[Names]:
     """Return which scores are compared with which: those both have; and ratings with whatever the other has."""
     own = [score.name for score in field.protocol.scored]
     sides = [
@@ -58,7 +58,7 @@ def score_pairs(first_one: Opinion, second_one: Opinion, field: Field) -> list[N
     return [pair for pair in common + crossed if not field.only or field.score in pair]
 
 
-def pair_numbers(first: Opinion, second: Opinion, field: Field, by: Sequence[str] = ()) -> Iterator[PairNumber]:
+def pair_numbers(first: Opinion, second: Opinion, field: ComparedDrawings, by: Sequence[str] = ()) -> Iterator[PairNumber]:
     """Yield every number of two evaluators.
 
     Args:
@@ -85,7 +85,7 @@ def pair_numbers(first: Opinion, second: Opinion, field: Field, by: Sequence[str
             yield from painter_numbers(first, second, names, inside, replace(about, unit="painter"))
 
 
-def mark_numbers(first: Opinion, second: Opinion, field: Field, head: PairNumber) -> Iterator[PairNumber]:
+def mark_numbers(first: Opinion, second: Opinion, field: ComparedDrawings, head: PairNumber) -> Iterator[PairNumber]:
     """Yield accuracy, Cohen, Gwet and Krippendorff, mark by mark: on each sort of criteria, and in all.
 
     ``first_only`` and ``second_only`` count the marks that one of them left undecided.
@@ -95,24 +95,24 @@ def mark_numbers(first: Opinion, second: Opinion, field: Field, head: PairNumber
         for id in sorted(first.marks.keys() & second.marks.keys() & field.seen.keys())
         for criterion in sorted(first.marks[id].keys() | second.marks[id].keys())
     ]
-    whole = by_sort(marked)
-    decided = by_sort(mark for mark in marked if len(mark[1].said) > 1)
-    for sort, units in decided.items() if decided[ALL] else ():
+    whole = group_by_sort(marked)
+    decided = group_by_sort(mark for mark in marked if len(mark[1].said) > 1)
+    for sort, units in decided.items() if decided[ALL_CRITERIA] else ():
         about, n = replace(head, score=sort), len(units)
         agreed = mark_agreement(whole[sort])
-        yield put(about, "accuracy", agreed.same, n)
-        yield replace(put(about, "kappa", agreed.kappa, n), reason=agreed.reason)
+        yield make_number(about, "accuracy", agreed.same, n)
+        yield replace(make_number(about, "kappa", agreed.kappa, n), reason=agreed.reason)
         for measure, each in chance_corrected(units, [0.0, 1.0]).items():
-            yield put(about, measure, each, n)
-        yield put(about, "first_only", Interval(float(agreed.first_only)), n)
-        yield put(about, "second_only", Interval(float(agreed.second_only)), n)
+            yield make_number(about, measure, each, n)
+        yield make_number(about, "first_only", Interval(float(agreed.first_only)), n)
+        yield make_number(about, "second_only", Interval(float(agreed.second_only)), n)
 
 
-def points(opinions: Sequence[Opinion], names: Sequence[str], field: Field) -> dict[str, tuple[float, ...]]:
+def common_scores(opinions: Sequence[Opinion], names: Sequence[str], field: ComparedDrawings) -> dict[str, tuple[float, ...]]:
     """Return drawing -> everyone's number of the score that is theirs, where all have one."""
     if {*names} == {MET.name}:
         drawings = set.intersection(*(set(opinion.marks) for opinion in opinions)) & field.seen.keys()
-        met = {id: met_of(opinions, id) for id in sorted(drawings)}
+        met = {id: sum_common_marks(opinions, id) for id in sorted(drawings)}
         return {id: tuple(100 * each / count for each in sums) for id, (sums, count) in met.items() if count}
     given = [opinion.scores.get(name, {}) for opinion, name in zip(opinions, names, strict=True)]
     common = set.intersection(*map(set, given)) & field.seen.keys()
@@ -120,26 +120,26 @@ def points(opinions: Sequence[Opinion], names: Sequence[str], field: Field) -> d
 
 
 def _drawings(
-    first_one: Opinion, second_one: Opinion, pair: Names, field: Field, head: PairNumber
+    first_one: Opinion, second_one: Opinion, pair: Names, field: ComparedDrawings, head: PairNumber
 ) -> Iterator[PairNumber]:
-    both = points((first_one, second_one), pair, field)
+    both = common_scores((first_one, second_one), pair, field)
     if not both:
         return
-    head = replace(head, score=said(pair))
+    head = replace(head, score=score_words(pair))
     clusters = [field.seen[id].cluster for id in both]
     weights = [field.weight(id) for id in both]
     first, second = ([values[side] for values in both.values()] for side in (0, 1))
     if pair[0] == pair[1]:
-        yield put(head, "mae", mean_number([abs(a - b) for a, b in both.values()], clusters, weights), len(both))
-        yield put(head, "shift", mean_number([b - a for a, b in both.values()], clusters, weights), len(both))
+        yield make_number(head, "mae", mean_number([abs(a - b) for a, b in both.values()], clusters, weights), len(both))
+        yield make_number(head, "shift", mean_number([b - a for a, b in both.values()], clusters, weights), len(both))
     painters = [field.seen[id].painter for id in both]
     for measure, each in correlate(first, second, clusters, weights, painters).items():
-        yield put(head, measure, each)
+        yield make_number(head, measure, each)
     if pair[0] == pair[1]:
         rated = [field.unit(id, values) for id, values in both.items()]
         for form, number in icc_intervals(rated).items():
-            if form in FORMS:
-                yield put(head, form, number)
+            if form in PAIR_FORMS:
+                yield make_number(head, form, number)
 
 
 def mean_number(values: Sequence[float], clusters: Sequence[str], weights: Sequence[float]) -> Interval:
@@ -152,29 +152,29 @@ def mean_number(values: Sequence[float], clusters: Sequence[str], weights: Seque
 
 
 def painter_numbers(
-    first: Opinion, second: Opinion, names: Sequence[Names], field: Field, head: PairNumber
+    first: Opinion, second: Opinion, names: Sequence[Names], field: ComparedDrawings, head: PairNumber
 ) -> Iterator[PairNumber]:
     """Yield the order of painters; of painters on each value of the tag, where the unit is ``painter_tag``."""
     tag = head.tag if head.unit == "painter_tag" else None
     for pair in names:
-        drawings = points((first, second), pair, field)
+        drawings = common_scores((first, second), pair, field)
         for measure, number in orders_compared(first, second, pair, drawings, field, tag).items():
-            yield put(replace(head, score=said(pair)), measure, number)
+            yield make_number(replace(head, score=score_words(pair)), measure, number)
 
 
-RESAMPLES = 500
-ENOUGH = 3
-"""Fewer points than this are in no order to speak of."""
-MISSED = 0.1
+PAINTER_RESAMPLES = 500
+MIN_POINTS = 3
+"""Fewer common_scores than this are in no order to speak of."""
+MAX_MISSED_SHARE = 0.1
 """Up to this share of resamples may miss a point."""
-MANY = 100
+MAX_KENDALL_POINTS = 100
 """More points than this are too many to count all their pairs in every resample: Kendall's tau stands alone."""
 Spot = tuple[str, str]
 """A painter, and a value of the tag where there is one."""
 
 
 def orders_compared(
-    first: Opinion, second: Opinion, pair: Names, drawings: Collection[str], field: Field, tag: str | None
+    first: Opinion, second: Opinion, pair: Names, drawings: Collection[str], field: ComparedDrawings, tag: str | None
 ) -> dict[str, Correlation]:
     """Return Pearson, Spearman and Kendall over painters, and ``mae`` and ``shift`` where both have the same score.
 
@@ -194,7 +194,7 @@ def orders_compared(
         for side, name in zip((first, second), pair, strict=True)
     ]
     names = [spot for place, spot in enumerate(spots) if not np.isnan(sides[0][0][place] + sides[1][0][place])]
-    if len(names) < ENOUGH or len({painter for painter, _ in names}) < 2:
+    if len(names) < MIN_POINTS or len({painter for painter, _ in names}) < 2:
         return {}
     places = [list(spots).index(name) for name in names]
     x, y = (values[places] for values, _ in sides)
@@ -209,12 +209,12 @@ def orders_compared(
         if np.isnan(value):
             numbers[measure] = Correlation(None, n=len(names))
             continue
-        if measure == "kendall" and len(names) > MANY:
+        if measure == "kendall" and len(names) > MAX_KENDALL_POINTS:
             numbers[measure] = Correlation(round(value, 12), n=len(names))
             continue
         spread = STATISTICS[measure](drawn[0], drawn[1], None).round(12)
         # Where a point has few questions, most resamples miss some point, and the others are no fair sample.
-        whole = float(np.isnan(spread).mean()) <= MISSED
+        whole = float(np.isnan(spread).mean()) <= MAX_MISSED_SHARE
         around = interval(value, spread if whole else spread[:0], questions)
         p = exchange_p(measure, x, y, np.ones(len(names)), blocks) if len(blocks) == 1 else None
         numbers[measure] = Correlation(round(value, 12), around.low, around.high, p, len(names))
@@ -225,7 +225,7 @@ def orders_compared(
 
 
 def _spots(
-    first: Opinion, second: Opinion, pair: Names, drawings: Collection[str], field: Field, tag: str | None
+    first: Opinion, second: Opinion, pair: Names, drawings: Collection[str], field: ComparedDrawings, tag: str | None
 ) -> dict[Spot, list[str]]:
     """Return every point with the drawings behind it."""
     whole = [side.painters.get(name, {}) for side, name in zip((first, second), pair, strict=True)]
@@ -240,7 +240,7 @@ def _spots(
     kept = {id: field.seen[id] for id in sorted(drawings)}
     if field.shared:
         controls = {seen.painter for seen in kept.values() if seen.control}
-        answered: dict[str, set[Place]] = {}
+        answered: dict[str, set[QuestionPlace]] = {}
         for seen in kept.values():
             answered.setdefault(seen.painter, set()).add((seen.question, seen.cluster))
         common, painters = common_places(answered, controls)
@@ -258,33 +258,33 @@ def _spots(
 
 
 def _numbers(
-    side: Opinion, name: str, pair: Names, both: Sequence[Opinion], spots: Mapping[Spot, list[str]], field: Field
+    side: Opinion, name: str, pair: Names, both: Sequence[Opinion], spots: Mapping[Spot, list[str]], field: ComparedDrawings
 ) -> tuple[Floats, Floats]:
     """Return the number of each point, and its numbers in every resample of the questions."""
     if name in side.painters:
         values = np.array([side.painters[name].get(painter, np.nan) for painter, _ in spots])
-        return values, np.tile(values, (RESAMPLES, 1))
+        return values, np.tile(values, (PAINTER_RESAMPLES, 1))
     own = name not in side.scales and name != MET.name
     key = (side.name, None if own else (name, both[0].name, both[1].name), tuple(map(tuple, spots.values())))
     if key not in field.kept:
         field.kept[key] = _resampled(side, name, own, both, spots, field)
     resampled: tuple[list[dict[str, float]], list[dict[str, Floats]]] = field.kept[key]
-    missing = np.full(RESAMPLES, np.nan)
-    table = np.array([each.get(name, missing) for each in resampled[1]]).T if spots else np.empty((RESAMPLES, 0))
+    missing = np.full(PAINTER_RESAMPLES, np.nan)
+    table = np.array([each.get(name, missing) for each in resampled[1]]).T if spots else np.empty((PAINTER_RESAMPLES, 0))
     return np.array([each.get(name, np.nan) for each in resampled[0]], dtype=np.float64), table
 
 
 def _resampled(
-    side: Opinion, name: str, own: bool, both: Sequence[Opinion], spots: Mapping[Spot, list[str]], field: Field
+    side: Opinion, name: str, own: bool, both: Sequence[Opinion], spots: Mapping[Spot, list[str]], field: ComparedDrawings
 ) -> tuple[list[dict[str, Any]], list[dict[str, Floats]]]:
     clusters = sorted({field.seen[id].cluster for ids in spots.values() for id in ids})
     derive = deriving(field.protocol) if own else dict
     parts = [_parts(side, name, both, ids, clusters, field) for ids in spots.values()]
-    return [dict(derive(ratios(each))) for each in parts], spreads(parts, derive, RESAMPLES)
+    return [dict(derive(ratios(each))) for each in parts], spreads(parts, derive, PAINTER_RESAMPLES)
 
 
 def _parts(
-    side: Opinion, name: str, both: Sequence[Opinion], ids: Sequence[str], clusters: Sequence[str], field: Field
+    side: Opinion, name: str, both: Sequence[Opinion], ids: Sequence[str], clusters: Sequence[str], field: ComparedDrawings
 ) -> Parts:
     places = {cluster: place for place, cluster in enumerate(clusters)}
     # Seeds of a question are averaged within it first.
@@ -302,7 +302,7 @@ def _parts(
 
 def _drawing_parts(side: Opinion, name: str, both: Sequence[Opinion], id: str) -> DrawingParts:
     if name == MET.name and all(each.marks for each in both):
-        sums, count = met_of(both, id)
+        sums, count = sum_common_marks(both, id)
         return {name: (100 * sums[both.index(side)], float(count))} if count else {}
     if name in side.scales or name == MET.name:
         return {name: (side.scores[name][id], 1.0)}

@@ -15,11 +15,11 @@ from ...core.errors import UsageError
 from ...core.protocol import Protocol, Reading, Score, checked_reading
 from .. import MET, Comparable, Group, Standing, comparable, comparables, standings_of
 from ..groups import find_groups, which_questions
-from ..numbers import MetTable, RowParts, deriving, gathered, met_of, tops, values_of
+from ..numbers import MetTable, RowParts, deriving, gather_parts, met_parts_of_shares, tops, values_of
 from ..stats import Interval, Parts, RankInterval, difference_interval, paired, rank_intervals, wilson
-from .results import Comparison, Pair, Place, corrected, judged, pair_of
+from .results import Comparison, Pair, Place, with_corrected_p, with_verdicts, make_pair
 
-ALONE = "one painter: there is nobody to compare it with"
+ONE_PAINTER = "one painter: there is nobody to compare it with"
 
 
 def painters(
@@ -58,7 +58,7 @@ def painters(
         parts = _categories(side, by)
         tests = sum(_tests(part) for _, part in parts)
         asked = _Terms(exams.name_of(exam), checked_reading(reading), side.score(score), by, gap, tests)
-        comparisons += corrected([_compared(asked, part, category) for category, part in parts])
+        comparisons += with_corrected_p([_compared(asked, part, category) for category, part in parts])
     return comparisons
 
 
@@ -66,7 +66,7 @@ def painters_of(rows: Sequence[Standing], score: Score) -> Comparison:
     """Compare the painters of one table by one score, as `painters` does with all questions."""
     first = rows[0]
     asked = _Terms(first.exam, first.reading, score, None, None, _tests(first.compared))
-    (comparison,) = corrected([_compared(asked, first.compared, None, rows)])
+    (comparison,) = with_corrected_p([_compared(asked, first.compared, None, rows)])
     return comparison
 
 
@@ -127,7 +127,7 @@ def _compared(asked: _Terms, side: Comparable, category: str | None, standing: S
     elif not side.questions and side.on == "common":
         reason = "no question is common to all painters; --painter chooses some of them"
     elif len(side.groups) < 2:
-        reason = ALONE
+        reason = ONE_PAINTER
     elif len(drawn) < 2:
         reason = f"{score.name} is known for {len(drawn)} of {len(side.groups)} painters; --score takes another"
     return Comparison(
@@ -151,7 +151,7 @@ def side_pairs(side: Comparable, score: Score) -> tuple[Pair, ...]:
 
     Nobody's place is computed, so it takes less time than `painters`.
     """
-    return tuple(judged(_pairs(side, score, _tests(side))))
+    return tuple(with_verdicts(_pairs(side, score, _tests(side))))
 
 
 def _pairs(side: Comparable, score: Score, tests: int, gap: float | None = None) -> list[Pair]:
@@ -166,7 +166,7 @@ def _pairs(side: Comparable, score: Score, tests: int, gap: float | None = None)
 
 def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap: float | None) -> Pair:
     """Return two painters on the questions all have, or, where each has its own, on those the two share."""
-    corrected = not any(group.control for group in side.groups if group.name in (one, other))
+    with_corrected_p = not any(group.control for group in side.groups if group.name in (one, other))
     if side.on == "all":
         two = [group for group in side.groups if group.name in (one, other)]
         side = comparable(two, side.protocol)
@@ -179,8 +179,8 @@ def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap:
         drawn = (side.drawn[first][score.name], side.drawn[second][score.name]) if both_have else None
         derive = deriving(side.protocol)
         sides = side.parts[first], side.parts[second]
-        both = paired(*sides, score.name, derive, drawn, tests if corrected else 1, score.top)
-    return pair_of(one, other, both, gap, side.per_cluster, corrected=corrected)
+        both = paired(*sides, score.name, derive, drawn, tests if with_corrected_p else 1, score.top)
+    return make_pair(one, other, both, gap, side.per_cluster, corrected=with_corrected_p)
 
 
 def _place(side: Comparable, at: int, standing: Standing, score: Score, ranks: Mapping[str, RankInterval]) -> Place:
@@ -258,7 +258,7 @@ class MarkedSide:
     @property
     def parts(self) -> Parts:
         """What its numbers are made of."""
-        parts, settled = gathered(self.rows)
+        parts, settled = gather_parts(self.rows)
         if self.abstained:
             return {name: part for name, part in parts.items() if settled[name] == len(self.rows)}
         return parts
@@ -281,7 +281,7 @@ def differences(one: MarkedSide, other: MarkedSide, protocol: Protocol[Any], nam
     """
     common = one.places & other.places
     first, second = one.on(common), other.on(common)
-    met = met_of([first.met, second.met], {cluster for _, cluster in common})
+    met = met_parts_of_shares([first.met, second.met], {cluster for _, cluster in common})
     sides = [{**side.parts, **more} for side, more in zip((first, second), met, strict=True)]
     values = [values_of(parts, protocol) for parts in sides]
     best, derive = tops(protocol), deriving(protocol)

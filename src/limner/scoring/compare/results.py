@@ -70,7 +70,7 @@ class Pair(Plain):
     difference: Interval
     p: Measure
     p_holm: float | None
-    corrected: bool
+    with_corrected_p: bool
     effect: Measure
     differing: int
     gap: float | None
@@ -120,7 +120,7 @@ class Comparison(Plain):
         apart = {frozenset((pair.first, pair.second)) for pair in self.pairs if pair.winner}
         compared_names = {name for pair in self.pairs for name in (pair.first, pair.second)}
         listed = [name for name in names if name in compared_names]
-        return runs(listed, lambda one, other: frozenset((one, other)) in apart)
+        return tied_runs(listed, lambda one, other: frozenset((one, other)) in apart)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON; every number with its interval or its reason."""
@@ -164,7 +164,7 @@ class Agreement(Plain):
         return plain | {"score": self.score.name, "judges": plain.pop("raters"), "pairs": plain.pop("numbers")}
 
 
-def runs(names: Sequence[str], apart: Callable[[str, str], bool]) -> list[tuple[str, ...]]:
+def tied_runs(names: Sequence[str], apart: Callable[[str, str], bool]) -> list[tuple[str, ...]]:
     """Return the longest stretches of a list in which no two are significantly different, of two members or more.
 
     >>> runs("abcd", lambda one, other: {one, other} in ({"a", "c"}, {"a", "d"}, {"b", "d"}))
@@ -182,7 +182,7 @@ def runs(names: Sequence[str], apart: Callable[[str, str], bool]) -> list[tuple[
     return stretches
 
 
-def pair_of(
+def make_pair(
     one: str, other: str, both: Paired, asked: float | None, per_cluster: float, *, corrected: bool = True
 ) -> Pair:
     """Return a pair before the correction, the one with the larger number first.
@@ -207,7 +207,7 @@ def pair_of(
         difference=both.difference,
         p=both.p,
         p_holm=None,
-        corrected=corrected,
+        corrected=with_corrected_p,
         effect=both.effect,
         differing=both.differing,
         gap=gap,
@@ -217,9 +217,9 @@ def pair_of(
     )
 
 
-def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
+def with_corrected_p(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Return the comparisons with p corrected over all pairs that are shown together, and the verdicts."""
-    flat = judged([pair for comparison in comparisons for pair in comparison.pairs])
+    flat = with_verdicts([pair for comparison in comparisons for pair in comparison.pairs])
     tests, rest = _tests(flat), iter(flat)
     return [
         replace(comparison, tests=tests, pairs=tuple(next(rest) for _ in comparison.pairs))
@@ -227,7 +227,7 @@ def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
     ]
 
 
-def judged(pairs: Sequence[Pair]) -> list[Pair]:
+def with_verdicts(pairs: Sequence[Pair]) -> list[Pair]:
     """Return the pairs with p corrected over those of two painters, and the verdicts."""
     flat = holm([pair.p.value if pair.corrected else None for pair in pairs])
     whole = [replace(pair, p_holm=p) for pair, p in zip(pairs, flat, strict=True)]
