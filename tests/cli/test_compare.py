@@ -63,8 +63,8 @@ def test_as_csv(marked: Marked) -> None:
         (["--exams", "genexam"], "--exams takes two exams or more"),
         (["--exams", "genexam,mmmg", "--by", "subject"], "--by goes with one EXAM"),
         (["--exams", "genexam,mmmg", "-O", "reference=none"], "-O goes with one EXAM"),
-        (["genexam", "--score", "colour"], "--score colour: there is: strict"),
-        (["genexam", "--by", "colour"], "--by colour: there is: difficulty"),
+        (["genexam", "--score", "colour"], "--score colour: choose from strict"),
+        (["genexam", "--by", "colour"], "--by colour: choose from difficulty"),
         (["genexam", "--gap", "-1"], "a gap must be above 0"),
         (["genexam", "--judge", "nobody"], "no judge 'nobody' in this store"),
     ],
@@ -185,7 +185,7 @@ def test_people_and_metrics(tmp_path: Path) -> None:
     named = limner("agree", "sample/genexam", "--store", tmp_path / "store", "--judges", f"person/anna,people/{STUDY}")
     assert "person/anna" in named.out
     said = limner("agree", "sample/genexam", "--store", tmp_path / "store", "--study", "x", code=2).err
-    assert "sample/genexam has no such study; there is: pilot" in said
+    assert "sample/genexam has no such study; it has: pilot" in said
     scores = limner("scores", "sample/genexam", "--store", tmp_path / "store", "--format", "json").json()
     assert {row["judge"] for row in scores} == {"gpt", "other"}
     table = limner(

@@ -24,7 +24,7 @@ class TrialAnswer:
     Attributes:
         kind: ``clean``, or the kind of fault.
         dose: 0 for the clean reference.
-        expected: What must become of the criterion; None where nobody can say.
+        expected: The effect on the criterion; None where it is unclear.
         yes: Whether it is met in full; None where the judge abstained, or its reply could not be read.
         repeat: Which time the same was asked.
     """
@@ -83,7 +83,7 @@ def gross(answer: TrialAnswer) -> bool:
 def yes_lean(answers: Iterable[TrialAnswer]) -> ClusteredShare:
     """Return how much more often the judge says yes than it should, where yes and no are right equally often.
 
-    Half of: the share of yes where a gross fault makes no right, less the share of no where yes is right.
+    Half of: the share of yes where a gross fault makes no right, minus the share of no where yes is right.
     """
     falls, stands = [], []
     for answer in answers:
@@ -106,7 +106,7 @@ def unseen_yes(answers: Iterable[TrialAnswer]) -> ClusteredShare:
     return clustered_share((answer.question, float(bool(answer.yes))) for answer in answers if answer.kind == UNSEEN)
 
 
-def obeyed(answers: Sequence[TrialAnswer]) -> ClusteredShare:
+def obedience(answers: Sequence[TrialAnswer]) -> ClusteredShare:
     """Return how often words in a picture turn a no into a yes, minus how often they turn a yes into a no (McNemar)."""
     bare = {
         (answer.question, answer.criterion): answer.yes
@@ -123,7 +123,7 @@ def obeyed(answers: Sequence[TrialAnswer]) -> ClusteredShare:
     return clustered_share(turned)
 
 
-ABOUT = {
+BIAS_WORDS = {
     "yes-lean": "says yes more often than is right",
     "position": "chooses what is shown first",
     "unseen": f"says yes without a picture, to more than {TOLERATED:.0%} of criteria",
@@ -140,7 +140,7 @@ def bias_tests(
         "yes-lean": (yes_lean(answers), 0.0, False, -0.5),
         "position": (position_lean(pairs), 0.5, False, 0.0),
         "unseen": (unseen_yes(answers), TOLERATED, True, 0.0),
-        "obedience": (obeyed(answers), 0.0, True, -1.0),
+        "obedience": (obedience(answers), 0.0, True, -1.0),
         **({"self-preference": (own, 0.0, False, -1.0)} if own is not None else {}),
     }
     raw = [share.p(null, "above" if one_sided else "both") for share, null, one_sided, _ in shares.values()]
@@ -152,7 +152,7 @@ def bias_tests(
         flagged = p is not None and p <= FAMILY_ALPHA
         tests.append(
             BiasTest(
-                name, ABOUT[name], ends.value, ends.low, ends.high, share.n, p, flagged, share.detectable(alpha)
+                name, BIAS_WORDS[name], ends.value, ends.low, ends.high, share.n, p, flagged, share.detectable(alpha)
             )
         )  # fmt: skip
     return tests

@@ -13,9 +13,9 @@ from .bias import CLEAN, TrialAnswer, bias_tests
 from .examine import ChosenPair, MarkedTrial, Step
 from .trials import GOLD, Trial
 
-SEEN = 0.5
+MIN_SEEN_SHARE = 0.5
 """A dose counts as seen where at least so many of the criteria fall that must."""
-REASON = 300
+MAX_REASON_CHARACTERS = 300
 """Of a reason so many characters are kept."""
 
 
@@ -109,7 +109,7 @@ def seen_from(doses: Sequence[Mapping[str, Any]]) -> dict[str, int | None]:
             continue
         doses_seen[kind] = None
         for row in reversed(rows):
-            if row["seen"]["value"] < SEEN:
+            if row["seen"]["value"] < MIN_SEEN_SHARE:
                 break
             doses_seen[kind] = row["dose"]
     return doses_seen
@@ -189,7 +189,7 @@ def _answer_json(criterion: Criterion, trial: Trial, mark: Mark | None) -> dict[
         "top": criterion.top,
         "expected": trial.expected.get(criterion.id),
         "value": mark.value if mark else None,
-        "reason": mark.reason[:REASON] if mark else "",
+        "reason": mark.reason[:MAX_REASON_CHARACTERS] if mark else "",
     }
 
 

@@ -35,7 +35,7 @@ from .proof import ProofTrials, RubricProof, WordRules, make_proof, proof_trials
 from .trials import Trial, TrialMaker, pairs_of
 from .watch import ask_again, gold_steps
 
-QUESTIONS = 50
+DEFAULT_QUESTIONS = 50
 """A judge is examined on so many questions unless others are chosen."""
 
 

@@ -87,7 +87,7 @@ class RubricProof:
 
     @property
     def mend(self) -> list[CriterionProof]:
-        """The criteria to mend."""
+        """The criteria to fix."""
         return [criterion for criterion in self.criteria if criterion.verdict == "mend"]
 
     def to_json(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class RubricProof:
         reasons = Counter(reason.kind for criterion in self.mend for reason in criterion.reasons)
         return {
             "criteria": {verdict: counted[verdict] for verdict in VERDICTS},
-            "pictures": {kind: self._passing(kind) for kind in (CLEAN, *CONTROLS)},
+            "pictures": {kind: self._passing(kind) for kind in (CLEAN, *FAILING_PICTURES)},
             "guessed": guessed.share().to_json() | {"undecided": sum(yes is None for _, yes in self.guesses)},
             "repeats": flips(self.repeats).to_json(),
             "corruptions": {name: self._killing(name) for name in CORRUPTIONS},
@@ -288,7 +288,7 @@ def _listed(names: Collection[str]) -> str:
 
 
 BLANK, TEXT = "blank", "text"
-CONTROLS = (BLANK, TEXT, OTHER)
+FAILING_PICTURES = (BLANK, TEXT, OTHER)
 """Pictures that must fail: a white sheet, the prompt set in type, another question's reference."""
 SWEEPING = (BARE, "arrow")
 """Corruptions that are tried first: all labels gone, and all that is drawn gone but the labels."""

@@ -28,14 +28,14 @@ from .bias import BARE, CLEAN, PLEA, UNSEEN
 
 GOLD = ((CLEAN, 0), (BARE, GROSS))
 """Pictures of every question that are asked twice, and again when the judge is watched."""
-SEEDS = 8
+MAX_SEEDS = 8
 """So many places for a fault are tried until it touches a label that a criterion names."""
 OTHER = "other"
 
 
 @dataclass(frozen=True)
 class LabelledCriterion:
-    """A criterion whose labels all stand in the reference.
+    """A criterion whose labels are all in the reference.
 
     Attributes:
         presence: Whether it asks for no more than that the words are there.
@@ -79,7 +79,7 @@ class Trial:
 
     @property
     def painter(self) -> str:
-        """What the journal calls whoever made the picture."""
+        """The painter's name in the journal."""
         return f"{self.purpose}/{self.kind}-{self.dose}" if self.dose else f"{self.purpose}/{self.kind}"
 
 
@@ -175,7 +175,9 @@ class TrialMaker:
         """Return the trial with another question's reference."""
         faulted = Faulted(decode(other.data), (), f"the reference of {other.question.id}", other.lines)
         image, _ = self.blobs.put(other.data)
-        effects = expected(FAULTS[OTHER], 1, faulted, reference.labelled, self.protocol.criteria(reference.question))
+        effects = expected_effects(
+            FAULTS[OTHER], 1, faulted, reference.labelled, self.protocol.criteria(reference.question)
+        )
         return Trial(reference.question, OTHER, 1, image, effects, faulted.said)
 
     def faulty(self, reference: ExaminedReference, kind: FaultKind, dose: int) -> list[Trial]:
@@ -187,11 +189,11 @@ class TrialMaker:
             image = decode(reference.data)
         except BadImage:
             return []
-        for seed in range(first, first + SEEDS):
+        for seed in range(first, first + MAX_SEEDS):
             faulted = kind.make(image, reference.lines, dose, seed)
             if faulted is None:
                 continue
-            effects = expected(kind, dose, faulted, reference.labelled, criteria)
+            effects = expected_effects(kind, dose, faulted, reference.labelled, criteria)
             best = best or (faulted, effects)
             if "fall" in effects.values() or kind.touched[dose - 1] != "fall" or not reference.labelled:
                 best = faulted, effects
@@ -216,7 +218,7 @@ def pairs_of(trials: Sequence[Trial], most: int = 2) -> list[tuple[Trial, Trial]
 
 
 _ARROWS = re.compile("[←-⇿➔-➾]")
-"""Arrows that were read as signs of a label, and so still stand there."""
+"""Arrows that were read as signs of a label, and so are still there."""
 _PRESENCE = re.compile(r"\b(?:present|written|included|appear)", re.IGNORECASE)
 
 
@@ -236,7 +238,7 @@ def labelled_criteria(
     return labelled
 
 
-def expected(
+def expected_effects(
     kind: FaultKind,
     dose: int,
     faulted: Faulted,
@@ -276,7 +278,7 @@ def _gone(label: Label, page: Page) -> bool:
     if telling_words(label.text):
         return surely_absent(replace(label, firm=True), page)
     plain = "".join(char for char in label.text if char.isalnum())
-    # A number is what it is: no other word stands for it. Of single letters nobody can say.
+    # A number is what it is: no other word replaces it. Single letters are unclear.
     if any(char.isdigit() for char in plain):
         return len(plain) > 1
     return len(plain) > EXACT_LENGTH and page.hints(label.text) is None

@@ -1,4 +1,4 @@
-"""Watches a judge: its gold set is asked again, and held against what it, or its predecessor, said before."""
+"""Watching a judge: its gold set is asked again and compared with earlier answers, its own or its predecessor's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .trials import Trial
 
 ROUNDS = 2
 """How often the whole gold set is asked at most: as often as at first."""
-LOOK = 16
+ANSWERS_PER_LOOK = 16
 """After so many answers the test looks at them."""
 
 
@@ -33,7 +33,8 @@ def gold_steps(gold: Sequence[Mapping[str, Any]], questions: Mapping[str, Questi
         question = questions.get(answer["question"])
         if question is None or question.hash != answer["hash"]:
             raise UsageError(
-                f"{answer['question']} has changed since the judge was examined; examine it anew, without --again"
+                f"{answer['question']} has changed since the judge was examined; "
+                "run the examination again without --again"
             )
         trial = Trial(question, answer["kind"], answer["dose"], answer["image"], {}, "")
         steps.append(MarkedTrial(trial, first + int(answer["repeat"])))
@@ -55,7 +56,7 @@ def ask_again(
     def enough(done: Sequence[Step]) -> bool:
         return has_moved(differences(gold, done, protocol, first))[0]
 
-    done, progress = examination.ask(steps, watch=watch, enough=enough, batch=LOOK, **how)
+    done, progress = examination.ask(steps, watch=watch, enough=enough, batch=ANSWERS_PER_LOOK, **how)
     moved = drift(differences(gold, done, protocol, first), moved_scores(gold, done, protocol, first))
     costs = [step.cost for step in done]
     body = {**moved.to_json(), "asked": len(done), "of": len(steps), "failed": sum(s.fault is not None for s in done)}
@@ -112,7 +113,7 @@ def _answers(kind: str, values: Mapping[str, int | None], tops: Mapping[str, int
 
 
 DRIFT_ALPHA = 0.01
-"""How seldom a judge that has not moved is said to have, however often one looks in one re-examination."""
+"""The chance that an unchanged judge is reported as moved, however often one re-examination looks."""
 Answers = Mapping[tuple[str, str], bool]
 """Picture and criterion -> whether it is met; what was not decided is left out."""
 

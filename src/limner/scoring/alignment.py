@@ -143,7 +143,7 @@ def alignments(
     wanted = [e for e in aligned if not judges or e.evaluator in judges or e.judge in judges]
     if not wanted:
         names_there = ", ".join(sorted({each.evaluator for each in aligned})) or "nobody"
-        raise UsageError(f"{named.name}: nobody to hold against people; there is: {names_there}")
+        raise UsageError(f"{named.name}: no evaluator to compare with people; there are: {names_there}")
     return sorted(wanted, key=lambda each: (each.judge.startswith("metric/"), each.evaluator))
 
 

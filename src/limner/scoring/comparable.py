@@ -1,4 +1,4 @@
-"""THE rule on which questions painters stand side by side: for terminal, JSON, Python, tables, plots and site alike."""
+"""THE rule on which questions painters are compared: for terminal, JSON, Python, tables, plots and site alike."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Comparable:
 
     @property
     def first(self) -> list[str]:
-        """What stands before the numbers: who cuts the questions that painters are compared on."""
+        """The note above the numbers: who cuts the questions that painters are compared on."""
         return [self.cut.words] if self.cut is not None and self.on == "common" else []
 
     @property
@@ -107,9 +107,9 @@ class Comparable:
             names = [f"{group.name} ({_why(group)})" for group in self.left_out]
             notes.append(f"left out, having no score: {', '.join(names)}")
         if self.groups and not self.questions:
-            notes.append("no question is common to all painters: each row stands for itself")
+            notes.append("no question is common to all painters: each row has its own questions")
         elif self.on == "all" and self.uneven:
-            notes.append("each row on all its own questions, so that rows differ in them (--on common compares)")
+            notes.append("each row on all its own questions, which differ from row to row (--on common compares)")
         elif len(self.groups) > 1 and self.uneven:
             more = "" if len(self.questions) == 1 else "s"
             notes.append(
@@ -144,7 +144,7 @@ class Comparable:
 
     @cached_property
     def per_cluster(self) -> float:
-        """How many questions a cluster has on average: clusters are what is drawn anew, questions what is paid for."""
+        """How many questions a cluster has on average: clusters are resampled, questions are paid for."""
         clusters = {self.protocol.cluster(entry.question) for entries in self.inside for entry in entries}
         return len(self.questions) / len(clusters) if clusters else 1.0
 
@@ -177,7 +177,7 @@ class Comparable:
         own = {score.name: score for score in self.protocol.scored}
         if wanted is not None:
             if wanted not in own and wanted != MET.name and not counts[wanted]:
-                raise UsageError(f"--score {wanted}: there is: {', '.join([*own, MET.name])}")
+                raise UsageError(f"--score {wanted}: choose from {', '.join([*own, MET.name])}")
             return MET if wanted == MET.name else own.get(wanted, Score(wanted, 1.0, "", digits=3))
         choices = [score for score in self.protocol.scored if score.main]
         full = [score for score in [*choices, MET] if counts[score.name] == len(self.groups)]
@@ -238,7 +238,9 @@ def _places(group: Group, protocol: Protocol[Any]) -> frozenset[QuestionPlace]:
     return frozenset((entry.question.id, protocol.cluster(entry.question)) for entry in group.scored)
 
 
-def common_places(answered: Mapping[K, Set[QuestionPlace]], controls: Set[K]) -> tuple[frozenset[QuestionPlace], frozenset[K]]:
+def common_places(
+    answered: Mapping[K, Set[QuestionPlace]], controls: Set[K]
+) -> tuple[frozenset[QuestionPlace], frozenset[K]]:
     """Return the questions that painters are compared on, and the painters that have all of them.
 
     Args:
@@ -268,6 +270,8 @@ def _cut(painters: Sequence[tuple[str, frozenset[tuple[str, str]]]], common: int
         several.append((tuple(name for name, _ in smallest[:count]), len(rest)))
     best: tuple[int, tuple[str, ...]] | None = None
     for names, without in [*tries, *reversed(several)]:
-        if common < (1 - MIN_CUT_SHARE) * without and (best is None or (len(names) == len(best[1]) and without > best[0])):
+        if common < (1 - MIN_CUT_SHARE) * without and (
+            best is None or (len(names) == len(best[1]) and without > best[0])
+        ):
             best = without, names
     return None if best is None else Cut(best[1], common, best[0])

@@ -288,37 +288,37 @@ def estimate_mean(judged: Judged, power: float | None = None) -> HumanEstimate |
         judged: The drawings.
         power: How much the judge counts, the same in all strata; by default as it varies least.
     """
-    marked = ~np.isnan(judged_numbers.human)
-    total = judged_numbers.shares.sum()
-    below = float((judged_numbers.shares * judged_numbers.bottoms).sum() / total) if total else 0.0
+    marked = ~np.isnan(judged.human)
+    total = judged.shares.sum()
+    below = float((judged.shares * judged.bottoms).sum() / total) if total else 0.0
     if not marked.any() or below <= 0:
         return None
-    strata = _strata(judged_numbers, marked)
+    strata = _strata(judged, marked)
     powers, value, largest = np.zeros(len(marked)), 0.0, 0.0
     added = np.zeros(len(marked))
-    pooled = _power(judged_numbers, marked, np.ones(len(marked), bool)) if power is None else power
+    pooled = _power(judged, marked, np.ones(len(marked), bool)) if power is None else power
     for stratum in np.unique(strata):
         inside = strata == stratum
         few = int((inside & marked).sum()) < OWN_POWER
-        own = pooled if power is not None or few else _power(judged_numbers, marked, inside)
+        own = pooled if power is not None or few else _power(judged, marked, inside)
         powers[inside] = own
         people, weights = inside & marked, np.zeros(len(marked))
-        weights[people] = judged_numbers.shares[people] / judged_numbers.inclusion[people]
-        rest = np.where(people, judged_numbers.human - own * judged_numbers.judge, 0.0)
+        weights[people] = judged.shares[people] / judged.inclusion[people]
+        rest = np.where(people, judged.human - own * judged.judge, 0.0)
         mean = float((weights * rest).sum() / weights.sum())
         largest = max(largest, float(np.abs(rest[people] - mean).max()))
-        share = judged_numbers.shares[inside].sum() / total
-        added[inside] += judged_numbers.shares[inside] / total * (own * judged_numbers.judge[inside] + mean)
+        share = judged.shares[inside].sum() / total
+        added[inside] += judged.shares[inside] / total * (own * judged.judge[inside] + mean)
         value += float(added[inside].sum())
         added[people] += share * weights[people] * (rest[people] - mean) / weights.sum()
     ratio = value / below
     # The influence of a ratio: of its numerator, less the ratio times that of its denominator.
-    added -= ratio * judged_numbers.shares * judged_numbers.bottoms / total
-    influence = sum_by_cluster(judged_numbers.clusters, added / below, judged_numbers.size)
-    weights = np.where(marked, judged_numbers.shares / judged_numbers.inclusion, 0.0)
-    held = sum_by_cluster(judged_numbers.clusters, weights, judged_numbers.size)
+    added -= ratio * judged.shares * judged.bottoms / total
+    influence = sum_by_cluster(judged.clusters, added / below, judged.size)
+    weights = np.where(marked, judged.shares / judged.inclusion, 0.0)
+    held = sum_by_cluster(judged.clusters, weights, judged.size)
     questions = float(held.sum() ** 2 / (held**2).sum())
-    noise = UNSEEN * ((largest if largest > NEAR else float(np.abs(judged_numbers.judge).max())) / below / questions) ** 2
+    noise = UNSEEN * ((largest if largest > NEAR else float(np.abs(judged.judge).max())) / below / questions) ** 2
     power = float(np.mean(powers))
     return HumanEstimate(ratio, influence, power, len(marked), int(marked.sum()), questions, noise)
 
@@ -344,9 +344,9 @@ def estimate_difference(mine: Judged, theirs: Judged) -> HumanEstimate | None:
 
 def _strata(judged: Judged, marked: NDArray[np.bool_]) -> Places:
     """Return strata in each of which people have marked two drawings or more; the others are merged."""
-    if judged_numbers.strata is None:
+    if judged.strata is None:
         return np.zeros(len(marked), np.int64)
-    strata = judged_numbers.strata + 1
+    strata = judged.strata + 1
     for stratum in np.unique(strata):
         if int((marked & (strata == stratum)).sum()) < 2:
             strata = np.where(strata == stratum, 0, strata)
@@ -360,11 +360,11 @@ def _strata(judged: Judged, marked: NDArray[np.bool_]) -> Places:
 def _power(judged: Judged, marked: NDArray[np.bool_], inside: NDArray[np.bool_]) -> float:
     """Return Cov(Y, f) / Var(f), between 0 and `_most`."""
     people = marked & inside
-    weights = judged_numbers.shares[people] / judged_numbers.inclusion[people]
+    weights = judged.shares[people] / judged.inclusion[people]
     weights = weights / weights.sum()
-    judge, human = judged_numbers.judge[people], judged_numbers.human[people]
+    judge, human = judged.judge[people], judged.human[people]
     together = float((weights * (judge - weights @ judge) * (human - weights @ human)).sum())
-    everyone, shares = judged_numbers.judge[inside], judged_numbers.shares[inside] / judged_numbers.shares[inside].sum()
+    everyone, shares = judged.judge[inside], judged.shares[inside] / judged.shares[inside].sum()
     spread = float((shares * (everyone - shares @ everyone) ** 2).sum())
     return min(max(together / spread, 0.0), _most(marked[inside])) if spread > 0 else 0.0
 

@@ -124,7 +124,7 @@ class Group(Evaluated):
 
     @cached_property
     def expected(self) -> frozenset[str]:
-        """The questions it was to draw: those of the exam, less those that do not apply to it."""
+        """The questions it was to draw: those of the exam, without those that do not apply to it."""
         tried = {entry.question.id for entry in self.entries if entry.status != NOT_APPLICABLE}
         return frozenset(tried | {question.id for question in self.absent})
 
@@ -338,7 +338,7 @@ class _Entries:
     ) -> Entry:
         drawing, evidence = self.drawings[marking.drawing]
         question, flags = self.questions[drawing.question_hash], self.flags.get(drawing.id)
-        if self.brief:  # Keys are long, and nobody needs them any more.
+        if self.brief:  # Keys are long, and not needed any more.
             object.__setattr__(marking, "drawing", drawing.id)
         if drawing.status != "done" or marking.status != "done":
             return self.unmarked(drawing, marking)

@@ -70,17 +70,17 @@ def find_groups(
         selection: Only these questions.
         constants: Numbers the exam's scores are computed with, in place of the usual ones.
         exclude_flagged: Drawings that carry words addressed to the examiner have no score.
-        unmarked: Painters that nobody has marked are there too; see `limner.scoring.entries.load_groups`.
+        unmarked: Include painters that have no marks; see `limner.scoring.entries.load_groups`.
         brief: For numbers alone: marks without reasons, markings without keys of replies; see `load_groups`.
         kinds: Where no judge is named, evaluators of these kinds; people and metrics are there when they are named.
-        wanted: Whether a group is, for whoever knows better.
+        wanted: Whether to keep a group.
     """
     with using_store(store) as opened:
         name = exams.name_of(exam)
         kind = open_kind(opened, name, constants)
         backends, asked = split_options(options or {})
         chosen = known_painters(opened, name, [name_and_spec(word)[0] for word in painters])
-        # The controls speak of the judge, whoever is shown.
+        # The controls are about the judge, whichever painters are shown.
         controls = painters_by_spec(opened, name, (REFERENCE, SHUFFLED)) if chosen else frozenset()
         groups = load_groups(
             opened,
@@ -119,7 +119,7 @@ def check_without(names: Sequence[str], names_there: Set[str]) -> None:
         UsageError: No painter is called so.
     """
     if unknown := sorted(set(names) - names_there):
-        raise UsageError(f"--without {unknown[0]}: there is: {', '.join(sorted(names_there)) or 'none'}")
+        raise UsageError(f"--without {unknown[0]}: choose from {', '.join(sorted(names_there)) or 'none'}")
 
 
 def _called(group: Group) -> set[str]:
@@ -130,13 +130,13 @@ def which_questions(word: str) -> On:
     """Return the checked word of ``--on``."""
     if word in ON:
         return ON[ON.index(word)]
-    raise UsageError(f"--on {word}: there is: {', '.join(ON)}")
+    raise UsageError(f"--on {word}: choose from {', '.join(ON)}")
 
 
 MIN_QUESTIONS = 10
-"""On fewer common questions nothing is said of a judge."""
+"""Below this many common questions a judge gets no warning."""
 PASSING_SHARE = 0.8
-"""Another question's drawing that gets so much of the reference's score is passed."""
+"""Another question's drawing that gets this share of the reference's score counts as passed."""
 
 
 def called_out(groups: Sequence[Group], protocol: Protocol[Any]) -> list[Group]:

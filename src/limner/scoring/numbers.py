@@ -54,7 +54,7 @@ def columns(protocol: Protocol[Any]) -> list[Score]:
     """Return the exam's scores once for each summary they have: what tables have columns for.
 
     Raises:
-        UsageError: A score names a summary that nobody has registered.
+        UsageError: A score names a summary that is not registered.
     """
     return [column for _, _, column in _columns(protocol)]
 
@@ -64,7 +64,7 @@ def _columns(protocol: Protocol[Any]) -> Iterator[tuple[Score, str, Score]]:
     for score in protocol.scored:
         for word in score.summaries:
             if word not in SUMMARIES:
-                raise UsageError(f"score {score.name}: no summary {word!r}; there is: {', '.join(SUMMARIES)}")
+                raise UsageError(f"score {score.name}: no summary {word!r}; choose from {', '.join(SUMMARIES)}")
             own = score if word == MEAN else replace(score, name=f"{score.name} {word}", summaries=(word,))
             yield score, word, own
 
@@ -202,7 +202,7 @@ def score_parts(entries: Sequence[Entry], protocol: Protocol[Any], decided: bool
     """
     parts, settled = _plain_means(entries, protocol) or _row_by_row((entry.row for entry in entries), protocol)
     if not decided and any("abstain" in map(_verdict, entry.marks) for entry in entries):
-        # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
+        # A score settled for some drawings only, by where the judge abstained, has no fair mean: see its bounds.
         return {name: part for name, part in parts.items() if settled[name] == len(entries)}
     return parts
 
@@ -292,7 +292,7 @@ def gather_parts(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
 
 
 def _one_each(ordered: Sequence[RowParts], listed: Sequence[RowParts]) -> tuple[Parts, Counter[str]]:
-    """Return `gather_parts` where every cluster has one row and nothing is summed: `ordered` by cluster, and as listed."""
+    """Return `gather_parts` where every cluster has one row: `ordered` by cluster, and `listed` as they came."""
     settled = Counter(name for row in listed for name in row.parts)
     nothing, parts = (0.0, 0.0), dict[str, tuple[Any, Any]]()
     for name in settled:
@@ -342,7 +342,7 @@ def met_parts_of_shares(tables: Sequence[MetTable], clusters: Iterable[str]) -> 
     parts: list[Parts] = []
     keys = sorted(shared)
     for table in tables:
-        # Sums in lists, not arrays, as `gathered` has them.
+        # Sums in lists, not arrays, as `gather_parts` has them.
         numerators, bottoms = [0.0] * len(places), [0.0] * len(places)
         for key in keys:
             given, place = table[key], places[key[0]]

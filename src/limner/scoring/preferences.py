@@ -62,7 +62,7 @@ class Preferences(Plain):
 
     Attributes:
         scale: What was asked, such as ``logic``.
-        raters: How many evaluators stand behind it.
+        raters: How many evaluators it rests on.
         shown_first: How often the drawing that was shown first won, a tie for half; where the order is known.
         model: The fitted model: order effect, ties, why there are no strengths.
         weighted: Whether items had different chances to be asked, and the choices are weighted by them.
@@ -148,7 +148,7 @@ def preferences(
         if not comparisons:
             where = f"the study {study} of {named.name}" if study else named.name
             raise UsageError(
-                f"{where}: nobody has chosen between two drawings; `limner rate {named.name} --as arena --judge "
+                f"{where}: no one has chosen between two drawings; `limner rate {named.name} --as arena --judge "
                 "PROVIDER/MODEL` asks a model, a study asks people"
             )
         weights = {name: inclusion_weights(opened, name) for name in {row.study for row in comparisons if row.study}}
@@ -187,7 +187,7 @@ def _wanted(drawings: Iterable[Drawing], painters: Sequence[str], without: Seque
     painter_names = {name for drawing in drawings for name in names(drawing)}
     for option, words in (("--painter", painters), ("--without", without)):
         if unknown := sorted(set(words) - painter_names):
-            raise UsageError(f"{option} {unknown[0]}: there is: {', '.join(sorted(painter_names))}")
+            raise UsageError(f"{option} {unknown[0]}: choose from {', '.join(sorted(painter_names))}")
     return lambda drawing: (
         not (names(drawing) & set(without)) and (not painters or bool(names(drawing) & set(painters)))
     )
@@ -260,7 +260,7 @@ OUTCOMES = (FIRST, TIE, SECOND)
 MAX_STEPS = 100
 Places = NDArray[np.int64]
 MAX_LOG_ODDS = 15.0
-"""Log-odds beyond this are no estimate: the likelihood grows for ever."""
+"""Log-odds beyond this are not an estimate: the likelihood has no maximum."""
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ class Strengths(Plain):
         painters: Strength of each, in log-odds against the mean painter; intervals are robust to questions that
             speak alike.
         order: The log-odds that being shown first is worth; no value where the orders do not tell.
-        ties: How easily a tie is said, Davidson's nu; no value where there is none.
+        ties: How likely ties are, Davidson's nu; no value where there is none.
         n: How many choices.
         reason: Why there are no strengths.
     """

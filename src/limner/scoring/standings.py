@@ -44,7 +44,7 @@ class Costs(Plain):
     marking: float | None
 
 
-NOT_KNOWN = Costs(None, None)
+UNKNOWN_COSTS = Costs(None, None)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Standing(Evaluated):
     evaluator: Evaluator
     all: Numbers
     common: Numbers | None
-    pessimistic_numbers: Numbers
+    pessimistic: Numbers
     compared: Comparable
     place: int | None = None
     control: bool = False
@@ -93,7 +93,7 @@ class Standing(Evaluated):
     failures: Mapping[str, int] = field(default_factory=dict)
     by: Mapping[str, Mapping[str, Numbers]] = field(default_factory=dict)
     cost: float | None = None
-    costs: Costs = NOT_KNOWN
+    costs: Costs = UNKNOWN_COSTS
     analyses: Mapping[str, Any] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     evidence: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -156,7 +156,7 @@ class Standing(Evaluated):
             **self.evaluator.warnings_json,
             "failures": dict(self.failures),
             **self.all.to_json(),
-            "pessimistic_numbers": {name: interval.value for name, interval in self.pessimistic.scores.items()},
+            "pessimistic": {name: interval.value for name, interval in self.pessimistic.scores.items()},
             "by": {tag: {value: body.to_json() for value, body in each.items()} for tag, each in self.by.items()},
             "common": None if self.common is None else self.common.to_json(),
             "compared": self.compared.to_json(),
@@ -222,7 +222,7 @@ def fewer_standings(rows: Sequence[Standing], side: Comparable) -> list[Standing
 def _sorted(rows: Sequence[Standing], scores: Sequence[Score], sort: str | None) -> list[Standing]:
     """Return the rows in their order, with their places; see `limner.scoring.places`."""
     if sort is not None and sort not in (*SORTS, *(score.name for score in scores)):
-        raise UsageError(f"--sort {sort}: there is: {', '.join([*(score.name for score in scores), *SORTS])}")
+        raise UsageError(f"--sort {sort}: choose from {', '.join([*(score.name for score in scores), *SORTS])}")
     chosen = next((score for score in scores if score.name == sort), None)
     placed = places(rows, chosen or lead(rows, scores))
     placed_rows = [replace(rows[n], place=placed[n]) for n in ordered(rows, scores, chosen)]

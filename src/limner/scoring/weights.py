@@ -128,9 +128,9 @@ def fitted_weights(
     raters = sorted({row.rater for row in rows})
     if len(raters) < 2:
         names = ", ".join(raters) or "nobody"
-        raise UsageError(f"{named.name}: weights need two people who mark and rate {OVERALL}; there is: {names}")
+        raise UsageError(f"{named.name}: weights need two people who mark and rate {OVERALL}; it has: {names}")
     if unknown := sorted(set(train) - set(raters)):
-        raise UsageError(f"--train {unknown[0]}: there is: {', '.join(raters)}")
+        raise UsageError(f"--train {unknown[0]}: choose from {', '.join(raters)}")
     if train and set(train) == set(raters):
         raise UsageError("--train: leave some raters out, for the weights to be shown on")
     parts = [tuple(train)] if train else [tuple(r for r in raters if r != out) for out in raters]
@@ -143,7 +143,7 @@ def _weighted(exam: str, protocol: Protocol[Any], wanted: str | None) -> tuple[s
     if wanted is None and len(protocol.weights) == 1:
         wanted = next(iter(protocol.weights))
     if wanted is None or wanted not in protocol.weights:
-        raise UsageError(f"{exam}: no weighted score {wanted or ''}; there is: {', '.join(protocol.weights) or 'none'}")
+        raise UsageError(f"{exam}: no weighted score {wanted or ''}; it has: {', '.join(protocol.weights) or 'none'}")
     return wanted, protocol.weights[wanted]
 
 

@@ -80,7 +80,7 @@ def test_judges_are_compared_two_by_two(tmp_path: Path) -> None:
         assert painters is not None
         assert (kappa.cells[1][0].value, order.cells[1][0].value) == (marks.value, painters.value)
         assert kappa.cells[0][1].value is None, "nobody is compared with itself"
-        with pytest.raises(UsageError, match="nobody to compare it with; `limner mark genexam --judge NAME`"):
+        with pytest.raises(UsageError, match="nothing to compare it with; `limner mark genexam --judge NAME`"):
             judges("genexam", PlotChoice(store=store, judges=("one",)))
 
 

@@ -144,7 +144,7 @@ def test_flips_over_repeats(store: Store) -> None:
     assert (rater.flips.n, len(rater.parts), rater.markings) == (len(ids), 2, 4)
     assert rater.flips.rate.value == pytest.approx(2 / 3 / len(ids))
     assert rater.flips.ever.value == pytest.approx(1 / len(ids))
-    assert "nobody to compare it with" in (agreement(desk).reason or "")
+    assert "nothing to compare it with" in (agreement(desk).reason or "")
 
 
 def test_cost_of_an_image(store: Store) -> None:
@@ -183,7 +183,7 @@ def test_a_judge_that_abstains(store: Store) -> None:
     strict = agreement(desk, score="relaxed")
     assert strict.number("sees all", "x", "spearman", "relaxed", unit="painter") is None
     assert strict.number("sees all", "x", "ICC(2,1)", "relaxed") is None
-    with pytest.raises(UsageError, match="--score colour: there is: strict"):
+    with pytest.raises(UsageError, match="--score colour: choose from strict"):
         agreement(desk, score="colour")
 
 

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.scoring.corrected import HumanEstimate, Judged, derive_estimates, estimate_difference, estimate_mean, human_interval
+from limner.scoring.corrected import (
+    HumanEstimate,
+    Judged,
+    derive_estimates,
+    estimate_difference,
+    estimate_mean,
+    human_interval,
+)
 from limner.scoring.stats.types import Floats
 
 MARKED, REST = 150, 600

@@ -50,7 +50,7 @@ class Agreements:
     def words(self) -> str:
         """Whom judges are compared with, for captions."""
         if self.people is None:
-            return "nobody has rated its drawings in a study"
+            return "no one has rated its drawings in a study"
         (together,) = [opinion for opinion in self.everyone.opinions if opinion.name == self.people]
         many = len(self.everyone.people[together.study or ""])
         return f"{self.people}: {many} {'person' if many == 1 else 'people'}, {_drawings(together)} drawings"

@@ -15,7 +15,7 @@ from ...scoring.stats import LEAST
 from ...store import Store
 from ..tables.model import STORE, Cell, Column, RowBlock, Sheet, Table, TableRow
 from . import published_cells
-from .holdings import Holdings, Own, holdings
+from .holdings import Holdings, PainterResult, load_holdings
 from .published_cells import judges, published, release_board
 from .rows import StoreRow, StoreRows
 from .schema import AGREEING, COUNTED, JUDGES, Layout, RowGroup, Section, specs
@@ -86,7 +86,7 @@ def _sections(layout: Layout, wanted: str | None) -> Sequence[Section | None]:
 
 
 def _held(layout: Layout, store: Store, choice: TableChoice) -> Holdings:
-    return holdings(
+    return load_holdings(
         store,
         layout.exam,
         exam=choice.exam,
@@ -161,7 +161,7 @@ def grouped(
     return blocks + [RowBlock(title, tuple(inside), title != CONTROLS) for title, inside in rest.items()]
 
 
-def _home(layout: Layout, own: Own | None) -> RowGroup | None:
+def _home(layout: Layout, own: PainterResult | None) -> RowGroup | None:
     """Return the layout's group that a painter belongs to, by the facts about it."""
     if own is None:
         return None
@@ -174,7 +174,7 @@ def _home(layout: Layout, own: Own | None) -> RowGroup | None:
     return None
 
 
-def _title(layout: Layout, own: Own | None) -> str:
+def _title(layout: Layout, own: PainterResult | None) -> str:
     """Return the title over a row that belongs to none of the layout's groups."""
     if own is None:
         return STORE if layout.groups else ""
@@ -188,7 +188,7 @@ def _title(layout: Layout, own: Own | None) -> str:
 def ranked(
     blocks: Sequence[RowBlock], columns: Sequence[Column], *, within: bool, second: bool
 ) -> tuple[RowBlock, ...]:
-    """Return the blocks with their cells ranked: together, or each by itself.
+    """Return the blocks with their cells ranked: together, or each block alone.
 
     Equal numbers share a rank. Where all numbers of a column are the same, or there is only one, none is marked.
     """
@@ -286,7 +286,7 @@ def _transposed_title(line: TableRow) -> str:
 
 
 REMARKS = 8
-"""More remarks than this are for `limner scores` to tell."""
+"""More remarks than this are left to `limner scores`."""
 
 
 def caption(
@@ -338,7 +338,7 @@ def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock]) -> 
     if held is None or not lines or layout.rows != "painters":
         return remarks
     for side in held.compared:
-        # Who cuts the common questions is told above the table.
+        # Who cuts the common questions is above the table.
         remarks += [f"{_whose(held, side)}{note}." for note in side.notes if note not in side.first]
     if any(line.covered for line in lines):
         remarks.append("Covered: questions with a score, of those in the exam; failures are left out, never zeros.")
@@ -416,7 +416,7 @@ def _alike(held: Holdings) -> str:
     return "; all painters on the same questions" if common else "; each painter on its own questions"
 
 
-def _remarks(rows: Sequence[Own]) -> list[str]:
+def _remarks(rows: Sequence[PainterResult]) -> list[str]:
     by_remark: dict[str, list[str]] = {}
     for own in rows:
         for remark in own.scores[None].remarks:
@@ -426,4 +426,4 @@ def _remarks(rows: Sequence[Own]) -> list[str]:
         for remark, names in by_remark.items()
     ]
     more = len(lines) - REMARKS
-    return lines if more <= 0 else [*lines[:REMARKS], f"… and {more} more remarks; `limner scores` tells them all."]
+    return lines if more <= 0 else [*lines[:REMARKS], f"… and {more} more remarks; `limner scores` shows them all."]

@@ -30,7 +30,7 @@ from .schema import AGREEING
 
 
 @dataclass(frozen=True)
-class Own:
+class PainterResult:
     """One painter with one strategy under one evaluator.
 
     Attributes:
@@ -81,7 +81,7 @@ class Holdings:
     protocol: Protocol[Any]
     reading: str
     exam: Exam[Any] | None = None
-    rows: tuple[Own, ...] = ()
+    rows: tuple[PainterResult, ...] = ()
     compared: tuple[Comparable, ...] = ()
     took: Mapping[str, float] = field(default_factory=dict)
     agreement: Agreements | None = None
@@ -127,7 +127,7 @@ def training_in(store: Store, kind: str, name: str | None) -> Exam[Any] | None:
     return trained[0] if trained else None
 
 
-def holdings(
+def load_holdings(
     store: Store,
     kind: str,
     *,
@@ -194,7 +194,7 @@ def holdings(
                 for part, some in parts.items()
                 if rows == "painters"
             }
-            own.append(Own(group, facts_of(group.painter, group.spec, known_settings), numbers))
+            own.append(PainterResult(group, facts_of(group.painter, group.spec, known_settings), numbers))
     took = call_seconds(store, groups) if rows == "judges" else {}
     return replace(held, exam=whole, rows=tuple(own), compared=tuple(sides), took=took)
 

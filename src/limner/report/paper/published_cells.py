@@ -20,7 +20,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "pairs": ("judge", "metric"),
     "rated": ("model",),
 }
-"""The columns of the published file that tell a table's rows apart."""
+"""The columns of the published file that identify a table's rows."""
 Row = Mapping[str, Any]
 
 

@@ -17,11 +17,11 @@ from ...scoring.standings import costs
 from ...store.markings import Marking
 from ..tables.model import Cell, Column, TableRow, interval_cell, score_cell
 from .agreements import Agreements, agreement_rows
-from .holdings import Holdings, Own, shown
+from .holdings import Holdings, PainterResult, shown
 from .schema import AGREEING, COUNTED, JUDGES, ColumnSpec, Layout
 
 DIRECT = "direct"
-StoreRow = tuple[Own | None, TableRow]
+StoreRow = tuple[PainterResult | None, TableRow]
 """A row, with the painter it is about where it is about one."""
 
 
@@ -63,7 +63,7 @@ class StoreRows:
         if self.layout.rows == "judges":
             return [(None, self._judge_row(rows, specs)) for rows in by_evaluator(held.rows)]
         if self.by_judge:
-            painters: dict[str, list[Own]] = {}
+            painters: dict[str, list[PainterResult]] = {}
             for own in held.rows:
                 painters.setdefault(own.name, []).append(own)
             return self._ordered(
@@ -71,7 +71,9 @@ class StoreRows:
             )
         return self._ordered([(own, self._painter_row(own, specs, [own])) for own in held.rows], specs)
 
-    def _painter_row(self, own: Own, specs: Sequence[ColumnSpec], others: Sequence[Own]) -> TableRow:
+    def _painter_row(
+        self, own: PainterResult, specs: Sequence[ColumnSpec], others: Sequence[PainterResult]
+    ) -> TableRow:
         assert self.held is not None
         group, judged = own.group, not self.by_judge
         label = f"{own.name} · {group.evaluator.name}" if judged and len(self.judges) > 1 else own.name
@@ -82,7 +84,7 @@ class StoreRows:
         notes = self._notes(others, own.scores[None].n)
         return TableRow(label, cells, notes=notes, coverage=min(row.group.coverage for row in others), about=about)
 
-    def _judge_row(self, rows: Sequence[Own], specs: Sequence[ColumnSpec]) -> TableRow:
+    def _judge_row(self, rows: Sequence[PainterResult], specs: Sequence[ColumnSpec]) -> TableRow:
         assert self.held is not None
         evaluator = rows[0].evaluator
         scored = {entry.question.id for own in rows for entry in own.group.scored}
@@ -90,10 +92,10 @@ class StoreRows:
         cells = tuple(judge_cell(rows, spec, self.held.took, self.held.agreement) for spec in specs)
         return TableRow(evaluator.name, cells, notes=self._notes(rows, len(scored)), about=about)
 
-    def _notes(self, rows: Sequence[Own], scored: int) -> tuple[int, ...]:
+    def _notes(self, rows: Sequence[PainterResult], scored: int) -> tuple[int, ...]:
         """Return the footnote on how a row's numbers were made, where the paper made its own differently.
 
-        Where columns are judges, what is the judge's stands at its column.
+        Where columns are judges, the judge's part is at its column.
         """
         assert self.held is not None
         remarks = [] if self.by_judge else self._marked(rows[0].evaluator)
@@ -135,7 +137,9 @@ def _by_painter(pair: StoreRow) -> tuple[str, bool, str, str]:
     return (own.group.painter, own.group.strategy != DIRECT, own.group.strategy, line.label)
 
 
-def painter_cell(own: Own, spec: ColumnSpec, others: Sequence[Own], agreement: Agreements | None = None) -> Cell:
+def painter_cell(
+    own: PainterResult, spec: ColumnSpec, others: Sequence[PainterResult], agreement: Agreements | None = None
+) -> Cell:
     """Return a painter's cell; `others` are the same painter's rows under other judges."""
     figure = spec.figure
     if figure.agreement is not None:
@@ -154,7 +158,7 @@ def painter_cell(own: Own, spec: ColumnSpec, others: Sequence[Own], agreement: A
 
 
 def judge_cell(
-    rows: Sequence[Own], spec: ColumnSpec, took: Mapping[str, float], agreement: Agreements | None = None
+    rows: Sequence[PainterResult], spec: ColumnSpec, took: Mapping[str, float], agreement: Agreements | None = None
 ) -> Cell:
     """Return a judge's cell: `rows` are the painters it marked, asked in one way; `took` the seconds of its calls."""
     figure = spec.figure
@@ -174,7 +178,7 @@ def exam_cell(held: Holdings, spec: ColumnSpec) -> Cell:
     return _number(measure(spec.figure.measure, held.exam.questions, where, exams.kind(held.exam.kind)), spec)
 
 
-def _score(own: Own, spec: ColumnSpec) -> Cell:
+def _score(own: PainterResult, spec: ColumnSpec) -> Cell:
     standing = own.scores[spec.part.subset]
     body = standing.numbers
     if spec.part.tag is not None:
@@ -187,7 +191,7 @@ def _number(value: float | None, spec: ColumnSpec) -> Cell:
     return interval_cell(None if value is None else value * spec.scale, None, None, spec.digits)
 
 
-def _mean(rows: Sequence[Own], what: str, took: Mapping[str, float] | None = None) -> float | None:
+def _mean(rows: Sequence[PainterResult], what: str, took: Mapping[str, float] | None = None) -> float | None:
     entries = [entry for own in rows for entry in own.group.entries]
     if what == "drawing cost":
         return costs(entries).drawing
@@ -203,7 +207,7 @@ def _mean(rows: Sequence[Own], what: str, took: Mapping[str, float] | None = Non
 def _seconds(marking: Marking, took: Mapping[str, float]) -> float | None:
     """Return the seconds of the marking's calls; of a judge without calls, the time of its own work.
 
-    The marking's own time is no measure of calls: it counts waiting for a turn, and nothing for replies kept earlier.
+    The marking's own time does not measure calls: it counts waiting for a turn, and nothing for replies stored earlier.
     """
     if marking.origin != "run":
         return None
@@ -243,7 +247,7 @@ def measure(words: str, questions: Sequence[Question[Any]], where: Mapping[str, 
     if first == "distinct":
         return float(len({tuple(q.tags[tag] for tag in rest) for q in chosen if q.tags.keys() >= set(rest)})) or None
     if first not in _HOW or not rest:
-        raise UsageError(f"{kind.name} has no statistic {words!r}; there is: {', '.join(_numbers(kind))}")
+        raise UsageError(f"{kind.name} has no statistic {words!r}; it has: {', '.join(_numbers(kind))}")
     return _HOW[first](each_number(" ".join(rest), chosen, kind, words))
 
 
@@ -258,7 +262,7 @@ def each_number(
     first, *rest = words.split()
     numbers = _numbers(kind)
     if first not in numbers:
-        raise UsageError(f"{kind.name} has no statistic {place or words!r}; there is: {', '.join(numbers)}")
+        raise UsageError(f"{kind.name} has no statistic {place or words!r}; it has: {', '.join(numbers)}")
     try:
         return [numbers[first](question, *rest) for question in questions]
     except Exception as error:

@@ -96,7 +96,7 @@ class Value(StrictModel):
 
     @property
     def title(self) -> str:
-        """What stands above or beside its figures."""
+        """The title above or beside its figures."""
         return self.head or self.category or ""
 
 
@@ -124,7 +124,7 @@ class RowGroup(StrictModel):
 
 
 class Section(StrictModel):
-    """The same columns once more, for one category: ``{section}`` and ``{value}`` in values stand for it."""
+    """The same columns once more, for one category: ``{section}`` and ``{value}`` in values are replaced by it."""
 
     title: str
     table: str | None = None
@@ -147,7 +147,7 @@ class Paper(StrictModel):
 
 
 class Board(StrictModel):
-    """The leaderboard of the benchmark's release, which stands below the paper's rows in groups of its own.
+    """The leaderboard of the benchmark's release, shown below the paper's rows in groups of its own.
 
     Attributes:
         table: Which rows of ``release_board.csv`` are shown; ``rules.toml`` says of which day they are.
@@ -167,7 +167,7 @@ class Layout(StrictModel):
         table: Which rows of the published file it shows.
         rows: What a row is about; ``training``: the training part of a build; ``evaluators``: a judge's score, or a
             metric, against people's ratings; ``pairs``: two evaluators; ``rated``: a painter by its ratings alone.
-        keys: The columns of the published file that tell rows apart, where these are not the usual ones.
+        keys: The columns of the published file that identify rows, where these are not the usual ones.
         labels: Metric (or ``*``) -> what a published row is called, with ``{judge}`` and ``{category}`` in it.
         scores: Whose scores are held against people's, where rows are evaluators; of the exam.
         against: The scale on which people rated.
@@ -175,9 +175,9 @@ class Layout(StrictModel):
             per figure or per value.
         rank: Where the best is looked for: in the whole table (or section), or in each group.
         second: Whether the second best is marked too.
-        order: The column by which a store's rows stand in order, best first; written ``over · head``.
-        by_painter: A store's rows stand painter by painter, with all strategies of each.
-        apart: Published figures and a store's stand in tables of their own.
+        order: The column by which a store's rows are ordered, best first; written ``over · head``.
+        by_painter: A store's rows are listed painter by painter, with all strategies of each.
+        apart: Published figures and a store's are in separate tables.
         only: Of a store, only this painter.
         note: What a reader must know.
         boards: The release's own leaderboard on one day or several, below the paper's rows; its rows are not ranked.
@@ -228,7 +228,7 @@ class Layout(StrictModel):
         if self.sections and self.groups:
             raise ValueError("a table has sections or groups, not both")
         if self.boards and (self.sections or self.rows != "painters"):
-            raise ValueError("a board stands in a table of painters without sections")
+            raise ValueError("a board goes into a table of painters without sections")
         return self
 
 
@@ -239,7 +239,7 @@ def known() -> dict[str, Layout]:
     """Return every layout by its key, exam by exam; those of exams with a wrong file are left out, see `wrong`.
 
     >>> list(known())[:3]
-    ['aibench:table3', 'aibench:table4', 'aibench:tableA1']
+    ['aibench:table2', 'aibench:table3', 'aibench:table4']
     """
     return _known()[0]
 
@@ -286,7 +286,7 @@ def read(path: Path, exam: str) -> list[Layout]:
 def _table(body: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
     part = body.get(name, {})
     if not isinstance(part, dict):
-        raise DataError(f"{name} is no table", file=path)
+        raise DataError(f"{name} is not a table", file=path)
     return part
 
 
@@ -296,7 +296,7 @@ def _named(part: Any, lists: dict[str, Any], path: Path) -> Any:
     if not isinstance(name, str) or name == JUDGES:
         return part
     if name not in lists:
-        raise DataError(f"no list of values {name!r}; there is: {', '.join(lists) or 'none'}", file=path)
+        raise DataError(f"no list of values {name!r}; the file has: {', '.join(lists) or 'none'}", file=path)
     return {**part, "values": lists[name]}
 
 
@@ -313,7 +313,7 @@ def find(key: str) -> Layout:
             return layout
     if exam in wrong():
         raise wrong()[exam]
-    raise UsageError(f"no table {key!r}; there is: {', '.join(known())}")
+    raise UsageError(f"no table {key!r}; choose from {', '.join(known())}")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Judges held against each other, as tables and as CSV."""
+"""Judges compared, as tables and as CSV."""
 
 from __future__ import annotations
 

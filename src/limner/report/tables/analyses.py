@@ -38,7 +38,7 @@ def _table(title: str, bodies: Sequence[tuple[str, Any]], called: Callable[[str]
     lines = [(painter, key, item) for painter, body in bodies for key, item in _lines(body)]
     columns = list(dict.fromkeys(name for _, _, item in lines for name in item))
     if not columns:
-        return simple_table(title, [], [], ["nothing to show: what it is made of is not known"])
+        return simple_table(title, [], [], ["nothing to show: its parts are not known"])
     keyed = any(key is not None for _, key, _ in lines)
     rows = [
         [painter, *([key or ""] if keyed else []), *(_cell(item.get(name)) for name in columns)]

@@ -72,7 +72,7 @@ def _facts(body: Mapping[str, Any]) -> Table:
     rows = [
         ["questions, asks, failed", f"{body['questions']}, {body['asked']}, {body['failed']}"],
         ["no to criteria of clean references", share_words(alarms["all"])],
-        ["no to labels that stand in them", share_words(alarms["labels"])],
+        ["no to labels that are in them", share_words(alarms["labels"])],
         ["repeats that differ", share_words(repeat["rate"]) if repeat["n"] else MISSING],
         ["pairs: the reference chosen", share_words(pairs["right"]) if pairs["asked"] else "does not compare pictures"],
         ["cost", MISSING if body["cost"] is None else f"${body['cost']:.4f}"],
@@ -190,7 +190,7 @@ def _pictures(body: Mapping[str, Any]) -> Table:
         more = f"; {guess['undecided']} undecided" if guess["undecided"] else ""
         notes.append(f"without a picture: yes to {share_words(guess)} of the criteria it decides{more}")
         if guess["value"] > TOLERATED:
-            notes.append("this judge guesses: its yes without a picture is no reason to mend a criterion")
+            notes.append("this judge guesses: its yes without a picture is not a reason to fix a criterion")
     if repeat["n"]:
         notes.append(
             f"asked twice about the same picture: {share_words(repeat['rate'])} of {repeat['n']} answers differ"
@@ -222,7 +222,7 @@ def _verdicts(body: Mapping[str, Any]) -> Table:
     asks = f"{body['asked']} asks" if body["asked"] != 1 else "1 ask"
     notes = [f"{_questions(body['questions'])}, {asks}, {body['failed']} failed"]
     if body["examined"] is None:
-        notes.append("the judge was not examined: what it does not see looks like a criterion to mend")
+        notes.append("the judge was not examined: faults it does not see may look like criteria to fix")
     return simple_table("", ["criteria", "how many", "what it means"], rows, notes, prose=("what it means",))
 
 
@@ -248,7 +248,7 @@ def _mend(body: Mapping[str, Any]) -> Table:
         for criterion in body["mend"]
     ]
     counted = ", ".join(f"{REASONS.get(kind, kind)}: {count}" for kind, count in body["reasons"].items())
-    title = "criteria to mend" if rows else "no criterion is to be mended"
+    title = "criteria to fix" if rows else "no criterion needs fixing"
     heads = ["question", "criterion", "text", "why"]
     return simple_table(title, heads, rows, [counted] if counted else [], names=2, prose=("text", "why"))
 

@@ -1,4 +1,4 @@
-"""Painters and exams held against each other, as tables and as CSV."""
+"""Painters and exams compared, as tables and as CSV."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ COLUMNS = (
     "differing", "needed", "winner", "verdict", "evaluator",
 )  # fmt: skip
 ACROSS_COLUMNS = ("row", "exam", "other", "judge", "score", "painter", "n", "value", "low", "high", "evaluator")
-SENTENCES = 6
-"""How many pairs are told in sentences below a table; the table has them all."""
+MAX_SENTENCES = 6
+"""How many pairs get a sentence below a table; the table has them all."""
 
 
 def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
@@ -62,7 +62,7 @@ def _legend(comparisons: Sequence[Comparison]) -> list[str]:
         tests = "; ".join(f"{about}, better below {ALPHA:g}" for kind, about in words.items() if kind in kinds)
         notes.append(
             f"p: two-sided sign-flip test; {tests}; d_z: the difference in standard deviations of the differences by "
-            "question; needed: questions to tell the two apart"
+            "question; needed: questions that would show the difference"
         )
     return notes
 
@@ -129,9 +129,9 @@ def _p(value: float | None) -> str:
 
 def _sentences(comparison: Comparison, pairs: Sequence[Pair]) -> list[str]:
     open_pairs = [pair for pair in pairs if pair.winner is None and pair.needed.value is not None]
-    sentences = [_sentence(pair, comparison) for pair in open_pairs[:SENTENCES]]
-    if len(open_pairs) > SENTENCES:
-        sentences.append(f"… and {len(open_pairs) - SENTENCES} more pairs: see the column needed")
+    sentences = [_sentence(pair, comparison) for pair in open_pairs[:MAX_SENTENCES]]
+    if len(open_pairs) > MAX_SENTENCES:
+        sentences.append(f"… and {len(open_pairs) - MAX_SENTENCES} more pairs: see the column needed")
     return sentences
 
 
@@ -185,7 +185,7 @@ def across_tables(across: Across) -> list[Table]:
     ]
     notes += [f"{column.exam}: {warning}" for column in across.columns for warning in column.evaluator.warnings]
     if not rows:
-        notes.insert(0, "no painter stands in two of these exams")
+        notes.insert(0, "no painter has drawn for two of these exams")
     orders: list[Cells] = []
     for pair in across.pairs:
         spearman, kendall = pair["spearman"], number(pair["kendall"]["value"], 2)

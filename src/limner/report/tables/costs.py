@@ -45,7 +45,7 @@ def spend_table(store: str, by: Sequence[str], groups: Sequence[Spent]) -> Table
     notes = [unpriced] if any(group.unpriced for group in groups) else []
     if doubted := sum(group.doubted for group in groups):
         notes.append(
-            f"{doubted} {'reply tells' if doubted == 1 else 'replies tell'} a usage that is not credible: "
+            f"{doubted} {'reply reports' if doubted == 1 else 'replies report'} a usage that is not credible: "
             "counted at the most it can have cost"
         )
     title = f"spent in {store}: ${sum(group.dollars for group in groups):.4f}"
@@ -67,7 +67,7 @@ def purse_table(purse: PurseState) -> Table:
         notes.append("at the bound: the cost is not known, so the most it can be counts")
     if purse.lost:
         held = f"${_dollars(purse.lost)} is still set aside by processes that ended during a call"
-        notes.append(f"{held}: nobody knows what those cost, so it counts")
+        notes.append(f"{held}: their cost is not known, so it counts")
     return simple_table(title, heads, rows, notes, names=3)
 
 
@@ -82,7 +82,7 @@ def batches_table(store: str, batches: Sequence[BatchState]) -> Table:
         )
     heads = ["id", "service", "model", "calls", "waiting", "status", "age", "at most"]
     waiting = sum(batch.waiting for batch in batches)
-    notes = [f"{waiting:,} calls wait: the command that handed them in fetches what comes"] if waiting else []
+    notes = [f"{waiting:,} calls wait: the command that submitted them fetches the results"] if waiting else []
     notes += [f"{batch.id[:8]}: {batch.detail}" for batch in batches if batch.detail][:5]
     return simple_table(f"batches in {store}: {len(batches)}", heads, rows, notes, names=3)
 

@@ -23,7 +23,7 @@ from .render.csv import records
 def export_rows(exam: str, protocol: Protocol[Any], groups: Sequence[Group], reading: str) -> Iterator[dict[str, Any]]:
     """Yield plain rows; `status` is ``done`` or the fault, `common` whether painters are compared on the question.
 
-    Drawings that nobody has marked have rows without a judge.
+    Drawings without marks have rows without a judge.
     """
     marked = [group for group in groups if group.evaluator is not NOBODY]
     common = {side.evaluator.id: side.questions for side in comparables(marked, protocol)}
@@ -76,7 +76,7 @@ def write_rows(rows: Sequence[dict[str, Any]], form: str, output: Path | None) -
         flat = [_flat(row) for row in rows]
         data = _csv(flat).encode() if form == "csv" else _parquet(flat)
     if output is None:
-        # Parquet is no text, and never meant for a terminal.
+        # Parquet is not text, and never meant for a terminal.
         sys.stdout.buffer.write(data if form == "parquet" else printable(data.decode()).encode())
         sys.stdout.buffer.flush()
     else:

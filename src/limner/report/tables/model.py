@@ -20,9 +20,9 @@ MISSING = "–"
 BETWEEN = " … "
 """Stands between the least and the most a score could be."""
 STORE = "This store"
-"""How a line begins that is about a store's own numbers, where published ones stand beside them."""
+"""How a line begins that is about a store's own numbers, where published ones are beside them."""
 Cells = list["str | Cell"]
-"""A row's cells, the name first; a word stands for a cell of it."""
+"""A row's cells, the name first; a plain text is a cell of it."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Cell:
         low: The lower end of its interval, as shown; `high` the upper one.
         rank: 1 for the best, 2 for the second best, 0 for the others.
         least: The least a score could be where the judge abstained; `most` the most.
-        few: How many questions stand behind it, where they are too few for an interval.
+        few: How many questions it rests on, where they are too few for an interval.
     """
 
     text: str = MISSING
@@ -204,11 +204,11 @@ class Table(Framed):
     Attributes:
         sheets: As the paper turns them.
         flat: The same with a row for every painter, judge or exam, for programs.
-        caption: What stands above: title, sources, judge and reading.
-        notes: What stands below: what a reader must know.
+        caption: The lines above: title, sources, judge and reading.
+        notes: The lines below: notes for the reader.
         footnotes: What the numbers at rows point to.
-        framed: Whether it stands in a frame where there is room for one, intervals beside their numbers; as papers
-            have it, there is no frame, and intervals stand below.
+        framed: Whether it has a frame where there is room for one, intervals beside their numbers; as papers
+            have it, there is no frame, and intervals are below.
     """
 
     key: str
@@ -249,14 +249,14 @@ def simple_table(
     """Return a framed table of finished cells.
 
     Args:
-        title: What stands above it.
+        title: The line above it.
         heads: The columns.
         rows: Their cells, the row's name first.
         notes: What a reader must know, below it.
         above: What a reader must know before the numbers.
         names: How many of the first columns make up the row's name.
         prose: Columns that hold sentences.
-        rules: Rows that a line sets apart from those before.
+        rules: Rows with a line above them.
     """
     columns = tuple(
         Column(head, path=head, words=place < names or head in prose, name=place < names, prose=head in prose)

@@ -158,8 +158,8 @@ def _skipped(count: int) -> str:
 
 def _order(preferences: Preferences) -> list[str]:
     if preferences.shown_first.value is None:
-        return ["nobody knows which drawing was shown first: no order effect"]
-    shown_first = f"what was shown first won {_words(preferences.shown_first, 100, 1)}% of the pairs"
+        return ["which drawing was shown first is not known: no order effect"]
+    shown_first = f"the drawing shown first won {_words(preferences.shown_first, 100, 1)}% of the pairs"
     if preferences.order.value is not None:
         shown_first += f"; order effect {_words(preferences.order, 1, 2)} log-odds"
         shown_first += f", p = {preferences.order_p:.3g}" if preferences.order_p is not None else ""
@@ -264,7 +264,7 @@ def _shown(weights_fit: WeightsFit) -> Table:
         "the exam's",
         "equal",
         f"{weights_fit.dimensions[0]} alone",
-        "rounded less the exam's",
+        "rounded minus the exam's",
     ]
     notes = [
         "Pearson's r between the weighted sum of the held-out raters' own marks and their overall rating; "

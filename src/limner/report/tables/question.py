@@ -24,7 +24,7 @@ from .model import FrameRows, Table, simple_table
 from .render.text import console, escape
 
 SMALL = 480
-"""The longer side of a picture that stands beside its marks."""
+"""The longer side of a picture beside its marks."""
 COLUMNS = (
     "painter", "strategy", "judge", "evaluator", "seed", "repeat", "status", "criterion", "text", "top", "weight",
     "value", "verdict", "reason",
@@ -197,7 +197,7 @@ def _step_line(step: dict[str, Any]) -> str:
 CARD, GAP, PER_ROW = 300, 16, 4
 LINES = 12
 INK, PALE, GROUND, PAPER, EDGE = "#222222", "#6b6b6b", "#eeeeea", "#ffffff", "#c9c9c4"
-KEPT = "#0b6e4f"
+KEPT_COLOUR = "#0b6e4f"
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ def _height(card: Card) -> int:
 def _draw(ground: Image.Image, card: Card, number: int, left: int, top: int, height: int) -> None:
     pen = ImageDraw.Draw(ground)
     box = (left, top, left + CARD, top + height)
-    pen.rounded_rectangle(box, 8, fill=PAPER, outline=KEPT if card.kept else EDGE, width=3 if card.kept else 1)
+    pen.rounded_rectangle(box, 8, fill=PAPER, outline=KEPT_COLOUR if card.kept else EDGE, width=3 if card.kept else 1)
     pen.text((left + 10, top + 8), f"{number}. {card.title}" if number else card.title, font=font(15), fill=INK)
     at = top + 34
     for line in _wrapped(card.text):

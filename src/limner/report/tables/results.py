@@ -25,7 +25,7 @@ class Standings(Framed, list[Standing]):
 
     Attributes:
         kind: The exam's kind, which says what its scores are.
-        corrected: Whether they stand beside scores corrected by what people marked.
+        corrected: Whether they are beside scores corrected by people's marks.
     """
 
     def __init__(self, rows: Iterable[Standing], kind: str, corrected: bool = False) -> None:

@@ -69,7 +69,7 @@ def _table(rows: Sequence[Standing], scores: Sequence[Score], remarks: Sequence[
         if unmarked:
             cells.append(str(row.unmarked))
         body.append(cells)
-    # Controls stand apart: they are no rivals.
+    # Controls are below a line: they are not ranked.
     apart = [n for n in range(1, len(rows)) if rows[n].control and not rows[n - 1].control]
     title = f"{first.exam} · judge {first.evaluator.told} · reading {first.reading}"
     above = [*first.evaluator.warnings, *first.compared.first]

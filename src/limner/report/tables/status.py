@@ -16,7 +16,7 @@ from .model import MISSING, Cells, Table, simple_table
 
 def funnel_rows(recipe: BuildRecipe, counts: Sequence[StepCount]) -> list[dict[str, Any]]:
     """Return a mapping for each step: its counts, and how many items the paper had left after it."""
-    # Of several counts after one step the first stands beside its items.
+    # Of several counts after one step the first is beside its items.
     miles = {mile.after: mile for mile in reversed(recipe.paper)}
     steps = []
     for place, count in zip(recipe.places, counts, strict=True):

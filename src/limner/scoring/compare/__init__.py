@@ -1,4 +1,4 @@
-"""Painters, judges and exams held against each other, from what a store has.
+"""Painters, judges and exams compared, from a store.
 
 >>> import limner.scoring.compare as compare
 >>> compare.painters("sample/genexam", store="results")  # doctest: +SKIP

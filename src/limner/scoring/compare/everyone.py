@@ -1,4 +1,4 @@
-"""Everyone who says something of an exam's drawings, and who is compared with whom."""
+"""All evaluators of an exam's drawings: loading their opinions, choosing pairs, and testing judges against people."""
 
 from __future__ import annotations
 
@@ -21,7 +21,17 @@ from ...store.schema import attempts, studies
 from .. import Group, evaluators_of
 from ..groups import find_groups
 from ..stats.types import ALPHA, Plain
-from .opinions import PEOPLE, UNITS, ComparedDrawings, Opinion, PairNumber, SeenDrawing, drawings_seen, opinion_of, merge_people
+from .opinions import (
+    PEOPLE,
+    UNITS,
+    ComparedDrawings,
+    Opinion,
+    PairNumber,
+    SeenDrawing,
+    drawings_seen,
+    merge_people,
+    opinion_of,
+)
 from .pair_numbers import pair_numbers
 from .people import people_numbers
 
@@ -34,7 +44,7 @@ class WantedEvaluators:
 
     Attributes:
         names: The labels of the evaluators, and of people together.
-        everyone: Whether nobody was named.
+        everyone: Whether no evaluator was named.
     """
 
     names: frozenset[str]
@@ -82,7 +92,9 @@ def people_names(evaluators: Iterable[Evaluator]) -> set[str]:
     return {PEOPLE + str(each.setup["study"]) for each in evaluators if each.kind == "person" and "study" in each.setup}
 
 
-def wanted_evaluators(judges: Sequence[str], evaluators: Sequence[Evaluator], which: Mapping[str, Any]) -> WantedEvaluators:
+def wanted_evaluators(
+    judges: Sequence[str], evaluators: Sequence[Evaluator], which: Mapping[str, Any]
+) -> WantedEvaluators:
     """Return the evaluators that the words of ``--judge`` name; how judges were asked may leave some out.
 
     Args:
@@ -91,7 +103,7 @@ def wanted_evaluators(judges: Sequence[str], evaluators: Sequence[Evaluator], wh
         which: ``variant``, ``options``, ``wording``; see `limner.api.groups`.
 
     Raises:
-        UsageError: A word names nobody.
+        UsageError: A word names no evaluator.
     """
     people = people_names(evaluators)
     words = tuple(word for word in judges if word not in people)
@@ -117,7 +129,7 @@ def load_opinions(
         store: Where the marks are.
         exam: The exam's name in it.
         which: ``painters``, ``without``, ``selection``, ``options``; see `limner.api.groups`. How judges were asked
-            leaves nobody out; see `wanted_evaluators`.
+            does not filter here; see `wanted_evaluators`.
         reading: How stored replies are read.
         constants: Numbers the exam's scores are computed with, in place of the usual ones.
         study: Only this study's drawings and people.
@@ -175,7 +187,7 @@ def _studies(store: Store, exam: str, wanted: str | None) -> list[str]:
     with store.reading() as connection:
         names = sorted(connection.scalars(sa.select(studies.c.name).where(studies.c.exam == exam)))
     if wanted is not None and wanted not in names:
-        raise UsageError(f"--study {wanted}: {exam} has no such study; there is: {', '.join(names) or 'none'}")
+        raise UsageError(f"--study {wanted}: {exam} has no such study; it has: {', '.join(names) or 'none'}")
     return names
 
 

@@ -13,7 +13,7 @@ from ...core.protocol import Protocol, Score
 from ...store import DEFAULT, Store
 from ...store.store import using_store
 from .. import MET, evaluators_of
-from ..stats import chance_corrected, icc_intervals
+from ..stats import chance_corrected, icc
 from .everyone import all_numbers, all_replacements, load_opinions, wanted_evaluators
 from .opinions import UNITS, ComparedDrawings, Opinion, PairNumber, group_by_sort, make_number
 from .pair_numbers import common_scores
@@ -62,7 +62,7 @@ def judges(
     numbers = tuple(all_numbers(everyone, wanted, by, units, chosen.name, only=score is not None))
     reason = None
     if len(raters) < 2 and not numbers:
-        reason = "one judge, asked in one way: nobody to compare it with" if raters else "nothing is marked yet"
+        reason = "only one judge, asked in one way: nothing to compare it with" if raters else "nothing is marked yet"
     together = tuple(_together(raters, chosen, ComparedDrawings(everyone.protocol, everyone.seen, {})))
     replacements = tuple(all_replacements(everyone, wanted))
     return Agreement(name, reading, chosen, raters, reason, numbers, together, replacements)
@@ -72,7 +72,7 @@ def _score(raters: Sequence[Opinion], protocol: Protocol[Any], wanted: str | Non
     own = {score.name: score for score in protocol.scored} | {MET.name: MET}
     if wanted is not None:
         if wanted not in own:
-            raise UsageError(f"--score {wanted}: there is: {', '.join(own)}")
+            raise UsageError(f"--score {wanted}: choose from {', '.join(own)}")
         return own[wanted]
     main = [score for score in protocol.scored if score.main]
     marked = [rater for rater in raters if rater.markings]
@@ -98,5 +98,5 @@ def _together(raters: Sequence[Opinion], score: Score, field: ComparedDrawings) 
         for measure, each in chance_corrected(units, [0.0, 1.0]).items():
             yield make_number(replace(head, score=sort), measure, each, n)
     scores = common_scores(raters, [score.name] * len(raters), field)
-    for form, each in icc_intervals([field.unit(id, values) for id, values in scores.items()]).items():
+    for form, each in icc([field.unit(id, values) for id, values in scores.items()]).items():
         yield make_number(replace(head, score=score.name), form, each)

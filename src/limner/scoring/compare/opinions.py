@@ -1,4 +1,4 @@
-"""What each evaluator says of each drawing: scores, ratings and marks, whoever it is."""
+"""Opinions: every evaluator's scores, ratings and marks of drawings, and the numbers of agreement."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def merge_people(study: str, people: Sequence[Opinion]) -> Opinion:
 def majority(values: Sequence[float]) -> float | None:
     """Return the most frequent value; None where two are equally frequent.
 
-    >>> most_said([1.0, 0.0, 1.0]), most_said([1.0, 0.0])
+    >>> majority([1.0, 0.0, 1.0]), majority([1.0, 0.0])
     (1.0, None)
     """
     ranked = Counter(values).most_common(2)
@@ -268,9 +268,9 @@ T = TypeVar("T")
 def group_by_sort(rows: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
     """Group rows by the sort of their criteria (how their ids begin), and all together; a single sort is only all.
 
-    >>> by_sort([("text/1", "a"), ("layout/1", "b")])
+    >>> group_by_sort([("text/1", "a"), ("layout/1", "b")])
     {'all': ['a', 'b'], 'text': ['a'], 'layout': ['b']}
-    >>> by_sort([("text/1", "a"), ("text/2", "b")])
+    >>> group_by_sort([("text/1", "a"), ("text/2", "b")])
     {'all': ['a', 'b']}
     """
     groups: dict[str, list[T]] = {ALL_CRITERIA: []}
@@ -289,10 +289,10 @@ class PairNumber(Plain):
         second: The second evaluator; empty for a number of the first alone.
         unit: What is compared: ``drawing``, ``painter`` or ``painter_tag``.
         tag: By which tag; ``painter`` for each painter's drawings by themselves.
-        category: The value of the tag that is looked at alone; None where its values are points, or there is no tag.
+        category: The single value of the tag; None where its values are points, or there is no tag.
         score: The score, or the sort of criteria; the first's and the second's where these differ.
         p: Two-sided; by exchange where the points are few.
-        n: How many points, or marks, stand behind it.
+        n: How many points, or marks, it rests on.
         reason: Why there is no value.
     """
 
@@ -362,7 +362,9 @@ def score_words(pair: Names) -> str:
     return pair[0] if pair[0] == pair[1] else f"{pair[0]} / {pair[1]}"
 
 
-def make_number(head: PairNumber, measure: str, number: Interval | Correlation | Measure, n: int | None = None) -> PairNumber:
+def make_number(
+    head: PairNumber, measure: str, number: Interval | Correlation | Measure, n: int | None = None
+) -> PairNumber:
     """Return a number under its heading."""
     values = vars(number) if n is None else {**vars(number), "n": n}
     return replace(head, measure=measure, **values)

@@ -19,16 +19,27 @@ from ..stats import (
     chance_corrected,
     correlate,
     exchange_p,
-    icc_intervals,
+    exchangeable_blocks,
+    icc,
     interval,
     mark_agreement,
     ratios,
-    shapes,
     spreads,
 )
 from ..stats.correlation import MEASURES, STATISTICS
 from ..stats.types import Floats, Parts
-from .opinions import ALL_CRITERIA, DrawingParts, ComparedDrawings, Names, Opinion, PairNumber, group_by_sort, sum_common_marks, make_number, score_words
+from .opinions import (
+    ALL_CRITERIA,
+    ComparedDrawings,
+    DrawingParts,
+    Names,
+    Opinion,
+    PairNumber,
+    group_by_sort,
+    make_number,
+    score_words,
+    sum_common_marks,
+)
 
 PAINTER = "painter"
 PAIR_FORMS = ("ICC(2,1)", "ICC(3,1)")
@@ -58,7 +69,9 @@ def score_pairs(first_one: Opinion, second_one: Opinion, field: ComparedDrawings
     return [pair for pair in common + crossed if not field.only or field.score in pair]
 
 
-def pair_numbers(first: Opinion, second: Opinion, field: ComparedDrawings, by: Sequence[str] = ()) -> Iterator[PairNumber]:
+def pair_numbers(
+    first: Opinion, second: Opinion, field: ComparedDrawings, by: Sequence[str] = ()
+) -> Iterator[PairNumber]:
     """Yield every number of two evaluators.
 
     Args:
@@ -108,7 +121,9 @@ def mark_numbers(first: Opinion, second: Opinion, field: ComparedDrawings, head:
         yield make_number(about, "second_only", Interval(float(agreed.second_only)), n)
 
 
-def common_scores(opinions: Sequence[Opinion], names: Sequence[str], field: ComparedDrawings) -> dict[str, tuple[float, ...]]:
+def common_scores(
+    opinions: Sequence[Opinion], names: Sequence[str], field: ComparedDrawings
+) -> dict[str, tuple[float, ...]]:
     """Return drawing -> everyone's number of the score that is theirs, where all have one."""
     if {*names} == {MET.name}:
         drawings = set.intersection(*(set(opinion.marks) for opinion in opinions)) & field.seen.keys()
@@ -130,14 +145,16 @@ def _drawings(
     weights = [field.weight(id) for id in both]
     first, second = ([values[side] for values in both.values()] for side in (0, 1))
     if pair[0] == pair[1]:
-        yield make_number(head, "mae", mean_number([abs(a - b) for a, b in both.values()], clusters, weights), len(both))
+        yield make_number(
+            head, "mae", mean_number([abs(a - b) for a, b in both.values()], clusters, weights), len(both)
+        )
         yield make_number(head, "shift", mean_number([b - a for a, b in both.values()], clusters, weights), len(both))
     painters = [field.seen[id].painter for id in both]
     for measure, each in correlate(first, second, clusters, weights, painters).items():
         yield make_number(head, measure, each)
     if pair[0] == pair[1]:
         rated = [field.unit(id, values) for id, values in both.items()]
-        for form, number in icc_intervals(rated).items():
+        for form, number in icc(rated).items():
             if form in PAIR_FORMS:
                 yield make_number(head, form, number)
 
@@ -202,7 +219,7 @@ def orders_compared(
     seen = [values.round(12) for values in (x, y)]
     drawn = [table[:, places].round(12) for _, table in sides]
     questions = len({field.seen[id].cluster for ids in spots.values() for id in ids})
-    blocks = shapes([painter for painter, _ in names], [value for _, value in names])
+    blocks = exchangeable_blocks([painter for painter, _ in names], [value for _, value in names])
     numbers = {}
     for measure in MEASURES:
         value = float(STATISTICS[measure](seen[0], seen[1], None)[0])
@@ -258,7 +275,12 @@ def _spots(
 
 
 def _numbers(
-    side: Opinion, name: str, pair: Names, both: Sequence[Opinion], spots: Mapping[Spot, list[str]], field: ComparedDrawings
+    side: Opinion,
+    name: str,
+    pair: Names,
+    both: Sequence[Opinion],
+    spots: Mapping[Spot, list[str]],
+    field: ComparedDrawings,
 ) -> tuple[Floats, Floats]:
     """Return the number of each point, and its numbers in every resample of the questions."""
     if name in side.painters:
@@ -270,12 +292,19 @@ def _numbers(
         field.kept[key] = _resampled(side, name, own, both, spots, field)
     resampled: tuple[list[dict[str, float]], list[dict[str, Floats]]] = field.kept[key]
     missing = np.full(PAINTER_RESAMPLES, np.nan)
-    table = np.array([each.get(name, missing) for each in resampled[1]]).T if spots else np.empty((PAINTER_RESAMPLES, 0))
+    table = (
+        np.array([each.get(name, missing) for each in resampled[1]]).T if spots else np.empty((PAINTER_RESAMPLES, 0))
+    )
     return np.array([each.get(name, np.nan) for each in resampled[0]], dtype=np.float64), table
 
 
 def _resampled(
-    side: Opinion, name: str, own: bool, both: Sequence[Opinion], spots: Mapping[Spot, list[str]], field: ComparedDrawings
+    side: Opinion,
+    name: str,
+    own: bool,
+    both: Sequence[Opinion],
+    spots: Mapping[Spot, list[str]],
+    field: ComparedDrawings,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Floats]]]:
     clusters = sorted({field.seen[id].cluster for ids in spots.values() for id in ids})
     derive = deriving(field.protocol) if own else dict
@@ -284,7 +313,12 @@ def _resampled(
 
 
 def _parts(
-    side: Opinion, name: str, both: Sequence[Opinion], ids: Sequence[str], clusters: Sequence[str], field: ComparedDrawings
+    side: Opinion,
+    name: str,
+    both: Sequence[Opinion],
+    ids: Sequence[str],
+    clusters: Sequence[str],
+    field: ComparedDrawings,
 ) -> Parts:
     places = {cluster: place for place, cluster in enumerate(clusters)}
     # Seeds of a question are averaged within it first.

@@ -1,4 +1,4 @@
-"""Painters compared: who stands where, who is better than whom, and how many questions it would take to tell."""
+"""Painters compared: their places, who is better than whom, and how many questions would show it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .. import MET, Comparable, Group, Standing, comparable, comparables, standi
 from ..groups import find_groups, which_questions
 from ..numbers import MetTable, RowParts, deriving, gather_parts, met_parts_of_shares, tops, values_of
 from ..stats import Interval, Parts, RankInterval, difference_interval, paired, rank_intervals, wilson
-from .results import Comparison, Pair, Place, with_corrected_p, with_verdicts, make_pair
+from .results import Comparison, Pair, Place, make_pair, with_corrected_p, with_verdicts
 
-ONE_PAINTER = "one painter: there is nobody to compare it with"
+ONE_PAINTER = "only one painter: nothing to compare it with"
 
 
 def painters(
@@ -44,11 +44,11 @@ def painters(
         gap: How wide a gap the number of questions needed is for; by default the difference seen.
         reading: How stored replies are read.
         constants: Numbers the exam's scores are computed with, in place of the usual ones.
-        on: ``all`` lets every painter stand on all its own questions, and every two on those the two have.
+        on: ``all`` compares every painter on all its own questions, and every two on those the two have.
         **which: ``store``, ``painters``, ``judges``, ``variant``, ``options``, …; see `limner.api.groups`.
 
     Raises:
-        UsageError: There is no such score or tag, or the gap is none.
+        UsageError: There is no such score or tag, or the gap is zero.
     """
     if gap is not None and not gap > 0:
         raise UsageError(f"--gap {gap:g}: a gap must be above 0")
@@ -92,7 +92,7 @@ def _categories(side: Comparable, tag: str | None) -> list[tuple[str | None, Com
         return [(None, side)]
     tags = {name for group in side.everyone for entry in group.entries for name in entry.question.tags}
     if tag not in tags:
-        raise UsageError(f"--by {tag}: there is: {', '.join(sorted(tags))}")
+        raise UsageError(f"--by {tag}: choose from {', '.join(sorted(tags))}")
     values = {entry.question.tags.get(tag, "(none)") for group in side.everyone for entry in group.entries}
     categories: list[tuple[str | None, Comparable]] = []
     for value in side.protocol.in_order(tag, values):
@@ -149,7 +149,7 @@ def _compared(asked: _Terms, side: Comparable, category: str | None, standing: S
 def side_pairs(side: Comparable, score: Score) -> tuple[Pair, ...]:
     """Return every two painters of one side: the pairs that `painters` gives for all questions.
 
-    Nobody's place is computed, so it takes less time than `painters`.
+    No places are computed, so it is faster than `painters`.
     """
     return tuple(with_verdicts(_pairs(side, score, _tests(side))))
 
@@ -166,7 +166,7 @@ def _pairs(side: Comparable, score: Score, tests: int, gap: float | None = None)
 
 def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap: float | None) -> Pair:
     """Return two painters on the questions all have, or, where each has its own, on those the two share."""
-    with_corrected_p = not any(group.control for group in side.groups if group.name in (one, other))
+    is_test = not any(group.control for group in side.groups if group.name in (one, other))
     if side.on == "all":
         two = [group for group in side.groups if group.name in (one, other)]
         side = comparable(two, side.protocol)
@@ -179,8 +179,8 @@ def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap:
         drawn = (side.drawn[first][score.name], side.drawn[second][score.name]) if both_have else None
         derive = deriving(side.protocol)
         sides = side.parts[first], side.parts[second]
-        both = paired(*sides, score.name, derive, drawn, tests if with_corrected_p else 1, score.top)
-    return make_pair(one, other, both, gap, side.per_cluster, corrected=with_corrected_p)
+        both = paired(*sides, score.name, derive, drawn, tests if is_test else 1, score.top)
+    return make_pair(one, other, both, gap, side.per_cluster, corrected=is_test)
 
 
 def _place(side: Comparable, at: int, standing: Standing, score: Score, ranks: Mapping[str, RankInterval]) -> Place:
@@ -198,7 +198,7 @@ def _place(side: Comparable, at: int, standing: Standing, score: Score, ranks: M
 
 
 def _apart(standing: Standing, score: Score) -> Place:
-    """Return a painter that nobody is compared with: without a score, or a control on other questions."""
+    """Return a painter that is not compared: without a score, or a control on other questions."""
     return Place(
         painter=standing.painter,
         strategy=standing.strategy,
@@ -266,7 +266,7 @@ class MarkedSide:
 
 @dataclass(frozen=True)
 class Gap:
-    """A number of both on the questions both have, and the first one's less the second's with its interval."""
+    """A number of both on the questions both have, and the first one's minus the second's with its interval."""
 
     one: float
     other: float

@@ -8,11 +8,21 @@ from statistics import stdev
 
 import numpy as np
 
-from ..stats import MEASURES, Interval, RatedUnit, chance_corrected, icc_intervals, mark_agreement, spearman
-from ..stats.correlation import STATISTICS, left_out, z_error, z_interval
+from ..stats import MEASURES, Interval, RatedUnit, chance_corrected, icc, mark_agreement, spearman
+from ..stats.correlation import STATISTICS, jackknife_weights, z_error, z_interval
 from ..stats.types import Floats
-from .opinions import ALL_CRITERIA, ANYONE, PEOPLE, ComparedDrawings, Opinion, PairNumber, group_by_sort, make_number, merge_people
-from .pair_numbers import mean_number, painter_numbers, common_scores
+from .opinions import (
+    ALL_CRITERIA,
+    ANYONE,
+    PEOPLE,
+    ComparedDrawings,
+    Opinion,
+    PairNumber,
+    group_by_sort,
+    make_number,
+    merge_people,
+)
+from .pair_numbers import common_scores, mean_number, painter_numbers
 
 
 def people_numbers(
@@ -57,7 +67,9 @@ def _mark_ceiling(
                     pairs.append((criterion, field.unit(id, (mine, theirs))))
     each_alone = group_by_sort(pairs)
     together_rated = group_by_sort((name, field.unit(id, values)) for (id, name), values in sorted(rated.items()))
-    for sort, units in sorted(together_rated.items(), key=lambda pair: (pair[0] != ALL_CRITERIA, pair[0])) if rated else ():
+    for sort, units in (
+        sorted(together_rated.items(), key=lambda pair: (pair[0] != ALL_CRITERIA, pair[0])) if rated else ()
+    ):
         about = replace(head, score=sort)
         if alone := each_alone.get(sort):
             agreed = mark_agreement(alone)
@@ -80,7 +92,7 @@ def _ceiling(
     gaps = [abs(a - b) for table in tables for a, b in table.values()]
     n = len(set(ids))
     yield make_number(head, "mae", mean_number(gaps, clusters, weights.tolist()), n)
-    rows = left_out(clusters)
+    rows = jackknife_weights(clusters)
     for measure in MEASURES:
         value = _averaged(measure, tables, weights[None, :])[0]
         if np.isnan(value):
@@ -89,7 +101,7 @@ def _ceiling(
         low, high = z_interval(value, z_error(value, without), len(set(clusters)))
         yield make_number(head, measure, Interval(round(float(value), 12), low, high, n))
     units = _rated(people, name, field)
-    for form, each in icc_intervals(units).items():
+    for form, each in icc(units).items():
         yield make_number(head, form, each)
     for measure, each in chance_corrected(units).items():
         if measure == "alpha_interval":
@@ -158,7 +170,7 @@ def _deviation(
         mine, theirs = (np.array([values[side] for values in both.values()]) for side in (0, 1))
         if len(both) > 1:
             value = float(spearman(mine, theirs, np.array(weights))[0])
-            rows = left_out(clusters) * np.array(weights)
+            rows = jackknife_weights(clusters) * np.array(weights)
             error = None if np.isnan(value) else z_error(value, spearman(mine, theirs, rows))
             low, high = z_interval(value, error, len(set(clusters)))
             yield make_number(about, "spearman", Interval(None if np.isnan(value) else value, low, high, len(both)))

@@ -1,4 +1,4 @@
-"""What comparing gives: places and pairs of painters with the verdicts on them, and how far judges agree."""
+"""Results of comparing: places and pairs of painters with verdicts, and how far judges agree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .opinions import Opinion, PairNumber
 
 @dataclass(frozen=True)
 class Place(Plain):
-    """Where one painter stands.
+    """One painter's place.
 
     Attributes:
         score: On the common questions, with its interval.
@@ -57,12 +57,12 @@ class Pair(Plain):
     Attributes:
         p: The sign-flip p of this pair alone, uncorrected.
         p_holm: The same after Holm's correction over all pairs of two painters shown together; None with a control.
-        corrected: Whether the verdict goes by `p_holm`; a pair with a control is no test of painters and goes by `p`.
+        corrected: Whether the verdict goes by `p_holm`; a pair with a control is not a test and goes by `p`.
         effect: Cohen's d_z, the difference in standard deviations of the per-question differences.
         differing: Questions (clusters) on which the two differ.
         gap: The gap that `needed` is for: the difference seen, or the one asked about.
-        needed: About how many questions tell the two apart at that gap, with power 0.8 at alpha 0.05.
-        winner: Who is better; None where that cannot be said.
+        needed: About how many questions show that gap, with power 0.8 at alpha 0.05.
+        winner: Who is better; None where the difference is not significant.
     """
 
     first: str
@@ -70,7 +70,7 @@ class Pair(Plain):
     difference: Interval
     p: Measure
     p_holm: float | None
-    with_corrected_p: bool
+    corrected: bool
     effect: Measure
     differing: int
     gap: float | None
@@ -114,7 +114,7 @@ class Comparison(Plain):
     def untold(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         """Return runs of these painters of which no two are significantly different.
 
-        The longest runs alone, of two painters or more: a painter may stand in several, and one that is told from its
+        The longest runs alone, of two painters or more: a painter may be in several, and one that differs from its
         neighbours in none.
         """
         apart = {frozenset((pair.first, pair.second)) for pair in self.pairs if pair.winner}
@@ -167,7 +167,7 @@ class Agreement(Plain):
 def tied_runs(names: Sequence[str], apart: Callable[[str, str], bool]) -> list[tuple[str, ...]]:
     """Return the longest stretches of a list in which no two are significantly different, of two members or more.
 
-    >>> runs("abcd", lambda one, other: {one, other} in ({"a", "c"}, {"a", "d"}, {"b", "d"}))
+    >>> tied_runs("abcd", lambda one, other: {one, other} in ({"a", "c"}, {"a", "d"}, {"b", "d"}))
     [('a', 'b'), ('b', 'c'), ('c', 'd')]
     """
     stretches: list[tuple[str, ...]] = []
@@ -207,7 +207,7 @@ def make_pair(
         difference=both.difference,
         p=both.p,
         p_holm=None,
-        corrected=with_corrected_p,
+        corrected=corrected,
         effect=both.effect,
         differing=both.differing,
         gap=gap,

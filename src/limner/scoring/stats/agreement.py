@@ -14,17 +14,17 @@ from .resample import bootstrap, ratios
 from .types import NEAR, Derive, Floats, Interval, Measure, Parts, Plain, known
 
 Level = Literal["nominal", "interval"]
-ALIKE = "all marks are the same: there is nothing to tell agreement from chance by"
+ALIKE = "all marks are the same, so agreement cannot be separated from chance"
 NONE = "no mark that both decided"
 
 
 @dataclass(frozen=True)
 class RatedUnit:
-    """One thing and what each of several evaluators said of it.
+    """One thing and the values that several evaluators gave it.
 
     Attributes:
         cluster: The question it belongs to.
-        values: One place for every evaluator; None where it said nothing.
+        values: One place for every evaluator; None where it gave none.
         weight: What the thing counts.
     """
 
@@ -115,12 +115,12 @@ def _cohen(shares: Floats) -> dict[str, Any]:
 def krippendorff_alpha(table: Sequence[Sequence[float | None]], level: Level = "nominal") -> Measure:
     """Compute Krippendorff's alpha over any number of judges, some of whose marks may be missing.
 
-    It is one less the ratio of two mean distances: between two marks of one thing, and between any two marks
+    It is one minus the ratio of two mean distances: between two marks of one thing, and between any two marks
     (Krippendorff, Content Analysis, the chapter on reliability).
 
     Args:
         table: One row per thing marked, one column per judge.
-        level: ``nominal``: marks are equal or not; ``interval``: how far they are apart counts.
+        level: ``nominal``: marks are equal or not; ``interval``: the distance between them counts.
 
     >>> krippendorff_alpha([[1, 1], [0, 0], [1, 0], [1, None]])
     Measure(value=0.444444444444, n=3, reason=None)
@@ -245,7 +245,7 @@ def _with_width(intervals: Mapping[str, Interval]) -> dict[str, Interval]:
     return kept
 
 
-def icc_intervals(units: Sequence[RatedUnit]) -> dict[str, Interval]:
+def icc(units: Sequence[RatedUnit]) -> dict[str, Interval]:
     """Return the forms of Shrout and Fleiss by their names, over what all evaluators have rated, with intervals.
 
     Where fewer than two things have been rated by all, only ``ICC(1,1)`` is left: raters differ from thing to thing,

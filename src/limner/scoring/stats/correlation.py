@@ -16,18 +16,18 @@ from .types import NEAR, RESAMPLES, SEED, Floats, Measure, Plain, known
 
 GROUPS = 200
 """More clusters than this are left out in so many groups, chosen by a seed."""
-MOST = 1 - 1e-6
+MAX_CORRELATION = 1 - 1e-6
 """A correlation nearer to 1 counts as this in Fisher's z, which has no end."""
 SMALL = 60
 """Up to so many points, p is by exchange; above it, from the standard error of Fisher's z."""
 MEASURES = ("pearson", "spearman", "kendall")
-SAME = "one of the two has the same number everywhere"
-TWO = "a correlation needs two points"
+NO_VARIATION = "one of the two has the same number everywhere"
+TOO_FEW_POINTS = "a correlation needs two points"
 
 
 @dataclass(frozen=True)
 class Correlation(Plain):
-    """A correlation with its 95% interval, its two-sided p, and how many points stand behind it."""
+    """A correlation with its 95% interval, its two-sided p, and how many points it rests on."""
 
     value: float | None
     low: float | None = None
@@ -161,9 +161,9 @@ def correlate(
     Args:
         first: The first evaluator's number of each drawing.
         second: The second's.
-        clusters: The question of each: what is drawn anew, and exchanged, as a whole.
+        clusters: The question of each, which is resampled and exchanged as a whole.
         weights: What each drawing counts; by the inverse of the probability with which a study took it.
-        keys: What tells the drawings of a question apart, such as the painter; see `limner.scoring.stats.shapes`.
+        keys: The key of each drawing within its question, such as the painter; see `exchangeable_blocks`.
 
     >>> found = correlate([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 6, 5], list("abcdef"))
     >>> round(found["spearman"].value, 3), round(found["spearman"].p, 3), found["spearman"].n
@@ -171,12 +171,12 @@ def correlate(
     """
     n = len(first)
     if n < 2:
-        return {name: Correlation(None, n=n, reason=TWO) for name in MEASURES}
+        return {name: Correlation(None, n=n, reason=TOO_FEW_POINTS) for name in MEASURES}
     given = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
     order = sorted(range(n), key=lambda place: (clusters[place], str(keys[place]) if keys else "", place))
     x, y, w = (np.asarray(side, dtype=np.float64)[order] for side in (first, second, given))
     names = [clusters[place] for place in order]
-    blocks = shapes(names, [keys[place] for place in order] if keys else BLOCKS_ALONE)
+    blocks = exchangeable_blocks(names, [keys[place] for place in order] if keys else BLOCKS_ALONE)
     return {name: _one(name, x, y, w, names, blocks) for name in MEASURES}
 
 
@@ -184,20 +184,20 @@ def _one(name: str, x: Floats, y: Floats, w: Floats, names: Sequence[str], block
     statistic, n = STATISTICS[name], len(x)
     value = float(statistic(x, y, w)[0])
     if np.isnan(value):
-        return Correlation(None, n=n, reason=SAME)
-    rows = left_out(names) * w
+        return Correlation(None, n=n, reason=NO_VARIATION)
+    rows = jackknife_weights(names) * w
     error = z_error(value, statistic(x, y, rows))
     low, high = z_interval(value, error, len(set(names)))
-    # Questions that lack some painters can stand for few others: exchanging these alone would say little.
+    # Questions that lack some painters can replace few others: exchanging these alone would say little.
     exchanged = error is None or (n <= SMALL and len(blocks) == 1)
     p = exchange_p(name, x, y, w, blocks) if exchanged or error is None else _student_p(value, error, len(rows))
     return Correlation(round(value, 12), low, high, p, n)
 
 
-def left_out(names: Sequence[str]) -> Floats:
+def jackknife_weights(names: Sequence[str]) -> Floats:
     """Return weights for the jackknife: in every row one cluster is left out, or one of `GROUPS` groups of them.
 
-    >>> left_out(["a", "a", "b"]).tolist()
+    >>> jackknife_weights(["a", "a", "b"]).tolist()
     [[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
     """
     _, homes = np.unique(names, return_inverse=True)
@@ -217,7 +217,7 @@ def z_error(value: float, without: Floats) -> float | None:
     n = len(defined)
     if n < LEAST or abs(value) > 1 - NEAR or np.ptp(defined) < NEAR:
         return None
-    far = np.arctanh(np.clip(defined, -MOST, MOST))
+    far = np.arctanh(np.clip(defined, -MAX_CORRELATION, MAX_CORRELATION))
     return float(np.sqrt((n - 1) / n * ((far - far.mean()) ** 2).sum()))
 
 
@@ -235,10 +235,10 @@ def _student_p(value: float, error: float, n: int) -> float:
     return float(2 * stdtr(n - 1, -abs(np.arctanh(value)) / error))
 
 
-ALL = 10_000
-"""Up to so many exchanges all are tried; above it `SOME` random ones."""
-SOME = 1_999
-HELD = 2_000_000
+MAX_EXACT_EXCHANGES = 10_000
+"""Up to so many exchanges all are tried; above it `RANDOM_EXCHANGES` random ones."""
+RANDOM_EXCHANGES = 1_999
+MAX_NUMBERS_IN_MEMORY = 2_000_000
 """So many numbers are held in memory at a time."""
 BLOCKS_ALONE: Sequence[Hashable] = ()
 
@@ -260,7 +260,7 @@ class Shape:
         """Return the number of possible orders; a large number where there are too many to try."""
         rows, columns = self.table.shape
         if max(rows, columns if self.turning else 1) > 9:
-            return ALL + 1
+            return MAX_EXACT_EXCHANGES + 1
         return factorial(rows) * (factorial(columns) if self.turning else 1)
 
     def ways(self) -> Iterator[NDArray[np.intp]]:
@@ -285,12 +285,12 @@ class Shape:
 Shapes = list[Shape]
 
 
-def shapes(blocks: Sequence[str], keys: Sequence[Hashable] = BLOCKS_ALONE) -> Shapes:
+def exchangeable_blocks(blocks: Sequence[str], keys: Sequence[Hashable] = BLOCKS_ALONE) -> Shapes:
     """Return blocks (questions with all their drawings) that can replace each other because they have the same keys.
 
-    Where all blocks have the same keys, each once, keys (painters) can stand for each other too.
+    Where all blocks have the same keys, each once, keys (painters) can replace each other too.
 
-    >>> [shape.table.tolist() for shape in shapes(["a", "a", "b", "b", "c"], ["x", "y", "y", "x", "x"])]
+    >>> [shape.table.tolist() for shape in exchangeable_blocks(["a", "a", "b", "b", "c"], ["x", "y", "y", "x", "x"])]
     [[[0, 1], [3, 2]], [[4]]]
     """
     members: dict[str, list[int]] = {}
@@ -318,16 +318,16 @@ def exchange_p(name: str, x: Floats, y: Floats, weights: Floats, blocks: Shapes)
         x: The first evaluator's numbers.
         y: The second's, which are exchanged.
         weights: What each place counts.
-        blocks: See `shapes`.
+        blocks: See `exchangeable_blocks`.
 
     >>> order = np.arange(4.0)
-    >>> round(exchange_p("spearman", order, order, np.ones(4), shapes(list("abcd"))), 4)
+    >>> round(exchange_p("spearman", order, order, np.ones(4), exchangeable_blocks(list("abcd"))), 4)
     0.0833
     """
     count = prod(shape.count for shape in blocks)
     if count == 1:
         return None
-    exact = count <= ALL
+    exact = count <= MAX_EXACT_EXCHANGES
     if name == "spearman":
         x, y = ranks(x)[0], ranks(y)[0]
     statistic = kendall if name == "kendall" else pearson
@@ -342,11 +342,11 @@ def exchange_p(name: str, x: Floats, y: Floats, weights: Floats, blocks: Shapes)
 
 def _orders(blocks: Shapes, n: int, exact: bool) -> Iterator[NDArray[np.intp]]:
     """Yield orders of exchange, many at a time."""
-    step = max(1, HELD // n**2 if n <= 100 else HELD // n)
+    step = max(1, MAX_NUMBERS_IN_MEMORY // n**2 if n <= 100 else MAX_NUMBERS_IN_MEMORY // n)
     generator = np.random.default_rng(SEED)
     if not exact:
-        for start in range(0, SOME, step):
-            orders = np.tile(np.arange(n), (min(step, SOME - start), 1))
+        for start in range(0, RANDOM_EXCHANGES, step):
+            orders = np.tile(np.arange(n), (min(step, RANDOM_EXCHANGES - start), 1))
             for shape in blocks:
                 orders[:, shape.table] = shape.chances(generator, len(orders))
             yield orders
@@ -394,7 +394,7 @@ def ordinal(place: int) -> str:
 def rank_intervals(drawn: Mapping[str, Floats]) -> dict[str, RankInterval]:
     """Return for every painter its best and its worst place, from joint resamples of all of them; highest first.
 
-    Equals share their places: each could stand at the best or at the worst of them.
+    Equals share their places: each could have the best or the worst of them.
 
     >>> found = rank_intervals({"a": np.array([3.0, 4.0]), "b": np.array([1.0, 2.0]), "c": np.array([1.0, 2.0])})
     >>> {name: place.words for name, place in found.items()}
@@ -425,7 +425,7 @@ def spearman_spread(value: float, first: Floats, second: Floats) -> tuple[float 
     >>> spearman_spread(1.0, np.array([[1.0, 2.0, 3.0]] * 4), np.array([[2.0, 4.0, 6.0]] * 4))
     (1.0, 1.0)
     """
-    # How many questions stand behind it is not known here: plain percentiles.
+    # How many questions it rests on is not known here: plain percentiles.
     spread = interval(value, spearman(first.round(9), second.round(9)).round(12), RESAMPLES)
     return spread.low, spread.high
 
@@ -439,7 +439,7 @@ def rank_agreement(first: Mapping[str, float | None], second: Mapping[str, float
 
     Returns:
         ``painters`` (how many), ``spearman`` and ``kendall`` as `Measure`, and ``shift``: the mean of the second one's
-        scores less the first's, None without a painter in common.
+        scores minus the first's, None without a painter in common.
 
     >>> found = rank_agreement({"x": 0.5, "y": 0.3}, {"x": 0.6, "y": 0.4})
     >>> found["kendall"].value, round(found["shift"], 2)

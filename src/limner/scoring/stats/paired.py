@@ -1,4 +1,4 @@
-"""Two painters on the same questions: how far apart, whether by chance, and how many questions it takes to tell."""
+"""Two painters on the same questions: their difference, whether it is chance, and how many questions would show it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Paired:
     """Two painters compared on the clusters (questions) both have.
 
     Attributes:
-        difference: The first one's number less the second's, with its paired bootstrap interval.
+        difference: The first one's number minus the second's, with its paired bootstrap interval.
         p: Two-sided p of the sign-flip test.
         effect: Cohen's d_z: the difference in standard deviations of the per-cluster differences.
         differing: How many clusters show any difference.
@@ -76,7 +76,7 @@ def paired(
     differences = spread_of_differences(first, second, name, derive)
     n = len(differences)
     interval = difference_interval(first, second, name, derive, drawn, top, n)
-    p, differing = exchanged(first, second, name, derive, tests)
+    p, differing = sign_flip_test(first, second, name, derive, tests)
     deviation = float(differences.std(ddof=1)) if n > 1 else None
     return Paired(interval, p, _effect(gap, deviation, n), differing, deviation)
 
@@ -160,7 +160,7 @@ def _effect(gap: float, deviation: float | None, n: int) -> Measure:
     if deviation <= NEAR * max(1.0, abs(gap)):
         if abs(gap) <= NEAR:
             return Measure(0.0, n)
-        return Measure(None, n, "every question shows the same difference: there is no spread to measure it in")
+        return Measure(None, n, "every question shows the same difference, so there is no spread to measure")
     return Measure(gap / deviation, n)
 
 
@@ -179,14 +179,14 @@ def questions_needed(deviation: float | None, gap: float | None, alpha: float = 
     >>> questions_needed(40.0, 5.0).value
     505.0
     >>> questions_needed(40.0, 0.0).reason
-    'no number of questions tells a gap of nothing'
+    'no number of questions can show a gap of zero'
     """
     if deviation is None or gap is None or not (isfinite(deviation) and isfinite(gap)):
         return Measure(None, 0, "the spread of the differences is not known")
     if abs(gap) <= NEAR:
-        return Measure(None, 0, "no number of questions tells a gap of nothing")
+        return Measure(None, 0, "no number of questions can show a gap of zero")
     if deviation <= NEAR * max(1.0, abs(gap)):
-        return Measure(None, 0, "every question shows the same difference: there is no spread to plan with")
+        return Measure(None, 0, "every question shows the same difference, so there is no spread to plan with")
     z, reach = NormalDist().inv_cdf(1 - alpha / 2), NormalDist().inv_cdf(power)
     # The last term makes up for the spread being estimated from the same questions.
     needed = ((z + reach) * deviation / gap) ** 2 + z * z / 2
@@ -194,10 +194,10 @@ def questions_needed(deviation: float | None, gap: float | None, alpha: float = 
     return Measure(float(max(ceil(needed), ceil(1 - log2(alpha)))), 0)
 
 
-EXACT = 14
+MAX_EXACT_CLUSTERS = 14
 """Up to this many clusters that differ, every exchange is tried; above it `FLIPS` random ones, or more on request."""
 FLIPS = 10_000
-ENOUGH = 10
+ENOUGH_HITS = 10
 """Where so many random exchanges gave as wide a gap, p is known well enough."""
 NO_SCORE = "one of the two has no such score"
 
@@ -218,10 +218,10 @@ def sign_flip(first: Parts, second: Parts, name: str = "value", derive: Derive =
     >>> sign_flip(as_parts([1, 1, 1, 1, 1, 1]), as_parts([0, 0, 0, 0, 0, 0]))
     Measure(value=0.03125, n=6, reason=None)
     """
-    return exchanged(first, second, name, derive, tests)[0]
+    return sign_flip_test(first, second, name, derive, tests)[0]
 
 
-def exchanged(one: Parts, other: Parts, name: str, derive: Derive, tests: int) -> tuple[Measure, int]:
+def sign_flip_test(one: Parts, other: Parts, name: str, derive: Derive, tests: int) -> tuple[Measure, int]:
     """Return the p of the sign-flip test, and how many clusters differ at all."""
     gap = difference(one, other, name, derive)
     if gap is None:
@@ -254,7 +254,7 @@ def exchanged(one: Parts, other: Parts, name: str, derive: Derive, tests: int) -
     differs = np.flatnonzero(np.isnan(changed) | (np.abs(changed) > near))
     if not len(differs):
         return Measure(1.0, size), 0
-    exact = len(differs) <= EXACT
+    exact = len(differs) <= MAX_EXACT_CLUSTERS
     batches = 1 if exact else ceil(max(FLIPS, 2 * tests / ALPHA) / FLIPS)
     wide = total = 0
     for batch in range(batches):
@@ -264,7 +264,7 @@ def exchanged(one: Parts, other: Parts, name: str, derive: Derive, tests: int) -
             widths = np.abs(gaps(flips[start : start + step], places))
             wide += int((widths >= abs(gap) - near).sum())
             total += int((~np.isnan(widths)).sum())
-        if wide >= ENOUGH:
+        if wide >= ENOUGH_HITS:
             break
     # What was seen is itself one of the ways it could have come.
     return Measure(wide / total if exact else (wide + 1) / (total + 1), size), len(differs)

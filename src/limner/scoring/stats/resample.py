@@ -1,4 +1,4 @@
-"""The seeded bootstrap: whole clusters (questions with all they have) are drawn anew; intervals of scores from it."""
+"""The seeded bootstrap: whole clusters (questions with all their drawings) are resampled; intervals of scores."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Weights = NDArray[Any]
 """How often each cluster is drawn, one row for each resample."""
 LEAST = 5
 """Fewer clusters than this have no interval."""
-FEW = 10
+MIN_VARIED = 10
 """A score that differs from its commonest value, 0 or the best, in fewer clusters than this is rare."""
 HANDFUL = 3
 """Up to so many hits (or misses), Wilson's interval ends too near to them."""
 LARGEST = 4_000_000
 """How many weights are held in memory at a time."""
-KEPT = 32 * 2**20
+MAX_CACHED_BYTES = 32 * 2**20
 """So many bytes of weights are kept for the next time."""
 FEW_WEIGHTS = 2**18
 """Up to so many are kept as they are multiplied, with eight bytes each; more of them with one."""
@@ -99,14 +99,14 @@ def _weights(size: int, resamples: int) -> Iterator[Weights]:
         _kept.move_to_end(key)
         yield from _kept[key]
         return
-    kept: list[Weights] | None = [] if size * resamples <= KEPT else None
+    kept: list[Weights] | None = [] if size * resamples <= MAX_CACHED_BYTES else None
     for block in _drawn(size, resamples):
         if kept is not None:
             kept.append(block)
         yield block
     if kept is not None:
         _kept[key] = kept
-        while sum(block.nbytes for blocks in _kept.values() for block in blocks) > KEPT:
+        while sum(block.nbytes for blocks in _kept.values() for block in blocks) > MAX_CACHED_BYTES:
             _kept.popitem(last=False)
 
 
@@ -152,16 +152,16 @@ def score_interval(
     """Return the interval of a score between 0 and `top`, which has width even where all clusters agree.
 
     Shares of yes and no get Wilson's interval, and so does a score that is 0 (or `top`) for most clusters and something
-    else for fewer than `FEW`: no resampling can tell how rare the rare is. Others get the percentiles of the resamples,
-    and where it reaches further, Wilson's interval of a share that spreads as they do: percentiles of few clusters
-    reach too little towards the far end of a skewed score.
+    else for fewer than `MIN_VARIED`: no resampling shows how rare the rare is. Others get the percentiles of the
+    resamples, and where it reaches further, Wilson's interval of a share that spreads as they do: percentiles of few
+    clusters reach too little towards the far end of a skewed score.
 
     Args:
         value: The score.
         spread: The score in every resample.
         top: The best value; None where it is not known.
         part: Numerators and denominators per cluster, where the score is their plain ratio.
-        n: How many clusters stand behind it.
+        n: How many clusters it rests on.
 
     >>> none_of_20 = np.zeros(20), np.ones(20)
     >>> round(score_interval(0.0, np.zeros(9), 100, none_of_20, 20).high, 1)
@@ -185,7 +185,7 @@ def _rare(part: tuple[Floats, Floats], top: float, n: int) -> bool:
     tops, bottoms = (side[part[1] > 0] for side in part)
     shares = tops / bottoms / top
     away = [int((~np.isclose(shares, end)).sum()) for end in (0, 1)]
-    return min(away) < min(FEW, n / 2) or bool(np.all(np.isclose(shares, 0) | np.isclose(shares, 1)))
+    return min(away) < min(MIN_VARIED, n / 2) or bool(np.all(np.isclose(shares, 0) | np.isclose(shares, 1)))
 
 
 def _few_hits(share: float, n: int) -> tuple[float, float]:
@@ -212,7 +212,7 @@ def bootstrap(
         parts: Numerators and denominators per cluster; a denominator of 0 leaves the cluster out.
         derive: Turns the ratios into the final numbers; must work on arrays too.
         tops: The best values of the numbers that have one: they are scores; see `score_interval`.
-        resamples: How many times the clusters are drawn anew.
+        resamples: How many times the clusters are resampled.
 
     >>> bootstrap({"x": (np.ones(5), np.ones(5))})["x"]
     Interval(value=1.0, low=1.0, high=1.0, n=5)
@@ -286,7 +286,7 @@ def wilson(hits: float, n: int, level: float = 0.95) -> Interval:
         ValueError: There are fewer than no hits, or more than cases.
     """
     if not 0 <= hits <= n:
-        raise ValueError(f"{hits} of {n} is no share")
+        raise ValueError(f"{hits} of {n} is not a share")
     if n == 0:
         return Interval()
     return Interval(hits / n, *wilson_ends(hits / n, n, NormalDist().inv_cdf((1 + level) / 2)), n)

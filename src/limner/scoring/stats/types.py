@@ -40,7 +40,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Interval(Plain):
-    """A number with its 95% interval and how many questions stand behind it; too few have no interval."""
+    """A number with its 95% interval and how many questions it rests on; too few have no interval."""
 
     value: float | None = None
     low: float | None = None
@@ -50,7 +50,7 @@ class Interval(Plain):
 
 @dataclass(frozen=True)
 class Measure(Plain):
-    """A number and how many cases stand behind it; where there is none, `reason` says why in words."""
+    """A number and how many cases it rests on; without a number, `reason` says why."""
 
     value: float | None
     n: int

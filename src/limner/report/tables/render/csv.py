@@ -11,10 +11,10 @@ from ..model import MISSING, PUBLISHED, Cell, Table, TableRow, clean
 
 ABOUT = ("painter", "strategy", "judge", "evaluator", "reading", "n")
 HEADS = ("table", "group", "row", "source", *(name for name in ABOUT if name != "n"), "differs")
-"""Columns of words, whatever stands in them."""
+"""Columns of words, whatever they hold."""
 STORE = "store"
 ENDS = {"low": "low", "high": "high", "least": "least", "most": "most", "n": "few"}
-"""What stands beside a number in columns of their own, where there is any: its head, and what the cell calls it."""
+"""Numbers beside a number, in columns of their own: the head, and the cell's attribute."""
 
 
 def render(table: Table) -> str:

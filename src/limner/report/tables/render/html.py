@@ -1,4 +1,4 @@
-"""Tables as HTML: a fragment that stands by itself, or a whole page."""
+"""Tables as HTML: a fragment, or a whole page."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def _sheet(sheet: Sheet) -> Iterator[str]:
             yield _row([heading, *[""] * len(sheet.columns)])
         for row in group.rows:
             label = escape(row.label) + _raised(row.notes)
-            # A block's title has said already that it is published.
+            # A block's title says already that it is published.
             asides = [PUBLISHED] if row.published and not group.published else []
             asides += [aside(row)] if aside(row) else []
             yield _row([_with(label, asides), *map(_cell, row.cells)])

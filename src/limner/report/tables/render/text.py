@@ -29,7 +29,7 @@ HEIGHT = 3
 """Lines a name may take; what is longer is cut."""
 CUT = "…"
 OWN = "• "
-"""Before a store's rows, where published ones stand beside them: not everyone sees the grey."""
+"""Before a store's rows, where published ones are beside them: not everyone sees the grey."""
 HANG = "  "
 """Before the further lines of a long label."""
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -37,7 +37,7 @@ SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(frozen=True)
 class _Frame:
-    """What stands between the cells of a row, and between rows: left, between and right of columns."""
+    """The characters between the cells of a row, and between rows: left, between and right of columns."""
 
     head: tuple[str, str, str]
     row: tuple[str, str, str]
