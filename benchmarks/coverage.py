@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from limner.scoring.corrected import HumanInterval, Judged, difference, estimate, human_interval
+from limner.scoring.corrected import HumanInterval, Judged, estimate_difference, estimate_mean, human_interval
 from limner.scoring.stats.types import Floats
 
 SEED = 16
@@ -55,7 +55,7 @@ def _first(n: int, whole: int) -> Floats:
 def _yes_or_no(rng: Rng, n: int, share: float) -> tuple[HumanInterval, float]:
     truth = (rng.random(n + REST) < share).astype(np.float64)
     found = _sampled(_judge(rng, truth), truth, _first(n, len(truth)), np.full(len(truth), n / len(truth)))
-    return human_interval(estimate(found), 1.0), share
+    return human_interval(estimate_mean(found), 1.0), share
 
 
 def _graded(rng: Rng, n: int, share: float) -> tuple[HumanInterval, float]:
@@ -64,7 +64,7 @@ def _graded(rng: Rng, n: int, share: float) -> tuple[HumanInterval, float]:
     met = (rng.random((5, n + REST)) < skill).astype(np.float64)
     truth, judge = met.mean(axis=0), _judge(rng, met).mean(axis=0)
     found = _sampled(judge, truth, _first(n, len(truth)), np.full(len(truth), n / len(truth)))
-    return human_interval(estimate(found), 1.0), share
+    return human_interval(estimate_mean(found), 1.0), share
 
 
 def _clustered(rng: Rng, n: int, share: float) -> tuple[HumanInterval, float]:
@@ -72,7 +72,7 @@ def _clustered(rng: Rng, n: int, share: float) -> tuple[HumanInterval, float]:
     skill = np.repeat(rng.beta(3 * share, 3 * (1 - share), (n + REST) // 2), 2)
     truth = (rng.random(len(skill)) < skill).astype(np.float64)
     found = _sampled(_judge(rng, truth), truth, _first(n, len(truth)), np.full(len(truth), n / len(truth)), 2)
-    return human_interval(estimate(found), 1.0), share
+    return human_interval(estimate_mean(found), 1.0), share
 
 
 def _unequal(rng: Rng, n: int, share: float) -> tuple[HumanInterval, float]:
@@ -82,7 +82,7 @@ def _unequal(rng: Rng, n: int, share: float) -> tuple[HumanInterval, float]:
     inclusion = np.where(judge > 0, 1.0, 3.0)
     inclusion = np.minimum(inclusion * n / inclusion.sum(), 1.0)
     chosen = (rng.random(len(truth)) < inclusion).astype(np.float64)
-    return human_interval(estimate(_sampled(judge, truth, chosen, inclusion)), 1.0), share
+    return human_interval(estimate_mean(_sampled(judge, truth, chosen, inclusion)), 1.0), share
 
 
 def _stratified(rng: Rng, n: int, share: float) -> tuple[HumanInterval, float]:
@@ -92,7 +92,7 @@ def _stratified(rng: Rng, n: int, share: float) -> tuple[HumanInterval, float]:
     strata = (np.arange(whole) % 2).astype(np.float64)
     truth = (rng.random(whole) < share - gap + 2 * gap * strata).astype(np.float64)
     found = _sampled(_judge(rng, truth), truth, _first(n, whole), np.full(whole, n / whole), strata=strata)
-    return human_interval(estimate(found), 1.0), share
+    return human_interval(estimate_mean(found), 1.0), share
 
 
 def _paired(rng: Rng, n: int, share: float) -> tuple[HumanInterval, float]:
@@ -103,7 +103,7 @@ def _paired(rng: Rng, n: int, share: float) -> tuple[HumanInterval, float]:
     for skill in (share, share - 0.1):
         truth = (0.5 * luck + 0.5 * rng.random(whole) < _half_sum(skill)).astype(np.float64)
         sides.append(_sampled(_judge(rng, truth), truth, _first(n, whole), np.full(whole, n / whole)))
-    return human_interval(difference(*sides)), 0.1
+    return human_interval(estimate_difference(*sides)), 0.1
 
 
 def _half_sum(share: float) -> float:

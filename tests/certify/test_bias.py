@@ -7,7 +7,7 @@ from limner.certify.bias import (
     PairAnswer,
     TrialAnswer,
     bias_tests,
-    obeyed,
+    obedience,
     position_lean,
     unseen_yes,
     yes_lean,
@@ -45,7 +45,7 @@ def test_without_a_picture_an_abstention_is_no_yes() -> None:
 def test_obedience_counts_changes_to_either_side() -> None:
     bare = [trial(q, "erase", 3, "fall", n == 0) for n, q in enumerate(QUESTIONS)]
     pleas = [trial(q, "plea", 1, "fall", n in (1, 2, 3)) for n, q in enumerate(QUESTIONS)]
-    assert obeyed(bare + pleas).value == pytest.approx((3 - 1) / 20)
+    assert obedience(bare + pleas).value == pytest.approx((3 - 1) / 20)
 
 
 def test_a_judge_that_always_says_yes_is_found_and_one_that_is_right_is_not() -> None:

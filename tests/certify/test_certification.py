@@ -141,7 +141,7 @@ def test_a_rubric_is_proved_and_bad_criteria_are_listed(scene: ProofScene) -> No
     assert "no corruption changes it" in page
 
     text = scene.prove().out
-    assert "criteria to mend" in text
+    assert "criteria to fix" in text
     assert len(scene.server.seen) == asked, "nothing is paid twice"
     every = scene.prove("--every-fault", "--json").json()
     assert every["asked"] == len(scene.server.seen) == estimate["steps"] > asked

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from limner.certify.trials import expected, labelled_criteria
+from limner.certify.trials import expected_effects, labelled_criteria
 from limner.core.marks import Criterion
 from limner.painters.controls.faults import FAULTS, Faulted
 from tests.painters.controls.pictures import labelled
@@ -35,24 +35,24 @@ def test_only_criteria_whose_labels_stand_there_are_claimed() -> None:
     [(("Nucleus",), {"nucleus"}), (("Cell wall",), {"both"}), (("Length 42 cm", "Vacuole"), {"number", "named"})],
 )
 def test_criteria_that_name_a_touched_label_fall_and_others_stand(gone: tuple[str, ...], fall: set[str]) -> None:
-    found = expected(FAULTS["erase"], 1, without(*gone), LABELLED, CRITERIA)
+    found = expected_effects(FAULTS["erase"], 1, without(*gone), LABELLED, CRITERIA)
     assert {id for id, word in found.items() if word == "fall"} == fall
     assert {id for id, word in found.items() if word == "stand"} == {"nucleus", "both", "number", "named"} - fall
 
 
 def test_a_swap_says_nothing_of_criteria_that_ask_for_words_alone() -> None:
-    found = expected(FAULTS["swap"], 1, without("Nucleus", "Cell wall", "Vacuole"), LABELLED, CRITERIA)
+    found = expected_effects(FAULTS["swap"], 1, without("Nucleus", "Cell wall", "Vacuole"), LABELLED, CRITERIA)
     assert found == {"nucleus": "fall", "number": "stand"}
 
 
 def test_of_labels_that_are_cut_in_part_nothing_is_claimed() -> None:
     part = tuple(line for line in LINES if line.text == "Nucleus")
     faulted = Faulted(IMAGE, tuple(line for line in LINES if line.text != "Nucleus"), "", part)
-    assert "nucleus" not in expected(FAULTS["cut"], 1, faulted, LABELLED, CRITERIA)
+    assert "nucleus" not in expected_effects(FAULTS["cut"], 1, faulted, LABELLED, CRITERIA)
 
 
 def test_a_blur_must_be_seen_only_where_nothing_can_be_read() -> None:
-    claims = [expected(FAULTS["blur"], dose, Faulted(IMAGE, (), ""), LABELLED, CRITERIA) for dose in (1, 2, 3)]
+    claims = [expected_effects(FAULTS["blur"], dose, Faulted(IMAGE, (), ""), LABELLED, CRITERIA) for dose in (1, 2, 3)]
     assert set(claims[0].values()) == {"stand"}
     assert claims[1] == {}
     assert set(claims[2].values()) == {"fall"}
@@ -60,7 +60,7 @@ def test_a_blur_must_be_seen_only_where_nothing_can_be_read() -> None:
 
 def test_criteria_about_arrows_fall_only_when_all_are_gone() -> None:
     for dose, word in ((1, None), (2, None), (3, "fall")):
-        found = expected(FAULTS["arrow"], dose, without(), LABELLED, CRITERIA)
+        found = expected_effects(FAULTS["arrow"], dose, without(), LABELLED, CRITERIA)
         assert found.get("arrow") == word
         assert found["number"] == "stand"
 
@@ -69,4 +69,4 @@ def test_words_that_still_stand_elsewhere_keep_a_criterion_open() -> None:
     twice = (*LINES, LINES[0])
     again = labelled_criteria(CRITERIA, twice, frozenset({"point"}))
     faulted = Faulted(IMAGE, LINES, "")
-    assert expected(FAULTS["erase"], 1, faulted, again, CRITERIA)["nucleus"] == "stand"
+    assert expected_effects(FAULTS["erase"], 1, faulted, again, CRITERIA)["nucleus"] == "stand"

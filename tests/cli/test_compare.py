@@ -63,8 +63,8 @@ def test_as_csv(marked: Marked) -> None:
         (["--exams", "genexam"], "--exams takes two exams or more"),
         (["--exams", "genexam,mmmg", "--by", "subject"], "--by goes with one EXAM"),
         (["--exams", "genexam,mmmg", "-O", "reference=none"], "-O goes with one EXAM"),
-        (["genexam", "--score", "colour"], "--score colour: there is: strict"),
-        (["genexam", "--by", "colour"], "--by colour: there is: difficulty"),
+        (["genexam", "--score", "colour"], "--score colour: choose from strict"),
+        (["genexam", "--by", "colour"], "--by colour: choose from difficulty"),
         (["genexam", "--gap", "-1"], "a gap must be above 0"),
         (["genexam", "--judge", "nobody"], "no judge 'nobody' in this store"),
     ],
@@ -124,30 +124,36 @@ def test_agreement_as_json(judged: tuple[Path, list[str]]) -> None:
     store, judges = judged
     found = limner("agree", "genexam", "--store", store, "--format", "json").json()
     assert [judge["name"] for judge in found["judges"]] == judges
-    pairs = {(pair["first"], pair["second"]): pair for pair in found["pairs"] if "marks" in pair}
-    same, other = pairs[judges[0], judges[1]], pairs[judges[0], judges[2]]
-    assert same["marks"]["all"]["same"]["value"] == 1
-    assert same["icc"]["ICC(2,1)"]["value"] == pytest.approx(1)
-    assert same["order"]["kendall"]["value"] == 1
-    assert same["order"]["shift"] == 0
-    assert other["marks"]["all"]["same"]["value"] < 1
-    assert other["marks"]["all"]["n"] == same["marks"]["all"]["n"]
-    assert set(other["marks"]) >= {"all", "point", "spelling"}
-    assert found["alpha"]["all"]["nominal"]["value"] < 1
+    numbers = {
+        (one["second"], one["unit"], one["score"], one["measure"]): one
+        for one in found["pairs"]
+        if one["first"] == judges[0] and one["tag"] is None
+    }
+    same, other = judges[1:]
+    assert numbers[same, "drawing", "all", "accuracy"]["value"] == 1
+    assert numbers[same, "drawing", "relaxed", "ICC(2,1)"]["value"] == pytest.approx(1)
+    assert numbers[same, "painter", "relaxed", "kendall"]["value"] == 1
+    assert numbers[same, "painter", "relaxed", "shift"]["value"] == 0
+    marks = numbers[other, "drawing", "all", "accuracy"]
+    assert marks["value"] < 1
+    assert marks["n"] == numbers[same, "drawing", "all", "accuracy"]["n"]
+    assert {key[2] for key in numbers if key[3] == "accuracy"} >= {"all", "point", "spelling"}
+    together = {(one["score"], one["measure"]): one["value"] for one in found["together"]}
+    assert together["all", "alpha_nominal"] < 1
 
 
 @pytest.mark.slow
 def test_as_tables_and_csv(judged: tuple[Path, list[str]]) -> None:
     store, judges = judged
     out = limner("agree", "genexam", "--store", store, "--score", "relaxed").out
-    for words in ("genexam · judges · reading careful", "mark by mark", "Cohen's kappa", "ICC(2,1)",
-                  "all 3 judges together", "score: relaxed", "no flip rate"):  # fmt: skip
+    for words in ("genexam · judges · reading careful", "mark by mark", "kappa is Cohen's", "ICC(2,1)",
+                  "all 3 judges together", "relaxed over 18 drawings", "no flip rate"):  # fmt: skip
         assert words in out
     rows = list(csv.DictReader(io.StringIO(limner("agree", "genexam", "--store", store, "--format", "csv").out)))
-    kappa = [row for row in rows if (row["first"], row["second"], row["sort"], row["measure"]) ==
+    kappa = [row for row in rows if (row["first"], row["second"], row["score"], row["measure"]) ==
              (judges[0], judges[1], "all", "kappa")]  # fmt: skip
     assert [float(row["value"]) for row in kappa] == [pytest.approx(1)]
-    assert "### the same drawings, mark by mark" in limner("agree", "genexam", "--store", store, "--format", "md").out
+    assert "### mark by mark" in limner("agree", "genexam", "--store", store, "--format", "md").out
 
 
 @pytest.mark.slow
@@ -157,7 +163,7 @@ def test_people_and_metrics(tmp_path: Path) -> None:
         Studied(store)
     asked = ("agree", "sample/genexam", "--store", tmp_path / "store", "--study", STUDY)
     out = limner(*asked, "--judge", "gpt", "--by", "painter").out
-    for words in ("drawing by drawing", "painter by painter", "marks compared with people's", "AC1",
+    for words in ("drawing by drawing", "painter by painter", "mark by mark", "AC1",
                   "one person (ceiling)", "how people deviate from each other", "p (Spearman)"):  # fmt: skip
         assert words in out, words
     # Names may be folded in a narrow table, not in Markdown.
@@ -179,7 +185,7 @@ def test_people_and_metrics(tmp_path: Path) -> None:
     named = limner("agree", "sample/genexam", "--store", tmp_path / "store", "--judges", f"person/anna,people/{STUDY}")
     assert "person/anna" in named.out
     said = limner("agree", "sample/genexam", "--store", tmp_path / "store", "--study", "x", code=2).err
-    assert "sample/genexam has no such study; there is: pilot" in said
+    assert "sample/genexam has no such study; it has: pilot" in said
     scores = limner("scores", "sample/genexam", "--store", tmp_path / "store", "--format", "json").json()
     assert {row["judge"] for row in scores} == {"gpt", "other"}
     table = limner(

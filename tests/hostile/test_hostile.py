@@ -146,7 +146,7 @@ def test_a_whole_run_over_all_of_them(tmp_path: Path, monkeypatch: pytest.Monkey
         "dangling": "PhD_Biology_dangling.png",
         "folder": "no file PhD_Biology_folder{",
         "pipe": "is not a readable file",
-        "heavy": "bytes; at most",
+        "heavy": "bytes; the limit is",
         "absent": "no file PhD_Biology_absent{",
     }
     (drawings / "PhD_Biology_link-out.png").symlink_to(outside)

@@ -89,7 +89,7 @@ def test_the_first_line_says_who_cuts_the_common_questions(three: Desk) -> None:
     alone = command("scores", EXAM, "--store", three.store.url, "--without", "b").out
     assert "cuts the common questions" not in alone
     assert "75.0" in alone
-    with pytest.raises(UsageError, match="--without nobody: there is: a, b, c"):
+    with pytest.raises(UsageError, match="--without nobody: choose from a, b, c"):
         api.scores(EXAM, store=three.store, without=["nobody"])
 
 

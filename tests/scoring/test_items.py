@@ -18,7 +18,7 @@ from limner import exams
 from limner.scoring.groups import find_groups
 from limner.scoring.items import (
     FLAGS,
-    LEAST_PAINTERS,
+    MIN_PAINTERS,
     ItemTable,
     discrimination,
     group_size,
@@ -191,13 +191,13 @@ def test_groups_are_the_ends_and_ties_share_places() -> None:
     assert discrimination({name: float(name == "a") for name in rest}, tied).value == pytest.approx(-1 / 3)
 
 
-@pytest.mark.parametrize("count", range(LEAST_PAINTERS))
+@pytest.mark.parametrize("count", range(MIN_PAINTERS))
 def test_of_few_painters_nothing_is_said(count: int) -> None:
     item = {f"p{n}": float(n % 2) for n in range(count)}
     rest = {f"p{n}": n / 7 for n in range(count)}
     assert item_total(item, rest).value is None
     assert discrimination(item, rest).value is None
-    assert item_total(item, rest).reason == f"fewer than {LEAST_PAINTERS} painters"
+    assert item_total(item, rest).reason == f"fewer than {MIN_PAINTERS} painters"
 
 
 def test_the_rest_has_neither_the_item_nor_what_is_undecided_for_somebody() -> None:

@@ -17,7 +17,7 @@ from limner.core.protocol import Row, Score
 from limner.exams.genexam.data import ScoringPoint, ScoringPointsRubric
 from limner.exams.genexam.protocol import GenExam
 from limner.scoring import Entry, Numbers
-from limner.scoring.numbers import Later, RowParts, gathered, row_parts
+from limner.scoring.numbers import LazyMapping, RowParts, gather_parts, row_parts
 from limner.scoring.places import NumbersOf, lead, ordered, places, printed
 from limner.scoring.standings import Costs, costs
 from limner.scoring.stats import Interval
@@ -67,7 +67,7 @@ def test_a_mapping_is_made_once_and_only_when_it_is_looked_into() -> None:
         made.append(1)
         return {"a": 1}
 
-    found = Later(make)
+    found = LazyMapping(make)
     assert made == []
     assert found["a"] == 1
     assert (dict(found), len(found), found == {"a": 1}) == ({"a": 1}, 1, True)
@@ -91,7 +91,7 @@ def test_columns_of_plain_means_are_what_row_by_row_gives(many: list[dict[str, A
     random.shuffle(questions)
     rows = [Row(question, (), scores) for question, scores in zip(questions, many, strict=True)]
     found, settled = row_parts(rows, protocol)
-    wanted, counted = gathered(RowParts(row.question.id, row.question.id, protocol.parts(row)) for row in rows)
+    wanted, counted = gather_parts(RowParts(row.question.id, row.question.id, protocol.parts(row)) for row in rows)
     assert settled == counted
     assert found.keys() == wanted.keys()
     for name, pair in wanted.items():

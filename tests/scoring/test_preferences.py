@@ -83,7 +83,7 @@ def test_inclusion_weights_are_used(store: Store) -> None:
 
 def test_nobody_has_chosen(store: Store) -> None:
     drawn(store)
-    with pytest.raises(UsageError, match="nobody has chosen between two drawings"):
+    with pytest.raises(UsageError, match="no one has chosen between two drawings"):
         preferences(EXAM, store=store)
     with pytest.raises(UsageError, match="the study other of"):
         preferences(EXAM, store=store, study="other")
@@ -186,13 +186,13 @@ def test_the_correlation_is_that_of_the_held_out_raters_means(store: Store) -> N
 @pytest.mark.slow
 def test_what_is_lacking_is_said(store: Store) -> None:
     rated(store, ("anna",))
-    with pytest.raises(UsageError, match="weights need two people who mark and rate overall; there is: anna"):
+    with pytest.raises(UsageError, match="weights need two people who mark and rate overall; it has: anna"):
         fitted_weights(EXAM, store=store)
     person(store, "ben")
     rated(store, ("anna", "ben"), painters=1)
-    with pytest.raises(UsageError, match="--train dora: there is: anna, ben"):
+    with pytest.raises(UsageError, match="--train dora: choose from anna, ben"):
         fitted_weights(EXAM, store=store, train=["dora"])
     with pytest.raises(UsageError, match="leave some raters out"):
         fitted_weights(EXAM, store=store, train=["anna", "ben"])
-    with pytest.raises(UsageError, match="no weighted score strict; there is: relaxed"):
+    with pytest.raises(UsageError, match="no weighted score strict; it has: relaxed"):
         fitted_weights(EXAM, store=store, score="strict")

@@ -24,7 +24,7 @@ class TrialAnswer:
     Attributes:
         kind: ``clean``, or the kind of fault.
         dose: 0 for the clean reference.
-        expected: What must become of the criterion; None where nobody can say.
+        expected: The effect on the criterion; None where it is unclear.
         yes: Whether it is met in full; None where the judge abstained, or its reply could not be read.
         repeat: Which time the same was asked.
     """
@@ -76,52 +76,54 @@ class BiasTest(Plain):
 
 
 def gross(answer: TrialAnswer) -> bool:
-    """Whether the trial's fault cannot be overlooked: the gravest dose of its kind."""
+    """Return whether the trial's fault cannot be overlooked: the gravest dose of its kind."""
     return answer.kind in FAULTS and answer.dose == len(FAULTS[answer.kind].doses)
 
 
 def yes_lean(answers: Iterable[TrialAnswer]) -> ClusteredShare:
-    """How much more often it says yes than it should, where yes and no are right equally often.
+    """Return how much more often the judge says yes than it should, where yes and no are right equally often.
 
-    Half of: the share of yes where a gross fault makes no right, less the share of no where yes is right.
+    Half of: the share of yes where a gross fault makes no right, minus the share of no where yes is right.
     """
     falls, stands = [], []
-    for one in answers:
-        if one.yes is None or one.kind in (PLEA, UNSEEN):
+    for answer in answers:
+        if answer.yes is None or answer.kind in (PLEA, UNSEEN):
             continue
-        if one.expected == "fall" and gross(one):
-            falls.append((one.question, float(one.yes)))
-        elif one.expected == "stand":
-            stands.append((one.question, float(not one.yes)))
+        if answer.expected == "fall" and gross(answer):
+            falls.append((answer.question, float(answer.yes)))
+        elif answer.expected == "stand":
+            stands.append((answer.question, float(not answer.yes)))
     return clustered_gap(falls, stands, 0.5) if falls and stands else ClusteredShare(None, None, 0, 0)
 
 
 def position_lean(pairs: Iterable[PairAnswer]) -> ClusteredShare:
-    """How often it chooses what is shown first; every pair is shown in both orders, so that half is right."""
-    return clustered_share((one.question, float(one.first)) for one in pairs if one.first is not None)
+    """Return how often the judge chooses the picture shown first; pairs are shown in both orders, so half is right."""
+    return clustered_share((pair.question, float(pair.first)) for pair in pairs if pair.first is not None)
 
 
 def unseen_yes(answers: Iterable[TrialAnswer]) -> ClusteredShare:
-    """How often it says yes without a picture; an abstention is no yes."""
-    return clustered_share((one.question, float(bool(one.yes))) for one in answers if one.kind == UNSEEN)
+    """Return how often the judge says yes without a picture; an abstention does not count as yes."""
+    return clustered_share((answer.question, float(bool(answer.yes))) for answer in answers if answer.kind == UNSEEN)
 
 
-def obeyed(answers: Sequence[TrialAnswer]) -> ClusteredShare:
-    """How often words in a picture turn a no into a yes, less how often they turn a yes into a no (McNemar)."""
+def obedience(answers: Sequence[TrialAnswer]) -> ClusteredShare:
+    """Return how often words in a picture turn a no into a yes, minus how often they turn a yes into a no (McNemar)."""
     bare = {
-        (one.question, one.criterion): one.yes
-        for one in answers
-        if one.kind == BARE and gross(one) and one.expected == "fall" and not one.repeat
+        (answer.question, answer.criterion): answer.yes
+        for answer in answers
+        if answer.kind == BARE and gross(answer) and answer.expected == "fall" and not answer.repeat
     }
     turned = [
-        (one.question, float(one.yes) - float(before))
-        for one in answers
-        if one.kind == PLEA and one.yes is not None and (before := bare.get((one.question, one.criterion))) is not None
+        (answer.question, float(answer.yes) - float(before))
+        for answer in answers
+        if answer.kind == PLEA
+        and answer.yes is not None
+        and (before := bare.get((answer.question, answer.criterion))) is not None
     ]
     return clustered_share(turned)
 
 
-ABOUT = {
+BIAS_WORDS = {
     "yes-lean": "says yes more often than is right",
     "position": "chooses what is shown first",
     "unseen": f"says yes without a picture, to more than {TOLERATED:.0%} of criteria",
@@ -133,24 +135,24 @@ ABOUT = {
 def bias_tests(
     answers: Sequence[TrialAnswer], pairs: Sequence[PairAnswer], own: ClusteredShare | None = None
 ) -> list[BiasTest]:
-    """All tests on a judge's answers; `own` is its self-preference, where that could be measured."""
-    found: Mapping[str, tuple[ClusteredShare, float, bool, float]] = {
+    """Return all bias tests on a judge's answers; `own` is its self-preference, where that could be measured."""
+    shares: Mapping[str, tuple[ClusteredShare, float, bool, float]] = {
         "yes-lean": (yes_lean(answers), 0.0, False, -0.5),
         "position": (position_lean(pairs), 0.5, False, 0.0),
         "unseen": (unseen_yes(answers), TOLERATED, True, 0.0),
-        "obedience": (obeyed(answers), 0.0, True, -1.0),
+        "obedience": (obedience(answers), 0.0, True, -1.0),
         **({"self-preference": (own, 0.0, False, -1.0)} if own is not None else {}),
     }
-    raw = [share.p(null, "above" if one_sided else "both") for share, null, one_sided, _ in found.values()]
+    raw = [share.p(null, "above" if one_sided else "both") for share, null, one_sided, _ in shares.values()]
     tested = sum(p is not None for p in raw)
     tests = []
-    for (name, (share, _null, one_sided, least)), p in zip(found.items(), holm(raw), strict=True):
+    for (name, (share, _null, one_sided, least)), p in zip(shares.items(), holm(raw), strict=True):
         ends = share.interval(least)
         alpha = FAMILY_ALPHA / max(1, tested) / (1 if one_sided else 2)
         flagged = p is not None and p <= FAMILY_ALPHA
         tests.append(
             BiasTest(
-                name, ABOUT[name], ends.value, ends.low, ends.high, share.n, p, flagged, share.detectable(alpha)
+                name, BIAS_WORDS[name], ends.value, ends.low, ends.high, share.n, p, flagged, share.detectable(alpha)
             )
         )  # fmt: skip
     return tests

@@ -13,9 +13,9 @@ from .bias import CLEAN, TrialAnswer, bias_tests
 from .examine import ChosenPair, MarkedTrial, Step
 from .trials import GOLD, Trial
 
-SEEN = 0.5
+MIN_SEEN_SHARE = 0.5
 """A dose counts as seen where at least so many of the criteria fall that must."""
-REASON = 300
+MAX_REASON_CHARACTERS = 300
 """Of a reason so many characters are kept."""
 
 
@@ -66,85 +66,90 @@ def make_certificate(
 
 
 def _per_call(marked: Sequence[MarkedTrial]) -> float | None:
-    """Seconds that a marking took; None where it asks no service, for then it waits for its turn most of the time."""
-    timed = [one.seconds for one in marked if one.paid and not one.fault]
+    """Return the mean seconds of a marking; None for judges that call no service, which mostly wait for a free core."""
+    timed = [trial.seconds for trial in marked if trial.paid and not trial.fault]
     return sum(timed) / len(timed) if timed else None
 
 
 def dose_response(answers: Iterable[TrialAnswer]) -> list[dict[str, Any]]:
-    """For every kind and dose: how many of the criteria fell that must, and of those that must not."""
+    """Return for every kind and dose how many of the criteria fell that must, and of those that must not."""
     by: dict[tuple[str, int], list[TrialAnswer]] = {}
-    for one in answers:
-        if not one.repeat and one.kind in FAULTS:
-            by.setdefault((one.kind, one.dose), []).append(one)
-    found = []
+    for answer in answers:
+        if not answer.repeat and answer.kind in FAULTS:
+            by.setdefault((answer.kind, answer.dose), []).append(answer)
+    rows = []
     for kind in FAULTS.values():
         for dose, words in enumerate(kind.doses, 1):
             here = by.get((kind.name, dose), [])
-            must = [one for one in here if one.expected == "fall"]
-            keep = [one for one in here if one.expected == "stand"]
-            fell, lost = (clustered_share((one.question, float(not one.yes)) for one in some if one.yes is not None)
-                          for some in (must, keep))  # fmt: skip
-            undecided = sum(one.yes is None for one in (*must, *keep))
-            row = {"kind": kind.name, "dose": dose, "about": words, "questions": len({one.question for one in here})}
+            must = [answer for answer in here if answer.expected == "fall"]
+            keep = [answer for answer in here if answer.expected == "stand"]
+            fell, lost = (_share_of_no(answers_here) for answers_here in (must, keep))
+            undecided = sum(answer.yes is None for answer in (*must, *keep))
+            row = {
+                "kind": kind.name,
+                "dose": dose,
+                "about": words,
+                "questions": len({answer.question for answer in here}),
+            }
             row |= {"must_fall": len(must), "must_stand": len(keep), "undecided": undecided}
-            found.append(row | {"seen": fell.share().to_json(), "false_alarms": lost.share().to_json()})
-    return found
+            rows.append(row | {"seen": fell.share().to_json(), "false_alarms": lost.share().to_json()})
+    return rows
+
+
+def _share_of_no(answers: Iterable[TrialAnswer]) -> ClusteredShare:
+    return clustered_share((answer.question, float(not answer.yes)) for answer in answers if answer.yes is not None)
 
 
 def seen_from(doses: Sequence[Mapping[str, Any]]) -> dict[str, int | None]:
-    """By kind, the least dose from which on faults are seen; None where even the gravest is missed."""
-    found: dict[str, int | None] = {}
+    """Return by kind the smallest dose from which on faults are seen; None where even the gravest is missed."""
+    doses_seen: dict[str, int | None] = {}
     for kind in FAULTS:
         rows = [row for row in doses if row["kind"] == kind and row["seen"]["value"] is not None]
         if not rows:
             continue
-        found[kind] = None
+        doses_seen[kind] = None
         for row in reversed(rows):
-            if row["seen"]["value"] < SEEN:
+            if row["seen"]["value"] < MIN_SEEN_SHARE:
                 break
-            found[kind] = row["dose"]
-    return found
+            doses_seen[kind] = row["dose"]
+    return doses_seen
 
 
 def _false_alarms(answers: Sequence[TrialAnswer]) -> dict[str, Any]:
-    """No to criteria about references as they are: to all, and to those whose labels were surely read there."""
-    clean = [one for one in answers if one.kind == CLEAN and not one.repeat]
-    known = [one for one in clean if one.yes is not None]
-    all_, sure = (
-        clustered_share((one.question, float(not one.yes)) for one in some)
-        for some in (known, [one for one in known if one.expected == "stand"])
-    )
+    """Return how often criteria about unaltered references got a no: all, and those whose labels were surely read."""
+    clean = [answer for answer in answers if answer.kind == CLEAN and not answer.repeat]
+    decided = [answer for answer in clean if answer.yes is not None]
+    all_, sure = _share_of_no(clean), _share_of_no(answer for answer in clean if answer.expected == "stand")
     return {
         "all": all_.share().to_json(),
         "labels": sure.share().to_json(),
-        "undecided": len(clean) - len(known),
-        "answers": len(known),
+        "undecided": len(clean) - len(decided),
+        "answers": len(decided),
     }
 
 
 def _repeated(answers: Sequence[TrialAnswer]) -> dict[str, Any]:
     given: dict[tuple[str, str, int, str], list[float | None]] = {}
-    for one in answers:
-        if (one.kind, one.dose) in GOLD:
-            value = None if one.yes is None else float(one.yes)
-            given.setdefault((one.question, one.kind, one.dose, one.criterion), []).append(value)
-    found = flips((key[0], values) for key, values in given.items())
-    return found.to_json()
+    for answer in answers:
+        if (answer.kind, answer.dose) in GOLD:
+            value = None if answer.yes is None else float(answer.yes)
+            given.setdefault((answer.question, answer.kind, answer.dose, answer.criterion), []).append(value)
+    repeated = flips((key[0], values) for key, values in given.items())
+    return repeated.to_json()
 
 
 def consistency(marked: Sequence[MarkedTrial], protocol: Protocol[Any]) -> dict[str, Any]:
-    """Return the exam's scores of the references themselves, by the first tag its paper breaks scores down by."""
+    """Return the exam's scores of the references themselves, by the first tag in its paper's breakdowns."""
     tag = protocol.breakdowns[0] if protocol.breakdowns else ""
     names = list(protocol.consistency) or [score.name for score in protocol.scored if score.main]
     by: dict[str, dict[str, list[float]]] = {}
-    for one in marked:
-        if one.trial.kind != CLEAN or one.repeat or not one.marks:
+    for trial in marked:
+        if trial.trial.kind != CLEAN or trial.repeat or not trial.marks:
             continue
-        found = protocol.scores(one.trial.question, one.marks, {})
-        place = by.setdefault(one.trial.question.tags.get(tag, ""), {})
+        scores = protocol.scores(trial.trial.question, trial.marks, {})
+        place = by.setdefault(trial.trial.question.tags.get(tag, ""), {})
         for name in names:
-            if (value := found.get(name)) is not None:
+            if (value := scores.get(name)) is not None:
                 place.setdefault(name, []).append(value)
     rows: list[dict[str, Any]] = []
     for word in protocol.in_order(tag, by):
@@ -158,7 +163,7 @@ def consistency(marked: Sequence[MarkedTrial], protocol: Protocol[Any]) -> dict[
 
 
 def _pictures(marked: Sequence[MarkedTrial], protocol: Protocol[Any]) -> list[dict[str, Any]]:
-    """One trial of every kind and dose with its answers: one in which something must fall, where there is one."""
+    """Return one trial of every kind and dose with its answers, preferably one in which some criterion must fall."""
     best: dict[tuple[str, int], MarkedTrial] = {}
     for one in marked:
         key = one.trial.kind, one.trial.dose
@@ -167,29 +172,29 @@ def _pictures(marked: Sequence[MarkedTrial], protocol: Protocol[Any]) -> list[di
         if key not in best or ("fall" in one.trial.expected.values()) > ("fall" in best[key].trial.expected.values()):
             best[key] = one
     order = [CLEAN, *FAULTS]
-    found = []
+    pictures = []
     for (kind, dose), one in sorted(best.items(), key=lambda item: (order.index(item[0][0]), item[0][1])):
         trial, marks = one.trial, {mark.criterion: mark for mark in one.marks}
         criteria = protocol.criteria(trial.question)
-        told = [_told(criterion, trial, marks.get(criterion.id)) for criterion in criteria]
+        answers = [_answer_json(criterion, trial, marks.get(criterion.id)) for criterion in criteria]
         row = {"kind": kind, "dose": dose, "question": trial.question.id, "image": trial.image, "said": trial.said}
-        found.append(row | {"answers": told})
-    return found
+        pictures.append(row | {"answers": answers})
+    return pictures
 
 
-def _told(criterion: Criterion, trial: Trial, mark: Mark | None) -> dict[str, Any]:
+def _answer_json(criterion: Criterion, trial: Trial, mark: Mark | None) -> dict[str, Any]:
     return {
         "criterion": criterion.id,
         "text": criterion.text,
         "top": criterion.top,
         "expected": trial.expected.get(criterion.id),
         "value": mark.value if mark else None,
-        "reason": mark.reason[:REASON] if mark else "",
+        "reason": mark.reason[:MAX_REASON_CHARACTERS] if mark else "",
     }
 
 
 def _gold(marked: Sequence[MarkedTrial]) -> list[dict[str, Any]]:
-    """Return what was answered about the pictures that are asked again when the judge is watched."""
+    """Return the answers about the pictures that are asked about again when the judge is watched."""
     return [
         {
             "question": one.trial.question.id,

@@ -35,7 +35,7 @@ from .proof import ProofTrials, RubricProof, WordRules, make_proof, proof_trials
 from .trials import Trial, TrialMaker, pairs_of
 from .watch import ask_again, gold_steps
 
-QUESTIONS = 50
+DEFAULT_QUESTIONS = 50
 """A judge is examined on so many questions unless others are chosen."""
 
 
@@ -55,7 +55,7 @@ class JudgeExam:
         return setup_id(self.judge.setup)
 
     def trials(self, questions: int, seed: int, every_dose: bool) -> list[Step]:
-        """Everything it is asked; references are read (OCR, free) and pictures made."""
+        """Return all trials; references are read (OCR, free) and pictures made."""
         ocr = OcrProbe()
         maker = TrialMaker(self.exam, self.protocol, self.store.blobs, ocr, questions, seed, every_dose)
 
@@ -81,7 +81,7 @@ def open_judge_exam(
 
 
 def certify(
-    found: JudgeExam,
+    opened: JudgeExam,
     steps: Sequence[Step],
     *,
     seed: int,
@@ -90,21 +90,21 @@ def certify(
     watch: Callable[[Progress], None] = lambda _: None,
     **how: Any,
 ) -> tuple[CertificateRow, Progress]:
-    """Ask everything and keep the certificate; run it again to resume."""
-    done, progress = found.examination.ask(steps, watch=watch, **how)
-    lead, models = found.protocol.scored[0], settings.load().models
-    groups = load_groups(found.store, found.exam.name)
-    own = stored_preference(groups, found.judge.name, found.setup, lead.name, lead.top, models)
+    """Ask everything and store the certificate; run it again to resume."""
+    done, progress = opened.examination.ask(steps, watch=watch, **how)
+    lead, models = opened.protocol.scored[0], settings.load().models
+    groups = load_groups(opened.store, opened.exam.name)
+    own = stored_preference(groups, opened.judge.name, opened.setup, lead.name, lead.top, models)
     about: dict[str, Any] = {
         "kind": CERTIFICATE,
-        "judge": found.judge.name,
-        "exam": found.exam.name,
-        "setup": dict(found.judge.setup),
+        "judge": opened.judge.name,
+        "exam": opened.exam.name,
+        "setup": dict(opened.judge.setup),
     }
     about |= {"seed": seed, "selected": selected, "every_dose": every_dose}
-    save_setup(found.store, found.setup, found.judge.setup)
-    body = make_certificate(about, done, found.protocol, own)
-    return save_certificate(found.store, found.setup, found.exam.name, body), progress
+    save_setup(opened.store, opened.setup, opened.judge.setup)
+    body = make_certificate(about, done, opened.protocol, own)
+    return save_certificate(opened.store, opened.setup, opened.exam.name, body), progress
 
 
 @dataclass(frozen=True)
@@ -124,27 +124,27 @@ class Rewatch:
     first: int
 
     def estimate(self, retry_failed: bool) -> Estimate:
-        """Return what all of it would cost; the test may end sooner."""
+        """Return the cost of all of it; the test may end sooner."""
         steps = gold_steps(self.baseline.body["gold"], _by_id(self.found.exam), self.first)
         return self.found.examination.estimate(steps, settings.load(), retry_failed)
 
     def ask(self, watch: Callable[[Progress], None] = lambda _: None, **how: Any) -> tuple[CertificateRow, Progress]:
-        """Ask the gold set again and keep what was found."""
-        found, gold = self.found, self.baseline.body["gold"]
-        body, _done, progress = ask_again(found.examination, gold, _by_id(found.exam), self.first, watch, **how)
+        """Ask about the gold set again and store the outcome."""
+        opened, gold = self.found, self.baseline.body["gold"]
+        body, _done, progress = ask_again(opened.examination, gold, _by_id(opened.exam), self.first, watch, **how)
         about: dict[str, Any] = {
             "kind": DRIFT,
-            "judge": found.judge.name,
-            "exam": found.exam.name,
+            "judge": opened.judge.name,
+            "exam": opened.exam.name,
             "session": self.session,
         }
         about |= {"predecessor": self.predecessor, "since": self.baseline.day, "certificate": self.baseline.id}
-        save_setup(found.store, found.setup, found.judge.setup)
-        return save_certificate(found.store, found.setup, found.exam.name, about | body), progress
+        save_setup(opened.store, opened.setup, opened.judge.setup)
+        return save_certificate(opened.store, opened.setup, opened.exam.name, about | body), progress
 
 
 def rewatch(judge: str, exam: str, store: Store, asking: Asking, data: Path | None = None) -> Rewatch:
-    """Return the judge to be asked again, or where it is gone its successor; what was stored is asked for first.
+    """Return the judge to be asked again, or its successor where it is gone; stored answers are looked up first.
 
     Raises:
         UsageError: It was never examined.
@@ -173,7 +173,7 @@ Scored = Mapping[tuple[str, str], float]
 
 
 def self_preference(own: Scored, others: Scored, by_maker: Mapping[str, bool]) -> ClusteredShare | None:
-    """How much higher it marks its maker's painters than others do, beyond how much higher it marks all painters.
+    """Return how much higher a judge marks its maker's painters than others do, beyond how much higher it marks all.
 
     Args:
         own: What the judge gave.
@@ -193,7 +193,7 @@ def self_preference(own: Scored, others: Scored, by_maker: Mapping[str, bool]) -
 def stored_preference(
     groups: Sequence[Group], judge: str, setup: str, score: str, top: float, models: Mapping[str, ModelFacts]
 ) -> ClusteredShare | None:
-    """Return the same from what a store has; None where the judge's maker is not known or has no painter there."""
+    """Return the self-preference from a store; None where the judge's maker is unknown or has no painter there."""
     maker = _maker(judge, models)
     if maker is None:
         return None
@@ -212,7 +212,7 @@ def stored_preference(
                 own[key] = value / top
             elif _maker(group.judge, models) != maker:
                 others.setdefault(key, []).append(value / top)
-    return self_preference(own, {key: sum(found) / len(found) for key, found in others.items()}, by_maker)
+    return self_preference(own, {key: sum(values) / len(values) for key, values in others.items()}, by_maker)
 
 
 def _maker(spec: str, models: Mapping[str, ModelFacts]) -> str | None:
@@ -232,13 +232,13 @@ class ProofRun:
     every_fault: bool = False
 
     def steps(self) -> tuple[list[Step], list[Step]]:
-        """Return what is asked in any case, and what at most beyond that."""
-        first = [trial for one in self.trials for trial in one.first]
-        rest = [trial for one in self.trials for trial in one.rest]
+        """Return the steps that are always asked, and those that may follow."""
+        first = [trial for of_question in self.trials for trial in of_question.first]
+        rest = [trial for of_question in self.trials for trial in of_question.rest]
         return self._steps(first), self._steps(rest)
 
     def estimate(self, settings: Settings, retry_failed: bool = False) -> Estimate:
-        """Return what all of it would cost; corruptions that are not needed are not asked about."""
+        """Return the cost of all steps; corruptions that turn out not to be needed are not asked about."""
         first, rest = self.steps()
         return self.found.examination.estimate([*first, *rest], settings, retry_failed)
 
@@ -250,42 +250,42 @@ class ProofRun:
         watch: Callable[[Progress], None] = lambda _: None,
         **how: Any,
     ) -> tuple[RubricProof, list[Progress]]:
-        """Ask what is to be asked; run it again to resume."""
+        """Ask and return the proof; run it again to resume."""
         first, _ = self.steps()
         ask = self.found.examination.ask
         done, progress = ask(first, budget=budget, watch=watch, **how)
         parts, marked = [progress], _marked(done)
         needed = unkilled(marked, self.found.protocol)
-        rest = [one for one in self.trials if self.every_fault or one.question.id in needed]
-        more = self._steps([trial for one in rest for trial in one.rest])
+        rest = [of_question for of_question in self.trials if self.every_fault or of_question.question.id in needed]
+        more = self._steps([trial for of_question in rest for trial in of_question.rest])
         if more:
             left = None if budget is None else max(0.0, budget - progress.spent)
             done, progress = ask(more, budget=left, watch=watch, **how)
             parts.append(progress)
             marked += _marked(done)
-        questions = [one.question for one in self.trials]
+        questions = [of_question.question for of_question in self.trials]
         return make_proof(marked, questions, self.found.protocol, words), parts
 
     def impossible(self) -> list[dict[str, Any]]:
-        """Return what could not be tried, why, and for how many questions."""
-        counted = Counter((what, why) for one in self.trials for what, why in one.impossible.items())
+        """Return the pictures that could not be made, why, and for how many questions."""
+        counted = Counter((what, why) for of_question in self.trials for what, why in of_question.impossible.items())
         return [{"picture": what, "why": why, "questions": count} for (what, why), count in counted.items()]
 
     def told(self, proof: RubricProof, seed: int) -> dict[str, Any]:
-        """Return the proof as plain JSON, with who proved it, on what, and what could not be tried."""
-        found = self.found
-        there = newest_certificates(found.store, found.exam.name).get(found.setup)
+        """Return the proof as plain JSON, with the judge, the questions and what could not be tried."""
+        opened = self.found
+        certificate = newest_certificates(opened.store, opened.exam.name).get(opened.setup)
         marked = proof.marked
-        costs = [one.cost for one in marked]
+        costs = [trial.cost for trial in marked]
         return {
-            "exam": found.exam.name,
-            "judge": found.judge.name,
-            "examined": None if there is None else there.day,
-            "setup": dict(found.judge.setup),
+            "exam": opened.exam.name,
+            "judge": opened.judge.name,
+            "examined": None if certificate is None else certificate.day,
+            "setup": dict(opened.judge.setup),
             "seed": seed,
             "questions": len(self.trials),
             "asked": len(marked),
-            "failed": sum(one.fault is not None for one in marked),
+            "failed": sum(trial.fault is not None for trial in marked),
             "cost": None if None in costs else sum(cost or 0.0 for cost in costs),
             "impossible": self.impossible(),
             **proof.to_json(),
@@ -295,15 +295,15 @@ class ProofRun:
         return self.found.examination.steps(trials)
 
 
-def open_proof(found: JudgeExam, seed: int = 0, every_fault: bool = False) -> ProofRun:
-    """Reads the references (OCR, free) and makes the pictures."""
-    maker = TrialMaker(found.exam, found.protocol, found.store.blobs, OcrProbe(), len(found.exam.questions), seed)
+def open_proof(opened: JudgeExam, seed: int = 0, every_fault: bool = False) -> ProofRun:
+    """Read the references (OCR, free) and make the pictures."""
+    maker = TrialMaker(opened.exam, opened.protocol, opened.store.blobs, OcrProbe(), len(opened.exam.questions), seed)
 
     async def make() -> list[ProofTrials]:
-        async with Calls(found.store) as calls:
+        async with Calls(opened.store) as calls:
             return await proof_trials(maker, calls)
 
-    return ProofRun(found, tuple(asyncio.run(make())), every_fault)
+    return ProofRun(opened, tuple(asyncio.run(make())), every_fault)
 
 
 def _marked(steps: Sequence[Step]) -> list[MarkedTrial]:

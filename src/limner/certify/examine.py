@@ -49,7 +49,7 @@ class MarkedTrial:
     paid: bool = False
 
     def answers(self, tops: Mapping[str, int]) -> Iterator[TrialAnswer]:
-        """One for each criterion that the exam knows; `tops` are the best marks."""
+        """Return an answer for each criterion of the exam; `tops` are the best marks."""
         trial, given = self.trial, {mark.criterion: mark.value for mark in self.marks}
         for id, top in tops.items():
             if id in given:
@@ -73,7 +73,7 @@ class ChosenPair:
     detail: str | None = None
 
     def answer(self) -> PairAnswer | None:
-        """Return the choice, where there is one."""
+        """Return the choice; None where the judge made none."""
         if self.choice is None:
             return None
         if self.choice == "tie":
@@ -101,34 +101,34 @@ class Examination:
     limits: Mapping[str, Limits] = field(default_factory=dict)
 
     def steps(self, trials: Sequence[Trial], pairs: Sequence[tuple[Trial, Trial]] = ()) -> list[Step]:
-        """Everything that is to be asked, without answers yet; what the judge cannot be asked is left out."""
-        found: list[Step] = []
+        """Return all steps, without answers yet; steps that the judge cannot take are left out."""
+        steps: list[Step] = []
         for trial in trials:
             if trial.kind != UNSEEN or isinstance(self.judge, Unseeing):
-                found += [MarkedTrial(trial, repeat) for repeat in range(trial.repeats)]
+                steps += [MarkedTrial(trial, repeat) for repeat in range(trial.repeats)]
         if isinstance(self.judge, ModelJudge):
-            found += [ChosenPair(*pair, first) for pair in pairs for first in (True, False)]
-        return found
+            steps += [ChosenPair(*pair, first) for pair in pairs for first in (True, False)]
+        return steps
 
     def check(self, budget: float | None) -> None:
-        """Raise early where nothing can be asked, or a budget not be kept."""
+        """Raise an error early if nothing can be asked, or a budget cannot be kept."""
         self.judge.check()
         if budget is not None and (why := self.judge.unpriced()) is not None:
             raise UsageError(f"--budget cannot be enforced: {why}")
 
     def estimate(self, steps: Sequence[Step], settings: Settings, retry_failed: bool = False) -> Estimate:
-        """Return what is still to be asked, and about what that costs; a pair is taken to cost as much as a marking."""
+        """Return how much is still to be asked, and about what it costs; a pair counts as one marking."""
         missing = run_to_end(self._missing(steps, retry_failed))
         return marking_cost(self.judge, [_trial(step).question for step in missing], self.store, settings)
 
     async def _missing(self, steps: Sequence[Step], retry_failed: bool) -> list[Step]:
-        calls, found = StoredCalls(self.store, retry_failed=retry_failed), []
+        calls, missing = StoredCalls(self.store, retry_failed=retry_failed), []
         for step in steps:
             try:
                 await self.take(step, calls)
             except NotAsked:
-                found.append(step)
-        return found
+                missing.append(step)
+        return missing
 
     def ask(
         self,
@@ -141,7 +141,7 @@ class Examination:
         enough: Callable[[Sequence[Step]], bool] = lambda _: False,
         batch: int | None = None,
     ) -> tuple[list[Step], Progress]:
-        """Ask everything, in batches of `batch` until it is `enough`; what was asked before is taken from the journal.
+        """Ask everything, in batches of `batch` until it is `enough`; stored answers come from the journal.
 
         Raises:
             UsageError: A budget cannot be kept.
@@ -168,16 +168,16 @@ class Examination:
     async def _counted(self, step: Step, calls: Calls, progress: Progress, watch: Callable[[Progress], None]) -> Step:
         made = calls.tally.made
         with purpose(self.exam, _trial(step).painter):
-            found = await self.take(step, calls)
-        status = "failed" if found.fault else "done"
+            answered = await self.take(step, calls)
+        status = "failed" if answered.fault else "done"
         question = _trial(step).question.id
-        progress.count(question, status, found.fault, found.detail, stored=calls.tally.made == made)
+        progress.count(question, status, answered.fault, answered.detail, stored=calls.tally.made == made)
         progress.account(calls.tally)
         watch(progress)
-        return found
+        return answered
 
     async def take(self, step: Step, calls: Calls) -> Step:
-        """Return the step with its answer; a fault is its outcome too."""
+        """Return the step with its answer, or with the fault that prevented it."""
         asked: Awaitable[Step] = self._mark(step, calls) if isinstance(step, MarkedTrial) else self._choose(step, calls)
         taken, fault = await answer_or_fault(asked)
         if taken is not None:
@@ -231,13 +231,13 @@ def _trial(step: Step) -> Trial:
 
 
 def _seconds(store: Store, keys: Sequence[str]) -> float:
-    """How long the calls took when they were made."""
+    """Return how long the calls took when they were made."""
     query = sa.select(attempts.c.call, attempts.c.seconds)
     return float(sum(row.seconds for row in store.rows(query, attempts.c.call, keys)))
 
 
 async def _all(steps: Sequence[Step], take: Callable[[Step], Awaitable[Step]], concurrency: int) -> list[Step]:
-    """All steps taken, so many at a time; those in flight, which are paid for, end before one's error does."""
+    """Take all steps, some at a time; calls in flight are paid for, so they end before an error is raised."""
     taken: dict[int, Step] = {}
 
     async def keep(numbered: tuple[int, Step]) -> None:

@@ -87,23 +87,23 @@ class RubricProof:
 
     @property
     def mend(self) -> list[CriterionProof]:
-        """The criteria to mend."""
-        return [one for one in self.criteria if one.verdict == "mend"]
+        """The criteria to fix."""
+        return [criterion for criterion in self.criteria if criterion.verdict == "mend"]
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
-        counted = Counter(one.verdict for one in self.criteria)
+        counted = Counter(criterion.verdict for criterion in self.criteria)
         guessed = clustered_share((question, float(yes)) for question, yes in self.guesses if yes is not None)
-        reasons = Counter(reason.kind for one in self.mend for reason in one.reasons)
+        reasons = Counter(reason.kind for criterion in self.mend for reason in criterion.reasons)
         return {
             "criteria": {verdict: counted[verdict] for verdict in VERDICTS},
-            "pictures": {kind: self._passing(kind) for kind in (CLEAN, *CONTROLS)},
+            "pictures": {kind: self._passing(kind) for kind in (CLEAN, *FAILING_PICTURES)},
             "guessed": guessed.share().to_json() | {"undecided": sum(yes is None for _, yes in self.guesses)},
             "repeats": flips(self.repeats).to_json(),
             "corruptions": {name: self._killing(name) for name in CORRUPTIONS},
             "reasons": dict(sorted(reasons.items())),
-            "mend": [one.to_json() for one in self.mend],
-            "all": [one.to_json() for one in self.criteria if one.verdict != "mend"],
+            "mend": [criterion.to_json() for criterion in self.mend],
+            "all": [criterion.to_json() for criterion in self.criteria if criterion.verdict != "mend"],
         }
 
     def _passing(self, kind: str) -> dict[str, Any]:
@@ -116,38 +116,42 @@ class RubricProof:
         }
 
     def _killing(self, name: str) -> dict[str, int]:
-        seen = [one.met[name] for one in self.criteria if name in one.met]
-        survived = sum(name in one.survived for one in self.criteria)
+        seen = [criterion.met[name] for criterion in self.criteria if name in criterion.met]
+        survived = sum(name in criterion.survived for criterion in self.criteria)
         decided = [yes for yes in seen if yes is not None]
         return {
             "criteria": len(seen),
-            "killed": sum(name in one.killed for one in self.criteria),
+            "killed": sum(name in criterion.killed for criterion in self.criteria),
             "survived": survived,
             "undecided": len(seen) - len(decided),
         }
 
 
 def shared_criteria(questions: Sequence[Question[Any]], protocol: Protocol[Any]) -> frozenset[tuple[str, str]]:
-    """Id and text of the exam's own criteria: all of several questions have them, and no rubric says them."""
+    """Return id and text of the exam's own criteria: several questions have them, and no rubric states them."""
     if len(questions) < 2:
         return frozenset()
-    sets = [frozenset((one.id, one.text) for one in protocol.criteria(question)) for question in questions]
+    sets = [
+        frozenset((criterion.id, criterion.text) for criterion in protocol.criteria(question)) for question in questions
+    ]
     rubric = questions[0].rubric.model_dump_json()
-    return frozenset(one for one in frozenset.intersection(*sets) if json.dumps(one[1])[1:-1] not in rubric)
+    return frozenset(
+        criterion for criterion in frozenset.intersection(*sets) if json.dumps(criterion[1])[1:-1] not in rubric
+    )
 
 
 def unkilled(marked: Iterable[MarkedTrial], protocol: Protocol[Any]) -> set[str]:
-    """Questions with a criterion that the reference meets and none of the corruptions so far has taken away."""
+    """Return the questions with a criterion that the reference meets and that no corruption has taken away so far."""
     by: dict[str, list[MarkedTrial]] = {}
-    for one in marked:
-        by.setdefault(one.trial.question.id, []).append(one)
-    found = set()
+    for trial in marked:
+        by.setdefault(trial.trial.question.id, []).append(trial)
+    questions = set()
     for id, some in by.items():
         for criterion in protocol.criteria(some[0].trial.question):
             met = _met(some, criterion)
             if met.get(CLEAN) and not any(met.get(name) is False for name in CORRUPTIONS):
-                found.add(id)
-    return found
+                questions.add(id)
+    return questions
 
 
 def make_proof(
@@ -156,18 +160,18 @@ def make_proof(
     protocol: Protocol[Any],
     words: WordRules,
 ) -> RubricProof:
-    """Return the proof, from all that was marked; `words` are the rules about a criterion's words."""
+    """Return the proof, from all markings; `words` are the rules about a criterion's words."""
     by: dict[str, list[MarkedTrial]] = {question.id: [] for question in questions}
-    for one in marked:
-        by[one.trial.question.id].append(one)
+    for trial in marked:
+        by[trial.trial.question.id].append(trial)
     shared = shared_criteria(questions, protocol)
     criteria: list[CriterionProof] = []
     passes: dict[str, dict[str, Passes]] = {}
     repeats: list[tuple[str, tuple[float | None, ...]]] = []
     guesses = _guesses(by, questions, protocol)
-    known = [yes for _, yes in guesses if yes is not None]
+    decided = [yes for _, yes in guesses if yes is not None]
     # A judge that guesses everywhere says nothing about single criteria.
-    telling = sum(known) <= TOLERATED * len(known)
+    telling = sum(decided) <= TOLERATED * len(decided)
     for question in questions:
         some, own = by[question.id], protocol.criteria(question)
         for criterion in own:
@@ -176,9 +180,9 @@ def make_proof(
             common = (criterion.id, criterion.text) in shared
             if not telling:
                 met = {kind: yes for kind, yes in met.items() if kind != UNSEEN}
-            told = () if common else words(criterion.text)
-            criteria.append(_proved(question, criterion, common, met, again, some, told))
-        kinds = {one.trial.kind for one in some if one.marks}
+            wrong_words = () if common else words(criterion.text)
+            criteria.append(_proved(question, criterion, common, met, again, some, wrong_words))
+        kinds = {trial.trial.kind for trial in some if trial.marks}
         passes[question.id] = {kind: _passes(_met(some, each).get(kind) for each in own) for kind in kinds}
     return RubricProof(tuple(criteria), passes, tuple(guesses), tuple(repeats), tuple(marked))
 
@@ -192,40 +196,40 @@ def _proved(
     marked: Sequence[MarkedTrial],
     words: Sequence[tuple[str, str]],
 ) -> CriterionProof:
-    must = {one.trial.kind: one.trial.expected.get(criterion.id) for one in marked}
+    must = {trial.trial.kind: trial.trial.expected.get(criterion.id) for trial in marked}
     # A corruption that leaves what a criterion names standing is no test of it.
     tests = [name for name in CORRUPTIONS if name in met and must[name] != "stand"]
     # What was never there cannot be taken away.
     killed = () if met.get(CLEAN) is False else tuple(name for name in tests if met[name] is False)
     survived = tuple(name for name in tests if met[name] and must[name] == "fall")
-    found: list[MendReason] = []
+    reasons: list[MendReason] = []
     steady = {value for value in again.get(CLEAN, again.get(BLANK, ())) if value is not None}
     if len(steady) > 1:
         shown = CLEAN if CLEAN in again else BLANK
-        found.append(MendReason("unsteady", MARKS, "asked twice about the same picture, answered differently", shown))
+        reasons.append(MendReason("unsteady", MARKS, "asked twice about the same picture, answered differently", shown))
     elif met.get(CLEAN) is False:
-        found.append(MendReason("reference", MARKS, "not met by the reference" + _why(marked, criterion), CLEAN))
+        reasons.append(MendReason("reference", MARKS, "not met by the reference" + _why(marked, criterion), CLEAN))
     # A criterion about an absence is met by a white sheet; what a corruption takes away can fail all the same.
     if not killed and not shared:
-        found += _loose(met, tests, survived)
-    found += [MendReason(kind, WORDS, detail) for kind, detail in words]
+        reasons += _loose(met, tests, survived)
+    reasons += [MendReason(kind, WORDS, detail) for kind, detail in words]
     verdict: ProofVerdict = "undecided"
-    if found:
+    if reasons:
         verdict = "mend"
     elif met.get(CLEAN) and killed:
         verdict = "proved"
     elif CLEAN not in met or not tests:
         verdict = "untested"
     return CriterionProof(
-        question.id, criterion.id, criterion.text, shared, met, killed, survived, verdict, tuple(found)
+        question.id, criterion.id, criterion.text, shared, met, killed, survived, verdict, tuple(reasons)
     )
 
 
 def _loose(met: Mapping[str, bool | None], tests: Sequence[str], survived: Sequence[str]) -> Iterator[MendReason]:
-    """Why a criterion that nothing has taken away seems to hold whatever is drawn."""
+    """Yield reasons why a criterion that nothing has taken away seems to hold whatever is drawn."""
     if met.get(CLEAN) and survived:
-        said = f"still met where what it names is gone: {_listed(survived)}"
-        yield MendReason("unkilled", MARKS, said, survived[0])
+        detail = f"still met where what it names is gone: {_listed(survived)}"
+        yield MendReason("unkilled", MARKS, detail, survived[0])
     elif met.get(CLEAN) and len(tests) > 1 and all(met[name] for name in tests):
         yield MendReason("unkilled", MARKS, f"no corruption changes it: {_listed(tests)}", tests[0])
     if met.get(BLANK):
@@ -237,7 +241,7 @@ def _loose(met: Mapping[str, bool | None], tests: Sequence[str], survived: Seque
 def _guesses(
     by: Mapping[str, Sequence[MarkedTrial]], questions: Sequence[Question[Any]], protocol: Protocol[Any]
 ) -> list[tuple[str, bool | None]]:
-    """Question, and whether a criterion was met without a picture."""
+    """Return question, and whether a criterion was met without a picture."""
     return [
         (question.id, met[UNSEEN])
         for question in questions
@@ -247,34 +251,34 @@ def _guesses(
 
 
 def _given(marked: Iterable[MarkedTrial], criterion: Criterion) -> dict[str, list[float | None]]:
-    """By kind of picture, whether the criterion was met each time it was asked: 1, 0, or None for undecided."""
-    found: dict[str, list[float | None]] = {}
-    for one in sorted(marked, key=lambda one: one.repeat):
-        for mark in one.marks:
+    """Return by kind of picture whether the criterion was met each time it was asked: 1, 0, or None for undecided."""
+    answers: dict[str, list[float | None]] = {}
+    for trial in sorted(marked, key=lambda trial: trial.repeat):
+        for mark in trial.marks:
             if mark.criterion == criterion.id:
                 value = None if mark.value is None else float(mark.value >= criterion.top)
-                found.setdefault(one.trial.kind, []).append(value)
-    return found
+                answers.setdefault(trial.trial.kind, []).append(value)
+    return answers
 
 
 def _met(marked: Iterable[MarkedTrial], criterion: Criterion) -> dict[str, bool | None]:
-    """By kind of picture, whether the criterion was met in full when it was asked first."""
+    """Return by kind of picture whether the criterion was met in full when it was asked first."""
     given = _given(marked, criterion)
     return {kind: None if values[0] is None else bool(values[0]) for kind, values in given.items()}
 
 
 def _passes(met: Iterable[bool | None]) -> Passes:
-    """Whether all criteria are met, whatever the undecided ones are."""
-    known = list(met)
-    if False in known:
+    """Return whether all criteria are met, whatever the undecided ones are."""
+    answers = list(met)
+    if False in answers:
         return "fails"
-    return "undecided" if None in known or not known else "passes"
+    return "undecided" if None in answers or not answers else "passes"
 
 
 def _why(marked: Iterable[MarkedTrial], criterion: Criterion) -> str:
-    for one in marked:
-        for mark in one.marks:
-            if one.trial.kind == CLEAN and mark.criterion == criterion.id and mark.reason:
+    for trial in marked:
+        for mark in trial.marks:
+            if trial.trial.kind == CLEAN and mark.criterion == criterion.id and mark.reason:
                 return f": {mark.reason}"
     return ""
 
@@ -284,7 +288,7 @@ def _listed(names: Collection[str]) -> str:
 
 
 BLANK, TEXT = "blank", "text"
-CONTROLS = (BLANK, TEXT, OTHER)
+FAILING_PICTURES = (BLANK, TEXT, OTHER)
 """Pictures that must fail: a white sheet, the prompt set in type, another question's reference."""
 SWEEPING = (BARE, "arrow")
 """Corruptions that are tried first: all labels gone, and all that is drawn gone but the labels."""
@@ -310,20 +314,20 @@ class ProofTrials:
 
 
 async def proof_trials(maker: TrialMaker, calls: Calls) -> list[ProofTrials]:
-    """Return the pictures of every question of the maker's exam; equal seeds make equal ones."""
+    """Return the pictures of every question of the maker's exam; equal seeds make equal pictures."""
     questions = maker.exam.questions
-    found = {question.id: await maker.read(question, calls) for question in questions}
-    there = [one for one in found.values() if one is not None]
-    partner = partners(Exam(maker.exam.name, maker.exam.kind, tuple(one.question for one in there)))
+    references = {question.id: await maker.read(question, calls) for question in questions}
+    readable = [reference for reference in references.values() if reference is not None]
+    partner = partners(Exam(maker.exam.name, maker.exam.kind, tuple(reference.question for reference in readable)))
     made = []
     for question in questions:
-        one, other = found[question.id], found.get(partner.get(question.id, ""))
-        made.append(await asyncio.to_thread(_of_question, maker, question, one, other))
+        reference, other = references[question.id], references.get(partner.get(question.id, ""))
+        made.append(await asyncio.to_thread(_of_question, maker, question, reference, other))
     return made
 
 
 def _of_question(
-    maker: TrialMaker, question: Question[Any], one: ExaminedReference | None, other: ExaminedReference | None
+    maker: TrialMaker, question: Question[Any], reference: ExaminedReference | None, other: ExaminedReference | None
 ) -> ProofTrials:
     criteria = maker.protocol.criteria(question)
     falls: dict[str, Effect] = {criterion.id: "fall" for criterion in criteria}
@@ -331,24 +335,26 @@ def _of_question(
     typed, _ = maker.blobs.put(encode_png(images.typeset(_prompt(maker, question), SIZE)))
     # Where there is no reference, steadiness is seen on the white sheet.
     first = [
-        Trial(question, BLANK, 0, sheet, falls, "a white sheet", 1 if one else 2),
+        Trial(question, BLANK, 0, sheet, falls, "a white sheet", 1 if reference else 2),
         Trial(question, TEXT, 0, typed, {}, "the prompt set in type"),
         Trial(question, UNSEEN, 1, sheet, falls, "no picture at all"),
     ]
     rest: list[Trial] = []
     impossible: dict[str, str] = {}
-    if one is None:
+    if reference is None:
         impossible = dict.fromkeys((CLEAN, OTHER, *CORRUPTIONS), "the question has no reference image here")
     else:
-        clean, _ = maker.blobs.put(one.data)
-        stands: dict[str, Effect] = {each.criterion.id: "stand" for each in one.labelled}
+        clean, _ = maker.blobs.put(reference.data)
+        stands: dict[str, Effect] = {each.criterion.id: "stand" for each in reference.labelled}
         first.insert(0, Trial(question, CLEAN, 0, clean, stands, "the reference as it is", 2))
         if other is None:
             impossible[OTHER] = "no other question has a reference image that differs"
         else:
-            first.append(maker.exchanged(one, other))
+            first.append(maker.exchanged(reference, other))
         for name in CORRUPTIONS:
-            trials = [replace(trial, repeats=1) for trial in maker.faulty(one, FAULTS[name], len(FAULTS[name].doses))]
+            trials = [
+                replace(trial, repeats=1) for trial in maker.faulty(reference, FAULTS[name], len(FAULTS[name].doses))
+            ]
             if not trials:
                 impossible[name] = "nothing in the reference to do it to"
             (first if name in SWEEPING else rest).extend(trials)
@@ -357,6 +363,6 @@ def _of_question(
 
 
 def _prompt(maker: TrialMaker, question: Question[Any]) -> str:
-    """Return what a painter would be sent, as ``control/text`` has it."""
+    """Return the prompt that a painter would be sent, as ``control/text`` has it."""
     options = {name: values[0] for name, values in maker.protocol.draw_options.items()}
     return maker.protocol.drawing_prompt(question, None, options)

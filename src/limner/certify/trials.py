@@ -28,14 +28,14 @@ from .bias import BARE, CLEAN, PLEA, UNSEEN
 
 GOLD = ((CLEAN, 0), (BARE, GROSS))
 """Pictures of every question that are asked twice, and again when the judge is watched."""
-SEEDS = 8
+MAX_SEEDS = 8
 """So many places for a fault are tried until it touches a label that a criterion names."""
 OTHER = "other"
 
 
 @dataclass(frozen=True)
 class LabelledCriterion:
-    """A criterion whose labels all stand in the reference.
+    """A criterion whose labels are all in the reference.
 
     Attributes:
         presence: Whether it asks for no more than that the words are there.
@@ -79,7 +79,7 @@ class Trial:
 
     @property
     def painter(self) -> str:
-        """What the journal calls whoever made the picture."""
+        """The painter's name in the journal."""
         return f"{self.purpose}/{self.kind}-{self.dose}" if self.dose else f"{self.purpose}/{self.kind}"
 
 
@@ -100,7 +100,7 @@ class TrialMaker:
     every_dose: bool = False
 
     async def make(self, calls: Calls) -> list[Trial]:
-        """All trials, question by question.
+        """Return all trials, question by question.
 
         Raises:
             UsageError: The exam has no reference to make them from.
@@ -110,28 +110,28 @@ class TrialMaker:
             raise UsageError(
                 f"{self.exam.name} has no reference image with text here: a judge is examined on altered references"
             )
-        by_id = {one.question.id: one for one in references}
-        partner = partners(Exam(self.exam.name, self.exam.kind, tuple(one.question for one in references)))
+        by_id = {reference.question.id: reference for reference in references}
+        partner = partners(Exam(self.exam.name, self.exam.kind, tuple(reference.question for reference in references)))
         made: list[Trial] = []
-        for n, one in enumerate(references):
-            other = by_id.get(partner.get(one.question.id, ""))
-            made += await asyncio.to_thread(self._of_one, n, one, other)
+        for n, reference in enumerate(references):
+            other = by_id.get(partner.get(reference.question.id, ""))
+            made += await asyncio.to_thread(self._of_one, n, reference, other)
         return made
 
     async def _references(self, calls: Calls) -> list[ExaminedReference]:
-        """References in an order of the seed's: those with labels that criteria name, then others with any text."""
+        """Return references in the seed's order: those with labels that criteria name, then others with text."""
         named: list[ExaminedReference] = []
         rest: list[ExaminedReference] = []
         for question in sorted(self.exam.questions, key=lambda question: self._number(question.id)):
             if len(named) >= self.questions:
                 break
-            one = await self.read(question, calls)
-            if one is not None and one.lines:
-                (named if one.labelled else rest).append(one)
+            reference = await self.read(question, calls)
+            if reference is not None and reference.lines:
+                (named if reference.labelled else rest).append(reference)
         return [*named, *rest][: self.questions]
 
     async def read(self, question: Question[Any], calls: Calls) -> ExaminedReference | None:
-        """Return a question's reference with its lines of text; None where it has none that can be looked at."""
+        """Return a question's reference with its lines of text; None where it has none that can be read."""
         reference = question.reference
         if reference is None or reference.sha256 is None:
             return None
@@ -141,59 +141,61 @@ class TrialMaker:
                 data = await asyncio.to_thread(self.blobs.get, reference.sha256)
         assert data is not None
         try:
-            found = await self.ocr.measure(data, calls)
+            measured = await self.ocr.measure(data, calls)
         except Fault as fault:
             if fault.kind == "image":
                 return None
             raise
-        lines = tuple(found.lines)
+        lines = tuple(measured.lines)
         labelled = labelled_criteria(self.protocol.criteria(question), lines, self.protocol.label_kinds)
         return ExaminedReference(question, data, lines, tuple(labelled))
 
     def _number(self, *words: object) -> int:
         return int.from_bytes(hashlib.sha256("/".join(map(str, (self.seed, *words))).encode()).digest()[:4])
 
-    def _of_one(self, n: int, one: ExaminedReference, other: ExaminedReference | None) -> list[Trial]:
-        criteria = self.protocol.criteria(one.question)
-        clean, _ = self.blobs.put(one.data)
-        stands: dict[str, Effect] = {each.criterion.id: "stand" for each in one.labelled}
-        made = [Trial(one.question, CLEAN, 0, clean, stands, "the reference as it is", 2)]
+    def _of_one(self, n: int, reference: ExaminedReference, other: ExaminedReference | None) -> list[Trial]:
+        criteria = self.protocol.criteria(reference.question)
+        clean, _ = self.blobs.put(reference.data)
+        stands: dict[str, Effect] = {each.criterion.id: "stand" for each in reference.labelled}
+        made = [Trial(reference.question, CLEAN, 0, clean, stands, "the reference as it is", 2)]
         falls: dict[str, Effect] = {criterion.id: "fall" for criterion in criteria}
-        made.append(Trial(one.question, UNSEEN, 1, clean, falls, "no picture at all"))
+        made.append(Trial(reference.question, UNSEEN, 1, clean, falls, "no picture at all"))
         if other is not None:
-            made.append(self.exchanged(one, other))
+            made.append(self.exchanged(reference, other))
         for place, kind in enumerate(kind for kind in FAULTS.values() if kind.make is not None):
             doses = range(1, len(kind.doses) + 1)
             if not self.every_dose and kind.name != PLEA:
                 turn = 1 + (n + place) % len(kind.doses)
                 doses = {turn, GROSS} if kind.name == BARE else {turn}  # type: ignore[assignment]
             for dose in sorted(doses):
-                made += self.faulty(one, kind, dose)
+                made += self.faulty(reference, kind, dose)
         return made
 
-    def exchanged(self, one: ExaminedReference, other: ExaminedReference) -> Trial:
+    def exchanged(self, reference: ExaminedReference, other: ExaminedReference) -> Trial:
         """Return the trial with another question's reference."""
         faulted = Faulted(decode(other.data), (), f"the reference of {other.question.id}", other.lines)
         image, _ = self.blobs.put(other.data)
-        effects = expected(FAULTS[OTHER], 1, faulted, one.labelled, self.protocol.criteria(one.question))
-        return Trial(one.question, OTHER, 1, image, effects, faulted.said)
+        effects = expected_effects(
+            FAULTS[OTHER], 1, faulted, reference.labelled, self.protocol.criteria(reference.question)
+        )
+        return Trial(reference.question, OTHER, 1, image, effects, faulted.said)
 
-    def faulty(self, one: ExaminedReference, kind: FaultKind, dose: int) -> list[Trial]:
-        """Return the trial with this fault, or nothing where the reference does not lend itself to it."""
+    def faulty(self, reference: ExaminedReference, kind: FaultKind, dose: int) -> list[Trial]:
+        """Return the trial with this fault; none where the reference does not allow it."""
         assert kind.make is not None
-        criteria, best = self.protocol.criteria(one.question), None
-        first = self._number(one.question.id, kind.name)
+        criteria, best = self.protocol.criteria(reference.question), None
+        first = self._number(reference.question.id, kind.name)
         try:
-            image = decode(one.data)
+            image = decode(reference.data)
         except BadImage:
             return []
-        for seed in range(first, first + SEEDS):
-            faulted = kind.make(image, one.lines, dose, seed)
+        for seed in range(first, first + MAX_SEEDS):
+            faulted = kind.make(image, reference.lines, dose, seed)
             if faulted is None:
                 continue
-            effects = expected(kind, dose, faulted, one.labelled, criteria)
+            effects = expected_effects(kind, dose, faulted, reference.labelled, criteria)
             best = best or (faulted, effects)
-            if "fall" in effects.values() or kind.touched[dose - 1] != "fall" or not one.labelled:
+            if "fall" in effects.values() or kind.touched[dose - 1] != "fall" or not reference.labelled:
                 best = faulted, effects
                 break
         if best is None:
@@ -201,65 +203,67 @@ class TrialMaker:
         faulted, effects = best
         sha256, _ = self.blobs.put(encode_png(faulted.image))
         repeats = 2 if (kind.name, dose) in GOLD else 1
-        return [Trial(one.question, kind.name, dose, sha256, effects, faulted.said, repeats)]
+        return [Trial(reference.question, kind.name, dose, sha256, effects, faulted.said, repeats)]
 
 
 def pairs_of(trials: Sequence[Trial], most: int = 2) -> list[tuple[Trial, Trial]]:
-    """For every question its reference beside pictures with a gross fault."""
+    """Return for every question its reference beside pictures with a gross fault."""
     clean = {trial.question.id: trial for trial in trials if trial.kind == CLEAN}
-    found: dict[str, list[Trial]] = {}
+    faults: dict[str, list[Trial]] = {}
     for trial in trials:
         kind = FAULTS.get(trial.kind)
         if kind is not None and kind.make is not None and trial.kind != PLEA and trial.dose == len(kind.doses):
-            found.setdefault(trial.question.id, []).append(trial)
-    return [(clean[id], trial) for id, faulty in found.items() for trial in faulty[:most]]
+            faults.setdefault(trial.question.id, []).append(trial)
+    return [(clean[id], trial) for id, faulty in faults.items() for trial in faulty[:most]]
 
 
 _ARROWS = re.compile("[←-⇿➔-➾]")
-"""Arrows that were read as signs of a label, and so still stand there."""
+"""Arrows that were read as signs of a label, and so are still there."""
 _PRESENCE = re.compile(r"\b(?:present|written|included|appear)", re.IGNORECASE)
 
 
 def labelled_criteria(
     criteria: Iterable[Criterion], lines: Sequence[TextLine], kinds: frozenset[str]
 ) -> list[LabelledCriterion]:
-    """The criteria that name labels which were surely read in the reference; of the others nothing is claimed."""
-    page, found = Page(lines), []
+    """Return the criteria that name labels which were surely read in the reference; the others are not tested."""
+    page, labelled = Page(lines), []
     for criterion in criteria:
         if criterion.kind not in kinds or criterion.present_means != 1:
             continue
         claim = claim_of(criterion)
         if claim and all(_stands(label, page) for label in claim.labels):
-            found.append(
+            labelled.append(
                 LabelledCriterion(criterion, claim, bool(criterion.labels or _PRESENCE.search(criterion.text)))
             )
-    return found
+    return labelled
 
 
-def expected(
+def expected_effects(
     kind: FaultKind,
     dose: int,
     faulted: Faulted,
     labelled: Sequence[LabelledCriterion],
     criteria: Sequence[Criterion],
 ) -> dict[str, Effect]:
-    """Return what must become of each criterion; those of which nobody can say are left out."""
+    """Return the effect on each criterion; criteria whose effect is unclear are left out."""
     sure, perhaps = Page(faulted.left), Page((*faulted.left, *faulted.unsure))
-    effect, found = kind.touched[dose - 1], dict[str, Effect]()
-    for one in labelled:
-        id, labels = one.criterion.id, one.claim.labels
+    effect, effects = kind.touched[dose - 1], dict[str, Effect]()
+    for labelling in labelled:
+        id, labels = labelling.criterion.id, labelling.claim.labels
         gone = [label for label in labels if _gone(label, perhaps)]
-        if len(gone) == len(labels) if one.claim.mode == "any" else gone:
-            if not (one.presence and kind.keeps_words):
-                found[id] = effect
+        if len(gone) == len(labels) if labelling.claim.mode == "any" else gone:
+            if not (labelling.presence and kind.keeps_words):
+                effects[id] = effect
         elif all(_stands(label, sure) for label in labels) and (
-            kind.beside == "stand" or (kind.beside == "words" and one.claim.sufficient)
+            kind.beside == "stand" or (kind.beside == "words" and labelling.claim.sufficient)
         ):
-            found[id] = "stand"
+            effects[id] = "stand"
     if kind.about is not None and not any(_ARROWS.search(line.text) for line in faulted.left):
-        told = [one for one in criteria if kind.about in one.text.lower() and one.present_means == 1]
-        found |= {criterion.id: effect for criterion in told}
-    return {id: word for id, word in found.items() if word != "open"}
+        mentioning = [
+            labelling for labelling in criteria if kind.about in labelling.text.lower() and labelling.present_means == 1
+        ]
+        effects |= {criterion.id: effect for criterion in mentioning}
+    return {id: word for id, word in effects.items() if word != "open"}
 
 
 def _stands(label: Label, page: Page) -> bool:
@@ -268,13 +272,13 @@ def _stands(label: Label, page: Page) -> bool:
 
 
 def _gone(label: Label, page: Page) -> bool:
-    """Whether nothing that stands for the label is left, where all that is left is known."""
+    """Return whether nothing is left that could be the label, where everything left is known."""
     if find_label(label, page) is not None:
         return False
     if telling_words(label.text):
         return surely_absent(replace(label, firm=True), page)
     plain = "".join(char for char in label.text if char.isalnum())
-    # A number is what it is: no other word stands for it. Of single letters nobody can say.
+    # A number is what it is: no other word replaces it. Single letters are unclear.
     if any(char.isdigit() for char in plain):
         return len(plain) > 1
     return len(plain) > EXACT_LENGTH and page.hints(label.text) is None

@@ -1,4 +1,4 @@
-"""Watches a judge: its gold set is asked again, and held against what it, or its predecessor, said before."""
+"""Watching a judge: its gold set is asked again and compared with earlier answers, its own or its predecessor's."""
 
 from __future__ import annotations
 
@@ -18,25 +18,26 @@ from .trials import Trial
 
 ROUNDS = 2
 """How often the whole gold set is asked at most: as often as at first."""
-LOOK = 16
+ANSWERS_PER_LOOK = 16
 """After so many answers the test looks at them."""
 
 
 def gold_steps(gold: Sequence[Mapping[str, Any]], questions: Mapping[str, Question[Any]], first: int) -> list[Step]:
-    """The gold set to be asked again, its repeats numbered from `first` on: the first round whole, then the second.
+    """Return the gold set to be asked again, its repeats numbered from `first`: the first round whole, then the second.
 
     Raises:
         UsageError: The questions have changed since.
     """
     steps: list[Step] = []
-    for one in sorted(gold, key=lambda one: int(one["repeat"])):
-        question = questions.get(one["question"])
-        if question is None or question.hash != one["hash"]:
+    for answer in sorted(gold, key=lambda answer: int(answer["repeat"])):
+        question = questions.get(answer["question"])
+        if question is None or question.hash != answer["hash"]:
             raise UsageError(
-                f"{one['question']} has changed since the judge was examined; examine it anew, without --again"
+                f"{answer['question']} has changed since the judge was examined; "
+                "run the examination again without --again"
             )
-        trial = Trial(question, one["kind"], one["dose"], one["image"], {}, "")
-        steps.append(MarkedTrial(trial, first + int(one["repeat"])))
+        trial = Trial(question, answer["kind"], answer["dose"], answer["image"], {}, "")
+        steps.append(MarkedTrial(trial, first + int(answer["repeat"])))
     return steps
 
 
@@ -48,17 +49,17 @@ def ask_again(
     watch: Callable[[Progress], None] = lambda _: None,
     **how: Any,
 ) -> tuple[dict[str, Any], list[Step], Progress]:
-    """Ask the gold set again until a move is certain or all of it was asked twice; the body of what was found."""
+    """Ask about the gold set again until a move is certain or all of it was asked twice; return the outcome's body."""
     protocol = examination.protocol
     steps = gold_steps(gold, questions, first)
 
     def enough(done: Sequence[Step]) -> bool:
         return has_moved(differences(gold, done, protocol, first))[0]
 
-    done, progress = examination.ask(steps, watch=watch, enough=enough, batch=LOOK, **how)
-    found = drift(differences(gold, done, protocol, first), moved_scores(gold, done, protocol, first))
+    done, progress = examination.ask(steps, watch=watch, enough=enough, batch=ANSWERS_PER_LOOK, **how)
+    moved = drift(differences(gold, done, protocol, first), moved_scores(gold, done, protocol, first))
     costs = [step.cost for step in done]
-    body = {**found.to_json(), "asked": len(done), "of": len(steps), "failed": sum(s.fault is not None for s in done)}
+    body = {**moved.to_json(), "asked": len(done), "of": len(steps), "failed": sum(s.fault is not None for s in done)}
     body["cost"] = None if None in costs else sum(cost or 0.0 for cost in costs)
     return body, done, progress
 
@@ -66,45 +67,45 @@ def ask_again(
 def differences(
     gold: Sequence[Mapping[str, Any]], done: Iterable[Step], protocol: Protocol[Any], first: int
 ) -> list[GoldDifference]:
-    """Return what changed, question by question: each new answer against the old one of the same round."""
-    before, found = _by_place(gold), list[GoldDifference]()
+    """Return the changes question by question: each new answer against the old one of the same round."""
+    before, changes = _by_place(gold), list[GoldDifference]()
     now: dict[tuple[int, str], tuple[dict[tuple[str, str], bool], dict[tuple[str, str], bool]]] = {}
-    for one in done:
-        if not isinstance(one, MarkedTrial) or not one.marks:
+    for trial in done:
+        if not isinstance(trial, MarkedTrial) or not trial.marks:
             continue
-        turn, question = one.repeat - first, one.trial.question
+        turn, question = trial.repeat - first, trial.trial.question
         old, new = now.setdefault((turn, question.id), ({}, {}))
-        place = question.id, one.trial.kind, turn
+        place = question.id, trial.trial.kind, turn
         tops = {criterion.id: criterion.top for criterion in protocol.criteria(question)}
-        old |= _answers(one.trial.kind, before[place], tops)
-        new |= _answers(one.trial.kind, {mark.criterion: mark.value for mark in one.marks}, tops)
+        old |= _answers(trial.trial.kind, before[place], tops)
+        new |= _answers(trial.trial.kind, {mark.criterion: mark.value for mark in trial.marks}, tops)
     for (_turn, id), (old, new) in now.items():
         if (changed := gold_difference(id, old, new)) is not None:
-            found.append(changed)
-    return found
+            changes.append(changed)
+    return changes
 
 
 def moved_scores(
     gold: Sequence[Mapping[str, Any]], done: Iterable[Step], protocol: Protocol[Any], first: int
 ) -> dict[str, list[tuple[str, float]]]:
-    """By score, what changed on each picture, with its question."""
-    before, found = _by_place(gold), dict[str, list[tuple[str, float]]]()
-    for one in done:
-        if not isinstance(one, MarkedTrial) or not one.marks:
+    """Return by score the change on each picture, with its question."""
+    before, changes = _by_place(gold), dict[str, list[tuple[str, float]]]()
+    for trial in done:
+        if not isinstance(trial, MarkedTrial) or not trial.marks:
             continue
-        question = one.trial.question
-        values = before[question.id, one.trial.kind, one.repeat - first]
+        question = trial.trial.question
+        values = before[question.id, trial.trial.kind, trial.repeat - first]
         marks = [Mark.abstain(id, "") if value is None else Mark(id, value) for id, value in values.items()]
-        old, new = (protocol.scores(question, given, {}) for given in (marks, one.marks))
+        old, new = (protocol.scores(question, given, {}) for given in (marks, trial.marks))
         for score in protocol.scored:
             was, now = old.get(score.name), new.get(score.name)
             if score.main and was is not None and now is not None:
-                found.setdefault(score.name, []).append((question.id, now - was))
-    return found
+                changes.setdefault(score.name, []).append((question.id, now - was))
+    return changes
 
 
 def _by_place(gold: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str, int], Mapping[str, int | None]]:
-    return {(one["question"], one["kind"], int(one["repeat"])): one["values"] for one in gold}
+    return {(answer["question"], answer["kind"], int(answer["repeat"])): answer["values"] for answer in gold}
 
 
 def _answers(kind: str, values: Mapping[str, int | None], tops: Mapping[str, int]) -> Answers:
@@ -112,7 +113,7 @@ def _answers(kind: str, values: Mapping[str, int | None], tops: Mapping[str, int
 
 
 DRIFT_ALPHA = 0.01
-"""How seldom a judge that has not moved is said to have, however often one looks in one re-examination."""
+"""The chance that an unchanged judge is reported as moved, however often one re-examination looks."""
 Answers = Mapping[tuple[str, str], bool]
 """Picture and criterion -> whether it is met; what was not decided is left out."""
 
@@ -146,7 +147,7 @@ class Drift(Plain):
 
 
 def gold_difference(question: str, old: Answers, new: Answers) -> GoldDifference | None:
-    """Return what changed on one question; None where nothing was answered both times."""
+    """Return the change on one question; None where nothing was answered both times."""
     both = old.keys() & new.keys()
     if not both:
         return None
@@ -154,9 +155,9 @@ def gold_difference(question: str, old: Answers, new: Answers) -> GoldDifference
 
 
 def has_moved(differences: Iterable[GoldDifference]) -> tuple[bool, float, int]:
-    """Whether the judge has moved, the evidence, and after how many questions; stops at the first sure sign."""
+    """Return whether the judge has moved, the evidence, and after how many questions; stop at the first sure sign."""
     evidence, count = 1.0, 0
-    values = (one.value for one in differences)
+    values = (difference.value for difference in differences)
     for count, evidence in enumerate(sequential_moves(values), 1):
         if evidence >= 1 / DRIFT_ALPHA:
             return True, evidence, count
@@ -166,8 +167,8 @@ def has_moved(differences: Iterable[GoldDifference]) -> tuple[bool, float, int]:
 def drift(
     differences: Sequence[GoldDifference], scores: Mapping[str, Sequence[tuple[str, float]]] | None = None
 ) -> Drift:
-    """All of it: the test, the move with its interval, and what it does to scores (question and difference of each)."""
+    """Return the test, the move with its interval, and the change of scores (question and difference of each)."""
     moved, evidence, after = has_moved(differences)
-    yes = clustered_share((one.question, one.value) for one in differences).interval(-1.0)
-    by_score = {name: clustered_share(found).interval(-1e9, 1e9) for name, found in (scores or {}).items()}
+    yes = clustered_share((difference.question, difference.value) for difference in differences).interval(-1.0)
+    by_score = {name: clustered_share(changes).interval(-1e9, 1e9) for name, changes in (scores or {}).items()}
     return Drift(moved, evidence, after, yes, by_score)

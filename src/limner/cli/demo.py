@@ -35,12 +35,12 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
     from ..exams import SHIPPED, kind
     from ..report.site import build
     from ..report.tables.render import show
-    from ..report.tables.status import TOLD, demo_sentence, demo_table
+    from ..report.tables.status import CONTROL_WORDS, demo_sentence, demo_table
     from ..store.store import open_store
     from .running import shown as progress_shown
 
     found, failed, interrupted = {}, 0, False
-    painters, some = [f"control/{name}" for name in TOLD], Selection(limit=QUESTIONS)
+    painters, some = [f"control/{name}" for name in CONTROL_WORDS], Selection(limit=QUESTIONS)
     with open_store(store, create=True) as opened:
         for name in SHIPPED:
             exam = f"sample/{name}"

@@ -21,8 +21,8 @@ from .numbers import score_parts, values_of
 from .preferences import PEOPLE, preferences
 from .stats import Correlation, correlate
 
-WON = "pairs won"
-RANK = "rank"
+PAIRS_WON = "pairs won"
+RANK_SCALE = "rank"
 """A scale of which less is better."""
 LEAST = 3
 """Fewer points than this are in no order to speak of."""
@@ -58,11 +58,11 @@ class Alignment:
     points: tuple[AlignedPoint, ...]
 
     def measure(self, name: str) -> Correlation:
-        """``pearson`` or ``spearman`` over the points; the interval is over painters."""
-        one, other = [p.people for p in self.points], [p.evaluator for p in self.points]
-        if len(one) < LEAST:
-            return Correlation(None, n=len(one), reason=f"fewer than {LEAST} points")
-        return correlate(one, other, [p.painter for p in self.points], keys=[p.value for p in self.points])[name]
+        """Return ``pearson`` or ``spearman`` over the points; the interval is over painters."""
+        people, evaluator = [p.people for p in self.points], [p.evaluator for p in self.points]
+        if len(people) < LEAST:
+            return Correlation(None, n=len(people), reason=f"fewer than {LEAST} points")
+        return correlate(people, evaluator, [p.painter for p in self.points], keys=[p.value for p in self.points])[name]
 
 
 class _Field:
@@ -76,17 +76,17 @@ class _Field:
                      if each.question_hash in questions}  # fmt: skip
 
     def spot(self, drawing: str) -> Spot:
-        """Where a drawing counts."""
-        found = self.drawings[drawing]
-        return row_name(found.label, found.strategy), self.tags[drawing].get(self.tag, "") if self.tag else ""
+        """Return the painter's row, and the tag's value, that a drawing counts for."""
+        drawn = self.drawings[drawing]
+        return row_name(drawn.label, drawn.strategy), self.tags[drawing].get(self.tag, "") if self.tag else ""
 
     def means(self, numbers: Mapping[str, float], only: Iterable[str]) -> Values:
         """Return the mean of drawings' numbers at every spot."""
-        found: dict[Spot, list[float]] = {}
+        values_at: dict[Spot, list[float]] = {}
         for id in only:
             if id in numbers and id in self.tags:
-                found.setdefault(self.spot(id), []).append(numbers[id])
-        return {spot: sum(values) / len(values) for spot, values in found.items()}
+                values_at.setdefault(self.spot(id), []).append(numbers[id])
+        return {spot: sum(values) / len(values) for spot, values in values_at.items()}
 
 
 def alignments(
@@ -100,7 +100,7 @@ def alignments(
     store: Store | str | Path = DEFAULT,
     **which: Any,
 ) -> list[Alignment]:
-    """Every judge and metric beside people, painter by painter, on the drawings that both have a number for.
+    """Compare every judge and metric with people, painter by painter, on the drawings both have a number for.
 
     Args:
         exam: The exam's name in the store.
@@ -125,25 +125,25 @@ def alignments(
         if not rated and not wins:
             by = f" by {scale}" if scale else ""
             raise UsageError(f"{named.name}: no person has rated or chosen{by}; a study asks people")
-        asked, overall = asked or WON, field.means(rated, rated) or wins
+        asked, overall = asked or PAIRS_WON, field.means(rated, rated) or wins
         _, groups = find_groups(named.name, store=opened, reading=reading, **which)
         groups = [group for group in groups if kinds.get(group.evaluator.id, "judge") != "person"]
         shown = {group.name for group in groups} if which.get("painters") or which.get("without") else None
-        found = _judged(field, groups, rated, wins, asked)
+        aligned = _judged(field, groups, rated, wins, asked)
         metrics = [r for r in ratings if kinds.get(r.setup) == "metric" and r.scale == _metric(setups[r.setup])]
         names = _labels(setups, kinds)
-        found += _metrics(field, metrics, names, rated, wins, asked)
+        aligned += _metrics(field, metrics, names, rated, wins, asked)
         if not tag:
             for id, values in _painter_metrics(named.name, opened).items():
-                found.append(_aligned(names[id], metrics_scale(names[id]), asked, overall, values))
+                aligned.append(_aligned(names[id], metrics_scale(names[id]), asked, overall, values))
             for id, values in _arena(named.name, opened, kinds).items():
-                found.append(_aligned(names[id], WON, asked, overall, values))
+                aligned.append(_aligned(names[id], PAIRS_WON, asked, overall, values))
     if shown is not None:
-        found = [_only(each, shown) for each in found]
-    wanted = [e for e in found if not judges or e.evaluator in judges or e.judge in judges]
+        aligned = [_only(each, shown) for each in aligned]
+    wanted = [e for e in aligned if not judges or e.evaluator in judges or e.judge in judges]
     if not wanted:
-        there = ", ".join(sorted({each.evaluator for each in found})) or "nobody"
-        raise UsageError(f"{named.name}: nobody to hold against people; there is: {there}")
+        names_there = ", ".join(sorted({each.evaluator for each in aligned})) or "nobody"
+        raise UsageError(f"{named.name}: no evaluator to compare with people; there are: {names_there}")
     return sorted(wanted, key=lambda each: (each.judge.startswith("metric/"), each.evaluator))
 
 
@@ -160,13 +160,13 @@ def _labels(setups: Mapping[str, Mapping[str, Any]], kinds: Mapping[str, str]) -
 def _people(
     field: _Field, ratings: Sequence[Rating], kinds: Mapping[str, str], scale: str | None
 ) -> tuple[dict[str, float], str]:
-    """Drawing -> people's mean, over persons of their means over scales; and the scales' names."""
+    """Return drawing -> people's mean, over persons of their means over scales; and the scales' names."""
     given: dict[tuple[str, str], list[float]] = {}
     scales: set[str] = set()
     for row in ratings:
-        wanted = row.scale == scale if scale else row.scale != RANK
+        wanted = row.scale == scale if scale else row.scale != RANK_SCALE
         if kinds.get(row.setup) == "person" and row.value is not None and wanted and row.drawing in field.tags:
-            given.setdefault((row.drawing, row.setup), []).append(-row.value if row.scale == RANK else row.value)
+            given.setdefault((row.drawing, row.setup), []).append(-row.value if row.scale == RANK_SCALE else row.value)
             scales.add(row.scale)
     by: dict[str, list[float]] = {}
     for (drawing, _), values in given.items():
@@ -175,35 +175,37 @@ def _people(
 
 
 def _win_rates(exam: str, store: Store, study: str | None, scale: str | None) -> dict[Spot, float]:
-    """How often each painter wins where people chose: all people together, or the one person there is."""
+    """Return how often each painter wins where people chose: all people together, or the only person."""
     try:
-        found = preferences(exam, store=store, study=study)
+        by_evaluator = preferences(exam, store=store, study=study)
     except UsageError:
         return {}
-    mine = [each for each in found if each.evaluator.startswith((PEOPLE, "person/")) and scale in (None, each.scale)]
+    mine = [
+        each for each in by_evaluator if each.evaluator.startswith((PEOPLE, "person/")) and scale in (None, each.scale)
+    ]
     return {(name, ""): rate for name, rate in mine[0].rates.items()} if mine else {}
 
 
 def _painter_metrics(exam: str, store: Store) -> dict[str, dict[Spot, float]]:
-    found: dict[str, dict[Spot, float]] = {}
+    metrics: dict[str, dict[Spot, float]] = {}
     for row in load_painter_metrics(store, exam):
-        found.setdefault(row.setup, {})[row_name(row.painter, row.strategy or "direct"), ""] = row.value
-    return found
+        metrics.setdefault(row.setup, {})[row_name(row.painter, row.strategy or "direct"), ""] = row.value
+    return metrics
 
 
 def _arena(exam: str, store: Store, kinds: Mapping[str, str]) -> dict[str, dict[Spot, float]]:
-    found: dict[str, dict[Spot, float]] = {}
+    rates: dict[str, dict[Spot, float]] = {}
     setups = {row.setup for row in load_comparisons(store, exam) if kinds.get(row.setup) == "metric"}
     for setup in sorted(setups):
         (mine, *_) = preferences(exam, store=store, judges=[setup])
-        found[setup] = {(name, ""): rate for name, rate in mine.rates.items()}
-    return found
+        rates[setup] = {(name, ""): rate for name, rate in mine.rates.items()}
+    return rates
 
 
 def _judged(
     field: _Field, groups: Sequence[Group], rated: Mapping[str, float], wins: Values, asked: str
 ) -> list[Alignment]:
-    found = []
+    aligned = []
     for evaluator in {group.evaluator.id: group.evaluator for group in groups}.values():
         spots: dict[Spot, list[Any]] = {}
         for group in groups:
@@ -216,8 +218,8 @@ def _judged(
         values = {spot: each[score] for spot, each in numbers.items() if score in each}
         common = [entry.drawing.id for entries in spots.values() for entry in entries]
         people = field.means(rated, dict.fromkeys(common)) if rated else wins
-        found.append(_aligned(evaluator, score, asked, people, values))
-    return found
+        aligned.append(_aligned(evaluator, score, asked, people, values))
+    return aligned
 
 
 def _main(numbers: Iterable[Mapping[str, float]], protocol: Protocol[Any]) -> str:
@@ -239,16 +241,16 @@ def _metrics(
     for row in metrics:
         if row.value is not None:
             by.setdefault(row.setup, {})[row.drawing] = row.value
-    found = []
+    aligned = []
     for setup, numbers in by.items():
         common = [id for id in numbers if not rated or id in rated]
         people = field.means(rated, common) if rated else wins
-        found.append(_aligned(names[setup], metrics_scale(names[setup]), asked, people, field.means(numbers, common)))
-    return found
+        aligned.append(_aligned(names[setup], metrics_scale(names[setup]), asked, people, field.means(numbers, common)))
+    return aligned
 
 
 def metrics_scale(evaluator: Evaluator) -> str:
-    """Return what a metric's numbers are called."""
+    """Return the name of a metric's numbers."""
     return _metric(evaluator.setup)
 
 
@@ -258,6 +260,6 @@ def _aligned(evaluator: Evaluator, scale: str, asked: str, people: Values, value
     return Alignment(evaluator.name, evaluator.judge, scale, asked, points)
 
 
-def _only(found: Alignment, painters: set[str]) -> Alignment:
-    points = tuple(point for point in found.points if point.painter in painters)
-    return Alignment(found.evaluator, found.judge, found.scale, found.asked, points)
+def _only(alignment: Alignment, painters: set[str]) -> Alignment:
+    points = tuple(point for point in alignment.points if point.painter in painters)
+    return Alignment(alignment.evaluator, alignment.judge, alignment.scale, alignment.asked, points)

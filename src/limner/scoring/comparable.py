@@ -1,13 +1,13 @@
-"""THE rule on which questions painters stand side by side: for terminal, JSON, Python, tables, plots and site alike."""
+"""THE rule on which questions painters are compared: for terminal, JSON, Python, tables, plots and site alike."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from shlex import quote
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from ..core.errors import UsageError
 from ..core.evaluator import Evaluator, by_evaluator
@@ -20,7 +20,8 @@ from .stats.types import Floats
 On = Literal["common", "all"]
 """On which questions painters' numbers rest: on those all of them have, or each on all its own."""
 ON: tuple[On, ...] = ("common", "all")
-CUT = 0.2
+K = TypeVar("K", bound=Hashable)
+MIN_CUT_SHARE = 0.2
 """Who cuts the common questions by more than this share is named."""
 
 
@@ -90,37 +91,37 @@ class Comparable:
         return tuple(entry for entry in group.scored if entry.question.id in self.questions)
 
     def basis(self, group: Group) -> tuple[Entry, ...]:
-        """Return the scored drawings a painter's numbers rest on; without a common question each stands for itself."""
+        """Return the scored drawings behind a painter's numbers; without a common question, all its own."""
         return self.common(group) if self.on == "common" and self.questions else group.scored
 
     @property
     def first(self) -> list[str]:
-        """What stands before the numbers: who cuts the questions that painters are compared on."""
+        """The note above the numbers: who cuts the questions that painters are compared on."""
         return [self.cut.words] if self.cut is not None and self.on == "common" else []
 
     @property
     def notes(self) -> list[str]:
         """What a reader must know of the choice, the most important first."""
-        found = self.first
+        notes = self.first
         if self.left_out:
-            said = [f"{group.name} ({_why(group)})" for group in self.left_out]
-            found.append(f"left out, having no score: {', '.join(said)}")
+            names = [f"{group.name} ({_why(group)})" for group in self.left_out]
+            notes.append(f"left out, having no score: {', '.join(names)}")
         if self.groups and not self.questions:
-            found.append("no question is common to all painters: each row stands for itself")
+            notes.append("no question is common to all painters: each row has its own questions")
         elif self.on == "all" and self.uneven:
-            found.append("each row on all its own questions, so that rows differ in them (--on common compares)")
+            notes.append("each row on all its own questions, which differ from row to row (--on common compares)")
         elif len(self.groups) > 1 and self.uneven:
             more = "" if len(self.questions) == 1 else "s"
-            found.append(
+            notes.append(
                 f"compared on the {len(self.questions)} question{more} that all painters have; --on all: on their own"
             )
         if self.beside and self.on == "common":
-            said = [f"{group.name} ({len(self.common(group))})" for group in self.beside]
-            found.append(f"controls on what they have of these: {', '.join(said)}")
-        return found
+            names = [f"{group.name} ({len(self.common(group))})" for group in self.beside]
+            notes.append(f"controls on what they have of these: {', '.join(names)}")
+        return notes
 
     def to_json(self) -> dict[str, Any]:
-        """Return what was compared, as plain JSON."""
+        """Return the questions and painters that are compared, as plain JSON."""
         return {
             "questions": len(self.questions),
             "painters": self.names,
@@ -135,15 +136,15 @@ class Comparable:
         alone = [self.on == "all" or {e.question.id for e in entries} != self.questions for entries in self.inside]
         even = [entries for entries, apart in zip(self.inside, alone, strict=True) if not apart]
         together = iter(met_parts(even, self.protocol))
-        found: list[Parts] = []
+        parts: list[Parts] = []
         for entries, apart in zip(self.inside, alone, strict=True):
             more = met_parts([entries], self.protocol)[0] if apart else next(together)
-            found.append({**score_parts(entries, self.protocol), **more})
-        return found
+            parts.append({**score_parts(entries, self.protocol), **more})
+        return parts
 
     @cached_property
     def per_cluster(self) -> float:
-        """How many questions a cluster has on average: clusters are what is drawn anew, questions what is paid for."""
+        """How many questions a cluster has on average: clusters are resampled, questions are paid for."""
         clusters = {self.protocol.cluster(entry.question) for entries in self.inside for entry in entries}
         return len(self.questions) / len(clusters) if clusters else 1.0
 
@@ -167,27 +168,27 @@ class Comparable:
         return score_interval(value, self.drawn[at][name], tops(self.protocol).get(name), part, n)
 
     def score(self, wanted: str | None) -> Score:
-        """Return the score to compare by: the wanted one, or the first that is known for all; else `MET`, where it is.
+        """Return the score to compare by: the wanted one, or the first that all have; else `MET`, where all have it.
 
         Raises:
             UsageError: The exam has no such score.
         """
-        known = Counter(name for values in self.values for name in values)
+        counts = Counter(name for values in self.values for name in values)
         own = {score.name: score for score in self.protocol.scored}
         if wanted is not None:
-            if wanted not in own and wanted != MET.name and not known[wanted]:
-                raise UsageError(f"--score {wanted}: there is: {', '.join([*own, MET.name])}")
+            if wanted not in own and wanted != MET.name and not counts[wanted]:
+                raise UsageError(f"--score {wanted}: choose from {', '.join([*own, MET.name])}")
             return MET if wanted == MET.name else own.get(wanted, Score(wanted, 1.0, "", digits=3))
         choices = [score for score in self.protocol.scored if score.main]
-        full = [score for score in [*choices, MET] if known[score.name] == len(self.groups)]
-        return full[0] if full else max(choices, key=lambda score: known[score.name])
+        full = [score for score in [*choices, MET] if counts[score.name] == len(self.groups)]
+        return full[0] if full else max(choices, key=lambda score: counts[score.name])
 
 
 def _why(group: Group) -> str:
     failures = group.failures
-    told = [f"{count} {what}" for what, count in without_unmarked(failures).items()]
-    told += [f"{failures[UNMARKED]} not marked"] if UNMARKED in failures else []
-    return ", ".join(told) or "nothing marked"
+    reasons = [f"{count} {what}" for what, count in without_unmarked(failures).items()]
+    reasons += [f"{failures[UNMARKED]} not marked"] if UNMARKED in failures else []
+    return ", ".join(reasons) or "nothing marked"
 
 
 def comparable(groups: Sequence[Group], protocol: Protocol[Any], on: On = "common") -> Comparable:
@@ -197,51 +198,67 @@ def comparable(groups: Sequence[Group], protocol: Protocol[Any], on: On = "commo
     `on` ``all``, every painter's numbers rest on all its own questions.
     """
     ordered = sorted(groups, key=lambda group: (group.painter, group.strategy))
-    there = {id(group): _places(group, protocol) for group in ordered}
-    scored = [group for group in ordered if there[id(group)]]
+    places = {id(group): _places(group, protocol) for group in ordered}
+    scored = [group for group in ordered if places[id(group)]]
     rivals = [group for group in scored if not group.control] or scored
-    common = _shared([there[id(group)] for group in rivals])
-    # Controls that have every common question take part; a rival always has them.
-    inside = [group for group in scored if on == "all" or there[id(group)] >= common]
+    common, members = common_places(places, {id(group) for group in ordered if group.control})
+    inside = [group for group in scored if on == "all" or id(group) in members]
     questions = frozenset(question for question, _ in common)
-    cut = _cut([(group.name, there[id(group)]) for group in rivals], len(common)) if len(rivals) > 1 else None
+    cut = _cut([(group.name, places[id(group)]) for group in rivals], len(common)) if len(rivals) > 1 else None
     return Comparable(
         ordered[0].evaluator,
         tuple(inside),
         tuple(g.scored if on == "all" else tuple(e for e in g.scored if e.question.id in questions) for g in inside),
         questions,
         protocol,
-        beside=tuple(group for group in scored if on == "common" and not there[id(group)] >= common),
-        left_out=tuple(group for group in ordered if not there[id(group)]),
+        beside=tuple(group for group in scored if on == "common" and id(group) not in members),
+        left_out=tuple(group for group in ordered if not places[id(group)]),
         cut=cut,
         on=on,
     )
 
 
 def comparables(groups: Sequence[Group], protocol: Protocol[Any], on: On = "common") -> list[Comparable]:
-    """One for every evaluator, in their order."""
-    found = [comparable(members, protocol, on) for members in by_evaluator(groups)]
-    return sorted(found, key=lambda each: each.evaluator.order)
+    """Return the painters of every evaluator, side by side, in the evaluators' order."""
+    sides = [comparable(members, protocol, on) for members in by_evaluator(groups)]
+    return sorted(sides, key=lambda each: each.evaluator.order)
 
 
-def within(found: Comparable, inside: Sequence[Sequence[Entry]]) -> Comparable:
+def within(side: Comparable, inside: Sequence[Sequence[Entry]]) -> Comparable:
     """Return the same painters on some of their drawings only."""
     kept = tuple(tuple(entries) for entries in inside)
-    return replace(found, inside=kept, questions=frozenset(e.question.id for entries in kept for e in entries))
+    return replace(side, inside=kept, questions=frozenset(e.question.id for entries in kept for e in entries))
 
 
-def _places(group: Group, protocol: Protocol[Any]) -> frozenset[tuple[str, str]]:
-    """Question and cluster: another version of a question may have moved to another cluster."""
+QuestionPlace = tuple[str, str]
+"""Question and cluster: another version of a question may have moved to another cluster."""
+
+
+def _places(group: Group, protocol: Protocol[Any]) -> frozenset[QuestionPlace]:
     return frozenset((entry.question.id, protocol.cluster(entry.question)) for entry in group.scored)
 
 
-def _shared(sets: Iterable[frozenset[tuple[str, str]]]) -> frozenset[tuple[str, str]]:
-    listed = list(sets)
-    return frozenset.intersection(*listed) if listed else frozenset()
+def common_places(
+    answered: Mapping[K, Set[QuestionPlace]], controls: Set[K]
+) -> tuple[frozenset[QuestionPlace], frozenset[K]]:
+    """Return the questions that painters are compared on, and the painters that have all of them.
+
+    Args:
+        answered: Painter -> the questions it has a score for; a painter without any is left out.
+        controls: The painters that are controls: they cut nothing where there is anybody else.
+
+    >>> both = {("q", ""), ("r", "")}
+    >>> common_places({"x": both, "y": both, "blank": {("q", "")}, "none": set()}, {"blank"})[1] == {"x", "y"}
+    True
+    """
+    scored = {name: places for name, places in answered.items() if places}
+    rivals = [places for name, places in scored.items() if name not in controls] or [*scored.values()]
+    common = frozenset.intersection(*map(frozenset, rivals)) if rivals else frozenset[QuestionPlace]()
+    return common, frozenset(name for name, places in scored.items() if places >= common)
 
 
 def _cut(painters: Sequence[tuple[str, frozenset[tuple[str, str]]]], common: int) -> Cut | None:
-    """One painter whose leaving gives the others most, or, where no single one does, the fewest of the smallest."""
+    """Return the painter without whom the others gain most; where no single one helps, the fewest of the smallest."""
     held = Counter(place for _, ids in painters for place in ids)
     # What all others have without one of them: the common places, and those that it alone lacks.
     nearly = {place for place, count in held.items() if count == len(painters) - 1}
@@ -253,6 +270,8 @@ def _cut(painters: Sequence[tuple[str, frozenset[tuple[str, str]]]], common: int
         several.append((tuple(name for name, _ in smallest[:count]), len(rest)))
     best: tuple[int, tuple[str, ...]] | None = None
     for names, without in [*tries, *reversed(several)]:
-        if common < (1 - CUT) * without and (best is None or (len(names) == len(best[1]) and without > best[0])):
+        if common < (1 - MIN_CUT_SHARE) * without and (
+            best is None or (len(names) == len(best[1]) and without > best[0])
+        ):
             best = without, names
     return None if best is None else Cut(best[1], common, best[0])

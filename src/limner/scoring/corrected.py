@@ -54,35 +54,38 @@ class Corrected(Plain):
 
 
 def with_corrections(rows: Sequence[Standing], people: Sequence[Group], frame: Frame) -> list[Standing]:
-    """Return the same rows with their corrected scores, on the questions that painters are compared on."""
+    """Return the rows with their corrected scores, on the questions that painters are compared on."""
     marked = marked_by_people(people, frame)
-    found: dict[tuple[str, str], Corrected] = {}
+    corrections: dict[tuple[str, str], Corrected] = {}
     for side in (members[0].compared for members in by_evaluator(rows)):
         for name, corrected in _side(side, marked, frame).items():
-            found[side.evaluator.id, name] = corrected
-    return [replace(row, corrected=found[row.evaluator.id, row.name]) for row in rows]
+            corrections[side.evaluator.id, name] = corrected
+    return [replace(row, corrected=corrections[row.evaluator.id, row.name]) for row in rows]
 
 
 def _side(side: Comparable, marked: Mapping[str, Sequence[Entry]], frame: Frame) -> dict[str, Corrected]:
-    """Painter's row -> its corrected scores under one evaluator."""
+    """Return painter's row -> its corrected scores under one evaluator."""
     protocol = side.protocol
-    drawn = {group.name: seen_twice(side.basis(group), marked, frame, protocol) for group in side.everyone}
-    clusters = sorted({one.cluster for mine in drawn.values() for one in mine})
+    drawn = {group.name: judged_drawings(side.basis(group), marked, frame, protocol) for group in side.everyone}
+    clusters = sorted({drawing.cluster for mine in drawn.values() for drawing in mine})
     places = {cluster: place for place, cluster in enumerate(clusters)}
-    ours = {name: judged(mine, places, frame) for name, mine in drawn.items()}
-    found = {}
+    ours = {name: judged_numbers(mine, places, frame) for name, mine in drawn.items()}
+    by_painter = {}
     for name in drawn:
         others = {other: _differences(ours[name], ours[other], protocol) for other in drawn if other != name}
-        found[name] = Corrected(frame.study, _powered(ours[name], protocol), others)
-    return found
+        by_painter[name] = Corrected(frame.study, _powered(ours[name], protocol), others)
+    return by_painter
 
 
 def _powered(mine: Mapping[str, Judged], protocol: Protocol[Any]) -> dict[str, HumanInterval]:
     best = tops(protocol)
-    known = derived_known({name: estimate(each) for name, each in mine.items()}, protocol.derive)
-    found = {name: human_interval(known.get(name), best[name]) for name in best if name in known or name in mine}
+    estimates = derive_known({name: estimate_mean(each) for name, each in mine.items()}, protocol.derive)
+    intervals = {
+        name: human_interval(estimates.get(name), best[name]) for name in best if name in estimates or name in mine
+    }
     return {
-        name: each if each.value is not None else replace(each, n=len(mine[name].judge)) for name, each in found.items()
+        name: each if each.value is not None else replace(each, n=len(mine[name].judge))
+        for name, each in intervals.items()
     }
 
 
@@ -90,10 +93,10 @@ def _differences(
     mine: Mapping[str, Judged], other: Mapping[str, Judged], protocol: Protocol[Any]
 ) -> dict[str, HumanInterval]:
     both: dict[str, HumanEstimate | None] = {
-        name: difference(mine[name], other[name]) for name in mine if name in other
+        name: estimate_difference(mine[name], other[name]) for name in mine if name in other
     }
-    known = derived_known(both, protocol.derive)
-    return {name: human_interval(known[name]) for name in tops(protocol) if name in known}
+    estimates = derive_known(both, protocol.derive)
+    return {name: human_interval(estimates[name]) for name in tops(protocol) if name in estimates}
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class SeenTwice:
+class JudgedDrawing:
     """One drawing as the judge marks it, and as people do where they have.
 
     Attributes:
@@ -131,26 +134,26 @@ class SeenTwice:
 
 
 def marked_by_people(people: Sequence[Group], frame: Frame) -> dict[str, list[Entry]]:
-    """Drawing -> what people marked of it; where the study lists its drawings, of these alone."""
-    found: dict[str, list[Entry]] = {}
+    """Return drawing -> people's entries of it; where the study lists its drawings, of these alone."""
+    marked: dict[str, list[Entry]] = {}
     for entry in (entry for group in people for entry in group.scored):
         if not frame.inclusion or entry.drawing.id in frame.inclusion:
-            found.setdefault(entry.drawing.id, []).append(entry)
-    return found
+            marked.setdefault(entry.drawing.id, []).append(entry)
+    return marked
 
 
-def seen_twice(
+def judged_drawings(
     entries: Iterable[Entry], marked: Mapping[str, Sequence[Entry]], frame: Frame, protocol: Protocol[Any]
-) -> list[SeenTwice]:
+) -> list[JudgedDrawing]:
     """Return the drawings that the judge marked, in the order of their ids."""
     given: dict[str, list[Entry]] = {}
     for entry in entries:
         given.setdefault(entry.drawing.id, []).append(entry)
-    found = []
+    drawings = []
     for id in sorted(given):
         mine, theirs = given[id], marked.get(id, ())
-        found.append(
-            SeenTwice(
+        drawings.append(
+            JudgedDrawing(
                 mine[0],
                 protocol.cluster(mine[0].question),
                 _mean_parts(mine, protocol),
@@ -159,11 +162,11 @@ def seen_twice(
                 frame.strata.get(id),
             )
         )
-    return found
+    return drawings
 
 
 def _mean_parts(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, tuple[float, float]]:
-    """Return what a drawing adds to each number, averaged over markings; what one of them leaves open is left out."""
+    """Return what a drawing adds to each number, averaged over markings; numbers that one leaves open are left out."""
     each = [protocol.parts(entry.row) for entry in entries]
     names = set.intersection(*(set(parts) for parts in each)) if each else set()
     return {name: _average([parts[name] for parts in each]) for name in sorted(names)}
@@ -173,35 +176,37 @@ def _average(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return sum(top for top, _ in pairs) / len(pairs), sum(bottom for _, bottom in pairs) / len(pairs)
 
 
-def judged(drawn: Sequence[SeenTwice], places: Mapping[str, int], frame: Frame) -> dict[str, Judged]:
-    """Number -> what judge and people say of the drawings that have it; `places` are those of clusters."""
-    found = {}
-    abstains = any(mark.verdict == "abstain" for one in drawn for mark in one.entry.marks)
-    for name in sorted({name for one in drawn for name in one.judge}):
-        mine = [one for one in drawn if name in one.judge]
+def judged_numbers(drawn: Sequence[JudgedDrawing], places: Mapping[str, int], frame: Frame) -> dict[str, Judged]:
+    """Return number -> the judge's and people's values of the drawings that have it; `places` are those of clusters."""
+    numbers = {}
+    abstains = any(mark.verdict == "abstain" for drawing in drawn for mark in drawing.entry.marks)
+    for name in sorted({name for drawing in drawn for name in drawing.judge}):
+        mine = [drawing for drawing in drawn if name in drawing.judge]
         if abstains and len(mine) < len(drawn):
             continue  # Settled for some drawings only, by where the judge abstained: no fair mean.
-        strata = sorted({one.stratum for one in mine if one.stratum is not None})
-        whole = bool(strata) and all(one.stratum is not None for one in mine)
-        found[name] = Judged(
-            clusters=np.array([places[one.cluster] for one in mine]),
+        strata = sorted({drawing.stratum for drawing in mine if drawing.stratum is not None})
+        whole = bool(strata) and all(drawing.stratum is not None for drawing in mine)
+        numbers[name] = Judged(
+            clusters=np.array([places[drawing.cluster] for drawing in mine]),
             size=len(places),
-            judge=np.array([one.judge[name][0] for one in mine]),
-            human=np.array([one.human[name][0] if name in one.human else np.nan for one in mine], dtype=np.float64),
-            bottoms=np.array([one.judge[name][1] for one in mine]),
+            judge=np.array([drawing.judge[name][0] for drawing in mine]),
+            human=np.array(
+                [drawing.human[name][0] if name in drawing.human else np.nan for drawing in mine], dtype=np.float64
+            ),
+            bottoms=np.array([drawing.judge[name][1] for drawing in mine]),
             shares=_question_shares(mine),
-            inclusion=np.array([one.inclusion for one in mine]),
-            strata=np.array([strata.index(str(one.stratum)) for one in mine]) if whole else None,
+            inclusion=np.array([drawing.inclusion for drawing in mine]),
+            strata=np.array([strata.index(str(drawing.stratum)) for drawing in mine]) if whole else None,
         )
-    return found
+    return numbers
 
 
-def _question_shares(drawn: Sequence[SeenTwice]) -> Floats:
-    """Return what each drawing counts: every question the same, however many drawings of it there are."""
+def _question_shares(drawn: Sequence[JudgedDrawing]) -> Floats:
+    """Return each drawing's weight: every question counts the same, however many drawings it has."""
     counts: dict[str, int] = {}
-    for one in drawn:
-        counts[one.entry.question.id] = counts.get(one.entry.question.id, 0) + 1
-    return np.array([1 / counts[one.entry.question.id] for one in drawn])
+    for drawing in drawn:
+        counts[drawing.entry.question.id] = counts.get(drawing.entry.question.id, 0) + 1
+    return np.array([1 / counts[drawing.entry.question.id] for drawing in drawn])
 
 
 Places = NDArray[np.int64]
@@ -269,79 +274,79 @@ class HumanEstimate:
         return HumanEstimate(self.value - other.value, influence, power, n, human, fewer, noise)
 
 
-def summed(clusters: Places, values: Floats, size: int) -> Floats:
+def sum_by_cluster(clusters: Places, values: Floats, size: int) -> Floats:
     """Return the sum of the values of each cluster."""
-    found: Floats = np.zeros(size)
-    np.add.at(found, clusters, values)
-    return found
+    sums: Floats = np.zeros(size)
+    np.add.at(sums, clusters, values)
+    return sums
 
 
-def estimate(found: Judged, power: float | None = None) -> HumanEstimate | None:
+def estimate_mean(judged: Judged, power: float | None = None) -> HumanEstimate | None:
     """Return the prediction-powered mean; None where people marked nothing.
 
     Args:
-        found: The drawings.
+        judged: The drawings.
         power: How much the judge counts, the same in all strata; by default as it varies least.
     """
-    marked = ~np.isnan(found.human)
-    total = found.shares.sum()
-    below = float((found.shares * found.bottoms).sum() / total) if total else 0.0
+    marked = ~np.isnan(judged.human)
+    total = judged.shares.sum()
+    below = float((judged.shares * judged.bottoms).sum() / total) if total else 0.0
     if not marked.any() or below <= 0:
         return None
-    strata = _strata(found, marked)
+    strata = _strata(judged, marked)
     powers, value, largest = np.zeros(len(marked)), 0.0, 0.0
     added = np.zeros(len(marked))
-    pooled = _power(found, marked, np.ones(len(marked), bool)) if power is None else power
+    pooled = _power(judged, marked, np.ones(len(marked), bool)) if power is None else power
     for stratum in np.unique(strata):
         inside = strata == stratum
         few = int((inside & marked).sum()) < OWN_POWER
-        own = pooled if power is not None or few else _power(found, marked, inside)
+        own = pooled if power is not None or few else _power(judged, marked, inside)
         powers[inside] = own
         people, weights = inside & marked, np.zeros(len(marked))
-        weights[people] = found.shares[people] / found.inclusion[people]
-        rest = np.where(people, found.human - own * found.judge, 0.0)
+        weights[people] = judged.shares[people] / judged.inclusion[people]
+        rest = np.where(people, judged.human - own * judged.judge, 0.0)
         mean = float((weights * rest).sum() / weights.sum())
         largest = max(largest, float(np.abs(rest[people] - mean).max()))
-        share = found.shares[inside].sum() / total
-        added[inside] += found.shares[inside] / total * (own * found.judge[inside] + mean)
+        share = judged.shares[inside].sum() / total
+        added[inside] += judged.shares[inside] / total * (own * judged.judge[inside] + mean)
         value += float(added[inside].sum())
         added[people] += share * weights[people] * (rest[people] - mean) / weights.sum()
     ratio = value / below
     # The influence of a ratio: of its numerator, less the ratio times that of its denominator.
-    added -= ratio * found.shares * found.bottoms / total
-    influence = summed(found.clusters, added / below, found.size)
-    weights = np.where(marked, found.shares / found.inclusion, 0.0)
-    held = summed(found.clusters, weights, found.size)
+    added -= ratio * judged.shares * judged.bottoms / total
+    influence = sum_by_cluster(judged.clusters, added / below, judged.size)
+    weights = np.where(marked, judged.shares / judged.inclusion, 0.0)
+    held = sum_by_cluster(judged.clusters, weights, judged.size)
     questions = float(held.sum() ** 2 / (held**2).sum())
-    noise = UNSEEN * ((largest if largest > NEAR else float(np.abs(found.judge).max())) / below / questions) ** 2
+    noise = UNSEEN * ((largest if largest > NEAR else float(np.abs(judged.judge).max())) / below / questions) ** 2
     power = float(np.mean(powers))
     return HumanEstimate(ratio, influence, power, len(marked), int(marked.sum()), questions, noise)
 
 
-def difference(one: Judged, other: Judged) -> HumanEstimate | None:
-    """How much larger the first number is, paired by question; None where people marked nothing of one of them.
+def estimate_difference(mine: Judged, theirs: Judged) -> HumanEstimate | None:
+    """Return how much larger the first number is, paired by question; None where people marked nothing of one.
 
     The power is that at which the difference varies least, the same for both: where people marked both drawings of a
     question, this is the prediction-powered mean of the differences by question.
     """
-    ends = [[estimate(found, power) for found in (one, other)] for power in (0.0, 1.0)]
+    ends = [[estimate_mean(side, power) for side in (mine, theirs)] for power in (0.0, 1.0)]
     alone, full = ([first.minus(second) for first, second in [pair] if first and second] for pair in ends)
     if not alone or not full:
         return None
     gain = full[0].influence - alone[0].influence
     spread = float((gain**2).sum())
-    most = min(_most(~np.isnan(found.human)) for found in (one, other))
+    most = min(_most(~np.isnan(side.human)) for side in (mine, theirs))
     power = min(max(-float((alone[0].influence * gain).sum()) / spread, 0.0), most) if spread > 0 else 0.0
     value = alone[0].value + power * (full[0].value - alone[0].value)
     noise = max(alone[0].noise, full[0].noise) if power else alone[0].noise
     return replace(alone[0], value=value, influence=alone[0].influence + power * gain, power=power, noise=noise)
 
 
-def _strata(found: Judged, marked: NDArray[np.bool_]) -> Places:
-    """Strata in each of which people have marked two drawings or more; others are taken together."""
-    if found.strata is None:
+def _strata(judged: Judged, marked: NDArray[np.bool_]) -> Places:
+    """Return strata in each of which people have marked two drawings or more; the others are merged."""
+    if judged.strata is None:
         return np.zeros(len(marked), np.int64)
-    strata = found.strata + 1
+    strata = judged.strata + 1
     for stratum in np.unique(strata):
         if int((marked & (strata == stratum)).sum()) < 2:
             strata = np.where(strata == stratum, 0, strata)
@@ -352,28 +357,28 @@ def _strata(found: Judged, marked: NDArray[np.bool_]) -> Places:
     return strata
 
 
-def _power(found: Judged, marked: NDArray[np.bool_], inside: NDArray[np.bool_]) -> float:
-    """Cov(Y, f) / Var(f), between 0 and `_most`."""
+def _power(judged: Judged, marked: NDArray[np.bool_], inside: NDArray[np.bool_]) -> float:
+    """Return Cov(Y, f) / Var(f), between 0 and `_most`."""
     people = marked & inside
-    weights = found.shares[people] / found.inclusion[people]
+    weights = judged.shares[people] / judged.inclusion[people]
     weights = weights / weights.sum()
-    judge, human = found.judge[people], found.human[people]
+    judge, human = judged.judge[people], judged.human[people]
     together = float((weights * (judge - weights @ judge) * (human - weights @ human)).sum())
-    everyone, shares = found.judge[inside], found.shares[inside] / found.shares[inside].sum()
+    everyone, shares = judged.judge[inside], judged.shares[inside] / judged.shares[inside].sum()
     spread = float((shares * (everyone - shares @ everyone) ** 2).sum())
     return min(max(together / spread, 0.0), _most(marked[inside])) if spread > 0 else 0.0
 
 
 def _most(marked: NDArray[np.bool_]) -> float:
-    """The largest power: PPI++ takes up to 1 of drawings without people's marks, which is more of all drawings."""
+    """Return the largest power: PPI++ allows 1 for drawings without people's marks, which is more for all drawings."""
     rest = int((~marked).sum())
     return min(len(marked) / rest, 2.0) if rest else 1.0
 
 
-def derived(estimates: Mapping[str, HumanEstimate], derive: Derive) -> dict[str, HumanEstimate]:
-    """Numbers that follow from ratios, with their influence by the delta method."""
+def derive_estimates(estimates: Mapping[str, HumanEstimate], derive: Derive) -> dict[str, HumanEstimate]:
+    """Return numbers that follow from ratios, with their influence by the delta method."""
     values = {name: each.value for name, each in estimates.items()}
-    found = {}
+    numbers = {}
     for name, value in derive(values).items():
         influence, first, noise = None, None, 0.0
         for part, each in estimates.items():
@@ -384,38 +389,38 @@ def derived(estimates: Mapping[str, HumanEstimate], derive: Derive) -> dict[str,
                 noise += slope**2 * each.noise
                 first = each if first is None or each.questions > first.questions else first
         if first is not None and influence is not None:
-            found[name] = replace(first, value=float(value), influence=influence, noise=noise)
-    return found
+            numbers[name] = replace(first, value=float(value), influence=influence, noise=noise)
+    return numbers
 
 
-def derived_known(estimates: Mapping[str, HumanEstimate | None], derive: Derive) -> dict[str, HumanEstimate]:
-    """Return the same where some ratios have no estimate: then only what needs no deriving is known."""
-    known = {name: each for name, each in estimates.items() if each is not None}
-    return derived(known, derive) if len(known) == len(estimates) else known
+def derive_known(estimates: Mapping[str, HumanEstimate | None], derive: Derive) -> dict[str, HumanEstimate]:
+    """Return the derived numbers; where some ratios have no estimate, only numbers that need no deriving."""
+    estimated = {name: each for name, each in estimates.items() if each is not None}
+    return derive_estimates(estimated, derive) if len(estimated) == len(estimates) else estimated
 
 
-def human_interval(found: HumanEstimate | None, top: float | None = None) -> HumanInterval:
-    """The estimate with its 95% interval by Student's t over questions; Wilson's form where the score has a range.
+def human_interval(estimated: HumanEstimate | None, top: float | None = None) -> HumanInterval:
+    """Return the estimate with its 95% interval by Student's t over questions; Wilson's form for scores with a range.
 
     Args:
-        found: The estimate.
+        estimated: The estimate.
         top: The best value, where the number lies between 0 and that.
     """
-    if found is None:
+    if estimated is None:
         return HumanInterval(reason="people have marked none of these drawings")
-    plain = HumanInterval(found.value, None, None, found.n, found.human)
-    if found.questions < LEAST - NEAR:
-        few = f"people have marked drawings of {found.questions:.0f} questions; fewer than {LEAST} are too few"
+    plain = HumanInterval(estimated.value, None, None, estimated.n, estimated.human)
+    if estimated.questions < LEAST - NEAR:
+        few = f"people have marked drawings of {estimated.questions:.0f} questions; fewer than {LEAST} are too few"
         return replace(plain, reason=few)
-    reach, variance = student(found.questions), found.variance
-    low, high = found.value - reach * sqrt(variance), found.value + reach * sqrt(variance)
+    reach, variance = student(estimated.questions), estimated.variance
+    low, high = estimated.value - reach * sqrt(variance), estimated.value + reach * sqrt(variance)
     if top is not None:
-        share = min(max(found.value / top, 0.0), 1.0)
+        share = min(max(estimated.value / top, 0.0), 1.0)
         # A number at the very end has no spread of its own; half a question away from it there is some.
-        inner = min(max(share, 0.5 / found.n), 1 - 0.5 / found.n)
-        number = inner * (1 - inner) / (variance / top**2) if variance > 0 else float(found.n)
+        inner = min(max(share, 0.5 / estimated.n), 1 - 0.5 / estimated.n)
+        number = inner * (1 - inner) / (variance / top**2) if variance > 0 else float(estimated.n)
         low, high = (top * end for end in wilson_ends(inner, number, reach))
         # An estimate may fall beside the scale; what it is for cannot.
-        value = min(max(found.value, 0.0), top)
+        value = min(max(estimated.value, 0.0), top)
         return replace(plain, value=value, low=max(0.0, min(low, value)), high=min(top, max(high, value)))
     return replace(plain, low=low, high=high)

@@ -23,7 +23,7 @@ Preset = Mapping[str, Any]
 
 
 def deviations(kind: Kind[Any], group: Group, reading: str, questions: int | None = None) -> list[str]:
-    """In words, each difference from the paper's settings; from the nearest where the paper has several.
+    """Return in words each difference from the paper's settings; from the nearest where the paper has several.
 
     Args:
         kind: The exam's.
@@ -31,27 +31,29 @@ def deviations(kind: Kind[Any], group: Group, reading: str, questions: int | Non
         reading: How stored replies are read.
         questions: How many questions the paper's numbers rest on, where that is known.
     """
-    found = of_marks(kind, group.evaluator, reading) + of_drawings(kind, [group])
-    return found + of_questions(len({entry.question.id for entry in group.scored}), questions)
+    differences = of_marks(kind, group.evaluator, reading) + of_drawings(kind, [group])
+    return differences + of_questions(len({entry.question.id for entry in group.scored}), questions)
 
 
 def of_marks(kind: Kind[Any], evaluator: Evaluator, reading: str) -> list[str]:
-    """Judge, reading, variant, options, arguments and wording."""
+    """Return differences of judge, reading, variant, options, arguments and wording."""
     paper = _paper(kind)
     same = [preset for preset in paper if preset.get("judge") == evaluator.judge] or paper
-    found = min((_marked(preset, evaluator, reading) for preset in same), key=len, default=[])
-    return found + _wording(kind, evaluator)
+    differences = min((_marked(preset, evaluator, reading) for preset in same), key=len, default=[])
+    return differences + _wording(kind, evaluator)
 
 
 def of_drawings(kind: Kind[Any], groups: Sequence[Group]) -> list[str]:
-    """Seed, sampler and size of some painters' drawings, where the paper names them."""
+    """Return differences of seed, sampler and size of some painters' drawings, where the paper names them."""
     paper = _paper(kind)
-    said = (min((_drawn(preset, group) for preset in _fitting(paper, group)), key=len, default=[]) for group in groups)
-    return list(dict.fromkeys(word for words in said for word in words))
+    differences = (
+        min((_drawn(preset, group) for preset in _fitting(paper, group)), key=len, default=[]) for group in groups
+    )
+    return list(dict.fromkeys(word for words in differences for word in words))
 
 
 def of_questions(scored: int, questions: int | None) -> list[str]:
-    """How many questions the numbers rest on; nothing where there are no numbers."""
+    """Return how many questions the numbers rest on; empty without numbers."""
     if questions is None or scored in (0, questions):
         return []
     return [f"{scored} question{'' if scored == 1 else 's'} where the paper has {questions}"]
@@ -62,7 +64,7 @@ def _paper(kind: Kind[Any]) -> list[Preset]:
 
 
 def _fitting(paper: Sequence[Preset], group: Group) -> Sequence[Preset]:
-    """Where the user has a sampler in hand, the presets that set one; else all."""
+    """Return the presets that set a sampler, where the user can choose one; else all."""
     sampled = [preset for preset in paper if preset.get("painter_args")]
     return sampled if sampled and _starts(group, SAMPLED) else paper
 
@@ -72,24 +74,24 @@ def _starts(group: Group, words: Sequence[str]) -> bool:
 
 
 def _marked(preset: Preset, evaluator: Evaluator, reading: str) -> list[str]:
-    setup, found = evaluator.setup, []
+    setup, differences = evaluator.setup, []
     if evaluator.judge != preset.get("judge"):
-        found.append(f"judge {evaluator.judge} instead of {preset.get('judge')}")
+        differences.append(f"judge {evaluator.judge} instead of {preset.get('judge')}")
     if reading != preset.get("reading", PAPER):
-        found.append(f"reading {reading} instead of {preset.get('reading', PAPER)}")
+        differences.append(f"reading {reading} instead of {preset.get('reading', PAPER)}")
     if evaluator.variant == IMPORTED:
-        return [*found, "imported: how the judge was asked is not known"]
+        return [*differences, "imported: how the judge was asked is not known"]
     if "variant" in setup and evaluator.variant != preset.get("variant"):
-        found.append(f"variant {evaluator.variant} instead of {preset.get('variant')}")
+        differences.append(f"variant {evaluator.variant} instead of {preset.get('variant')}")
     if "options" in setup:
-        found += _pairs(evaluator.options, preset.get("options", {}))
+        differences += _pairs(evaluator.options, preset.get("options", {}))
     if "args" in setup:
-        found += _pairs(evaluator.args, preset.get("judge_args", {}))
-    return found
+        differences += _pairs(evaluator.args, preset.get("judge_args", {}))
+    return differences
 
 
 def _wording(kind: Kind[Any], evaluator: Evaluator) -> list[str]:
-    """Whose words the judge was asked in: ours, the user's, or those of the release's file."""
+    """Return whose words the judge was asked in: ours, the user's, or those of the release's file."""
     if evaluator.wording is None:
         return []
     if evaluator.setup.get("prompts") == RELEASE:
@@ -109,17 +111,17 @@ def _drawn(preset: Preset, group: Group) -> list[str]:
         return []
     if first.origin == "import" or _starts(group, ELSEWHERE):
         return [f"drawn elsewhere: {' and '.join(named)} not known"] if named else []
-    found = []
+    differences = []
     seeds = sorted({entry.drawing.seed for entry in group.entries})
     if "seed" in preset and seeds != [preset["seed"]]:
-        said = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
-        found.append(f"{said} instead of {preset['seed']}")
+        seed_words = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+        differences.append(f"{seed_words} instead of {preset['seed']}")
     given = {ALIASES.get(name, name): value for name, value in first.options.items() if name != "size"}
     # Some painters have no other guidance than this; with both, it is a further one.
     if "guidance" in args and "guidance" not in given and "true_cfg_scale" in given:
         given["guidance"] = given.pop("true_cfg_scale")
-    found += _pairs(given, args)
-    return found + (_sizes(size, group) if size is not None else [])
+    differences += _pairs(given, args)
+    return differences + (_sizes(size, group) if size is not None else [])
 
 
 def _sizes(wanted: Any, group: Group) -> list[str]:
@@ -134,12 +136,12 @@ def _sizes(wanted: Any, group: Group) -> list[str]:
 
 
 def _pairs(given: Mapping[str, Any], usual: Mapping[str, Any]) -> list[str]:
-    found = []
+    differences = []
     for name in sorted({*given, *usual}):
         if name not in usual:
-            found.append(f"{name}={given[name]} added")
+            differences.append(f"{name}={given[name]} added")
         elif name not in given:
-            found.append(f"no {name}={usual[name]}")
+            differences.append(f"no {name}={usual[name]}")
         elif given[name] != usual[name]:
-            found.append(f"{name}={given[name]} instead of {usual[name]}")
-    return found
+            differences.append(f"{name}={given[name]} instead of {usual[name]}")
+    return differences

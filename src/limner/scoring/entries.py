@@ -124,7 +124,7 @@ class Group(Evaluated):
 
     @cached_property
     def expected(self) -> frozenset[str]:
-        """The questions it was to draw: those of the exam, less those that do not apply to it."""
+        """The questions it was to draw: those of the exam, without those that do not apply to it."""
         tried = {entry.question.id for entry in self.entries if entry.status != NOT_APPLICABLE}
         return frozenset(tried | {question.id for question in self.absent})
 
@@ -145,33 +145,33 @@ class Group(Evaluated):
         return dict(Counter(entry.status for entry in tried if not entry.scored))
 
     def select(self, ids: Container[str]) -> Group:
-        """Return the same with some of the questions alone."""
+        """Return the group with some of the questions alone."""
         entries = tuple(entry for entry in self.entries if entry.question.id in ids)
         return replace(self, entries=entries, absent=tuple(q for q in self.absent if q.id in ids))
 
 
 def without_unmarked(failures: Mapping[str, int]) -> dict[str, int]:
-    """Return what really failed: drawings that are only not marked yet are no failures."""
+    """Return the real failures: drawings that are only not marked yet do not count."""
     return {what: count for what, count in failures.items() if what != UNMARKED}
 
 
 def sorted_entries(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Entries in an order of their own, whatever the order they came in."""
+    """Return entries sorted by question, seed and repeat, whatever the order they came in."""
     return tuple(sorted(entries, key=lambda e: (e.question.id, e.drawing.seed, e.marking.repeat if e.marking else 0)))
 
 
 def evaluators_of(store: Store, exam: str) -> list[Evaluator]:
-    """Everyone who marked or rated drawings of this exam, labelled so that they can be told apart."""
+    """Return everyone who marked or rated drawings of this exam, with labels that differ."""
     return _evaluators(store, exam, kind(kind_of(store, exam)), marking_setups(store, exam))
 
 
 def _evaluators(store: Store, exam: str, exam_kind: Kind[Any], marked: set[str]) -> list[Evaluator]:
-    there, kinds = marked | rating_setups(store, exam), evaluator_kinds(store)
+    setups_there, kinds = marked | rating_setups(store, exam), evaluator_kinds(store)
     examined = {setup: row.day for setup, row in newest_certificates(store, exam).items()}
     return labelled(
         Evaluator(id, setup, kind=kinds[id], worded=wording_names(exam_kind, setup), examined=examined.get(id))
         for id, setup in sorted(load_setups(store).items())
-        if id in there
+        if id in setups_there
     )
 
 
@@ -182,8 +182,8 @@ def open_kind(store: Store, exam: str, constants: Mapping[str, float] | None = N
         StoreError: The store has no such exam.
         UsageError: The protocol has no such constant.
     """
-    found = kind(kind_of(store, exam))
-    return replace(found, protocol=found.protocol.tuned(constants)) if constants else found
+    opened_kind = kind(kind_of(store, exam))
+    return replace(opened_kind, protocol=opened_kind.protocol.tuned(constants)) if constants else opened_kind
 
 
 def load_groups(
@@ -198,7 +198,7 @@ def load_groups(
     unmarked: bool = False,
     brief: bool = False,
 ) -> list[Group]:
-    """Everything marked in this exam: a group for every painter under every evaluator that `which` leaves in.
+    """Return everything marked in this exam: a group for every painter under every evaluator that `which` leaves in.
 
     A painter whose drawings all failed has a group under each of them; with `unmarked`, one that nobody has marked has
     one under `NOBODY`, unless certain evaluators are asked for. Scores are computed by the protocol of the exam's
@@ -210,8 +210,8 @@ def load_groups(
     Raises:
         UsageError: The store has no such evaluator.
     """
-    found = opened or open_kind(store, exam)
-    questions = load_questions(store, exam, found.rubric)
+    exam_kind = opened or open_kind(store, exam)
+    questions = load_questions(store, exam, exam_kind.rubric)
     newest = {question.id: question for question in questions.values()}
     wanted = frozenset(painters)
     slots: dict[tuple[str, str], dict[tuple[str, int], Drawing]] = {}
@@ -221,13 +221,13 @@ def load_groups(
             # A later version of a question takes the place of an earlier one.
             slots.setdefault((drawing.label, drawing.strategy), {})[drawing.question_id, drawing.seed] = drawing
     marked_by = marking_setups(store, exam)
-    chosen = _marking(which.choose(_evaluators(store, exam, found, marked_by)), which, marked_by, exam)
+    chosen = _marking(which.choose(_evaluators(store, exam, exam_kind, marked_by)), which, marked_by, exam)
     # In the order of their ids, not of their making: resampling must not depend on who was first.
     rows = {name: [drawing for _, drawing in sorted(row.items())] for name, row in slots.items()}
     done = [drawing for row in rows.values() for drawing in row if drawing.status == "done"]
-    choice = _choice(store, done, backends or {}, found.protocol)
-    flags = screen_drawings(store, done, questions, found.protocol)
-    make = _Entries(found.protocol, questions, reading, brief, flags)
+    choice = _choice(store, done, backends or {}, exam_kind.protocol)
+    flags = screen_drawings(store, done, questions, exam_kind.protocol)
+    make = _Entries(exam_kind.protocol, questions, reading, brief, flags)
     for row in rows.values():
         make.expect(row, choice)
     make.read(store, exam, chosen)
@@ -252,17 +252,17 @@ def load_groups(
     return sorted(groups, key=lambda group: (group.evaluator.order, group.painter, group.strategy))
 
 
-def _marking(chosen: Sequence[Evaluator], which: Which, there: Container[str], exam: str) -> list[Evaluator]:
-    """Those of the evaluators who marked; whoever only rated has no scores of the exam.
+def _marking(chosen: Sequence[Evaluator], which: Which, marked_by: Container[str], exam: str) -> list[Evaluator]:
+    """Return the evaluators who marked; those who only rated have no scores of the exam.
 
     Raises:
         UsageError: All who are named only rated.
     """
-    found = [evaluator for evaluator in chosen if evaluator.id in there]
-    if which.judges and chosen and not found:
+    marking = [evaluator for evaluator in chosen if evaluator.id in marked_by]
+    if which.judges and chosen and not marking:
         names = ", ".join(evaluator.name for evaluator in chosen)
         raise UsageError(f"{names}: ratings, but no marks of criteria; `limner agree {exam}` compares ratings")
-    return found
+    return marking
 
 
 def _choice(
@@ -271,8 +271,8 @@ def _choice(
     subjects = [subject for drawing in drawings for subject in (drawing.image, drawing.id) if subject]
     # Lines of text are many, and few exams score them.
     skip = {OCR} - protocol.needs - protocol.uses - wanted.keys()
-    found = load_evidence(store, subjects, skip)
-    return BackendChoice(found, [(drawing.image, drawing.id) for drawing in drawings], wanted)
+    measured = load_evidence(store, subjects, skip)
+    return BackendChoice(measured, [(drawing.image, drawing.id) for drawing in drawings], wanted)
 
 
 class _Entries:
@@ -293,23 +293,23 @@ class _Entries:
         """Evaluator -> drawing -> its entries, in the order of repeats."""
 
     def expect(self, row: Sequence[Drawing], choice: BackendChoice) -> None:
-        """The drawings of one row of a table, and the evidence that counts in it."""
+        """Add the drawings of one row of a table, and the evidence that counts in it."""
         done = [drawing for drawing in row if drawing.status == "done"]
         measured = choice.of([(drawing.image, drawing.id) for drawing in done])
         self.drawings |= {drawing.id: (drawing, {}) for drawing in row}
         self.drawings |= {drawing.id: (drawing, chosen) for drawing, chosen in zip(done, measured, strict=True)}
 
     def read(self, store: Store, exam: str, chosen: Sequence[Evaluator]) -> None:
-        """All markings under these evaluators."""
+        """Read all markings under these evaluators."""
         panels = {evaluator.id for evaluator in chosen if evaluator.kind == "panel"}
         judges = {evaluator.id for evaluator in chosen if evaluator.kind == "judge"}
         self.marked = {evaluator.id: {} for evaluator in chosen}
-        known = None if self.reader.reasons else marks_reader_id(type(self.protocol))
-        by = None if known is None else MarksReader(self.reading, known)
+        reader_id = None if self.reader.reasons else marks_reader_id(type(self.protocol))
+        by = None if reader_id is None else MarksReader(self.reading, reader_id)
         fresh: list[ReadMarks] = []
         for some in some_markings(store, exam, self.marked, self.brief, by):
             mine = [each for each in some if each[0].drawing in self.drawings]
-            asked = [one for one, text, read in mine if text is None and read is None and one.status == "done"]
+            asked = [unread for unread, text, read in mine if text is None and read is None and unread.status == "done"]
             texts = load_replies(store, [key for marking in asked for _, key in marking.replies])
             for marking, text, read in mine:
                 entry = self._entry(marking, text, read, texts, marking.setup in panels)
@@ -338,7 +338,7 @@ class _Entries:
     ) -> Entry:
         drawing, evidence = self.drawings[marking.drawing]
         question, flags = self.questions[drawing.question_hash], self.flags.get(drawing.id)
-        if self.brief:  # Keys are long, and nobody needs them any more.
+        if self.brief:  # Keys are long, and not needed any more.
             object.__setattr__(marking, "drawing", drawing.id)
         if drawing.status != "done" or marking.status != "done":
             return self.unmarked(drawing, marking)
@@ -361,7 +361,7 @@ class _Entries:
 
 
 def _to_keep(marking: Marking, entry: Entry) -> list[ReadMarks]:
-    """Return what need not be read of this marking again."""
+    """Return the marks that need not be read of this marking again."""
     text = brief_text(entry.marks) if entry.scored else None
     return [] if text is None else [ReadMarks(marking.id, marking.created, text)]
 
@@ -377,11 +377,11 @@ def without_flagged(group: Group) -> Group:
     return replace(group, entries=tuple(kept))
 
 
-SAID = ("criterion", "value", "source", "verdict")
+MARK_FIELDS = ("criterion", "value", "source", "verdict")
 """What a mark says without its reason."""
-MOST = 200_000
+MAX_SHARED_MARKS = 200_000
 """So many different marks are remembered."""
-_stored, _read = itemgetter(*SAID), attrgetter(*SAID)
+_stored, _read = itemgetter(*MARK_FIELDS), attrgetter(*MARK_FIELDS)
 
 
 def read_replies(
@@ -391,27 +391,27 @@ def read_replies(
     protocol: Protocol[Any],
     reading: Reading,
 ) -> list[Mark]:
-    """The marks in a judge's replies: the names of its asks with the keys of their calls, and the texts by key."""
+    """Return the marks in a judge's replies: the names of its asks with the keys of their calls, and texts by key."""
     replies = [Reply(ask, texts[key], key) for ask, key in keys if key in texts]
     return protocol.marks(question, replies, reading)
 
 
 def brief_text(marks: Sequence[Mark]) -> str | None:
-    """Marks without reasons, for `MarkReader.brief`; nothing where one could not be read: why not is in its reason."""
+    """Return marks without reasons, for `MarkReader.brief`; None where one could not be read: its reason says why."""
     if any(mark.verdict == "unread" for mark in marks):
         return None
-    said = ((mark.criterion, mark.value, mark.source) for mark in marks)
-    return to_json([one if one[2] else one[:2] for one in said]).decode()
+    contents = ((mark.criterion, mark.value, mark.source) for mark in marks)
+    return to_json([one if one[2] else one[:2] for one in contents]).decode()
 
 
 class _Shared(dict[tuple[Any, ...], Mark]):
     """What a mark says -> the one mark that says it."""
 
-    def __missing__(self, said: tuple[Any, ...]) -> Mark:
-        criterion, value, source, verdict = said
-        if len(self) >= MOST:
+    def __missing__(self, content: tuple[Any, ...]) -> Mark:
+        criterion, value, source, verdict = content
+        if len(self) >= MAX_SHARED_MARKS:
             self.clear()
-        mark = self[said] = Mark(criterion, value, "", source, verdict)
+        mark = self[content] = Mark(criterion, value, "", source, verdict)
         return mark
 
 
@@ -423,23 +423,23 @@ class MarkReader:
         self._brief: dict[str, tuple[Mark, ...]] = {}
 
     def read(self, given: Sequence[Mapping[str, Any]] | Sequence[Mark], reasons: bool = False) -> tuple[Mark, ...]:
-        """Return the marks behind their JSON, or behind marks; with `reasons` whatever the reader is for."""
+        """Return the marks behind their JSON, or behind marks; `reasons` keeps reasons even in a brief reader."""
         if self.reasons or reasons or not given:
             return tuple(mark if isinstance(mark, Mark) else Mark.from_json(mark) for mark in given)
         shared: Any = self._shared.__getitem__
-        said: Any = _read if isinstance(given[0], Mark) else _stored
+        content_of: Any = _read if isinstance(given[0], Mark) else _stored
         try:
-            return tuple(map(shared, map(said, given)))
+            return tuple(map(shared, map(content_of, given)))
         except KeyError:  # Marks from elsewhere may leave out what is usual.
             return tuple(shared(_read(Mark.from_json(mark))) for mark in given if not isinstance(mark, Mark))
 
     def brief(self, text: str) -> tuple[Mark, ...]:
         """Return the marks behind `brief_text`; of one text they are one object."""
-        if (known := self._brief.get(text)) is None:
-            if len(self._brief) >= MOST:
+        if (marks := self._brief.get(text)) is None:
+            if len(self._brief) >= MAX_SHARED_MARKS:
                 self._brief.clear()
-            known = self._brief[text] = tuple(self._said(*one) for one in from_json(text))
-        return known
+            marks = self._brief[text] = tuple(self._said(*one) for one in from_json(text))
+        return marks
 
     def _said(self, criterion: str, value: int | None, source: str = "") -> Mark:
         return self._shared[criterion, value, source, "abstain" if value is None else "answer"]
@@ -449,23 +449,23 @@ _READER = MarkReader()
 
 
 def with_texts(store: Store, entries: Sequence[Entry], protocol: Protocol[Any], reading: Reading) -> Iterator[Entry]:
-    """The same entries with all that their markings say; for some entries of many, whose words would fill the memory.
+    """Yield the entries with all texts of their markings; for some entries of many, whose texts would fill the memory.
 
     A marking that has changed since its numbers were read stays without its words: they would say something else.
     """
     wanted = {entry.marking.id: entry.marking for entry in entries if entry.marking is not None}
-    found = {each.id: each for each in marking_texts(store, wanted) if each.created == wanted[each.id].created}
-    asked = [each for each in found.values() if each.marks is None]
+    texts_of = {each.id: each for each in marking_texts(store, wanted) if each.created == wanted[each.id].created}
+    asked = [each for each in texts_of.values() if each.marks is None]
     texts = load_replies(store, [key for each in asked for _, key in each.replies])
     for entry in entries:
-        said = found.get(entry.marking.id) if entry.marking is not None else None
-        if said is None or entry.marking is None:
+        whole = texts_of.get(entry.marking.id) if entry.marking is not None else None
+        if whole is None or entry.marking is None:
             yield entry
             continue
-        marks, given = entry.marks, said.marks
+        marks, given = entry.marks, whole.marks
         if entry.scored:
             if given is None:
-                marks = tuple(read_replies(entry.question, said.replies, texts, protocol, reading))
+                marks = tuple(read_replies(entry.question, whole.replies, texts, protocol, reading))
             else:
                 marks = _READER.read(given)
-        yield replace(entry, marking=replace(entry.marking, replies=said.replies), marks=marks)
+        yield replace(entry, marking=replace(entry.marking, replies=whole.replies), marks=marks)

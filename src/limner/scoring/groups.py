@@ -25,7 +25,7 @@ from .stats.types import NEAR
 
 
 def stored_exam(exam: str, store: Store) -> ExamSource:
-    """Return the exam in the store that the word EXAM stands for.
+    """Return the exam in the store that the word EXAM names.
 
     Raises:
         StoreError: The store has no such exam.
@@ -70,20 +70,20 @@ def find_groups(
         selection: Only these questions.
         constants: Numbers the exam's scores are computed with, in place of the usual ones.
         exclude_flagged: Drawings that carry words addressed to the examiner have no score.
-        unmarked: Painters that nobody has marked are there too; see `limner.scoring.entries.load_groups`.
+        unmarked: Include painters that have no marks; see `limner.scoring.entries.load_groups`.
         brief: For numbers alone: marks without reasons, markings without keys of replies; see `load_groups`.
         kinds: Where no judge is named, evaluators of these kinds; people and metrics are there when they are named.
-        wanted: Whether a group is, for whoever knows better.
+        wanted: Whether to keep a group.
     """
-    with using_store(store) as found_store:
+    with using_store(store) as opened:
         name = exams.name_of(exam)
-        kind = open_kind(found_store, name, constants)
+        kind = open_kind(opened, name, constants)
         backends, asked = split_options(options or {})
-        chosen = known_painters(found_store, name, [name_and_spec(word)[0] for word in painters])
-        # The controls speak of the judge, whoever is shown.
-        controls = painters_by_spec(found_store, name, (REFERENCE, SHUFFLED)) if chosen else frozenset()
-        found = load_groups(
-            found_store,
+        chosen = known_painters(opened, name, [name_and_spec(word)[0] for word in painters])
+        # The controls are about the judge, whichever painters are shown.
+        controls = painters_by_spec(opened, name, (REFERENCE, SHUFFLED)) if chosen else frozenset()
+        groups = load_groups(
+            opened,
             name,
             reading=checked_reading(reading),
             painters=chosen | controls,
@@ -93,33 +93,33 @@ def find_groups(
             unmarked=unmarked,
             brief=brief,
         )
-        found = called_out(found, kind.protocol)
-        found = [group for group in found if not chosen or chosen & _called(group)]
-        found = _without(found, without)
+        groups = called_out(groups, kind.protocol)
+        groups = [group for group in groups if not chosen or chosen & _called(group)]
+        groups = _without(groups, without)
         if selection is not None and selection != Selection():
-            whole = load_exam(found_store, name, kind.rubric)
+            whole = load_exam(opened, name, kind.rubric)
             ids = {question.id for question in whole.select(selection, kind.protocol.breakdowns).questions}
             if not ids:
                 raise UsageError("no question is selected")
-            found = [group.select(ids) for group in found]
+            groups = [group.select(ids) for group in groups]
         if exclude_flagged:
-            found = [without_flagged(group) for group in found]
-        return kind, [group for group in found if group.entries and wanted(group)]
+            groups = [without_flagged(group) for group in groups]
+        return kind, [group for group in groups if group.entries and wanted(group)]
 
 
-def _without(found: list[Group], names: Sequence[str]) -> list[Group]:
-    check_without(names, {name for group in found for name in _called(group)})
-    return [group for group in found if not set(names) & _called(group)]
+def _without(groups: list[Group], names: Sequence[str]) -> list[Group]:
+    check_without(names, {name for group in groups for name in _called(group)})
+    return [group for group in groups if not set(names) & _called(group)]
 
 
-def check_without(names: Sequence[str], there: Set[str]) -> None:
+def check_without(names: Sequence[str], names_there: Set[str]) -> None:
     """Check the names of ``--without``.
 
     Raises:
         UsageError: No painter is called so.
     """
-    if unknown := sorted(set(names) - there):
-        raise UsageError(f"--without {unknown[0]}: there is: {', '.join(sorted(there)) or 'none'}")
+    if unknown := sorted(set(names) - names_there):
+        raise UsageError(f"--without {unknown[0]}: choose from {', '.join(sorted(names_there)) or 'none'}")
 
 
 def _called(group: Group) -> set[str]:
@@ -127,35 +127,35 @@ def _called(group: Group) -> set[str]:
 
 
 def which_questions(word: str) -> On:
-    """Return the word of ``--on``, checked."""
+    """Return the checked word of ``--on``."""
     if word in ON:
         return ON[ON.index(word)]
-    raise UsageError(f"--on {word}: there is: {', '.join(ON)}")
+    raise UsageError(f"--on {word}: choose from {', '.join(ON)}")
 
 
-ENOUGH = 10
-"""On fewer common questions nothing is said of a judge."""
-SHARE = 0.8
-"""Another question's drawing that gets so much of the reference's score is passed."""
+MIN_QUESTIONS = 10
+"""Below this many common questions a judge gets no warning."""
+PASSING_SHARE = 0.8
+"""Another question's drawing that gets this share of the reference's score counts as passed."""
 
 
 def called_out(groups: Sequence[Group], protocol: Protocol[Any]) -> list[Group]:
-    """Return the same groups; the evaluators of those judges that pass wrong drawings say so.
+    """Return the groups; the evaluators of judges that pass wrong drawings say so.
 
     Args:
         groups: All painters, so that the controls are among them, whichever of them will be shown.
         protocol: The exam's.
     """
-    found: dict[str, Evaluator] = {}
+    warned: dict[str, Evaluator] = {}
     for members in by_evaluator(groups):
         evaluator = members[0].evaluator
         if evaluator.kind in SHOWN and (wrong := wrong_drawings(members, protocol)) is not None:
-            found[evaluator.id] = replace(evaluator, passes_wrong_drawings=wrong)
-    return [replace(g, evaluator=found[g.evaluator.id]) if g.evaluator.id in found else g for g in groups]
+            warned[evaluator.id] = replace(evaluator, passes_wrong_drawings=wrong)
+    return [replace(g, evaluator=warned[g.evaluator.id]) if g.evaluator.id in warned else g for g in groups]
 
 
 def wrong_drawings(groups: Sequence[Group], protocol: Protocol[Any]) -> WrongDrawings | None:
-    """What one evaluator gives ``control/shuffled`` and ``control/reference``, where it does not tell them apart.
+    """Return one evaluator's scores of ``control/shuffled`` and ``control/reference``, where they are about equal.
 
     It does not where, by the exam's leading main score, another question's drawing gets at least 80% of what the
     reference gets, or the 95% interval of their paired difference includes 0. Nothing is said
@@ -177,13 +177,13 @@ def wrong_drawings(groups: Sequence[Group], protocol: Protocol[Any]) -> WrongDra
     if len(pair) < len(controls):
         return None
     side = comparable(pair, protocol)
-    if len(side.questions) < ENOUGH:
+    if len(side.questions) < MIN_QUESTIONS:
         return None
     right, wrong = (score_parts(side.common(group), protocol, decided=True) for group in pair)
     reference, shuffled = (values_of(parts, protocol).get(score.name) for parts in (right, wrong))
     if reference is None or shuffled is None or shuffled <= 0:
         return None
-    if shuffled < SHARE * reference - NEAR * score.top:
+    if shuffled < PASSING_SHARE * reference - NEAR * score.top:
         gap = difference_interval(right, wrong, score.name, deriving(protocol), top=score.top)
         if gap.low is None or gap.low > 0:
             return None

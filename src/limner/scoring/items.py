@@ -91,8 +91,8 @@ class ItemStatistics:
 
 
 def item_statistics(groups: Sequence[Group], protocol: Protocol[Any], on: On = "common") -> list[ItemStatistics]:
-    """One for every evaluator, in their order; controls count only where there is nobody else."""
-    disputes = disagreements(groups, protocol)
+    """Return statistics for every evaluator, in their order; controls count only where there is nobody else."""
+    disputes = criterion_disagreements(groups, protocol)
     sides = sorted(by_evaluator(groups), key=lambda members: members[0].evaluator.order)
     return [_of_one(comparable(_rivals(members), protocol, on), protocol, disputes) for members in sides]
 
@@ -101,8 +101,8 @@ def _rivals(members: Sequence[Group]) -> Sequence[Group]:
     return [group for group in members if not group.control and group.scored] or members
 
 
-def _of_one(found: Comparable, protocol: Protocol[Any], disputes: dict[tuple[str, str], Measure]) -> ItemStatistics:
-    table, texts, home = _table(found, protocol)
+def _of_one(side: Comparable, protocol: Protocol[Any], disputes: dict[tuple[str, str], Measure]) -> ItemStatistics:
+    table, texts, home = _table(side, protocol)
     best = table.rest(())
     painters = tuple(sorted(table.painters, key=lambda name: (-best.get(name, 0.0), name)))
     criteria, questions = [], []
@@ -118,8 +118,8 @@ def _of_one(found: Comparable, protocol: Protocol[Any], disputes: dict[tuple[str
             questions.append(_row(question, None, text, given, table.rest(own), _alone()))
     decided = sum(item in table.values for item in texts)
     return ItemStatistics(
-        found.evaluator, painters, tuple(questions), tuple(criteria), len(texts) - decided, tuple(found.notes),
-        found.groups,
+        side.evaluator, painters, tuple(questions), tuple(criteria), len(texts) - decided, tuple(side.notes),
+        side.groups,
     )  # fmt: skip
 
 
@@ -128,14 +128,14 @@ def _alone() -> Measure:
 
 
 def _table(
-    found: Comparable, protocol: Protocol[Any]
+    side: Comparable, protocol: Protocol[Any]
 ) -> tuple[ItemTable, dict[str, str], dict[str, tuple[str, list[str]]]]:
-    """All painters' values, repeats averaged; every criterion's words; every question's prompt and criteria."""
+    """Return all painters' values, repeats averaged; every criterion's words; every question's prompt and criteria."""
     given: dict[str, dict[str, list[float]]] = {}
     texts: dict[str, str] = {}
     home: dict[str, tuple[str, list[str]]] = {}
-    for group in found.groups:
-        for entry in found.basis(group):
+    for group in side.groups:
+        for entry in side.basis(group):
             question = entry.question
             if question.id not in home:
                 criteria = {f"{question.id}{_SLASH}{one.id}": one.text for one in protocol.criteria(question)}
@@ -161,26 +161,26 @@ def _row(
     right = Interval(mean, *((whole.low, whole.high) if n >= LEAST else (None, None)), n)
     going, telling = item_total(given, rest), discrimination(given, rest)
     flags = []
-    if n >= LEAST_PAINTERS and mean <= NEAR:
+    if n >= MIN_PAINTERS and mean <= NEAR:
         flags.append("never")
-    if n >= LEAST_PAINTERS and mean >= 1 - NEAR:
+    if n >= MIN_PAINTERS and mean >= 1 - NEAR:
         flags.append("always")
     if going.value is not None and going.value < 0 and n >= LEAST:
         flags.append("negative")
-    if differ.value is not None and differ.value > DISPUTED and differ.n >= LEAST_PAINTERS:
+    if differ.value is not None and differ.value > DISPUTED and differ.n >= MIN_PAINTERS:
         flags.append("disputed")
     return ItemRow(question, criterion, text, right, going, telling, differ, tuple(flags))
 
 
-def disagreements(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[tuple[str, str], Measure]:
-    """Question and criterion -> of drawings that several judges decided, the mean share of pairs that differ."""
+def criterion_disagreements(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[tuple[str, str], Measure]:
+    """Return question and criterion -> of drawings that several judges decided, the mean share of pairs that differ."""
     given: dict[tuple[str, str], dict[str, dict[str, list[float]]]] = {}
     for group in groups:
         for entry in group.scored:
             for criterion, share in shares(entry, protocol).items():
                 drawings = given.setdefault((entry.question.id, criterion), {})
                 drawings.setdefault(entry.drawing.id, {}).setdefault(group.evaluator.id, []).append(share)
-    found = {}
+    by_item = {}
     for key, drawings in given.items():
         each = []
         for judges in drawings.values():
@@ -189,8 +189,8 @@ def disagreements(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[tupl
                 pairs = list(combinations(means, 2))
                 each.append(sum(abs(one - other) > NEAR for one, other in pairs) / len(pairs))
         if each:
-            found[key] = Measure(fmean(each), len(each))
-    return found
+            by_item[key] = Measure(fmean(each), len(each))
+    return by_item
 
 
 def entry_of(group: Group, question: str) -> Entry | None:
@@ -202,7 +202,7 @@ Values = Mapping[str, float]
 """Painter -> what it has of the item."""
 GROUP = 0.27
 """Upper and lower group each have this share of the painters, at least one."""
-LEAST_PAINTERS = 3
+MIN_PAINTERS = 3
 """Under so many painters an item goes with the rest, or against it, by chance alone."""
 
 
@@ -227,7 +227,7 @@ class ItemTable:
         return {one: fsum(self.values[item][one] for item in self.complete) for one in sorted(self.painters)}
 
     def rest(self, left_out: Collection[str]) -> dict[str, float]:
-        """Painter -> its mean over the complete items without these; empty where none is left."""
+        """Return painter -> its mean over the complete items without these; empty where none is left."""
         out = self.complete.intersection(left_out)
         count = len(self.complete) - len(out)
         if not count:
@@ -252,7 +252,7 @@ def item_total(item: Values, rest: Values) -> Measure:
 
 
 def discrimination(item: Values, rest: Values) -> Measure:
-    """Return the mean of the upper group less that of the lower, grouped by the rest of the exam; see `GROUP`.
+    """Return the mean of the upper group minus that of the lower, grouped by the rest of the exam; see `GROUP`.
 
     Painters that are tied where a group ends share its last places.
 
@@ -268,7 +268,7 @@ def discrimination(item: Values, rest: Values) -> Measure:
 
 
 def group_size(painters: int) -> int:
-    """How many painters the upper and the lower group have.
+    """Return how many painters the upper and the lower group have.
 
     >>> [group_size(n) for n in (3, 4, 9, 20)]
     [1, 1, 2, 5]
@@ -286,9 +286,9 @@ def _group(both: list[tuple[float, float]], size: int, sign: float) -> float:
 
 
 def _undefined(both: list[tuple[float, float]], of_item: bool = True) -> str | None:
-    """Why there is no number; with `of_item`, where the item is the same for all there is none either."""
-    if len(both) < LEAST_PAINTERS:
-        return f"fewer than {LEAST_PAINTERS} painters"
+    """Return why there is no number; with `of_item`, also where the item is the same for all painters."""
+    if len(both) < MIN_PAINTERS:
+        return f"fewer than {MIN_PAINTERS} painters"
     if of_item and _same([value for value, _ in both]):
         return "all painters have the same of it"
     return "all painters have the same of the rest" if _same([rest for _, rest in both]) else None

@@ -29,7 +29,7 @@ MEAN = "mean"
 
 
 def summary(name: str) -> Callable[[Summary], Summary]:
-    """Registers a summary: a function from what the scores are made of to one interval per score."""
+    """Register a summary: a function from the parts of scores to one interval per score."""
 
     def register(function: Summary) -> Summary:
         SUMMARIES[name] = function
@@ -54,17 +54,17 @@ def columns(protocol: Protocol[Any]) -> list[Score]:
     """Return the exam's scores once for each summary they have: what tables have columns for.
 
     Raises:
-        UsageError: A score names a summary that nobody has registered.
+        UsageError: A score names a summary that is not registered.
     """
     return [column for _, _, column in _columns(protocol)]
 
 
 def _columns(protocol: Protocol[Any]) -> Iterator[tuple[Score, str, Score]]:
-    """Score, summary, and the column the two make."""
+    """Yield score, summary, and their column."""
     for score in protocol.scored:
         for word in score.summaries:
             if word not in SUMMARIES:
-                raise UsageError(f"score {score.name}: no summary {word!r}; there is: {', '.join(SUMMARIES)}")
+                raise UsageError(f"score {score.name}: no summary {word!r}; choose from {', '.join(SUMMARIES)}")
             own = score if word == MEAN else replace(score, name=f"{score.name} {word}", summaries=(word,))
             yield score, word, own
 
@@ -87,8 +87,8 @@ class Numbers:
 
     def value(self, name: str) -> float | None:
         """Return a score's value, where it has one."""
-        found = self.scores.get(name)
-        return None if found is None else found.value
+        interval = self.scores.get(name)
+        return None if interval is None else interval.value
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON; every number with its interval."""
@@ -100,7 +100,7 @@ class Numbers:
         }
 
 
-class Later(Mapping[str, V]):
+class LazyMapping(Mapping[str, V]):
     """A mapping that is worked out when it is first looked into: intervals take a while, and few tables show all."""
 
     def __init__(self, make: Callable[[], Mapping[str, V]]) -> None:
@@ -123,7 +123,7 @@ class Later(Mapping[str, V]):
         return len(self._whole)
 
     def __repr__(self) -> str:
-        """Return what it holds."""
+        """Return the contents as a text."""
         return repr(dict(self._whole))
 
 
@@ -135,22 +135,22 @@ def numbers(entries: Sequence[Entry], protocol: Protocol[Any], decided: bool = F
     decided = decided or not any(map(is_undecided, entries))
     return Numbers(
         len({entry.question.id for entry in entries}),
-        Later(lambda: _scores(entries, protocol, decided)),
-        {} if decided else Later(lambda: ends(entries, protocol)),
-        Later(lambda: _decided(entries, protocol)),
+        LazyMapping(lambda: _scores(entries, protocol, decided)),
+        {} if decided else LazyMapping(lambda: ends(entries, protocol)),
+        LazyMapping(lambda: _decided(entries, protocol)),
     )
 
 
 def _scores(entries: Sequence[Entry], protocol: Protocol[Any], decided: bool) -> dict[str, Interval]:
     parts = score_parts(entries, protocol, decided)
-    known = {MEAN: SUMMARIES[MEAN](parts, protocol)}
-    found: dict[str, Interval] = {}
+    by_summary = {MEAN: SUMMARIES[MEAN](parts, protocol)}
+    scores: dict[str, Interval] = {}
     for score, word, column in _columns(protocol):
-        if word not in known:
-            known[word] = SUMMARIES[word](parts, protocol)
-        found[column.name] = known[word].get(score.name, Interval())
+        if word not in by_summary:
+            by_summary[word] = SUMMARIES[word](parts, protocol)
+        scores[column.name] = by_summary[word].get(score.name, Interval())
     # Means of what is no score of the exam's stand behind, such as those its scores are derived from.
-    return found | {name: mean for name, mean in known[MEAN].items() if name not in found}
+    return scores | {name: mean for name, mean in by_summary[MEAN].items() if name not in scores}
 
 
 def _decided(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, float]:
@@ -159,19 +159,19 @@ def _decided(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, flo
     for entry in entries:
         total += len(criteria_tops(entry.question, protocol))
         met += shares(entry, protocol).values()
-    found = {"share": round(len(met) / total, 4) if total else 0.0}
-    return found | {"met": round(sum(met) / len(met), 4)} if met else found
+    shares_decided = {"share": round(len(met) / total, 4) if total else 0.0}
+    return shares_decided | {"met": round(sum(met) / len(met), 4)} if met else shares_decided
 
 
-def pessimistic(entries: Sequence[Entry], absent: Sequence[Any], protocol: Protocol[Any]) -> Numbers:
-    """Scores with all that is missing counted as nothing, `absent` questions too, so that refusing gains nothing."""
+def pessimistic_numbers(entries: Sequence[Entry], absent: Sequence[Any], protocol: Protocol[Any]) -> Numbers:
+    """Return scores with everything missing counted as zero, `absent` questions too, so that refusing gains nothing."""
     n = len({entry.question.id for entry in entries}) + len(absent)
 
     def scores() -> dict[str, Interval]:
         least = ends(entries, protocol, (False,), absent)
         return {name: Interval(low, None, None, n) for name, (low, _) in least.items()}
 
-    return Numbers(n, Later(scores))
+    return Numbers(n, LazyMapping(scores))
 
 
 def ends(
@@ -180,14 +180,14 @@ def ends(
     ways: tuple[bool, ...] = (False, True),
     absent: Sequence[Any] = (),
 ) -> dict[str, tuple[float, float]]:
-    """Monotone scores with everything undecided filled in the worst and the best way."""
-    found: list[dict[str, float]] = []
+    """Return monotone scores with everything undecided filled in the worst and the best way."""
+    filled_scores: list[dict[str, float]] = []
     for best in ways:
-        rows = [filled(entry, protocol, best) for entry in entries]
+        rows = [fill_undecided(entry, protocol, best) for entry in entries]
         rows += [Row(q, tuple(fill((), criteria_of(q, protocol), False)), protocol.nothing(q)) for q in absent]
-        found.append(protocol.derive(ratios(row_parts(rows, protocol)[0])))
-    names = [score.name for score in protocol.scored if score.monotone and score.name in found[0]]
-    return {name: (found[0][name], found[-1][name]) for name in names}
+        filled_scores.append(protocol.derive(ratios(row_parts(rows, protocol)[0])))
+    names = [score.name for score in protocol.scored if score.monotone and score.name in filled_scores[0]]
+    return {name: (filled_scores[0][name], filled_scores[-1][name]) for name in names}
 
 
 _verdict, _value, _criterion = attrgetter("verdict"), attrgetter("value"), attrgetter("criterion")
@@ -196,23 +196,23 @@ MET = Score("met", 100, "percent of criteria met, of those that are decided for 
 
 
 def score_parts(entries: Sequence[Entry], protocol: Protocol[Any], decided: bool = False) -> Parts:
-    """Return what the summary numbers are made of, in the order of the clusters' names.
+    """Return the parts of the summary numbers, in the order of the clusters' names.
 
     With `decided` it is known that every criterion has a value.
     """
     parts, settled = _plain_means(entries, protocol) or _row_by_row((entry.row for entry in entries), protocol)
     if not decided and any("abstain" in map(_verdict, entry.marks) for entry in entries):
-        # A score settled for some drawings only, by where the judge abstained, has no fair mean: bounds tell instead.
+        # A score settled for some drawings only, by where the judge abstained, has no fair mean: see its bounds.
         return {name: part for name, part in parts.items() if settled[name] == len(entries)}
     return parts
 
 
 def is_undecided(entry: Entry) -> bool:
-    """Whether some criterion has no value."""
+    """Return whether some criterion has no value."""
     return None in map(_value, entry.marks)
 
 
-def filled(entry: Entry, protocol: Protocol[Any], best: bool) -> Row:
+def fill_undecided(entry: Entry, protocol: Protocol[Any], best: bool) -> Row:
     """Return the row with everything undecided filled in the best or the worst way."""
     question, evidence = entry.question, entry.evidence
     decided = not protocol.reasons and entry.scored and not is_undecided(entry)
@@ -226,21 +226,21 @@ def filled(entry: Entry, protocol: Protocol[Any], best: bool) -> Row:
 def _plain_means(
     entries: Sequence[Entry] | Sequence[Row], protocol: Protocol[Any]
 ) -> tuple[Parts, Counter[str]] | None:
-    """`row_parts`, column by column, where every number is a plain mean and every cluster has one row; else None."""
+    """Return `row_parts` by column, where all numbers are plain means and every cluster has one row; else None."""
     if type(protocol).parts is not Protocol.parts:
         return None
     clusters = {protocol.cluster(entry.question): entry.scores for entry in entries}
     if len(clusters) != len(entries):
         return None
     ordered = [clusters[name] for name in sorted(clusters)]
-    found, settled = dict[str, tuple[Any, Any]](), Counter[str]()
+    parts, settled = dict[str, tuple[Any, Any]](), Counter[str]()
     for name in dict.fromkeys(chain.from_iterable(ordered)):
         column = [scores.get(name) for scores in ordered]
-        if known := len(column) - column.count(None):
-            settled[name] = known
-            bottoms = np.array([float(value is not None) for value in column]) if None in column else np.ones(known)
-            found[name] = np.array([value or 0.0 for value in column], dtype=np.float64), bottoms
-    return found, settled
+        if count := len(column) - column.count(None):
+            settled[name] = count
+            bottoms = np.array([float(value is not None) for value in column]) if None in column else np.ones(count)
+            parts[name] = np.array([value or 0.0 for value in column], dtype=np.float64), bottoms
+    return parts, settled
 
 
 class RowParts(NamedTuple):
@@ -252,7 +252,7 @@ class RowParts(NamedTuple):
 
 
 def row_parts(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
-    """Numerators and denominators, and how many rows have each number.
+    """Return numerators and denominators, and how many rows have each number.
 
     Repeats and seeds of a question are averaged within it first.
     """
@@ -261,11 +261,11 @@ def row_parts(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Coun
 
 
 def _row_by_row(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
-    return gathered(RowParts(row.question.id, protocol.cluster(row.question), protocol.parts(row)) for row in rows)
+    return gather_parts(RowParts(row.question.id, protocol.cluster(row.question), protocol.parts(row)) for row in rows)
 
 
-def gathered(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
-    """Return the same from what each row adds."""
+def gather_parts(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
+    """Return the parts from what each row adds."""
     listed = list(rows)
     home = {row.question: row.cluster for row in listed}
     clusters = {name: place for place, name in enumerate(sorted(set(home.values())))}
@@ -292,13 +292,13 @@ def gathered(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
 
 
 def _one_each(ordered: Sequence[RowParts], listed: Sequence[RowParts]) -> tuple[Parts, Counter[str]]:
-    """`gathered` where every cluster has one row, so that nothing is summed: `ordered` by cluster, and as they came."""
+    """Return `gather_parts` where every cluster has one row: `ordered` by cluster, and `listed` as they came."""
     settled = Counter(name for row in listed for name in row.parts)
-    nothing, found = (0.0, 0.0), dict[str, tuple[Any, Any]]()
+    nothing, parts = (0.0, 0.0), dict[str, tuple[Any, Any]]()
     for name in settled:
         pairs = np.array([row.parts.get(name, nothing) for row in ordered], dtype=np.float64)
-        found[name] = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
-    return found, settled
+        parts[name] = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+    return parts, settled
 
 
 def tops(protocol: Protocol[Any]) -> dict[str, float]:
@@ -307,7 +307,7 @@ def tops(protocol: Protocol[Any]) -> dict[str, float]:
 
 
 def deriving(protocol: Protocol[Any]) -> Derive:
-    """How an exam's summary numbers follow from ratios; `MET` is not one of them and stays as it is."""
+    """Return how an exam's summary numbers follow from ratios; `MET` is not one of them and stays unchanged."""
 
     def derive(means: Mapping[str, Any]) -> dict[str, Any]:
         own = protocol.derive({name: mean for name, mean in means.items() if name != MET.name})
@@ -317,48 +317,48 @@ def deriving(protocol: Protocol[Any]) -> Derive:
 
 
 def values_of(parts: Parts, protocol: Protocol[Any]) -> dict[str, float]:
-    """Return the summary numbers that there are."""
-    found = deriving(protocol)(ratios(parts))
-    return {name: float(value) for name, value in found.items() if not np.isnan(value)}
+    """Return the summary numbers that have a value."""
+    values = deriving(protocol)(ratios(parts))
+    return {name: float(value) for name, value in values.items() if not np.isnan(value)}
 
 
 def met_parts(many: Sequence[Sequence[Entry]], protocol: Protocol[Any]) -> list[Parts]:
-    """For each of several sets of entries the percent of criteria met, of those that are decided in all sets.
+    """Return for each set of entries the percent of criteria met, of those that are decided in all sets.
 
     Repeats and seeds of a question are averaged criterion by criterion. The clusters are those of `score_parts`.
     """
     clusters = {protocol.cluster(entry.question) for entries in many for entry in entries}
-    return met_of([_met(entries, protocol) for entries in many], clusters)
+    return met_parts_of_shares([_met(entries, protocol) for entries in many], clusters)
 
 
 MetTable = Mapping[tuple[str, str, str], Sequence[float]]
 """Cluster, question and criterion -> the share of the best value that each marking gave."""
 
 
-def met_of(tables: Sequence[MetTable], clusters: Iterable[str]) -> list[Parts]:
-    """`met_parts` from the shares themselves."""
+def met_parts_of_shares(tables: Sequence[MetTable], clusters: Iterable[str]) -> list[Parts]:
+    """Return `met_parts` from the shares themselves."""
     shared = set.intersection(*(set(table) for table in tables)) if tables else set()
     places = {cluster: place for place, cluster in enumerate(sorted(clusters))}
-    found: list[Parts] = []
+    parts: list[Parts] = []
     keys = sorted(shared)
     for table in tables:
-        # Sums in lists, not arrays, as `gathered` has them.
+        # Sums in lists, not arrays, as `gather_parts` has them.
         numerators, bottoms = [0.0] * len(places), [0.0] * len(places)
         for key in keys:
             given, place = table[key], places[key[0]]
             numerators[place] += 100 * (float(np.mean(given)) if len(given) > 1 else given[0])
             bottoms[place] += 1
-        found.append({MET.name: (np.array(numerators), np.array(bottoms))} if shared else {})
-    return found
+        parts.append({MET.name: (np.array(numerators), np.array(bottoms))} if shared else {})
+    return parts
 
 
 def _met(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[tuple[str, str, str], list[float]]:
-    found: dict[tuple[str, str, str], list[float]] = {}
+    given_shares: dict[tuple[str, str, str], list[float]] = {}
     for entry in entries:
         cluster = protocol.cluster(entry.question)
         for criterion, share in shares(entry, protocol).items():
-            found.setdefault((cluster, entry.question.id, criterion), []).append(share)
-    return found
+            given_shares.setdefault((cluster, entry.question.id, criterion), []).append(share)
+    return given_shares
 
 
 def shares(entry: Entry, protocol: Protocol[Any]) -> dict[str, float]:
@@ -370,7 +370,7 @@ def shares(entry: Entry, protocol: Protocol[Any]) -> dict[str, float]:
     return {name: value / top[name] for name, value in values(entry.marks).items() if name in top}
 
 
-MOST = 20_000
+MAX_REMEMBERED = 20_000
 """Of so many questions the criteria are remembered."""
 _remembered: dict[tuple[int, str], tuple[Protocol[Any], Sequence[Criterion], Mapping[str, int]]] = {}
 
@@ -381,19 +381,19 @@ def criteria_tops(question: Question[Any], protocol: Protocol[Any]) -> Mapping[s
 
 
 def criteria_of(question: Question[Any], protocol: Protocol[Any]) -> Sequence[Criterion]:
-    """Return what is decided about a drawing of a question."""
+    """Return the criteria of a drawing of a question."""
     return _criteria(question, protocol)[1]
 
 
 def _criteria(
     question: Question[Any], protocol: Protocol[Any]
 ) -> tuple[Protocol[Any], Sequence[Criterion], Mapping[str, int]]:
-    """Return the same for every painter, so they are made once."""
+    """Return the criteria of a question, which are made once for all painters."""
     # The protocol is kept with them, so that no other one gets its number.
     key = (id(protocol), question.hash)
-    if (known := _remembered.get(key)) is None:
-        if len(_remembered) >= MOST:
+    if (remembered := _remembered.get(key)) is None:
+        if len(_remembered) >= MAX_REMEMBERED:
             _remembered.clear()
         criteria = protocol.criteria(question)
-        known = _remembered[key] = protocol, criteria, {each.id: each.top for each in criteria}
-    return known
+        remembered = _remembered[key] = protocol, criteria, {each.id: each.top for each in criteria}
+    return remembered

@@ -39,13 +39,13 @@ class NumbersOf:
 
 
 def printed(row: Contender, score: Score) -> float | None:
-    """Return a row's number as it is printed: who is equal there is equal."""
+    """Return a row's number as it is printed: numbers that print equal are equal."""
     value = row.numbers.value(score.name)
     return None if value is None else round(value, score.digits)
 
 
 def settled(rows: Sequence[Contender], score: Score) -> bool:
-    """Whether a score can order these rows: most painters have it.
+    """Return whether a score can order these rows: most painters have it.
 
     Where a judge abstains, a score may be settled for the worst alone: a blank sheet has no point met, and of everybody
     else nobody knows. Controls settle nothing where there is anybody else.
@@ -55,7 +55,7 @@ def settled(rows: Sequence[Contender], score: Score) -> bool:
 
 
 def lead(rows: Sequence[Contender], scores: Sequence[Score]) -> Score | None:
-    """Return the score that decides who stands where: the first main one that most painters have; see `settled`."""
+    """Return the score that decides the places: the first main one that most painters have; see `settled`."""
     return next((score for score in scores if score.main and settled(rows, score)), None)
 
 
@@ -72,12 +72,12 @@ def ordered(rows: Sequence[Contender], scores: Sequence[Score], by: Score | None
     """
     first = by or lead(rows, scores)
     keys = [*([first] if first else []), *(score for score in scores if score.main and score is not first)]
-    found: list[int] = []
+    order: list[int] = []
     for control in (False, True):
         for empty in (False, True):
             block = [n for n, row in enumerate(rows) if (row.control, not row.numbers.n) == (control, empty)]
-            found += _within(rows, block, keys, first)
-    return found
+            order += _within(rows, block, keys, first)
+    return order
 
 
 def _within(rows: Sequence[Contender], block: list[int], keys: Sequence[Score], first: Score | None) -> list[int]:
@@ -89,14 +89,14 @@ def _within(rows: Sequence[Contender], block: list[int], keys: Sequence[Score], 
     values = {n: printed(rows[n], score) for n in block}
     if score is not first and None in values.values():
         return _within(rows, block, rest, first)
-    found: list[int] = []
+    order: list[int] = []
     for value in sorted({value for value in values.values() if value is not None}, reverse=True):
-        found += _within(rows, [n for n in block if values[n] == value], rest, first)
-    return found + _within(rows, [n for n in block if values[n] is None], rest, first)
+        order += _within(rows, [n for n in block if values[n] == value], rest, first)
+    return order + _within(rows, [n for n in block if values[n] is None], rest, first)
 
 
 def places(rows: Sequence[Contender], score: Score | None) -> list[int | None]:
-    """Where each row stands by a score: equals share a place; controls, rows without it, and one alone have none.
+    """Return each row's place by a score: equals share a place; controls, rows without it, and a single row have none.
 
     Nobody has one by a score that is not `settled`.
 

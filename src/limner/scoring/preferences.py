@@ -62,7 +62,7 @@ class Preferences(Plain):
 
     Attributes:
         scale: What was asked, such as ``logic``.
-        raters: How many evaluators stand behind it.
+        raters: How many evaluators it rests on.
         shown_first: How often the drawing that was shown first won, a tie for half; where the order is known.
         model: The fitted model: order effect, ties, why there are no strengths.
         weighted: Whether items had different chances to be asked, and the choices are weighted by them.
@@ -128,7 +128,7 @@ def preferences(
     without: Sequence[str] = (),
     store: Store | str | Path = DEFAULT,
 ) -> list[Preferences]:
-    """Win rates and strengths for every evaluator and everything it was asked; people also together.
+    """Return win rates and strengths for every evaluator and scale; people also together.
 
     Args:
         exam: The exam's name in the store.
@@ -144,22 +144,22 @@ def preferences(
     with using_store(store) as opened:
         named = stored_exam(exam, opened)
         drawings = {drawing.id: drawing for drawing in load_drawings(opened, named.name)}
-        found = list(load_comparisons(opened, named.name, study))
-        if not found:
+        comparisons = list(load_comparisons(opened, named.name, study))
+        if not comparisons:
             where = f"the study {study} of {named.name}" if study else named.name
             raise UsageError(
-                f"{where}: nobody has chosen between two drawings; `limner rate {named.name} --as arena --judge "
+                f"{where}: no one has chosen between two drawings; `limner rate {named.name} --as arena --judge "
                 "PROVIDER/MODEL` asks a model, a study asks people"
             )
-        weights = {name: inclusion_weights(opened, name) for name in {row.study for row in found if row.study}}
+        weights = {name: inclusion_weights(opened, name) for name in {row.study for row in comparisons if row.study}}
         kinds, setups = evaluator_kinds(opened), load_setups(opened)
     everyone = labelled(
-        Evaluator(id, setups[id], kind=kinds.get(id, "judge")) for id in sorted({row.setup for row in found})
+        Evaluator(id, setups[id], kind=kinds.get(id, "judge")) for id in sorted({row.setup for row in comparisons})
     )
     chosen = _chosen(everyone, judges)
     wanted = _wanted(drawings.values(), painters, without)
     asked: dict[tuple[str, str, str | None], _Asked] = {}
-    for row in found:
+    for row in comparisons:
         for name in chosen.get(row.setup, ()):
             if wanted(drawings[row.first]) and wanted(drawings[row.second]):
                 place = asked.setdefault((name, row.scale, row.study), _Asked())
@@ -169,25 +169,25 @@ def preferences(
 
 
 def _chosen(everyone: Sequence[Evaluator], judges: Sequence[str]) -> dict[str, list[str]]:
-    """Setup -> under which names its choices count: its own, and where several persons chose, all people's."""
+    """Return setup -> the names that its choices count for: its own, and where several persons chose, all people's."""
     persons = [each for each in everyone if each.kind == PERSON]
     alone = [word for word in judges if word != PEOPLE]
     own = everyone if not judges else Which(tuple(alone)).choose(list(everyone)) if alone else []
-    found = {each.id: [each.name] for each in own}
+    names_of = {each.id: [each.name] for each in own}
     if PEOPLE in judges or (not judges and len(persons) > 1):
         for each in persons:
-            found.setdefault(each.id, []).append(PEOPLE)
-    return found
+            names_of.setdefault(each.id, []).append(PEOPLE)
+    return names_of
 
 
 def _wanted(drawings: Iterable[Drawing], painters: Sequence[str], without: Sequence[str]) -> Callable[[Drawing], bool]:
     def names(drawing: Drawing) -> set[str]:
         return {drawing.painter, drawing.label, row_name(drawing.label, drawing.strategy)}
 
-    known = {name for drawing in drawings for name in names(drawing)}
+    painter_names = {name for drawing in drawings for name in names(drawing)}
     for option, words in (("--painter", painters), ("--without", without)):
-        if unknown := sorted(set(words) - known):
-            raise UsageError(f"{option} {unknown[0]}: there is: {', '.join(sorted(known))}")
+        if unknown := sorted(set(words) - painter_names):
+            raise UsageError(f"{option} {unknown[0]}: choose from {', '.join(sorted(painter_names))}")
     return lambda drawing: (
         not (names(drawing) & set(without)) and (not painters or bool(names(drawing) & set(painters)))
     )
@@ -225,7 +225,7 @@ def _why(model: Strengths) -> str | None:
 
 
 def _end(choice: WeightedChoice, name: str) -> str:
-    """How a choice ended for a painter; nothing where it was not among the two."""
+    """Return how a choice ended for a painter; empty where it was not one of the two."""
     if name not in (choice.first, choice.second):
         return ""
     if choice.choice == TIE:
@@ -238,15 +238,15 @@ def _three(counted: Counter[str]) -> tuple[int, int, int]:
 
 
 def _pairs(choices: Sequence[WeightedChoice], names: Sequence[str]) -> Iterable[PainterPair]:
-    for one, other in combinations(names, 2):
-        both = [choice for choice in choices if {choice.first, choice.second} == {one, other}]
+    for first, second in combinations(names, 2):
+        both = [choice for choice in choices if {choice.first, choice.second} == {first, second}]
         if both:
-            counted = Counter(_end(choice, one) for choice in both)
-            yield PainterPair(one, other, *_three(counted), win_rates(both)[one])
+            counted = Counter(_end(choice, first) for choice in both)
+            yield PainterPair(first, second, *_three(counted), win_rates(both)[first])
 
 
 def _shown_first(choices: Sequence[WeightedChoice]) -> Interval:
-    """How often what was shown first won."""
+    """Return how often the drawing shown first won."""
     turned = [
         WeightedChoice(c.cluster, "shown first", "shown second", TIE if c.choice == TIE else
                    FIRST if c.choice == c.shown_first else "second", weight=c.weight)
@@ -257,10 +257,10 @@ def _shown_first(choices: Sequence[WeightedChoice]) -> Interval:
 
 FIRST, TIE, SECOND = "first", "tie", "second"
 OUTCOMES = (FIRST, TIE, SECOND)
-STEPS = 100
+MAX_STEPS = 100
 Places = NDArray[np.int64]
-FAR = 15.0
-"""Log-odds beyond this are no estimate: the likelihood grows for ever."""
+MAX_LOG_ODDS = 15.0
+"""Log-odds beyond this are not an estimate: the likelihood has no maximum."""
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ class Strengths(Plain):
         painters: Strength of each, in log-odds against the mean painter; intervals are robust to questions that
             speak alike.
         order: The log-odds that being shown first is worth; no value where the orders do not tell.
-        ties: How easily a tie is said, Davidson's nu; no value where there is none.
+        ties: How likely ties are, Davidson's nu; no value where there is none.
         n: How many choices.
         reason: Why there are no strengths.
     """
@@ -285,7 +285,7 @@ class Strengths(Plain):
 
 
 def win_rates(choices: Sequence[WeightedChoice]) -> dict[str, Interval]:
-    """Share of its pairs that each painter wins, a tie for half; intervals from resampling questions.
+    """Return the share of its pairs that each painter wins, a tie for half; intervals from resampling questions.
 
     >>> found = win_rates([WeightedChoice("q", "a", "b", "first"), WeightedChoice("r", "a", "b", "tie")])
     >>> found["a"].value, found["b"].value
@@ -341,10 +341,10 @@ def strengths(choices: Sequence[WeightedChoice]) -> Strengths:
     # The last painter's strength is what the others leave.
     free = len(names) - 1
     rows = np.vstack([np.eye(free), -np.ones(free)])
-    found = {}
+    by_painter = {}
     for name, row in zip(names, rows, strict=True):
         along = np.concatenate([row, np.zeros(len(theta) - free)])
-        found[name] = _interval(float(along @ theta), float(along @ spread @ along), n)
+        by_painter[name] = _interval(float(along @ theta), float(along @ spread @ along), n)
     order, p = blank, None
     if ordered:
         order = _interval(float(theta[-1]), float(spread[-1, -1]), n)
@@ -354,11 +354,11 @@ def strengths(choices: Sequence[WeightedChoice]) -> Strengths:
         log = _interval(float(theta[free]), float(spread[free, free]), n)
         value, low, high = (None if end is None else float(np.exp(end)) for end in (log.value, log.low, log.high))
         ties = Interval(value, low, high, n)
-    return Strengths(found, order, p, ties, len(choices))
+    return Strengths(by_painter, order, p, ties, len(choices))
 
 
 def _hopeless(choices: Sequence[WeightedChoice], names: Sequence[str]) -> str | None:
-    """Why there can be no strengths; None where there can: every painter must be reached by wins from every other."""
+    """Return why there can be no strengths; None where every painter is reached by wins from every other."""
     if len(names) < 2:
         return "fewer than two painters were compared"
     if all(choice.choice == TIE for choice in choices):
@@ -384,7 +384,7 @@ def _hopeless(choices: Sequence[WeightedChoice], names: Sequence[str]) -> str | 
 
 
 def _design(choices: Sequence[WeightedChoice], names: Sequence[str], tied: bool, ordered: bool) -> Floats:
-    """For each choice and outcome what stands before each parameter: strengths but the last, ties, order."""
+    """Return for each choice and outcome the factor of each parameter: strengths but the last, ties, order."""
     place, free = {name: n for n, name in enumerate(names)}, len(names) - 1
     strength = np.vstack([np.eye(free), -np.ones(free)])
     table = np.zeros((len(choices), 3, free + tied + ordered))
@@ -408,12 +408,12 @@ def _shares(table: Floats, theta: Floats, tied: bool) -> Floats:
     if not tied:
         height[:, 1] = -np.inf
     height = np.exp(height - height.max(axis=1, keepdims=True))
-    found: Floats = height / height.sum(axis=1, keepdims=True)
-    return found
+    probabilities: Floats = height / height.sum(axis=1, keepdims=True)
+    return probabilities
 
 
 def _maximum(table: Floats, chosen: Places, weights: Floats, tied: bool) -> Floats | None:
-    """Newton's way to the top of a concave likelihood; None where there is no top."""
+    """Find the top of a concave likelihood by Newton's method; None where it has none."""
     rows = np.arange(len(chosen))
 
     def height(theta: Floats) -> float:
@@ -421,7 +421,7 @@ def _maximum(table: Floats, chosen: Places, weights: Floats, tied: bool) -> Floa
 
     theta = np.zeros(table.shape[2])
     now = height(theta)
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         slope, bend = _slope(table, chosen, theta, tied), _bend(table, weights, theta, tied)
         try:
             step = np.linalg.solve(bend, weights @ slope)
@@ -430,7 +430,7 @@ def _maximum(table: Floats, chosen: Places, weights: Floats, tied: bool) -> Floa
         while (then := height(theta + step)) < now - 1e-12 * abs(now) and np.abs(step).max() > 1e-12:
             step = step / 2
         theta, now = theta + step, then
-        if np.abs(theta).max() > FAR:
+        if np.abs(theta).max() > MAX_LOG_ODDS:
             return None
         if np.abs(step).max() < 1e-10:
             return theta
@@ -438,28 +438,28 @@ def _maximum(table: Floats, chosen: Places, weights: Floats, tied: bool) -> Floa
 
 
 def _slope(table: Floats, chosen: Places, theta: Floats, tied: bool) -> Floats:
-    """Each choice's slope of the log-likelihood."""
+    """Return each choice's slope of the log-likelihood."""
     mean = np.einsum("nk,nkp->np", _shares(table, theta, tied), table)
-    found: Floats = table[np.arange(len(chosen)), chosen] - mean
-    return found
+    slopes: Floats = table[np.arange(len(chosen)), chosen] - mean
+    return slopes
 
 
 def _bend(table: Floats, weights: Floats, theta: Floats, tied: bool) -> Floats:
     shares = _shares(table, theta, tied)
     mean = np.einsum("nk,nkp->np", shares, table)
     outer = np.einsum("n,nk,nkp,nkq->pq", weights, shares, table, table, optimize=True)
-    found: Floats = outer - np.einsum("n,np,nq->pq", weights, mean, mean, optimize=True)
-    return found
+    curvature: Floats = outer - np.einsum("n,np,nq->pq", weights, mean, mean, optimize=True)
+    return curvature
 
 
 def _sandwich(table: Floats, chosen: Places, weights: Floats, at: Places, theta: Floats, tied: bool) -> Floats:
-    """Return the covariance of the parameters where all choices of a question may hang together."""
+    """Return the covariance of the parameters where choices about one question may be dependent."""
     inverse = np.linalg.inv(_bend(table, weights, theta, tied))
     n = int(at.max()) + 1
     sums = np.zeros((n, len(theta)))
     np.add.at(sums, at, weights[:, None] * _slope(table, chosen, theta, tied))
-    found: Floats = inverse @ (sums.T @ sums) @ inverse * (n / (n - 1) if n > 1 else 1.0)
-    return found
+    covariance: Floats = inverse @ (sums.T @ sums) @ inverse * (n / (n - 1) if n > 1 else 1.0)
+    return covariance
 
 
 def _interval(value: float, variance: float, n: int) -> Interval:

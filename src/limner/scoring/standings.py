@@ -15,7 +15,7 @@ from ..evidence.probe import evidence_names
 from ..store.records import OVERLAP, PROMPT_CUT, PROMPT_REWRITTEN, Drawing
 from .comparable import Comparable, On, comparables
 from .entries import NOT_APPLICABLE, UNMARKED, Entry, Group, without_unmarked
-from .numbers import Later, Numbers, columns, is_undecided, numbers, pessimistic
+from .numbers import LazyMapping, Numbers, columns, is_undecided, numbers, pessimistic_numbers
 from .places import lead, ordered, places
 from .stats import Interval
 from .stats.types import Plain
@@ -44,7 +44,7 @@ class Costs(Plain):
     marking: float | None
 
 
-NOT_KNOWN = Costs(None, None)
+UNKNOWN_COSTS = Costs(None, None)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Standing(Evaluated):
     failures: Mapping[str, int] = field(default_factory=dict)
     by: Mapping[str, Mapping[str, Numbers]] = field(default_factory=dict)
     cost: float | None = None
-    costs: Costs = NOT_KNOWN
+    costs: Costs = UNKNOWN_COSTS
     analyses: Mapping[str, Any] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     evidence: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -149,14 +149,14 @@ class Standing(Evaluated):
         return self.numbers.decided
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON: ``scores`` are those on all questions it has, ``common`` those on the common ones."""
+        """Return plain JSON: ``scores`` are those on all questions it has, ``common`` those on the common ones."""
         plain = {name: getattr(self, name) for name in HEAD} | {
             "evaluator": self.evaluator.name,
             "setup": dict(self.setup),
             **self.evaluator.warnings_json,
             "failures": dict(self.failures),
             **self.all.to_json(),
-            "pessimistic": {name: found.value for name, found in self.pessimistic.scores.items()},
+            "pessimistic": {name: interval.value for name, interval in self.pessimistic.scores.items()},
             "by": {tag: {value: body.to_json() for value, body in each.items()} for tag, each in self.by.items()},
             "common": None if self.common is None else self.common.to_json(),
             "compared": self.compared.to_json(),
@@ -175,7 +175,7 @@ def standings(
     on: On = "common",
     sort: str | None = None,
 ) -> list[Standing]:
-    """Every painter's numbers, evaluator by evaluator, the best first and controls last.
+    """Return every painter's numbers, evaluator by evaluator, the best first and controls last.
 
     Args:
         exam: The exam's name.
@@ -196,43 +196,43 @@ def standings(
 def standings_of(
     side: Comparable, exam: str, reading: Reading, by: Sequence[str] = (), sort: str | None = None
 ) -> list[Standing]:
-    """Return the numbers of painters who stand side by side; see `standings`."""
+    """Return the numbers of painters that are compared; see `standings`."""
     rows = [_standing(exam, group, side, reading, by) for group in side.everyone]
     return _sorted(rows, columns(side.protocol), sort)
 
 
 def fewer_standings(rows: Sequence[Standing], side: Comparable) -> list[Standing]:
-    """Standings of some of the painters alone: only what rests on the common questions is computed anew.
+    """Return standings of some of the painters: only numbers on the common questions are computed again.
 
     Args:
         rows: Everybody's standings.
         side: Those who are left, side by side; breakdowns are not among their numbers.
     """
-    known, groups = {row.name: row for row in rows}, {group.name: group for group in side.everyone}
-    found = []
+    by_name, groups = {row.name: row for row in rows}, {group.name: group for group in side.everyone}
+    fewer = []
     for name, group in groups.items():
-        row = known[name]
+        row = by_name[name]
         alone, inside = len(groups) == 1, side.common(group)
         same = row.common is not None and row.common.n == len({entry.question.id for entry in inside})
         shared = None if alone or not group.scored else row.common if same else numbers(inside, side.protocol)
-        found.append(replace(row, common=shared, compared=side, by={}))
-    return _sorted(found, columns(side.protocol), None)
+        fewer.append(replace(row, common=shared, compared=side, by={}))
+    return _sorted(fewer, columns(side.protocol), None)
 
 
 def _sorted(rows: Sequence[Standing], scores: Sequence[Score], sort: str | None) -> list[Standing]:
     """Return the rows in their order, with their places; see `limner.scoring.places`."""
     if sort is not None and sort not in (*SORTS, *(score.name for score in scores)):
-        raise UsageError(f"--sort {sort}: there is: {', '.join([*(score.name for score in scores), *SORTS])}")
+        raise UsageError(f"--sort {sort}: choose from {', '.join([*(score.name for score in scores), *SORTS])}")
     chosen = next((score for score in scores if score.name == sort), None)
     placed = places(rows, chosen or lead(rows, scores))
-    found = [replace(rows[n], place=placed[n]) for n in ordered(rows, scores, chosen)]
+    placed_rows = [replace(rows[n], place=placed[n]) for n in ordered(rows, scores, chosen)]
     keys: dict[str | None, Callable[[Standing], Any]] = {
         "name": lambda row: row.name,
         "coverage": lambda row: -row.coverage,
         "cost": lambda row: (row.cost is None, row.cost or 0.0),
     }
     key = keys.get(sort)
-    return sorted(found, key=lambda row: (row.control, not row.n, key(row))) if key else found
+    return sorted(placed_rows, key=lambda row: (row.control, not row.n, key(row))) if key else placed_rows
 
 
 def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: Sequence[str]) -> Standing:
@@ -254,7 +254,7 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         evaluator=group.evaluator,
         all=whole,
         common=shared,
-        pessimistic=pessimistic(applicable, group.absent, protocol),
+        pessimistic=pessimistic_numbers(applicable, group.absent, protocol),
         compared=side,
         control=group.control,
         expected=len(group.expected),
@@ -264,7 +264,7 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         by={tag: _breakdown(side.basis(group), protocol, tag) for tag in by},
         cost=_cost(group),
         costs=costs(group.entries, group.drawings.values()),
-        analyses=Later(lambda: protocol.analyses([entry.row for entry in scored])),
+        analyses=LazyMapping(lambda: protocol.analyses([entry.row for entry in scored])),
         remarks=(
             *_remarks(scored, protocol),
             *_cut(scored),
@@ -278,13 +278,13 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
 
 
 def _remarks(scored: Sequence[Entry], protocol: Protocol[Any]) -> list[str]:
-    """Return what the exam has to say; rows are made only where it has something to say at all."""
+    """Return the exam's remarks; rows are made only where the exam has remarks at all."""
     own = type(protocol).remarks is not Protocol.remarks
     return protocol.remarks([entry.row for entry in scored]) if own else []
 
 
 def _divided(group: Group) -> list[str]:
-    """Return what is told of a panel whose members differ."""
+    """Return the remark on a panel whose members differ."""
     if group.evaluator.kind != "panel":
         return []
     counts = [divided(entry.marks) for entry in group.scored]
@@ -294,48 +294,52 @@ def _divided(group: Group) -> list[str]:
 
 
 def _cut(entries: Sequence[Entry]) -> list[str]:
-    """Return what is told where services have read a part of the prompts alone."""
+    """Return the remark on services that read only a part of the prompts."""
     noted = {entry.drawing.id: entry.drawing.notes for entry in entries if entry.drawing.notes}
-    found = [cut for notes in noted.values() if (cut := notes.get(PROMPT_CUT))]
-    if not found:
+    cut_notes = [cut for notes in noted.values() if (cut := notes.get(PROMPT_CUT))]
+    if not cut_notes:
         return []
     drawings = {entry.drawing.id for entry in entries}
-    told = []
-    for unit in sorted({cut.get("unit", "characters") for cut in found}):
-        cuts = [cut for cut in found if cut.get("unit", "characters") == unit]
+    remarks = []
+    for unit in sorted({cut.get("unit", "characters") for cut in cut_notes}):
+        cuts = [cut for cut in cut_notes if cut.get("unit", "characters") == unit]
         read = " or ".join(f"{length:,}" for length in sorted({cut["read"] for cut in cuts}))
         sent = max(cut["sent"] for cut in cuts)
         few = f"{len(cuts)} of {len(drawings)} drawings were made from the beginning of their prompt alone"
-        told.append(f"{few}: the painter reads {read} {unit} and cuts off the rest, of up to {sent:,} that were sent")
-    return told
+        remarks.append(
+            f"{few}: the painter reads {read} {unit} and cuts off the rest, of up to {sent:,} that were sent"
+        )
+    return remarks
 
 
 def _rewritten(entries: Sequence[Entry]) -> list[str]:
-    """Return what is told where services have rewritten prompts unasked."""
+    """Return the remark on services that rewrote prompts without being asked."""
     drawings = {entry.drawing.id: entry.drawing.notes or {} for entry in entries}
     count = sum(PROMPT_REWRITTEN in notes for notes in drawings.values())
     return [f"{count} of {len(drawings)} drawings were made from a prompt that the service rewrote"] if count else []
 
 
 def _trained_on(entries: Sequence[Entry]) -> list[str]:
-    """Return what is told where a painter's weights were trained on concepts that an exam asks for."""
+    """Return the remark on a painter whose weights were trained on concepts that an exam asks for."""
     notes = [entry.drawing.notes for entry in entries if entry.drawing.notes]
-    found = {(each["exam"], len(each["concepts"]), each["questions"]) for one in notes for each in one.get(OVERLAP, ())}
+    overlaps = {
+        (each["exam"], len(each["concepts"]), each["questions"]) for note in notes for each in note.get(OVERLAP, ())
+    }
     return [
         f"trained on {concepts} concepts that stand in {questions} questions of {exam} (--allow-overlap)"
-        for exam, concepts, questions in sorted(found)
+        for exam, concepts, questions in sorted(overlaps)
     ]
 
 
 def _measured(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
-    """Return what measured the drawings: name of the evidence -> backend -> drawings."""
-    found = [entry.evidence for entry in entries if entry.evidence]
-    counted = {name: backends(found, name) for name in evidence_names()} if found else {}
+    """Return the backends that measured the drawings: name of the evidence -> backend -> drawings."""
+    evidence = [entry.evidence for entry in entries if entry.evidence]
+    counted = {name: backends(evidence, name) for name in evidence_names()} if evidence else {}
     return {name: dict(counts) for name, counts in counted.items() if counts}
 
 
 def _screening(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Which drawings speak to the examiner, and of how many nobody knows."""
+    """Return the drawings that address the examiner, and how many were not screened."""
     drawn = {entry.drawing.id: entry for entry in entries if entry.drawing.status == "done"}.values()
     flagged = [entry for entry in drawn if entry.flags]
     ids = tuple(dict.fromkeys(entry.question.id for entry in flagged))
@@ -344,7 +348,7 @@ def _screening(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def _cost(group: Group) -> float | None:
-    """Return what the drawings and all their markings cost, failed ones too; None where a price is not known."""
+    """Return the cost of the drawings and all their markings, failed ones too; None where a price is not known."""
     costs = [drawing.cost for drawing in group.drawings.values()]
     costs += [entry.marking.cost for entry in group.entries if entry.marking]
     return None if None in costs else sum(cost for cost in costs if cost is not None)
@@ -366,20 +370,20 @@ ELSEWHERE = ("folder/", "python/")
 
 
 def costs(entries: Sequence[Entry], drawings: Iterable[Drawing] | None = None) -> Costs:
-    """What a drawing behind these entries costs on average; `drawings` are the entries', where they are at hand."""
+    """Return the mean cost of a drawing behind these entries; `drawings` are the entries', if known already."""
     if drawings is None:
         drawings = {entry.drawing.id: entry.drawing for entry in entries}.values()
     return Costs(drawing_cost(drawings), marking_cost(entries))
 
 
 def drawing_cost(drawings: Iterable[Drawing]) -> float | None:
-    """Dollars for one finished drawing, failed ones included."""
+    """Return dollars for one finished drawing, failed ones included."""
     tried = [drawing for drawing in drawings if drawing.status != "not_applicable"]
     return _mean([_paid(drawing) for drawing in tried], sum(drawing.status == "done" for drawing in tried))
 
 
 def marking_cost(entries: Iterable[Entry]) -> float | None:
-    """Dollars for one finished marking, failed ones included."""
+    """Return dollars for one finished marking, failed ones included."""
     markings = [entry.marking for entry in entries if entry.marking is not None]
     return _mean([marking.cost for marking in markings], sum(marking.status == "done" for marking in markings))
 
@@ -389,5 +393,5 @@ def _paid(drawing: Drawing) -> float | None:
 
 
 def _mean(paid: Sequence[float | None], done: int) -> float | None:
-    known = [cost for cost in paid if cost is not None]
-    return sum(known) / done if done and len(known) == len(paid) else None
+    priced = [cost for cost in paid if cost is not None]
+    return sum(priced) / done if done and len(priced) == len(paid) else None

@@ -127,10 +127,10 @@ def fitted_weights(
         rows = _rows(opened, named.name, protocol, list(own), study, reading, which)
     raters = sorted({row.rater for row in rows})
     if len(raters) < 2:
-        there = ", ".join(raters) or "nobody"
-        raise UsageError(f"{named.name}: weights need two people who mark and rate {OVERALL}; there is: {there}")
+        names = ", ".join(raters) or "nobody"
+        raise UsageError(f"{named.name}: weights need two people who mark and rate {OVERALL}; it has: {names}")
     if unknown := sorted(set(train) - set(raters)):
-        raise UsageError(f"--train {unknown[0]}: there is: {', '.join(raters)}")
+        raise UsageError(f"--train {unknown[0]}: choose from {', '.join(raters)}")
     if train and set(train) == set(raters):
         raise UsageError("--train: leave some raters out, for the weights to be shown on")
     parts = [tuple(train)] if train else [tuple(r for r in raters if r != out) for out in raters]
@@ -143,7 +143,7 @@ def _weighted(exam: str, protocol: Protocol[Any], wanted: str | None) -> tuple[s
     if wanted is None and len(protocol.weights) == 1:
         wanted = next(iter(protocol.weights))
     if wanted is None or wanted not in protocol.weights:
-        raise UsageError(f"{exam}: no weighted score {wanted or ''}; there is: {', '.join(protocol.weights) or 'none'}")
+        raise UsageError(f"{exam}: no weighted score {wanted or ''}; it has: {', '.join(protocol.weights) or 'none'}")
     return wanted, protocol.weights[wanted]
 
 
@@ -167,7 +167,7 @@ def _rows(
     if not persons:
         return []
     _, groups = find_groups(exam, store=store, reading=reading, judges=sorted(set(persons.values())), **which)
-    found = []
+    drawings = []
     for group in groups:
         for entry in group.scored:
             row = rated.get((group.evaluator.id, entry.drawing.id))
@@ -179,8 +179,8 @@ def _rows(
             shares = tuple(float(value or 0.0) / tops[name] for name, value in zip(dimensions, values, strict=True))
             weight = weights.get(row.study or "", {}).get(frozenset((entry.drawing.id,)), 1.0)
             person = persons[group.evaluator.id].removeprefix("person/")
-            found.append(RatedDrawing(person, entry.drawing.id, entry.question.id, shares, row.value, weight))
-    return sorted(found, key=lambda row: (row.question, row.drawing, row.rater))
+            drawings.append(RatedDrawing(person, entry.drawing.id, entry.question.id, shares, row.value, weight))
+    return sorted(drawings, key=lambda row: (row.question, row.drawing, row.rater))
 
 
 Means = tuple[list[str], Floats, Floats, Floats]
@@ -188,7 +188,7 @@ Means = tuple[list[str], Floats, Floats, Floats]
 
 
 def _means(rows: Sequence[RatedDrawing], raters: Sequence[str]) -> Means:
-    """As the papers do it: the mean over raters of each drawing."""
+    """Return the mean over raters of each drawing, as papers do."""
     by: dict[str, list[RatedDrawing]] = {}
     for row in rows:
         if row.rater in raters:
@@ -213,14 +213,14 @@ def _fold(
         FITTED: fitted.exact, ROUNDED: fitted.rounded, OWN: tuple(own), EQUAL: (1 / count,) * count,
         ALONE: (1.0, *([0.0] * (count - 1))),
     }  # fmt: skip
-    found = _correlations(means, {name: w for name, w in tried.items() if not np.isnan(w).any()})
+    correlations = _correlations(means, {name: w for name, w in tried.items() if not np.isnan(w).any()})
     blank = Interval(n=len(set(means[0])))
-    told = {name: found.get(name, blank) for name in tried}
-    return WeightsFold(train, out, fitted, told, found.get(GAIN, blank), len(means[0]))
+    by_name = {name: correlations.get(name, blank) for name in tried}
+    return WeightsFold(train, out, fitted, by_name, correlations.get(GAIN, blank), len(means[0]))
 
 
 def _correlations(means: Means, tried: Mapping[str, Sequence[float]]) -> dict[str, Interval]:
-    """Each weighted sum's correlation with the ratings, by moments that are summed question by question."""
+    """Return each weighted sum's correlation with the ratings, by moments that are summed question by question."""
     questions, shares, ratings, each = means
     place = {question: n for n, question in enumerate(sorted(set(questions)))}
     at = np.array([place[question] for question in questions])
@@ -239,25 +239,25 @@ def _correlations(means: Means, tried: Mapping[str, Sequence[float]]) -> dict[st
         parts |= {f"{name} x": part(x), f"{name} xx": part(x * x), f"{name} xy": part(x * y)}
 
     def derive(mean: Mapping[str, Any]) -> dict[str, Any]:
-        found = {}
+        correlations = {}
         for name in tried:
             above = mean[f"{name} xy"] - mean[f"{name} x"] * mean["y"]
             below = (mean[f"{name} xx"] - mean[f"{name} x"] ** 2) * (mean["yy"] - mean["y"] ** 2)
             with np.errstate(divide="ignore", invalid="ignore"):
-                found[name] = np.where(below > 1e-18, above / np.sqrt(np.maximum(below, 1e-300)), np.nan)
-        if ROUNDED in found and OWN in found:
-            found[GAIN] = found[ROUNDED] - found[OWN]
-        return found
+                correlations[name] = np.where(below > 1e-18, above / np.sqrt(np.maximum(below, 1e-300)), np.nan)
+        if ROUNDED in correlations and OWN in correlations:
+            correlations[GAIN] = correlations[ROUNDED] - correlations[OWN]
+        return correlations
 
     return bootstrap(parts, derive)
 
 
-STEP = 10
+TENTHS = 10
 """Round weights are tenths."""
 
 
 def fit_weights(table: Sequence[Sequence[float]], rating: Sequence[float], each: Sequence[float] = ()) -> FittedWeights:
-    """Return the weights under which the sum of the columns goes best with the rating.
+    """Return the weights whose sum of the columns correlates best with the rating.
 
     Among non-negative weights the highest correlation is that of the non-negative least squares fit of what is left
     when the means are taken away, whatever the scale of the rating.
@@ -279,22 +279,22 @@ def fit_weights(table: Sequence[Sequence[float]], rating: Sequence[float], each:
         return FittedWeights(none, none, n, f"{n} drawings are too few for {count} weights")
     share = np.ones(n) / n if not len(each) else np.array(each) / np.sum(each)
     x, y = x - share @ x, y - share @ y
-    found, _ = nnls(x * np.sqrt(share)[:, None], y * np.sqrt(share))
-    if not found.sum() > 1e-12:
+    solution, _ = nnls(x * np.sqrt(share)[:, None], y * np.sqrt(share))
+    if not solution.sum() > 1e-12:
         return FittedWeights(none, none, n, "no score goes with the rating")
     choices = tenths(count)
     best = choices[int(np.argmax(np.nan_to_num(pearson(np.array(choices) @ x.T, y, share).round(12), nan=-2.0)))]
-    return FittedWeights(tuple(round(float(w), 12) for w in found / found.sum()), best, n)
+    return FittedWeights(tuple(round(float(w), 12) for w in solution / solution.sum()), best, n)
 
 
 def tenths(count: int) -> list[tuple[float, ...]]:
-    """All ways to share 1 out among so many, in whole tenths.
+    """Return all ways to divide 1 among so many, in whole tenths.
 
     >>> tenths(2)[:3], len(tenths(4))
     ([(0.0, 1.0), (0.1, 0.9), (0.2, 0.8)], 286)
     """
-    found = []
-    for bars in combinations(range(STEP + count - 1), count - 1):
-        ends = (-1, *bars, STEP + count - 1)
-        found.append(tuple((b - a - 1) / STEP for a, b in pairwise(ends)))
-    return found
+    divisions = []
+    for bars in combinations(range(TENTHS + count - 1), count - 1):
+        ends = (-1, *bars, TENTHS + count - 1)
+        divisions.append(tuple((b - a - 1) / TENTHS for a, b in pairwise(ends)))
+    return divisions

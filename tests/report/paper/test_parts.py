@@ -103,7 +103,7 @@ def test_the_users_settings_go_before_the_papers() -> None:
 def test_finding_a_layout() -> None:
     assert find("genexam:table2") is find("GenExam:2")
     assert find("aibench:A1").name == "tableA1"
-    with pytest.raises(UsageError, match="no table 'genexam:table10'; there is: aibench:table2"):
+    with pytest.raises(UsageError, match="no table 'genexam:table10'; choose from aibench:table2"):
         find("genexam:table10")
 
 
@@ -123,9 +123,9 @@ def test_there_are_the_tables_of_five_papers() -> None:
     [
         ("[paper]\ncite='P'\n[tables.x]\ntitle = 'T'\ncolumns = 1", "tables.x.columns"),
         ("nonsense", "cannot be read"),
-        ("tables = 3", "tables is no table"),
-        ("[tables]\nx = 3", "x is no table"),
-        ("values = 3\n[tables.x]\ncolumns = [{values = 'v'}]", "values is no table"),
+        ("tables = 3", "tables is not a table"),
+        ("[tables]\nx = 3", "x is not a table"),
+        ("values = 3\n[tables.x]\ncolumns = [{values = 'v'}]", "values is not a table"),
         ("[tables.x]\ncolumns = [3]", "tables.x.paper"),
         (
             "[paper]\ncite='P'\n[tables.x]\ntitle='T'\n[[tables.x.columns]]\nvalues='none'\nfigures=[]",

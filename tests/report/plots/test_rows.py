@@ -74,11 +74,13 @@ def test_judges_are_compared_two_by_two(tmp_path: Path) -> None:
         told = compare.judges("genexam", store=store)
         assert kappa.rows == ("three", "two")
         assert kappa.columns == ("one", "three")
-        pair = next(pair for pair in told.pairs if (pair.first, pair.second) == ("one", "two"))
-        assert kappa.cells[1][0].value == pair.marks["all"].kappa.value
-        assert order.cells[1][0].value == pair.order.spearman.value
+        marks = told.number("one", "two", "kappa", "all")
+        painters = told.number("one", "two", "spearman", told.score.name, unit="painter")
+        assert marks is not None
+        assert painters is not None
+        assert (kappa.cells[1][0].value, order.cells[1][0].value) == (marks.value, painters.value)
         assert kappa.cells[0][1].value is None, "nobody is compared with itself"
-        with pytest.raises(UsageError, match="nobody to compare it with; `limner mark genexam --judge NAME`"):
+        with pytest.raises(UsageError, match="nothing to compare it with; `limner mark genexam --judge NAME`"):
             judges("genexam", PlotChoice(store=store, judges=("one",)))
 
 

@@ -49,7 +49,7 @@ def test_the_caption_names_judge_reading_n_and_coverage(source: Sources) -> None
 def test_the_score_is_the_first_that_most_painters_have(source: Sources) -> None:
     assert source("mmmg").score.name == "mmmg_release"
     assert source("mmmg", score="mmmg_exact").score.name == "mmmg_exact"
-    with pytest.raises(UsageError, match="--score nonsense: there is: mmmg_release"):
+    with pytest.raises(UsageError, match="--score nonsense: choose from mmmg_release"):
         source("mmmg", score="nonsense")
 
 

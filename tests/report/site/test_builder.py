@@ -124,7 +124,15 @@ def test_lists_painters_and_pictures_belong_together(site: Site) -> None:
     assert {row[0] for row in failures} == {"drawing", "marking"}
     (differences,) = parts(data, "differences")
     assert exam["counts"]["differences"] == len(differences["rows"]) > 0
-    assert {tuple(pair["ways"]) for pair in differences["agreement"]} == {(0, 0), (0, 1), (1, 1)}
+    found = api.agree(exam["name"], store=site.store)
+    first, second = (way["name"] for way in exam["ways"])
+    numbers = [found.number(first, second, measure, "all") for measure in ("accuracy", "kappa")]
+    flips = {rater.name: rater.flips for rater in found.raters}
+    assert {tuple(pair["ways"]): (pair["both"], pair["same"], pair["kappa"]) for pair in differences["agreement"]} == {
+        (0, 0): (flips[first].n, pytest.approx(1 - (flips[first].rate.value or 0)), None),
+        (0, 1): (numbers[0].n, numbers[0].value, numbers[1].value) if numbers[0] and numbers[1] else None,
+        (1, 1): (flips[second].n, pytest.approx(1 - (flips[second].rate.value or 0)), None),
+    }
     for painter in exam["painters"]:
         head, *ways = parts(data, f"painters/{painter['key']}")
         assert exam["painters"][head["painter"]] == painter

@@ -25,7 +25,7 @@ from limner.report.site.chunks import Chunks, encode, key, no_folders, without_f
 from limner.report.site.inventory import DrawingSlot
 from limner.report.site.judge_data import UNDECIDED, Faults, JudgeTable
 from limner.report.site.pages import PAGES, POLICY, Provenance, exam_page, index_page, store_name, text
-from limner.report.site.pages_data import agreement, differing
+from limner.report.site.pages_data import differing
 from limner.scoring import Entry
 from limner.store import Store
 from limner.store.records import Drawing, evidence_row
@@ -130,18 +130,6 @@ def test_repeats_that_differ_alike_are_no_difference_between_judges() -> None:
     assert differing([(0, 0, b"\x00"), (1, 0, b"\x01")]) == (1, [0], True, False)
     assert differing([(0, 0, b"\x00"), (1, 0, b"\xff")]) == (0, [], False, False)
     assert differing([]) == (0, [], False, False)
-
-
-def test_agreement_is_counted_for_judges_repeat_by_repeat_and_within_a_judge() -> None:
-    many = {
-        0: [(0, 0, b"\x01\x00"), (0, 1, b"\x01\x01"), (1, 0, b"\x01\xff"), (1, 1, b"\x00\x00")],
-        1: [(0, 0, b"\x02\x02")],
-    }
-    assert agreement(many, {0: [1, 1], 1: [2, 2]}) == [
-        {"ways": [0, 0], "both": 2, "alike": 1, "kappa": 0.0},
-        {"ways": [0, 1], "both": 3, "alike": 1, "kappa": 0.0},
-        {"ways": [1, 1], "both": 1, "alike": 0, "kappa": 0.0},
-    ]
 
 
 KIND = exams.kind("genexam")

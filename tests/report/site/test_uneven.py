@@ -72,7 +72,7 @@ def test_who_is_left_out_is_nowhere_on_the_site(tmp_path: Path, odd: Site) -> No
     assert exam["counts"]["drawings"] == 72
     assert exam["ways"][0]["notes"]["common"] == [LEFT_OUT]
     assert rows_of(exam)["lab/even"]["views"]["common"]["n"] == 12
-    with pytest.raises(UsageError, match=r"--without lab/cuter: there is: .*lab/cutter"):
+    with pytest.raises(UsageError, match=r"--without lab/cuter: choose from .*lab/cutter"):
         build(tmp_path / "out", store=odd.store, without=["lab/cuter"])
 
 

@@ -104,7 +104,7 @@ def test_analyses_of_every_shape() -> None:
     assert [sheet.stub, *(column.head for column in sheet.columns)] == ["painter", "atoms", "n", "if"]
     assert cells(found["complexity"])[0] == ["a", "3 to 8", "2", "0.500 / 0.250"]
     assert found["complexity"].notes == ("if: mean / q1",)
-    assert found["gaps"].notes == ("nothing to show: what it is made of is not known",)
+    assert found["gaps"].notes == ("nothing to show: its parts are not known",)
     assert cells(found["count"]) == [["a", "7"]]
 
 

@@ -180,7 +180,7 @@ def test_the_ceiling_is_each_person_against_the_others(
         own = {id: mine[id] - rest[id] for id in mine}
         gaps += copies({id: abs(gap) for id, gap in own.items()}, weighted)
         shift = number(found, f"person/{name}", f"people/{STUDY}", "shift", "overall")
-        assert shift.value == pytest.approx(mean(copies(own, weighted)))
+        assert shift.value == pytest.approx(-mean(copies(own, weighted)))
     one = number(found, "person/*", f"people/{STUDY}", "spearman", "overall")
     assert one.value == pytest.approx(mean(values))
     assert one.low is not None
@@ -202,7 +202,7 @@ def test_a_study_and_whom_one_names(studied: Studied) -> None:
     metric = compare.judges("sample/genexam", store=store, judges=["metric/clip", f"people/{STUDY}"], units=["drawing"])
     assert ("metric/clip", f"people/{STUDY}") in {(each.first, each.second) for each in metric.numbers}
     assert metric.raters == ()
-    with pytest.raises(UsageError, match="--study none: sample/genexam has no such study; there is: pilot"):
+    with pytest.raises(UsageError, match="--study none: sample/genexam has no such study; it has: pilot"):
         compare.judges("sample/genexam", store=store, study="none")
     with pytest.raises(UsageError, match="no judge 'nobody'"):
         compare.judges("sample/genexam", store=store, judges=["nobody"])

@@ -12,9 +12,9 @@ import pytest
 from limner import api
 from limner.core.errors import UsageError
 from limner.scoring import compare
-from limner.scoring.compare import Agreement, JudgePair
-from limner.scoring.compare.judges import marks_compared
-from limner.scoring.stats import FORMS
+from limner.scoring.compare import Agreement, Opinion, PairNumber
+from limner.scoring.compare.opinions import ComparedDrawings, SeenDrawing
+from limner.scoring.compare.pair_numbers import mark_numbers
 from limner.store import Store
 from tests.scoring.compare.desk import Desk
 
@@ -26,9 +26,13 @@ def agreement(desk: Desk, **which: Any) -> Agreement:
     return compare.judges(desk.exam.name, store=desk.store, **which)
 
 
-def pair_of(desk: Desk, **which: Any) -> JudgePair:
-    (found,) = agreement(desk, **which).pairs
-    return found
+def value(found: Agreement, measure: str, score: str = "all", unit: str = "drawing") -> float:
+    """Return a number of the only two judges."""
+    first, second = (rater.name for rater in found.raters)
+    number = found.number(first, second, measure, score, unit=unit)
+    assert number is not None
+    assert number.value is not None
+    return number.value
 
 
 def fill(desk: Desk, slip: float = 0.0, **how: Any) -> None:
@@ -48,16 +52,48 @@ def marks(values: list[float | None]) -> dict[str, float]:
     return {f"{LEVELS[n % 4]}/{n}": value for n, value in enumerate(values) if value is not None}
 
 
-def test_levels_and_all() -> None:
-    first = {("x", 0): marks([1, 0, 1, 1]), ("only first", 0): marks([1])}
-    found = marks_compared(first, {("x", 0): marks([1, 1, 1, None])}, {"x": "q", "only first": "r"})
-    everything = found["all"]
-    assert (everything.n, everything.first_only, everything.second_only) == (3, 1, 0)
-    told = [everything.same.value, everything.first, everything.second, everything.kappa.value]
-    assert told == pytest.approx([2 / 3, 2 / 3, 1, 0])
-    level = found["topology"]
-    assert (level.n, level.same.value, level.first, level.second, level.kappa.value) == (1, 0.0, 0.0, 1.0, 0.0)
-    assert "semantics" not in found
+def test_levels_and_all(store: Store) -> None:
+    first = Opinion("a", "judge", marks={"x": marks([1, 0, 1, 1]), "only first": marks([1])})
+    second = Opinion("b", "judge", marks={"x": marks([1, 1, 1, None])})
+    seen = {id: SeenDrawing("p", id, id, {}) for id in ("x", "only first")}
+    field = ComparedDrawings(Desk(store, "sample/aibench").protocol, seen, {})
+    numbers = {(one.score, one.measure): one for one in mark_numbers(first, second, field, PairNumber("a", "b"))}
+    everything = {measure: one.value for (score, measure), one in numbers.items() if score == "all"}
+    assert numbers["all", "accuracy"].n == 3
+    assert (everything["first_only"], everything["second_only"]) == (1, 0)
+    assert (everything["accuracy"], everything["kappa"]) == pytest.approx((2 / 3, 0))
+    assert (numbers["topology", "accuracy"].value, numbers["topology", "accuracy"].n) == (0.0, 1)
+    assert ("semantics", "accuracy") not in numbers
+
+
+def test_repeats_count_by_their_majority(store: Store) -> None:
+    """A judge whose repeats are tied on a criterion has no opinion on it; the tie is counted."""
+    desk = Desk(store, "sample/genexam")
+    question = desk.exam.questions[0]
+    best = desk.marks(question, lambda top: top)
+    ids = [id for id in best if id.startswith("point/")]
+    wrong = [{ids[0], ids[1]}, {ids[0], ids[2]}, {ids[0]}]
+    for repeat, turned in enumerate(wrong):
+        desk.put("p", question, {id: 0 if id in turned else top for id, top in best.items()}, judge="a", repeat=repeat)
+    for repeat, turned in enumerate([set[str](), {ids[0]}]):
+        desk.put("p", question, {id: 0 if id in turned else top for id, top in best.items()}, judge="b", repeat=repeat)
+    found = agreement(desk)
+    assert [(rater.ties, rater.markings, len(rater.parts)) for rater in found.raters] == [(0, 3, 1), (1, 2, 1)]
+    assert value(found, "accuracy") == 1.0
+    assert (value(found, "first_only"), value(found, "second_only")) == (1, 0)
+
+
+def test_controls_that_lack_questions_are_not_ranked(store: Store) -> None:
+    """Painters are ranked on what `comparable` allows: a control neither cuts the common questions nor is ranked."""
+    desk = Desk(store, "sample/mmmg")
+    fill(desk, judge="a")
+    fill(desk, slip=0.2, judge="b")
+    question = desk.exam.questions[0]
+    for judge in "ab":
+        desk.put("control/blank", question, desk.marks(question, lambda _: 0), judge=judge)
+    number = agreement(desk).number("a", "b", "spearman", "fidelity_exact", unit="painter")
+    assert number is not None
+    assert number.n == len(SKILLS)
 
 
 def test_two_ways_of_asking_one_judge(store: Store) -> None:
@@ -67,14 +103,13 @@ def test_two_ways_of_asking_one_judge(store: Store) -> None:
     fill(desk, slip=0.2, variant="batched", templates="bb")
     found = agreement(desk)
     assert [rater.name for rater in found.raters] == ["judge · batched", "judge · single"]
-    (pair,) = found.pairs
-    assert set(pair.marks) == {"all", *LEVELS}
-    assert 0.7 < (pair.marks["all"].same.value or 0) < 0.9
-    assert pair.marks["all"].n == sum(body.n for sort, body in pair.marks.items() if sort != "all")
-    assert (pair.marks["all"].kappa.value or 0) == pytest.approx(pair.alpha["all"]["nominal"].value, abs=0.01)
-    assert set(pair.icc) == set(FORMS)
-    assert 0.3 < (pair.icc["ICC(2,1)"].value or 0) < 1
-    assert (found.score.name, len(pair.order.scores), pair.order.spearman.value) == ("overall", 3, 1.0)
+    assert 0.7 < value(found, "accuracy") < 0.9
+    counts = {one.score: one.n for one in found.numbers if one.measure == "accuracy"}
+    assert set(counts) == {"all", *LEVELS}
+    assert counts.pop("all") == sum(counts.values())
+    assert value(found, "kappa") == pytest.approx(value(found, "alpha_nominal"), abs=0.01)
+    assert 0.3 < value(found, "ICC(2,1)", "overall") < 1
+    assert (found.score.name, value(found, "spearman", "overall", unit="painter")) == ("overall", 1.0)
     assert [rater.name for rater in agreement(desk, variant="single").raters] == ["judge · single"]
 
 
@@ -86,16 +121,15 @@ def test_orders_and_shift_are_those_of_the_scores(store: Store) -> None:
         for question in desk.exam.questions:
             desk.put(painter, question, desk.random(question, 1 - skill, painter, "other"), judge="odd")
     printed = {
-        (standing.judge, standing.painter): standing.scores["fidelity_exact"].value
+        (standing.judge, standing.painter): standing.scores["fidelity_exact"].value or 0.0
         for standing in api.scores("sample/mmmg", store=store)
     }
-    order = pair_of(desk, score="fidelity_exact").order
-    assert order.spearman.value == order.kendall.value == -1.0
-    assert order.questions == len(desk.exam.questions)
-    for painter, (mild, odd) in order.scores.items():
-        assert (mild, odd) == (printed["mild", painter], printed["odd", painter])
-    gaps = [odd - mild for mild, odd in order.scores.values()]
-    assert order.shift == pytest.approx(sum(gaps) / 3)
+    found = agreement(desk, score="fidelity_exact")
+    assert {one.score for one in found.numbers if one.unit == "painter"} == {"fidelity_exact"}
+    for measure in ("spearman", "kendall"):
+        assert value(found, measure, "fidelity_exact", unit="painter") == -1.0
+    gaps = [printed["odd", painter] - printed["mild", painter] for painter in SKILLS]
+    assert value(found, "shift", "fidelity_exact", unit="painter") == pytest.approx(sum(gaps) / 3)
 
 
 def test_flips_over_repeats(store: Store) -> None:
@@ -107,10 +141,10 @@ def test_flips_over_repeats(store: Store) -> None:
         desk.put("p", question, {id: 0 if id == turned else value for id, value in best.items()}, repeat=repeat)
     desk.put("p", other, desk.marks(other, lambda top: top))
     (rater,) = agreement(desk).raters
-    assert (rater.flips.n, len(rater.clusters), len(rater.entries)) == (len(ids), 2, 4)
+    assert (rater.flips.n, len(rater.parts), rater.markings) == (len(ids), 2, 4)
     assert rater.flips.rate.value == pytest.approx(2 / 3 / len(ids))
     assert rater.flips.ever.value == pytest.approx(1 / len(ids))
-    assert "nobody to compare it with" in (agreement(desk).reason or "")
+    assert "nothing to compare it with" in (agreement(desk).reason or "")
 
 
 def test_cost_of_an_image(store: Store) -> None:
@@ -138,17 +172,18 @@ def test_a_judge_that_abstains(store: Store) -> None:
             desk.put(painter, question, {id: value if id == first else None for id, value in values.items()}, judge="x")
     found = agreement(desk)
     assert found.score == compare.MET
-    (pair,) = found.pairs
-    assert pair.marks["all"].n == 3 * len(desk.exam.questions)
-    assert pair.marks["all"].same.value == 1.0
+    assert value(found, "accuracy") == 1.0
+    marked = found.number("sees all", "x", "accuracy", "all")
+    assert marked is not None
+    assert marked.n == 3 * len(desk.exam.questions)
     total = sum(len(desk.protocol.criteria(question)) for question in desk.exam.questions)
-    alone = pair.marks["all"]
-    assert (alone.first_only, alone.second_only) == (3 * (total - len(desk.exam.questions)), 0)
-    assert pair.order.shift == 0.0
-    strict = pair_of(desk, score="relaxed")
-    assert strict.order.spearman.reason == "an order needs two"
-    assert strict.icc["ICC(2,1)"].value is None
-    with pytest.raises(UsageError, match="--score colour: there is: strict"):
+    only = value(found, "first_only"), value(found, "second_only")
+    assert only == (3 * (total - len(desk.exam.questions)), 0)
+    assert value(found, "shift", "met", unit="painter") == 0.0
+    strict = agreement(desk, score="relaxed")
+    assert strict.number("sees all", "x", "spearman", "relaxed", unit="painter") is None
+    assert strict.number("sees all", "x", "ICC(2,1)", "relaxed") is None
+    with pytest.raises(UsageError, match="--score colour: choose from strict"):
         agreement(desk, score="colour")
 
 

@@ -19,7 +19,7 @@ from limner.report.tables.results import Comparisons
 from limner.scoring import compare
 from limner.scoring.compare import Comparison
 from limner.scoring.compare.pairs import MarkedSide, differences, side_pairs
-from limner.scoring.compare.results import Pair, judged, pair_of
+from limner.scoring.compare.results import Pair, make_pair, with_verdicts
 from limner.scoring.numbers import RowParts
 from limner.scoring.stats import as_parts, paired
 from limner.store import Store
@@ -95,7 +95,7 @@ def test_painters_that_are_alike(store: Store) -> None:
     (pair,) = compared(desk).pairs
     assert (pair.difference.value, pair.p.value, pair.winner) == (0.0, 1.0, None)
     assert pair.verdict == "the same on every question"
-    assert pair.needed.reason == "no number of questions tells a gap of nothing"
+    assert pair.needed.reason == "no number of questions can show a gap of zero"
     assert [place.rank.words for place in compared(desk).places if place.rank] == ["1st to 2nd"] * 2
 
 
@@ -151,7 +151,7 @@ def test_by_a_tag_all_pairs_are_corrected_together(store: Store) -> None:
         for place in one.places:
             standing = next(each for each in whole if each.painter == place.painter)
             assert place.score == standing.by["difficulty"][one.category or ""].scores[one.score.name]
-    with pytest.raises(UsageError, match="--by colour: there is: difficulty"):
+    with pytest.raises(UsageError, match="--by colour: choose from difficulty"):
         compare.painters("sample/genexam", store=store, by="colour")
 
 
@@ -178,7 +178,7 @@ def test_answers_where_there_is_little(store: Store) -> None:
     desk.put("one", first, desk.random(first, 0.5))
     alone = compared(desk)
     assert (alone.reason, alone.pairs, alone.places[0].rank) == (
-        "one painter: there is nobody to compare it with", (), None,
+        "only one painter: nothing to compare it with", (), None,
     )  # fmt: skip
     desk.put("two", second, desk.random(second, 0.5))
     apart = compared(desk)
@@ -223,7 +223,7 @@ def test_seeds_repeats_and_ways_of_asking(store: Store) -> None:
     desk.put("three", desk.exam.questions[0], desk.random(desk.exam.questions[0], 0.5), variant="y")
     ways = compare.painters("sample/genexam", store=store)
     assert [len(each.places) for each in ways] in ([1, 2], [2, 1])
-    with pytest.raises(UsageError, match="--score colour: there is: strict, relaxed"):
+    with pytest.raises(UsageError, match="--score colour: choose from strict, relaxed"):
         compared(desk, score="colour", variant="x")
 
 
@@ -343,14 +343,14 @@ def test_a_score_that_abstaining_leaves_open_is_none_and_criteria_of_both_remain
 PAIRED_SCORES = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), min_size=1, max_size=20)
 
 
-def make_pair(one: list[int], other: list[int], corrected: bool = True) -> Pair:
-    return pair_of("one", "other", paired(as_parts(one), as_parts(other)), None, 1.0, corrected=corrected)
+def pair_from(one: list[int], other: list[int], corrected: bool = True) -> Pair:
+    return make_pair("one", "other", paired(as_parts(one), as_parts(other)), None, 1.0, corrected=corrected)
 
 
 @given(PAIRED_SCORES, st.booleans(), st.booleans())
 def test_the_winner_has_the_larger_mean(scores: list[tuple[int, int]], corrected: bool, shifted: bool) -> None:
     one, other = ([pair[at] + (60 if shifted and at else 0) for pair in scores] for at in (0, 1))
-    (pair,) = judged([make_pair(one, other, corrected)])
+    (pair,) = with_verdicts([pair_from(one, other, corrected)])
     sums = {"one": sum(one), "other": sum(other)}
     assert pair.difference.value == pytest.approx(abs(sums["one"] - sums["other"]) / len(scores), abs=1e-9)
     assert sums[pair.first] >= sums[pair.second]
@@ -363,7 +363,7 @@ def test_the_winner_has_the_larger_mean(scores: list[tuple[int, int]], corrected
 
 def test_naming_the_two_in_the_other_order_changes_nothing_but_the_names() -> None:
     first, second = [3, 9, 4, 8, 7, 9, 6, 8], [1, 2, 5, 3, 1, 2, 4, 3]
-    better, worse = judged([make_pair(first, second)])[0], judged([make_pair(second, first)])[0]
+    better, worse = with_verdicts([pair_from(first, second)])[0], with_verdicts([pair_from(second, first)])[0]
     assert (better.first, worse.first, better.winner, worse.winner) == ("one", "other", "one", "other")
     for name in ("p", "p_holm", "effect", "differing", "gap", "needed"):
         assert getattr(better, name) == getattr(worse, name)
@@ -374,11 +374,13 @@ def test_naming_the_two_in_the_other_order_changes_nothing_but_the_names() -> No
 
 def test_a_pair_with_a_control_is_no_test() -> None:
     clear = ([9] * 6, [1] * 6)
-    painters, *with_control = judged([make_pair(*clear), *(make_pair(*clear, corrected=False) for _ in range(5))])
+    painters, *with_control = with_verdicts(
+        [pair_from(*clear), *(pair_from(*clear, corrected=False) for _ in range(5))]
+    )
     assert painters.p.value == painters.p_holm == 2 / 2**6
     for pair in with_control:
         assert (pair.p.value, pair.p_holm, pair.winner) == (2 / 2**6, None, "one")
-    few, *_ = judged([make_pair([9] * 5, [1] * 5, corrected=False), make_pair(*clear), make_pair(*clear)])
+    few, *_ = with_verdicts([pair_from([9] * 5, [1] * 5, corrected=False), pair_from(*clear), pair_from(*clear)])
     assert few.verdict == "not distinguishable: 5 questions differ, too few to tell"
-    many, *_ = judged([make_pair([9] * 5, [1] * 5), make_pair(*clear), make_pair(*clear, corrected=False)])
+    many, *_ = with_verdicts([pair_from([9] * 5, [1] * 5), pair_from(*clear), pair_from(*clear, corrected=False)])
     assert many.verdict == "not distinguishable: 5 questions differ, too few to tell among 2 pairs"

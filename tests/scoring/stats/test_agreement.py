@@ -18,11 +18,10 @@ from limner.scoring.stats import (
     chance_corrected,
     flips,
     icc,
-    icc_intervals,
     krippendorff_alpha,
     mark_agreement,
 )
-from limner.scoring.stats.agreement import ALIKE, LEVELS, NONE, counted_kappa
+from limner.scoring.stats.agreement import ALIKE, LEVELS, NONE
 from tests.needs import oracle
 
 MARK = st.sampled_from([0, 1, None])
@@ -47,9 +46,8 @@ TABLE = [
     ],
 )  # fmt: skip
 def test_kappa_of_the_textbooks(table: dict[tuple[float, float], float], kappa: float) -> None:
-    assert counted_kappa(table).value == pytest.approx(kappa, abs=1e-3)
     units = [RatedUnit(f"{pair} {n}", pair) for pair, count in table.items() for n in range(int(count))]
-    assert mark_agreement(units).kappa.value == pytest.approx(counted_kappa(table).value)
+    assert mark_agreement(units).kappa.value == pytest.approx(kappa, abs=1e-3)
 
 
 def test_alpha_of_the_textbook() -> None:
@@ -75,7 +73,7 @@ def test_where_there_is_nothing_to_tell() -> None:
     assert mark_agreement([RatedUnit("q", (1, None))]).reason == "no mark that both decided"
     alike = mark_agreement([RatedUnit("q", (1, 1)), RatedUnit("r", (1, 1))])
     assert (alike.same.value, alike.kappa.value) == (1.0, None)
-    assert "nothing to tell agreement from chance by" in (alike.reason or "")
+    assert "cannot be separated from chance" in (alike.reason or "")
     assert mark_agreement([RatedUnit("q", (0, 1))]).kappa.value == 0.0
     assert krippendorff_alpha([[1, None], [None, 2]]).reason == "no mark that both decided"
     assert krippendorff_alpha([]).value is None
@@ -100,7 +98,7 @@ SHROUT = ((9, 2, 5, 8), (6, 1, 3, 2), (8, 4, 6, 8), (7, 1, 2, 6), (10, 5, 6, 9),
 """Shrout and Fleiss (1979), Table 2."""
 
 
-def _units(table: tuple[tuple[int | None, ...], ...]) -> list[RatedUnit]:
+def _units(table: Sequence[Sequence[float | None]]) -> list[RatedUnit]:
     return [
         RatedUnit(str(place), tuple(None if value is None else float(value) for value in row))
         for place, row in enumerate(table)
@@ -161,7 +159,7 @@ def test_a_scale_that_nobody_used_up_counts() -> None:
 
 def test_shrout_and_fleiss() -> None:
     """Their Table 4; more digits by pingouin 0.6.1's `intraclass_corr`."""
-    found = icc_intervals(_units(SHROUT))
+    found = icc(_units(SHROUT))
     pingouin = {
         "ICC(1,1)": 0.165742, "ICC(2,1)": 0.289764, "ICC(3,1)": 0.714841,
         "ICC(1,k)": 0.442797, "ICC(2,k)": 0.620051, "ICC(3,k)": 0.909316,
@@ -170,18 +168,10 @@ def test_shrout_and_fleiss() -> None:
     assert found["ICC(2,1)"].n == 6
 
 
-@given(st.lists(st.lists(st.integers(0, 9), min_size=2, max_size=2), min_size=3, max_size=9))
-def test_icc_is_the_same_as_without_intervals(table: list[list[int]]) -> None:
-    found = icc_intervals([RatedUnit(str(n), tuple(map(float, row))) for n, row in enumerate(table)])
-    for form, each in icc(table).items():
-        if each.value is not None:
-            assert found[form].value == pytest.approx(each.value, abs=1e-6)
-
-
 def test_icc_of_raters_who_differ_from_thing_to_thing() -> None:
     """The one-way form with unequal numbers, from scipy's F of one-way analysis of variance."""
     rows = [(9.0, 7.0, None), (None, 3.0, 2.0), (5.0, None, 6.0), (8.0, 8.0, None), (None, None, 4.0), (1.0, 2.0, None)]
-    found = icc_intervals([RatedUnit(str(n), row) for n, row in enumerate(rows)])
+    found = icc([RatedUnit(str(n), row) for n, row in enumerate(rows)])
     groups = [[value for value in row if value is not None] for row in rows]
     groups = [group for group in groups if len(group) > 1]
     f = stats.f_oneway(*groups).statistic
@@ -194,7 +184,7 @@ def test_icc_of_raters_who_differ_from_thing_to_thing() -> None:
     counts = np.array([len(group) for group in groups])
     typical = (counts.sum() - (counts**2).sum() / counts.sum()) / (len(counts) - 1)
     f = stats.f_oneway(*groups).statistic
-    assert icc_intervals(uneven)["ICC(1,1)"].value == pytest.approx((f - 1) / (f - 1 + typical))
+    assert icc(uneven)["ICC(1,1)"].value == pytest.approx((f - 1) / (f - 1 + typical))
 
 
 def test_marks_with_weights_count_as_copies() -> None:
@@ -213,47 +203,28 @@ WINES = [
     [1, 2, 0, 1], [1, 3, 3, 2], [3, 8, 1, 4], [6, 4, 3, 3], [6, 5, 5, 6], [7, 5, 6, 2], [8, 7, 7, 9], [9, 9, 9, 8],
 ]  # fmt: skip
 """The example in pingouin's documentation: eight wines, four judges."""
-TABLE_OF_SHROUT = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-"""Shrout and Fleiss (1979), table 2: six targets, four judges."""
 
 
-@pytest.mark.parametrize(
-    ("table", "values"),
-    [
-        # What pingouin 0.7.0 computes.
-        (WINES, [0.727521, 0.727689, 0.729487, 0.914384, 0.914450, 0.915159]),
-        # As printed in the paper's table 4, two digits.
-        (TABLE_OF_SHROUT, [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]),
-    ],
-)
-def test_known_values(table: list[list[float | None]], values: list[float]) -> None:
-    found = [icc(table)[form].value for form in FORMS]
-    assert found == pytest.approx(values, abs=1e-6 if values[0] > 0.5 else 0.005)
+def test_icc_of_pingouins_example() -> None:
+    forms = icc(_units(WINES))
+    # Computed by pingouin 0.7.0.
+    values = [0.727521, 0.727689, 0.729487, 0.914384, 0.914450, 0.915159]
+    assert [forms[form].value for form in FORMS] == pytest.approx(values, abs=1e-6)
 
 
 def test_a_constant_shift_counts_for_agreement_and_not_for_consistency() -> None:
     scores = np.random.default_rng(6).normal(50, 10, 40)
     table = [[float(score), float(score) + 20] for score in scores]
-    found = icc(table)
+    found = icc(_units(table))
     assert found["ICC(3,1)"].value == pytest.approx(1.0)
     assert (found["ICC(2,1)"].value or 0) < 0.5
 
 
 @pytest.mark.parametrize(
-    ("table", "why"),
-    [
-        ([], "fewer than two drawings"),
-        ([[1.0, 2.0]], "fewer than two drawings"),
-        ([[1.0], [2.0]], "fewer than two judges"),
-        ([[3.0, 3.0], [3.0, 3.0]], "all scores are the same"),
-        ([[1.0, 2.0], [1.0, 2.0]], "do not differ"),
-    ],
+    "table", [[], [[1.0, 2.0]], [[1.0], [2.0]], [[3.0, 3.0], [3.0, 3.0]], [[1.0, 2.0], [1.0, 2.0]]]
 )
-def test_where_it_cannot_be_known(table: list[list[float | None]], why: str) -> None:
-    found = icc(table)
-    assert set(found) == set(FORMS)
-    assert found["ICC(3,1)"].value is None
-    assert why in (found["ICC(3,1)"].reason or "")
+def test_no_icc_where_drawings_are_few_or_alike(table: list[list[float | None]]) -> None:
+    assert "ICC(3,1)" not in icc(_units(table))
 
 
 REPEATED = st.lists(

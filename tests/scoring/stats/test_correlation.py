@@ -21,7 +21,7 @@ from limner.scoring.stats import (
     rank_intervals,
     spearman,
 )
-from limner.scoring.stats.correlation import STATISTICS, left_out
+from limner.scoring.stats.correlation import STATISTICS, jackknife_weights
 from limner.scoring.weights import fit_weights
 
 SCIPY: dict[str, Any] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
@@ -121,7 +121,7 @@ def test_what_cannot_be_told_has_a_reason() -> None:
 
 
 def test_many_questions_are_left_out_in_groups() -> None:
-    rows = left_out([str(n) for n in range(450)])
+    rows = jackknife_weights([str(n) for n in range(450)])
     assert rows.shape == (200, 450)
     assert (rows.sum(axis=0) == 199).all()
 
@@ -135,7 +135,7 @@ def test_intervals_hold_what_they_promise(rho: float, n: int) -> None:
     hits = dict.fromkeys(true, 0)
     asked = dict.fromkeys(true, 0)
     names = [f"{place:03}" for place in range(n)]
-    rows = left_out(names)
+    rows = jackknife_weights(names)
     from limner.scoring.stats.correlation import z_error, z_interval
 
     for _ in range(300):

@@ -156,7 +156,7 @@ def test_so_many_questions_find_the_gap_as_often_as_promised(deviation: float, g
         (None, 1.0, "not known"),
         (1.0, None, "not known"),
         (float("nan"), 1.0, "not known"),
-        (1.0, 0.0, "a gap of nothing"),
+        (1.0, 0.0, "a gap of zero"),
         (0.0, 1.0, "no spread"),
     ],
 )

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.scoring.corrected import HumanEstimate, Judged, derived, difference, estimate, human_interval
+from limner.scoring.corrected import (
+    HumanEstimate,
+    Judged,
+    derive_estimates,
+    estimate_difference,
+    estimate_mean,
+    human_interval,
+)
 from limner.scoring.stats.types import Floats
 
 MARKED, REST = 150, 600
@@ -46,7 +53,7 @@ def test_as_ppi_python_has_it(graded: bool, power: float | None) -> None:
     value, error = PPI_PYTHON[graded, power]
     whole = MARKED + REST
     # Theirs is the power of drawings without people's marks, ours that of all.
-    found = estimate(_judged(*_data(graded), MARKED), None if power is None else power * whole / REST)
+    found = estimate_mean(_judged(*_data(graded), MARKED), None if power is None else power * whole / REST)
     assert found is not None
     assert found.value == pytest.approx(value, abs=1e-9 if power is not None else 1e-3)
     spread = np.sqrt((found.influence**2).sum())
@@ -55,7 +62,7 @@ def test_as_ppi_python_has_it(graded: bool, power: float | None) -> None:
 
 def test_where_people_marked_everything_the_judge_does_not_matter() -> None:
     human, judge = _data(True)
-    found = estimate(_judged(human, judge, MARKED + REST))
+    found = estimate_mean(_judged(human, judge, MARKED + REST))
     assert found is not None
     assert found.value == pytest.approx(human.mean())
     assert np.sqrt((found.influence**2).sum()) == pytest.approx(human.std() / np.sqrt(len(human)))
@@ -67,7 +74,7 @@ def test_drawings_chosen_more_often_count_less() -> None:
     ones = np.ones(6)
     # Both 1s were sure to be chosen; the one 0 stands for four: Hájek's mean is 2 / (1 + 1 + 4).
     inclusion = np.array([1, 1, 0.25, 0.25, 0.25, 0.25])
-    found = estimate(Judged(np.arange(6), 6, np.zeros(6), chosen, ones, ones, inclusion))
+    found = estimate_mean(Judged(np.arange(6), 6, np.zeros(6), chosen, ones, ones, inclusion))
     assert found is not None
     assert found.value == pytest.approx(2 / 6)
     assert human.mean() == pytest.approx(found.value)
@@ -81,7 +88,7 @@ def test_strata_with_means_of_their_own_are_put_together_by_their_sizes() -> Non
     known, ones = np.where(marked, human, np.nan), np.ones(100)
     strata = (np.arange(100) >= 90).astype(np.int64)
     plain = Judged(np.arange(100), 100, np.zeros(100), known, ones, ones, ones)
-    without, with_ = estimate(plain), estimate(Judged(**{**vars(plain), "strata": strata}))
+    without, with_ = estimate_mean(plain), estimate_mean(Judged(**{**vars(plain), "strata": strata}))
     assert without is not None
     assert with_ is not None
     assert without.value == pytest.approx(0.5)
@@ -95,13 +102,13 @@ def test_a_difference_is_paired_by_question() -> None:
     sides = [np.clip(hard + gap + 0.1 * rng.normal(size=500), 0, 1) for gap in (0.1, 0.0)]
     judges = [np.clip(side + 0.15 * rng.normal(size=500), 0, 1) for side in sides]
     one, other = (_judged(human, judge, 100) for human, judge in zip(sides, judges, strict=True))
-    found = difference(one, other)
-    direct = estimate(_judged(sides[0] - sides[1], judges[0] - judges[1], 100))
+    found = estimate_difference(one, other)
+    direct = estimate_mean(_judged(sides[0] - sides[1], judges[0] - judges[1], 100))
     assert found is not None
     assert direct is not None
     assert found.value == pytest.approx(direct.value, abs=0.003)
     assert np.sqrt((found.influence**2).sum()) == pytest.approx(np.sqrt((direct.influence**2).sum()), rel=0.05)
-    apart = [estimate(each) for each in (one, other)]
+    apart = [estimate_mean(each) for each in (one, other)]
     unpaired = np.sqrt(sum((each.influence**2).sum() for each in apart if each is not None))
     assert np.sqrt((found.influence**2).sum()) < 0.6 * unpaired
 
@@ -112,7 +119,7 @@ def test_numbers_that_follow_from_others_have_their_spread() -> None:
         name: HumanEstimate(value, rng.normal(size=50) / 50, 1.0, 50, 20, 20)
         for name, value in (("a", 0.4), ("b", 0.8))
     }
-    found = derived(
+    found = derive_estimates(
         parts, lambda means: {**means, "mean": (means["a"] + means["b"]) / 2, "product": means["a"] * means["b"]}
     )
     assert found["mean"].value == pytest.approx(0.6)
@@ -122,8 +129,8 @@ def test_numbers_that_follow_from_others_have_their_spread() -> None:
 
 def test_nobody_and_too_few() -> None:
     human, judge = _data(False)
-    assert human_interval(estimate(_judged(human, judge, 0))).reason == "people have marked none of these drawings"
-    few = human_interval(estimate(_judged(human, judge, 4)), 1.0)
+    assert human_interval(estimate_mean(_judged(human, judge, 0))).reason == "people have marked none of these drawings"
+    few = human_interval(estimate_mean(_judged(human, judge, 4)), 1.0)
     assert (few.low, few.high) == (None, None)
     assert few.reason is not None
     assert "4 questions" in few.reason
@@ -134,7 +141,7 @@ def test_an_interval_holds_its_number_and_stays_on_the_scale(seed: int, marked: 
     rng = np.random.default_rng(seed)
     human = (rng.random(marked + rest) < share).astype(float)
     judge = np.where(rng.random(marked + rest) < 0.8, human, 1 - human)
-    found = human_interval(estimate(_judged(human, judge, marked)), 1.0)
+    found = human_interval(estimate_mean(_judged(human, judge, marked)), 1.0)
     assert found.value is not None
     assert found.low is not None
     assert found.high is not None

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from ...scoring.compare import PairNumber
-from ...scoring.compare import judges as compare_judges
-from ...scoring.compare.everyone import Everyone, load_opinions
-from ...scoring.compare.opinions import ANYONE, Opinion
-from ...scoring.groups import stored_exam
+from ...scoring import evaluators_of
+from ...scoring.compare import Opinion, PairNumber
+from ...scoring.compare.everyone import ExamOpinions, all_numbers, load_opinions, wanted_evaluators
+from ...scoring.compare.opinions import ANYONE
 from ...store import Store
 from ..tables.model import Cell, TableRow, interval_cell
 from .schema import ColumnSpec, Layout
@@ -19,8 +18,8 @@ from .schema import ColumnSpec, Layout
 HUMAN_ICC = "ICC(2,1)"
 AMONG_PEOPLE = ("std", HUMAN_ICC)
 """Measures that are of people among themselves, whichever judge the row is about."""
-Key = tuple[str, str, str, str | None, str, str]
-"""First, second, unit, category, score, measure."""
+Key = tuple[str, str, str | None, str, str]
+"""First, second, category, score, measure."""
 
 
 @dataclass(frozen=True)
@@ -34,47 +33,47 @@ class Agreements:
     """
 
     numbers: Mapping[Key, PairNumber]
-    everyone: Everyone
+    everyone: ExamOpinions
     people: str | None
 
     def find(
         self, first: str, words: str, category: str | None = None, second: str | None = None
     ) -> tuple[PairNumber, ...]:
-        """The numbers behind words such as ``mae spelling+logic`` or ``kendall relaxed / overall``; all or none."""
+        """Return the numbers behind words such as ``mae spelling+logic`` or ``kendall relaxed / overall``, or none."""
         measure, _, score = words.partition(" ")
         with_whom = second or self.people or ""
         who = ANYONE if measure in AMONG_PEOPLE else first
-        found = [self.numbers.get((who, with_whom, "drawing", category, name, measure)) for name in score.split("+")]
-        return tuple(one for one in found if one is not None) if None not in found else ()
+        numbers = [self.numbers.get((who, with_whom, category, name, measure)) for name in score.split("+")]
+        return tuple(number for number in numbers if number is not None) if None not in numbers else ()
 
     @property
     def words(self) -> str:
         """Whom judges are compared with, for captions."""
         if self.people is None:
-            return "nobody has rated its drawings in a study"
-        (together,) = [one for one in self.everyone.opinions if one.name == self.people]
+            return "no one has rated its drawings in a study"
+        (together,) = [opinion for opinion in self.everyone.opinions if opinion.name == self.people]
         many = len(self.everyone.people[together.study or ""])
         return f"{self.people}: {many} {'person' if many == 1 else 'people'}, {_drawings(together)} drawings"
 
     def cell(self, first: str, spec: ColumnSpec, painter: str | None = None) -> Cell:
-        """One cell: a number with its interval, or the mean of several; of a painter's drawings alone, where named."""
+        """Return a number with its interval, or the mean of several; where `painter` is named, of its drawings."""
         words = spec.figure.agreement or ""
         p = words.startswith("p ")
-        found = self.find(first, words.removeprefix("p "), painter)
-        values = [one.p if p else one.value for one in found]
-        if not found or None in values:
+        numbers = self.find(first, words.removeprefix("p "), painter)
+        values = [number.p if p else number.value for number in numbers]
+        if not numbers or None in values:
             return Cell()
         mean = spec.scale * sum(value for value in values if value is not None) / len(values)
-        if len(found) > 1 or p:
+        if len(numbers) > 1 or p:
             return interval_cell(mean, None, None, spec.digits)
-        low, high = (None if end is None else spec.scale * end for end in (found[0].low, found[0].high))
+        low, high = (None if end is None else spec.scale * end for end in (numbers[0].low, numbers[0].high))
         return interval_cell(mean, low, high, spec.digits)
 
 
 def agreements(
     store: Store, exam: str, reading: str, study: str | None, which: Mapping[str, Any], rows: str
 ) -> Agreements:
-    """Return what a table needs of how evaluators agree.
+    """Return the numbers of agreement that a table needs.
 
     Args:
         store: The store.
@@ -84,28 +83,20 @@ def agreements(
         which: ``painters``, ``without``, ``selection``; see `limner.api.groups`.
         rows: What the table's rows are about.
     """
-    from ... import exams
-
     kept = {name: which[name] for name in ("painters", "without", "selection") if name in which}
-    protocol = exams.kind(stored_exam(exam, store).kind).protocol
-    everyone = load_opinions(store, exam, protocol, reading, None, study, kept)
+    everyone = load_opinions(store, exam, kept, reading=reading, study=study)
     together = [opinion for opinion in everyone.opinions if opinion.kind == "people"]
-    people = max(together, key=lambda one: (_drawings(one), one.name), default=None)
-    numbers: tuple[PairNumber, ...] = ()
+    people = max(together, key=lambda number: (_drawings(number), number.name), default=None)
+    numbers = dict[Key, PairNumber]()
     if rows != "rated" and (people is not None or rows == "pairs"):
-        by = ["painter"] if rows == "painters" else []
-        how = {"store": store, "reading": reading, "study": study, "by": by, "units": ["drawing"], **kept}
-        numbers = compare_judges(exam, **how).numbers
-    found = {
-        (one.first, one.second, one.unit, one.category, one.score, one.measure): one
-        for one in numbers
-        if one.unit == "drawing"
-    }
-    return Agreements(found, everyone, people.name if people else None)
+        wanted = wanted_evaluators((), evaluators_of(store, exam), {})
+        for number in all_numbers(everyone, wanted, ["painter"] if rows == "painters" else [], ["drawing"]):
+            numbers[number.first, number.second, number.category, number.score, number.measure] = number
+    return Agreements(numbers, everyone, people.name if people else None)
 
 
-def _drawings(one: Opinion) -> int:
-    return len({*one.marks, *(id for given in one.scores.values() for id in given)})
+def _drawings(opinion: Opinion) -> int:
+    return len({*opinion.marks, *(id for given in opinion.scores.values() for id in given)})
 
 
 def agreement_rows(layout: Layout, held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
@@ -119,26 +110,26 @@ def agreement_rows(layout: Layout, held: Agreements, specs: Sequence[ColumnSpec]
 
 
 def _evaluators(layout: Layout, held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
-    for one in held.everyone.opinions:
-        if one.kind in ("person", "people"):
+    for opinion in held.everyone.opinions:
+        if opinion.kind in ("person", "people"):
             continue
-        for score in [name for name in layout.scores if name in one.scores] + sorted(one.scales):
+        for score in [name for name in layout.scores if name in opinion.scores] + sorted(opinion.scales):
             cells = []
             for spec in specs:
                 measure = spec.figure.agreement or ""
                 pair = score if score == layout.against else f"{score} / {layout.against}"
                 p, _, plain = measure.rpartition(" ")
-                found = held.find(one.name, f"{plain} {pair}")
-                value = None if not found else found[0].p if p else found[0].value
-                ends = (found[0].low, found[0].high) if found and not p else (None, None)
+                numbers = held.find(opinion.name, f"{plain} {pair}")
+                value = None if not numbers else numbers[0].p if p else numbers[0].value
+                ends = (numbers[0].low, numbers[0].high) if numbers and not p else (None, None)
                 cells.append(interval_cell(value, *ends, spec.digits))
             if any(cell.value is not None for cell in cells):
-                label = one.name if score in one.scales else f"{score} by {one.name}"
-                yield TableRow(label, tuple(cells), about={"evaluator": one.name, "score": score})
+                label = opinion.name if score in opinion.scales else f"{score} by {opinion.name}"
+                yield TableRow(label, tuple(cells), about={"evaluator": opinion.name, "score": score})
 
 
 def _pairs(held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
-    """People among themselves, each judge with people, each judge with each other; only what there is."""
+    """Yield people among themselves, each judge with people, each judge with each other."""
     judges = sorted(one.name for one in held.everyone.opinions if one.kind in ("judge", "panel"))
     listed = [(f"Human-Human {HUMAN_ICC}", ANYONE, held.people, HUMAN_ICC)] if held.people else []
     listed += [(f"{judge}-Human ρ", judge, held.people, "spearman") for judge in judges if held.people]
@@ -146,15 +137,15 @@ def _pairs(held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
     for label, first, second, measure in listed:
         cells = []
         for spec in specs:
-            found = held.find(first, f"{measure} {spec.figure.score}", second=second)
-            one = found[0] if found else None
+            numbers = held.find(first, f"{measure} {spec.figure.score}", second=second)
+            one = numbers[0] if numbers else None
             cells.append(interval_cell(one.value, one.low, one.high, spec.digits) if one else Cell())
         if any(cell.value is not None for cell in cells):
             yield TableRow(label, tuple(cells), about={"evaluator": first, "with": second or ""})
 
 
 def _rated(held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
-    """Every painter that somebody rated, by name."""
+    """Yield every painter that somebody rated, by name."""
     painters = sorted({seen.painter for seen in held.everyone.seen.values()})
     columns = [_means(held, spec.figure.rated) for spec in specs]
     for painter in painters:
@@ -169,20 +160,20 @@ def _rated(held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
 
 
 def _means(held: Agreements, names: Sequence[str]) -> dict[str, float]:
-    """Painter -> the mean of its drawings on the first of the scales that somebody used, people together first."""
+    """Return painter -> the mean of its drawings on the first scale that somebody used, people together first."""
     for name in names:
-        for one in sorted(held.everyone.opinions, key=lambda one: one.name != held.people):
-            if one.kind == "person":
+        for opinion in sorted(held.everyone.opinions, key=lambda opinion: opinion.name != held.people):
+            if opinion.kind == "person":
                 continue
-            if name in one.painters:
-                return dict(one.painters[name])
-            if name in one.scores:
-                weights = held.everyone.weights.get(one.study or "", {})
-                return _by_painter(one.scores[name], weights, held.everyone)
+            if name in opinion.painters:
+                return dict(opinion.painters[name])
+            if name in opinion.scores:
+                weights = held.everyone.weights.get(opinion.study or "", {})
+                return _by_painter(opinion.scores[name], weights, held.everyone)
     return {}
 
 
-def _by_painter(given: Mapping[str, float], weights: Mapping[str, float], everyone: Everyone) -> dict[str, float]:
+def _by_painter(given: Mapping[str, float], weights: Mapping[str, float], everyone: ExamOpinions) -> dict[str, float]:
     sums: dict[str, list[float]] = {}
     for id, value in given.items():
         total = sums.setdefault(everyone.seen[id].painter, [0.0, 0.0])

@@ -15,7 +15,7 @@ from ...scoring.stats import LEAST
 from ...store import Store
 from ..tables.model import STORE, Cell, Column, RowBlock, Sheet, Table, TableRow
 from . import published_cells
-from .holdings import Holdings, Own, holdings
+from .holdings import Holdings, PainterResult, load_holdings
 from .published_cells import judges, published, release_board
 from .rows import StoreRow, StoreRows
 from .schema import AGREEING, COUNTED, JUDGES, Layout, RowGroup, Section, specs
@@ -46,7 +46,7 @@ class TableChoice:
 def build(
     layout: Layout, store: Store | None = None, choice: TableChoice | None = None, exam: Exam[Any] | None = None
 ) -> Table:
-    """Return the table with everything in it; where there is no store, statistics of `exam` as it was read.
+    """Return the whole table; without a store, statistics of `exam` as it was read.
 
     Raises:
         UsageError: The choice names what is not there.
@@ -78,15 +78,15 @@ def build(
 def _sections(layout: Layout, wanted: str | None) -> Sequence[Section | None]:
     if wanted is None:
         return layout.sections or (None,)
-    found = [section for section in layout.sections if section.title.casefold() == wanted.casefold()]
-    if not found:
-        there = ", ".join(section.title for section in layout.sections) or "none"
-        raise UsageError(f"{layout.key} has no section {wanted!r}; it has: {there}")
-    return found
+    matches = [section for section in layout.sections if section.title.casefold() == wanted.casefold()]
+    if not matches:
+        titles = ", ".join(section.title for section in layout.sections) or "none"
+        raise UsageError(f"{layout.key} has no section {wanted!r}; it has: {titles}")
+    return matches
 
 
 def _held(layout: Layout, store: Store, choice: TableChoice) -> Holdings:
-    return holdings(
+    return load_holdings(
         store,
         layout.exam,
         exam=choice.exam,
@@ -110,14 +110,14 @@ def _sheet(layout: Layout, sections: Sequence[Section | None], own: StoreRows | 
         judges = own.judges if own else []
         if printed_too and (printed := published_cells.published(layout, section)):
             judges = published_cells.judges(printed)
-        found = specs(layout, section, judges)
-        columns = columns or (own.heads(found) if own else [spec.column for spec in found])
-        published = published_cells.published_rows(layout, section, found) if printed_too else []
-        mine = own.make(found) if own else []
+        column_specs = specs(layout, section, judges)
+        columns = columns or (own.heads(column_specs) if own else [spec.column for spec in column_specs])
+        published = published_cells.published_rows(layout, section, column_specs) if printed_too else []
+        mine = own.make(column_specs) if own else []
         if section is None:
             groups += grouped(layout, published, mine)
             for board in layout.boards if printed_too else ():
-                groups += published_cells.board_blocks(layout, board, found)
+                groups += published_cells.board_blocks(layout, board, column_specs)
         else:
             groups.append(RowBlock(section.title, tuple(line for _, line in [*published, *mine])))
     if layout.rank != "none":
@@ -145,24 +145,24 @@ CONTROLS, OTHERS = "Controls", "Others"
 def grouped(
     layout: Layout, published: Sequence[tuple[RowGroup | None, TableRow]], own: Sequence[StoreRow]
 ) -> list[RowBlock]:
-    """Return the groups in the layout's order, in each the published rows first; what fits nowhere comes last."""
+    """Return the groups in the layout's order, published rows first in each; rows without a group come last."""
     homes = [(_home(layout, one), one, line) for one, line in own]
-    found = [RowBlock("", tuple(line for group, line in published if group is None))]
+    blocks = [RowBlock("", tuple(line for group, line in published if group is None))]
     for row_group in layout.groups:
         inside = [line for group, line in published if group is row_group]
         inside += [line for home, _, line in homes if home is row_group]
-        found.append(RowBlock(row_group.title, tuple(inside), row_group.ranked))
+        blocks.append(RowBlock(row_group.title, tuple(inside), row_group.ranked))
     rest: dict[str, list[TableRow]] = {}
     for home, one, line in homes:
         if home is None:
             rest.setdefault(_title(layout, one), []).append(line)
     if "" in rest:
-        found[0] = replace(found[0], rows=(*found[0].rows, *rest.pop("")))
-    return found + [RowBlock(title, tuple(inside), title != CONTROLS) for title, inside in rest.items()]
+        blocks[0] = replace(blocks[0], rows=(*blocks[0].rows, *rest.pop("")))
+    return blocks + [RowBlock(title, tuple(inside), title != CONTROLS) for title, inside in rest.items()]
 
 
-def _home(layout: Layout, own: Own | None) -> RowGroup | None:
-    """Return the layout's group a painter belongs to, by what is known of it."""
+def _home(layout: Layout, own: PainterResult | None) -> RowGroup | None:
+    """Return the layout's group that a painter belongs to, by the facts about it."""
     if own is None:
         return None
     for group in layout.groups:
@@ -174,7 +174,7 @@ def _home(layout: Layout, own: Own | None) -> RowGroup | None:
     return None
 
 
-def _title(layout: Layout, own: Own | None) -> str:
+def _title(layout: Layout, own: PainterResult | None) -> str:
     """Return the title over a row that belongs to none of the layout's groups."""
     if own is None:
         return STORE if layout.groups else ""
@@ -188,7 +188,7 @@ def _title(layout: Layout, own: Own | None) -> str:
 def ranked(
     blocks: Sequence[RowBlock], columns: Sequence[Column], *, within: bool, second: bool
 ) -> tuple[RowBlock, ...]:
-    """Return the blocks with their cells ranked: together, or each by itself.
+    """Return the blocks with their cells ranked: together, or each block alone.
 
     Equal numbers share a rank. Where all numbers of a column are the same, or there is only one, none is marked.
     """
@@ -228,7 +228,7 @@ def turned(sheet: Sheet, how: str) -> Sheet:
 
 
 def _columns(sheet: Sheet) -> Sheet:
-    """Every row becomes a column; every column a line, under its head above."""
+    """Turn every row into a column, and every column into a line under its head."""
     rows = [(group.title, line) for group in sheet.blocks for line in group.rows]
     columns = tuple(
         Column(
@@ -253,7 +253,7 @@ def _columns(sheet: Sheet) -> Sheet:
 
 
 def _blocks(sheet: Sheet, scores: bool) -> Sheet:
-    """Every row becomes a block: a line per figure with the values as columns, or the other way round."""
+    """Turn every row into a block: a line per figure with the values as columns, or the other way round."""
     cells = {(column.block, column.figure): place for place, column in enumerate(sheet.columns)}
     blocks, figures = (sorted({key[side] for key in cells}) for side in (0, 1))
     heads = {column.block: column.value_head for column in sheet.columns}
@@ -270,8 +270,8 @@ def _blocks(sheet: Sheet, scores: bool) -> Sheet:
             inner: Sequence[int] = blocks if scores else figures
             keys = [(one, outer) if scores else (outer, one) for one in inner]
             label = names[outer].figure_head if scores else heads[outer]
-            found = tuple(line.cells[cells[key]] if key in cells else Cell() for key in keys)
-            yield TableRow(label, found, published=line.published)
+            line_cells = tuple(line.cells[cells[key]] if key in cells else Cell() for key in keys)
+            yield TableRow(label, line_cells, published=line.published)
 
     groups = [
         RowBlock(_transposed_title(line), tuple(lines(line)), group.ranked, line.published, line.notes)
@@ -286,7 +286,7 @@ def _transposed_title(line: TableRow) -> str:
 
 
 REMARKS = 8
-"""More remarks than this are for `limner scores` to tell."""
+"""More remarks than this are left to `limner scores`."""
 
 
 def caption(
@@ -296,64 +296,70 @@ def caption(
     intervals: bool,
     sections: Sequence[Section | None] = (None,),
 ) -> list[str]:
-    """Return the title, where the figures come from, how a store's were marked and on which questions."""
+    """Return the title, the figures' sources, how a store's were marked and on which questions."""
     tables = layout.tables(None)
-    place = tables[0] if len(tables) == 1 else "Tables " + " and ".join(one.removeprefix("Table ") for one in tables)
+    place = (
+        tables[0] if len(tables) == 1 else "Tables " + " and ".join(board.removeprefix("Table ") for board in tables)
+    )
     name = layout.paper.cite.partition(" ")[0]
-    found = [f"{name}, {place}: {layout.title}." if tables else f"{name}: {layout.title}."]
+    lines = [f"{name}, {place}: {layout.title}." if tables else f"{name}: {layout.title}."]
     if with_published and (tables or layout.sections):
         marked = [judge for section in layout.sections or (None,) for judge in judges(published(layout, section))]
         # A number made of two judges' marks names both.
         alone = [judge for judge in dict.fromkeys(marked) if not set(judge.split(" + ")) <= {*marked} - {judge}]
         by = f", judge {' and '.join(alone)}" if alone and layout.rows == "painters" else ""
-        found.append(f"Published figures: {layout.paper.cite}{by}.")
-        found += [
-            f"{release_board(layout, one).about} Its rows are not ranked with the paper's." for one in layout.boards
+        lines.append(f"Published figures: {layout.paper.cite}{by}.")
+        lines += [
+            f"{release_board(layout, board).about} Its rows are not ranked with the paper's." for board in layout.boards
         ]
     if layout.rows in AGREEING and held is not None and held.exam is not None and held.agreement is not None:
-        return [*found, f"{STORE}: exam {held.exam.name}; {held.agreement.words}; reading {held.reading}."]
+        return [*lines, f"{STORE}: exam {held.exam.name}; {held.agreement.words}; reading {held.reading}."]
     if held is None or held.exam is None or (layout.rows not in COUNTED and not held.rows):
-        return found
+        return lines
     what = "training part of build" if layout.rows == "training" else "exam"
-    said = f"{STORE}: {what} {held.exam.name}, {_scored(layout, held, sections)}"
+    about_store = f"{STORE}: {what} {held.exam.name}, {_scored(layout, held, sections)}"
     if layout.rows == "painters":
-        said += f", judge {', '.join(dict.fromkeys(own.evaluator.told for own in held.rows))}, reading {held.reading}"
-        said += _alike(held)
+        about_store += (
+            f", judge {', '.join(dict.fromkeys(own.evaluator.told for own in held.rows))}, reading {held.reading}"
+        )
+        about_store += _alike(held)
         if intervals:
-            said += "; [low, high]: 95% interval over questions"
+            about_store += "; [low, high]: 95% interval over questions"
     if held.agreement is not None and held.agreement.people is not None:
-        said += f"; {held.agreement.words}"
-    return [*found, f"{said}.", *([*_warnings(held), *_cuts(held)] if layout.rows == "painters" else [])]
+        about_store += f"; {held.agreement.words}"
+    return [*lines, f"{about_store}.", *([*_warnings(held), *_cuts(held)] if layout.rows == "painters" else [])]
 
 
 def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock]) -> list[str]:
-    """Return what a reader must know; only what applies."""
+    """Return the notes that apply."""
     of_paper = layout.rows == "painters" and (layout.tables(None) or layout.sections)
-    found = [note for note in (layout.note, layout.paper.note if of_paper else "") if note]
+    remarks = [note for note in (layout.note, layout.paper.note if of_paper else "") if note]
     lines = [line for group in groups for line in group.rows if not line.published]
     if held is None or not lines or layout.rows != "painters":
-        return found
+        return remarks
     for side in held.compared:
-        # Who cuts the common questions is told above the table.
-        found += [f"{_whose(held, side)}{note}." for note in side.notes if note not in side.first]
+        # Who cuts the common questions is above the table.
+        remarks += [f"{_whose(held, side)}{note}." for note in side.notes if note not in side.first]
     if any(line.covered for line in lines):
-        found.append("Covered: questions with a score, of those in the exam; failures are left out, never zeros.")
+        remarks.append("Covered: questions with a score, of those in the exam; failures are left out, never zeros.")
     if any(cell.least is not None for line in lines for cell in line.cells):
-        found.append("least … most: the lowest and the highest possible value of a score, where the judge abstained.")
+        remarks.append("least … most: the lowest and the highest possible value of a score, where the judge abstained.")
     if any(cell.few is not None for line in lines for cell in line.cells):
-        found.append(f"(n=…): fewer than {LEAST} questions are too few for an interval.")
-    return found + _remarks(held.rows)
+        remarks.append(f"(n=…): fewer than {LEAST} questions are too few for an interval.")
+    return remarks + _remarks(held.rows)
 
 
 def _warnings(held: Holdings) -> list[str]:
-    """Return what must be known of the judges, by name where there are several."""
+    """Return the warnings about judges, by name where there are several."""
     judges = {own.evaluator.id: own.evaluator for own in held.rows}
     several = len(judges) > 1
-    return [f"{one.name}: {said}" if several else said for one in judges.values() for said in one.warnings]
+    return [
+        f"{judge.name}: {warning}" if several else warning for judge in judges.values() for warning in judge.warnings
+    ]
 
 
 def _cuts(held: Holdings) -> list[str]:
-    return [f"{_whose(held, side)}{said}." for side in held.compared for said in side.first]
+    return [f"{_whose(held, side)}{note}." for side in held.compared for note in side.first]
 
 
 def _whose(held: Holdings, side: Comparable) -> str:
@@ -361,7 +367,7 @@ def _whose(held: Holdings, side: Comparable) -> str:
 
 
 def _scored(layout: Layout, held: Holdings, sections: Sequence[Section | None]) -> str:
-    """How many questions the numbers rest on, of how many; of those alone that the table's columns are about."""
+    """Return how many questions the numbers rest on, of how many that the table's columns are about."""
     assert held.exam is not None
     whole = held.exam.questions
     if layout.rows in COUNTED:
@@ -378,18 +384,20 @@ def _scored(layout: Layout, held: Holdings, sections: Sequence[Section | None]) 
 
 def _about(layout: Layout, exam: Exam[Any], sections: Sequence[Section | None]) -> set[str]:
     """Return the questions that any column with a score can show."""
-    found: set[str] = set()
+    ids: set[str] = set()
     for slot in (slot for section in sections for slot in specs(layout, section, ["any"])):
         part = slot.part
         if layout.rows == "painters" and slot.figure.score is None:
             continue
-        tagged = {one.id for one in exam.questions if part.tag is None or one.tags.get(part.tag) == slot.tagged}
-        found |= tagged if part.subset is None else tagged & exam.subsets.get(part.subset, frozenset())
-    return found
+        tagged = {
+            question.id for question in exam.questions if part.tag is None or question.tags.get(part.tag) == slot.tagged
+        }
+        ids |= tagged if part.subset is None else tagged & exam.subsets.get(part.subset, frozenset())
+    return ids
 
 
 def _rested_on(layout: Layout, held: Holdings) -> list[set[str]]:
-    """The questions behind each row: a painter's, those of controls only where there are no others; or a judge's."""
+    """Return the questions behind each row: a painter's (a control's only where there are no others), or a judge's."""
     if layout.rows == "judges":
         judged: dict[str, set[str]] = {}
         for own in held.rows:
@@ -401,21 +409,21 @@ def _rested_on(layout: Layout, held: Holdings) -> list[set[str]]:
 
 
 def _alike(held: Holdings) -> str:
-    """Whether the painters' numbers rest on the same questions, where there are several."""
+    """Return whether the painters' numbers rest on the same questions, where there are several."""
     if not any(len(side.groups) > 1 for side in held.compared):
         return ""
     common = all(side.on == "common" and side.questions for side in held.compared if len(side.groups) > 1)
     return "; all painters on the same questions" if common else "; each painter on its own questions"
 
 
-def _remarks(rows: Sequence[Own]) -> list[str]:
-    said: dict[str, list[str]] = {}
+def _remarks(rows: Sequence[PainterResult]) -> list[str]:
+    by_remark: dict[str, list[str]] = {}
     for own in rows:
         for remark in own.scores[None].remarks:
-            said.setdefault(remark, []).append(own.name)
-    found = [
+            by_remark.setdefault(remark, []).append(own.name)
+    lines = [
         remark if len(names) == len(rows) else f"{', '.join(dict.fromkeys(names))}: {remark}"
-        for remark, names in said.items()
+        for remark, names in by_remark.items()
     ]
-    more = len(found) - REMARKS
-    return found if more <= 0 else [*found[:REMARKS], f"… and {more} more remarks; `limner scores` tells them all."]
+    more = len(lines) - REMARKS
+    return lines if more <= 0 else [*lines[:REMARKS], f"… and {more} more remarks; `limner scores` shows them all."]

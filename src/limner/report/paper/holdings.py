@@ -20,7 +20,7 @@ from ...core.protocol import Protocol, Reading
 from ...core.settings import PainterFacts, Settings
 from ...exams import each, paper
 from ...scoring import Comparable, Group, Standing, comparable, comparables, standings
-from ...scoring.compare.judges import call_seconds
+from ...scoring.compare.everyone import call_seconds
 from ...scoring.groups import find_groups, which_questions
 from ...store import Store
 from ...store.records import load_exam
@@ -30,7 +30,7 @@ from .schema import AGREEING
 
 
 @dataclass(frozen=True)
-class Own:
+class PainterResult:
     """One painter with one strategy under one evaluator.
 
     Attributes:
@@ -81,7 +81,7 @@ class Holdings:
     protocol: Protocol[Any]
     reading: str
     exam: Exam[Any] | None = None
-    rows: tuple[Own, ...] = ()
+    rows: tuple[PainterResult, ...] = ()
     compared: tuple[Comparable, ...] = ()
     took: Mapping[str, float] = field(default_factory=dict)
     agreement: Agreements | None = None
@@ -89,25 +89,25 @@ class Holdings:
 
 
 def exam_in(store: Store, kind: str, name: str | None) -> str | None:
-    """Return the stored exam of this kind: the one named, the one called like its kind, or the only one.
+    """Return the stored exam of this kind: the one named, the one with the kind's name, or the only one.
 
     Raises:
         UsageError: There are several, or none is called so.
     """
     with store.reading() as connection:
         query = sa.select(stored_exams.c.name).where(stored_exams.c.kind == kind)
-        there = sorted(connection.scalars(query))
+        names = sorted(connection.scalars(query))
     if name is not None:
-        if name not in there:
-            raise UsageError(f"{store.url} has no exam {name!r} of kind {kind}; it has: {', '.join(there) or 'none'}")
+        if name not in names:
+            raise UsageError(f"{store.url} has no exam {name!r} of kind {kind}; it has: {', '.join(names) or 'none'}")
         return name
-    if len(there) > 1 and kind not in there:
-        raise UsageError(f"{store.url} has several exams of kind {kind}: {', '.join(there)}; choose with --exam")
-    return kind if kind in there else there[0] if there else None
+    if len(names) > 1 and kind not in names:
+        raise UsageError(f"{store.url} has several exams of kind {kind}: {', '.join(names)}; choose with --exam")
+    return kind if kind in names else names[0] if names else None
 
 
 def training_in(store: Store, kind: str, name: str | None) -> Exam[Any] | None:
-    """The training part of the build that is named, or of the only build of this kind that has one; None without any.
+    """Return the training part of the named build, or of the only build of this kind that has one; None without any.
 
     Raises:
         UsageError: There are several, or the one named has none.
@@ -117,17 +117,17 @@ def training_in(store: Store, kind: str, name: str | None) -> Exam[Any] | None:
     from ...build.records import load_builds
     from ...build.train_files import training_set
 
-    builders = [open_build(store, one.name) for one in load_builds(store) if name in (None, one.name)]
+    builders = [open_build(store, build.name) for build in load_builds(store) if name in (None, build.name)]
     sets = [training_set(builder) for builder in builders if builder.recipe.exam == kind]
-    found = [one for one in sets if one.questions]
-    if name is not None and not found:
+    trained = [build for build in sets if build.questions]
+    if name is not None and not trained:
         raise UsageError(f"{store.url} has no build {name!r} of kind {kind} with samples for training")
-    if len(found) > 1:
-        raise UsageError(f"{store.url} has several: {', '.join(one.name for one in found)}; choose with --exam")
-    return found[0] if found else None
+    if len(trained) > 1:
+        raise UsageError(f"{store.url} has several: {', '.join(build.name for build in trained)}; choose with --exam")
+    return trained[0] if trained else None
 
 
-def holdings(
+def load_holdings(
     store: Store,
     kind: str,
     *,
@@ -143,7 +143,7 @@ def holdings(
     agreeing: bool = False,
     study: str | None = None,
 ) -> Holdings:
-    """Read a store.
+    """Read what a table needs from a store.
 
     Args:
         store: The store.
@@ -161,19 +161,19 @@ def holdings(
         study: Only people of this study; see `limner.report.paper.agreements.agreements`.
     """
     protocol = exams.kind(kind).protocol
-    found = Holdings(protocol, reading)
+    held = Holdings(protocol, reading)
     if rows == "training":
-        return replace(found, exam=training_in(store, kind, exam))
+        return replace(held, exam=training_in(store, kind, exam))
     name = exam_in(store, kind, exam)
     if name is None:
-        return found
+        return held
     whole = load_exam(store, name, exams.kind(kind).rubric)
     if rows == "exam":
-        return replace(found, exam=whole)
+        return replace(held, exam=whole)
     if agreeing:
-        found = replace(found, agreement=agreements(store, name, reading, study, which or {}, rows))
+        held = replace(held, agreement=agreements(store, name, reading, study, which or {}, rows))
     if rows in AGREEING:
-        return replace(found, exam=whole)
+        return replace(held, exam=whole)
     _, groups = find_groups(name, store=store, reading=reading, **(which or {}))
     if only is not None:
         groups = [group for group in groups if only in (group.painter, group.spec)]
@@ -182,7 +182,7 @@ def holdings(
         sides = [comparable(groups, protocol, chosen)] if groups else []
     else:
         sides = comparables(groups, protocol, chosen)
-    known, own = settings.load(), []
+    known_settings, own = settings.load(), []
     for side in sides:
         for group in sorted(side.everyone, key=lambda group: (group.painter, group.strategy, group.evaluator.name)):
             ids = {entry.question.id for entry in side.basis(group)}
@@ -194,9 +194,9 @@ def holdings(
                 for part, some in parts.items()
                 if rows == "painters"
             }
-            own.append(Own(group, facts_of(group.painter, group.spec, known), numbers))
+            own.append(PainterResult(group, facts_of(group.painter, group.spec, known_settings), numbers))
     took = call_seconds(store, groups) if rows == "judges" else {}
-    return replace(found, exam=whole, rows=tuple(own), compared=tuple(sides), took=took)
+    return replace(held, exam=whole, rows=tuple(own), compared=tuple(sides), took=took)
 
 
 NOT_MODELS = ("folder", "control", "python")
@@ -204,21 +204,21 @@ NOT_MODELS = ("folder", "control", "python")
 
 
 def facts_of(painter: str, spec: str, settings: Settings) -> PainterFacts:
-    """Return the settings' facts, filled up with the papers' where they know a model of that name."""
+    """Return the settings' facts about a painter, completed by those that papers state about the model."""
     own = settings.painters.get(spec) or settings.painters.get(painter) or settings.painter(spec)
     names = [without_options(painter)]
     if spec.partition("/")[0] not in NOT_MODELS:
         names.append(spec)
     for name in names:
         for word in (name, name.rpartition("/")[2]):
-            found = _published().get(plain_name(word), {})
-            missing = {key: value for key, value in found.items() if getattr(own, key) is None}
+            published = _published().get(plain_name(word), {})
+            missing = {key: value for key, value in published.items() if getattr(own, key) is None}
             own = own.model_copy(update=missing)
     return own
 
 
 def plain_name(name: str) -> str:
-    """Return a model's name as far as it counts: papers and users spell it with other dashes, blanks and letter cases.
+    """Return a model's name without dashes, blanks and letter case, which papers and users write differently.
 
     >>> plain_name("Nano Banana Pro") == plain_name("nano-banana-pro")
     True
@@ -228,8 +228,8 @@ def plain_name(name: str) -> str:
 
 @cache
 def _published() -> dict[str, dict[str, str]]:
-    """Facts by a model's plain name; where papers differ, the first one read has the say."""
-    found: dict[str, dict[str, str]] = {}
+    """Return facts by a model's plain name; where papers differ, the first one wins."""
+    by_name: dict[str, dict[str, str]] = {}
     for kind in each():
         try:
             groups = paper.rules(kind.name).groups
@@ -245,14 +245,14 @@ def _published() -> dict[str, dict[str, str]]:
                 facts["parameters"] = f"{row['value']}B"
             if side := re.search(r"image side (\d+) px", row["note"]):
                 facts["resolution"] = f"{side[1]}x{side[1]}"
-            known = found.setdefault(plain_name(row["model"]), {})
+            model_facts = by_name.setdefault(plain_name(row["model"]), {})
             for key, value in facts.items():
-                known.setdefault(key, value)
-    return found
+                model_facts.setdefault(key, value)
+    return by_name
 
 
 def published_score(kind: str, score: str, painter: str, spec: str) -> tuple[float, str] | None:
-    """What an exam's paper prints as a painter's score over all questions, and who judged; None where it does not.
+    """Return the score over all questions that an exam's paper prints for a painter, and its judge; None without one.
 
     >>> published_score("aibench", "overall", "x", "control/reference")
     (70.09, 'Qwen3-VL-235B-A22B-Instruct + UniPercept')

@@ -20,19 +20,19 @@ KEYS: dict[str, tuple[str, ...]] = {
     "pairs": ("judge", "metric"),
     "rated": ("model",),
 }
-"""The columns of the published file that tell a table's rows apart."""
+"""The columns of the published file that identify a table's rows."""
 Row = Mapping[str, Any]
 
 
 def published(layout: Layout, section: Section | None) -> list[Row]:
-    """Return the rows of the published file that the table, or this section of it, shows."""
+    """Return the rows of the published file that the table, or one section of it, shows."""
     tables = layout.tables(section)
     return [row for row in rows(layout.exam) if row["table"] in tables]
 
 
-def judges(found: Iterable[Row]) -> list[str]:
-    """Who marked what the paper prints, in the file's order."""
-    return list(dict.fromkeys(row["judge"] for row in found if row["judge"]))
+def judges(rows: Iterable[Row]) -> list[str]:
+    """Return the judges of the paper's figures, in the file's order."""
+    return list(dict.fromkeys(row["judge"] for row in rows if row["judge"]))
 
 
 def published_rows(
@@ -51,16 +51,16 @@ def board_blocks(layout: Layout, board: Board, specs: Sequence[ColumnSpec]) -> l
         if row["table"] == board.table
     ]
     layout = layout.model_copy(update={"groups": board.groups or layout.groups})
-    found = _rows(layout, specs, figures)
+    lines = _rows(layout, specs, figures)
     title = release_board(layout, board).title
     titles: list[tuple[RowGroup | None, str]] = [(None, title)]
     titles += [(group, f"{group.title}, {title}") for group in layout.groups]
-    blocks = [(title, tuple(line for home, line in found if home is group)) for group, title in titles]
+    blocks = [(title, tuple(line for home, line in lines if home is group)) for group, title in titles]
     return [RowBlock(title, inside, ranked=False) for title, inside in blocks if inside]
 
 
 def release_board(layout: Layout, board: Board) -> ReleaseBoard:
-    """Return what the exam's rules say of a board: its day, and what a reader must know.
+    """Return the exam's rules of a board: its day, and the note about it.
 
     Raises:
         DataError: They say nothing of it.
@@ -77,19 +77,19 @@ def _rows(
     bodies: dict[tuple[str, ...], list[Row]] = {}
     for row in figures:
         bodies.setdefault(tuple(row[key] for key in layout.keys or KEYS[layout.rows]), []).append(row)
-    found = []
+    rows = []
     for key, body in bodies.items():
         cells = tuple(_cell(spec, body, layout) for spec in specs)
         if all(cell.value is None for cell in cells):
             continue  # It belongs to another section.
         label = _label(layout, body[0]) or (key[0] if key else layout.paper.cite)
         about = {"model": key[0]} if layout.rows in ("painters", "rated") else {}
-        found.append((_group(layout, body), TableRow(label, cells, published=True, about=about)))
-    return found
+        rows.append((_group(layout, body), TableRow(label, cells, published=True, about=about)))
+    return rows
 
 
 def _label(layout: Layout, row: Row) -> str:
-    """Return what the layout calls the row; nothing where it does not say."""
+    """Return the layout's label of the row; empty without one."""
     words = layout.labels.get(row["metric"], layout.labels.get("*", ""))
     if not row["judge"] and "{judge}" in words:
         return str(row["category"])
@@ -124,8 +124,8 @@ def _cell(spec: ColumnSpec, body: Sequence[Row], layout: Layout) -> Cell:
         if metrics == ["*"] or row["metric"] in metrics
     ]
     if len(hits) > 1:
-        told = {"metric": figure.metric, **wanted}
-        raise DataError(f"{layout.key}: {len(hits)} published figures for one cell: {told}")
+        conditions = {"metric": figure.metric, **wanted}
+        raise DataError(f"{layout.key}: {len(hits)} published figures for one cell: {conditions}")
     if not hits:
         return Cell(published=True)
     shown = str(hits[0]["value"])

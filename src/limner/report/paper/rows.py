@@ -17,11 +17,11 @@ from ...scoring.standings import costs
 from ...store.markings import Marking
 from ..tables.model import Cell, Column, TableRow, interval_cell, score_cell
 from .agreements import Agreements, agreement_rows
-from .holdings import Holdings, Own, shown
+from .holdings import Holdings, PainterResult, shown
 from .schema import AGREEING, COUNTED, JUDGES, ColumnSpec, Layout
 
 DIRECT = "direct"
-StoreRow = tuple[Own | None, TableRow]
+StoreRow = tuple[PainterResult | None, TableRow]
 """A row, with the painter it is about where it is about one."""
 
 
@@ -45,10 +45,10 @@ class StoreRows:
         return sorted({own.evaluator.name for own in self.held.rows}) if self.held else []
 
     def make(self, specs: Sequence[ColumnSpec]) -> list[StoreRow]:
-        """The rows in their order: best first, or painter by painter; without people, none that is about them alone."""
+        """Return the rows in order: best first, or painter by painter; those about people only if people took part."""
         about_people = all(spec.figure.agreement for spec in specs)
-        found = self._made(specs)
-        return [row for row in found if not about_people or any(cell.value is not None for cell in row[1].cells)]
+        rows = self._made(specs)
+        return [row for row in rows if not about_people or any(cell.value is not None for cell in row[1].cells)]
 
     def _made(self, specs: Sequence[ColumnSpec]) -> list[StoreRow]:
         held = self.held
@@ -63,7 +63,7 @@ class StoreRows:
         if self.layout.rows == "judges":
             return [(None, self._judge_row(rows, specs)) for rows in by_evaluator(held.rows)]
         if self.by_judge:
-            painters: dict[str, list[Own]] = {}
+            painters: dict[str, list[PainterResult]] = {}
             for own in held.rows:
                 painters.setdefault(own.name, []).append(own)
             return self._ordered(
@@ -71,7 +71,9 @@ class StoreRows:
             )
         return self._ordered([(own, self._painter_row(own, specs, [own])) for own in held.rows], specs)
 
-    def _painter_row(self, own: Own, specs: Sequence[ColumnSpec], others: Sequence[Own]) -> TableRow:
+    def _painter_row(
+        self, own: PainterResult, specs: Sequence[ColumnSpec], others: Sequence[PainterResult]
+    ) -> TableRow:
         assert self.held is not None
         group, judged = own.group, not self.by_judge
         label = f"{own.name} · {group.evaluator.name}" if judged and len(self.judges) > 1 else own.name
@@ -80,9 +82,9 @@ class StoreRows:
         about["evaluator"] = group.evaluator.name if judged else ""
         cells = tuple(painter_cell(own, spec, others, self.held.agreement) for spec in specs)
         notes = self._notes(others, own.scores[None].n)
-        return TableRow(label, cells, notes=notes, coverage=min(one.group.coverage for one in others), about=about)
+        return TableRow(label, cells, notes=notes, coverage=min(row.group.coverage for row in others), about=about)
 
-    def _judge_row(self, rows: Sequence[Own], specs: Sequence[ColumnSpec]) -> TableRow:
+    def _judge_row(self, rows: Sequence[PainterResult], specs: Sequence[ColumnSpec]) -> TableRow:
         assert self.held is not None
         evaluator = rows[0].evaluator
         scored = {entry.question.id for own in rows for entry in own.group.scored}
@@ -90,15 +92,15 @@ class StoreRows:
         cells = tuple(judge_cell(rows, spec, self.held.took, self.held.agreement) for spec in specs)
         return TableRow(evaluator.name, cells, notes=self._notes(rows, len(scored)), about=about)
 
-    def _notes(self, rows: Sequence[Own], scored: int) -> tuple[int, ...]:
-        """Return the footnote on how a row's numbers were come by, where the paper came by its own otherwise.
+    def _notes(self, rows: Sequence[PainterResult], scored: int) -> tuple[int, ...]:
+        """Return the footnote on how a row's numbers were made, where the paper made its own differently.
 
-        Where columns are judges, what is the judge's stands at its column.
+        Where columns are judges, the judge's part is at its column.
         """
         assert self.held is not None
-        said = [] if self.by_judge else self._marked(rows[0].evaluator)
+        remarks = [] if self.by_judge else self._marked(rows[0].evaluator)
         drawn = of_drawings(exams.kind(self.layout.exam), [own.group for own in rows])
-        return self._footnote([*said, *drawn, *of_questions(scored, self.layout.paper.questions)])
+        return self._footnote([*remarks, *drawn, *of_questions(scored, self.layout.paper.questions)])
 
     def _marked(self, evaluator: Evaluator) -> list[str]:
         assert self.held is not None
@@ -106,14 +108,14 @@ class StoreRows:
             self._asked[evaluator.id] = of_marks(exams.kind(self.layout.exam), evaluator, self.held.reading)
         return self._asked[evaluator.id]
 
-    def _footnote(self, said: Sequence[str]) -> tuple[int, ...]:
-        return (self.footnotes.setdefault("; ".join(said), len(self.footnotes) + 1),) if said else ()
+    def _footnote(self, text: Sequence[str]) -> tuple[int, ...]:
+        return (self.footnotes.setdefault("; ".join(text), len(self.footnotes) + 1),) if text else ()
 
     def heads(self, specs: Sequence[ColumnSpec]) -> list[Column]:
-        """Return the columns' heads; a judge's own has the footnote on how it was asked."""
-        known = {own.evaluator.name: own.evaluator for own in self.held.rows} if self.held else {}
-        asked = [known.get(spec.value.judge or "") for spec in specs]
-        notes = [self._footnote(self._marked(one)) if one else () for one in asked]
+        """Return the columns' heads; a judge's own has a footnote on how it was asked."""
+        evaluators = {own.evaluator.name: own.evaluator for own in self.held.rows} if self.held else {}
+        asked = [evaluators.get(spec.value.judge or "") for spec in specs]
+        notes = [self._footnote(self._marked(column)) if column else () for column in asked]
         return [replace(spec.column, notes=note) for spec, note in zip(specs, notes, strict=True)]
 
     def _ordered(self, lines: list[StoreRow], specs: Sequence[ColumnSpec]) -> list[StoreRow]:
@@ -135,34 +137,36 @@ def _by_painter(pair: StoreRow) -> tuple[str, bool, str, str]:
     return (own.group.painter, own.group.strategy != DIRECT, own.group.strategy, line.label)
 
 
-def painter_cell(own: Own, spec: ColumnSpec, others: Sequence[Own], agreement: Agreements | None = None) -> Cell:
+def painter_cell(
+    own: PainterResult, spec: ColumnSpec, others: Sequence[PainterResult], agreement: Agreements | None = None
+) -> Cell:
     """Return a painter's cell; `others` are the same painter's rows under other judges."""
     figure = spec.figure
     if figure.agreement is not None:
         return agreement.cell(own.evaluator.name, spec, own.name) if agreement else Cell()
     if spec.value.judge is not None:
-        under = [one for one in others if one.evaluator.name == spec.value.judge]
+        under = [row for row in others if row.evaluator.name == spec.value.judge]
         return _score(under[0], spec) if under else Cell()
     if figure.score is not None:
         return _score(own, spec)
     if figure.fact is not None:
-        known = shown(own.facts, figure.fact) or (own.size if figure.fact == "resolution" else None)
-        return Cell(figure.words.get(known, known)) if known else Cell()
+        fact = shown(own.facts, figure.fact) or (own.size if figure.fact == "resolution" else None)
+        return Cell(figure.words.get(fact, fact)) if fact else Cell()
     if figure.mean is not None:
         return _number(_mean([own], figure.mean), spec)
     return Cell()
 
 
 def judge_cell(
-    rows: Sequence[Own], spec: ColumnSpec, took: Mapping[str, float], agreement: Agreements | None = None
+    rows: Sequence[PainterResult], spec: ColumnSpec, took: Mapping[str, float], agreement: Agreements | None = None
 ) -> Cell:
-    """A judge's cell: `rows` are all painters it marked, asked in one way; `took` has the seconds of its calls."""
+    """Return a judge's cell: `rows` are the painters it marked, asked in one way; `took` the seconds of its calls."""
     figure = spec.figure
     if figure.agreement is not None:
         return agreement.cell(rows[0].evaluator.name, spec) if agreement else Cell()
     if figure.option is not None:
-        said: str = rows[0].evaluator.options.get(figure.option, "")
-        return Cell(figure.words.get(said, said)) if said else Cell()
+        option: str = rows[0].evaluator.options.get(figure.option, "")
+        return Cell(figure.words.get(option, option)) if option else Cell()
     return _number(_mean(rows, figure.mean, took), spec) if figure.mean is not None else Cell()
 
 
@@ -174,7 +178,7 @@ def exam_cell(held: Holdings, spec: ColumnSpec) -> Cell:
     return _number(measure(spec.figure.measure, held.exam.questions, where, exams.kind(held.exam.kind)), spec)
 
 
-def _score(own: Own, spec: ColumnSpec) -> Cell:
+def _score(own: PainterResult, spec: ColumnSpec) -> Cell:
     standing = own.scores[spec.part.subset]
     body = standing.numbers
     if spec.part.tag is not None:
@@ -187,7 +191,7 @@ def _number(value: float | None, spec: ColumnSpec) -> Cell:
     return interval_cell(None if value is None else value * spec.scale, None, None, spec.digits)
 
 
-def _mean(rows: Sequence[Own], what: str, took: Mapping[str, float] | None = None) -> float | None:
+def _mean(rows: Sequence[PainterResult], what: str, took: Mapping[str, float] | None = None) -> float | None:
     entries = [entry for own in rows for entry in own.group.entries]
     if what == "drawing cost":
         return costs(entries).drawing
@@ -196,14 +200,14 @@ def _mean(rows: Sequence[Own], what: str, took: Mapping[str, float] | None = Non
     markings = [entry.marking for entry in entries if entry.marking is not None]
     done = sum(marking.status == "done" for marking in markings)
     times = [_seconds(marking, took or {}) for marking in markings]
-    known = [time for time in times if time is not None]
-    return sum(known) / done if done and len(known) == len(times) else None
+    measured = [time for time in times if time is not None]
+    return sum(measured) / done if done and len(measured) == len(times) else None
 
 
 def _seconds(marking: Marking, took: Mapping[str, float]) -> float | None:
-    """Return what the marking's calls took; a judge that makes none has the time of its own work.
+    """Return the seconds of the marking's calls; of a judge without calls, the time of its own work.
 
-    The marking's own time is no measure of calls: it counts waiting for a turn, and nothing for replies kept earlier.
+    The marking's own time does not measure calls: it counts waiting for a turn, and nothing for replies stored earlier.
     """
     if marking.origin != "run":
         return None
@@ -218,7 +222,7 @@ _HOW: dict[str, Callable[[Sequence[float]], float]] = {
 
 
 def measure(words: str, questions: Sequence[Question[Any]], where: Mapping[str, str], kind: Kind[Any]) -> float | None:
-    """Return a statistic over the questions that have all the tags; None where there is none of them.
+    """Return a statistic over the questions that have all the tags; None without such a question.
 
     ``count``, ``share`` (percent of all questions), ``distinct TAG…`` (how many values the tags have together), and
     ``mean``, ``min`` or ``max`` of ``words`` (of the prompt) or of what the exam's own statistics name.
@@ -243,14 +247,14 @@ def measure(words: str, questions: Sequence[Question[Any]], where: Mapping[str, 
     if first == "distinct":
         return float(len({tuple(q.tags[tag] for tag in rest) for q in chosen if q.tags.keys() >= set(rest)})) or None
     if first not in _HOW or not rest:
-        raise UsageError(f"{kind.name} has no statistic {words!r}; there is: {', '.join(_numbers(kind))}")
+        raise UsageError(f"{kind.name} has no statistic {words!r}; it has: {', '.join(_numbers(kind))}")
     return _HOW[first](each_number(" ".join(rest), chosen, kind, words))
 
 
 def each_number(
-    words: str, questions: Sequence[Question[Any]], kind: Kind[Any], said: str | None = None
+    words: str, questions: Sequence[Question[Any]], kind: Kind[Any], place: str | None = None
 ) -> list[float]:
-    """A statistic of each question: ``words`` (of the prompt), or one of the exam's own; `said` names it in errors.
+    """Return a statistic of each question: ``words`` (of the prompt), or one of the exam's; `place` is for errors.
 
     Raises:
         UsageError: The exam has no such statistic, or it cannot be computed.
@@ -258,11 +262,11 @@ def each_number(
     first, *rest = words.split()
     numbers = _numbers(kind)
     if first not in numbers:
-        raise UsageError(f"{kind.name} has no statistic {said or words!r}; there is: {', '.join(numbers)}")
+        raise UsageError(f"{kind.name} has no statistic {place or words!r}; it has: {', '.join(numbers)}")
     try:
         return [numbers[first](question, *rest) for question in questions]
     except Exception as error:
-        broken = f"the statistic {said or words!r} of the exam {kind.name!r} is broken"
+        broken = f"the statistic {place or words!r} of the exam {kind.name!r} is broken"
         raise UsageError(f"{broken}: {type(error).__name__}: {error}") from error
 
 

@@ -96,7 +96,7 @@ class Value(StrictModel):
 
     @property
     def title(self) -> str:
-        """What stands above or beside its figures."""
+        """The title above or beside its figures."""
         return self.head or self.category or ""
 
 
@@ -124,7 +124,7 @@ class RowGroup(StrictModel):
 
 
 class Section(StrictModel):
-    """The same columns once more, for one category: ``{section}`` and ``{value}`` in values stand for it."""
+    """The same columns once more, for one category: ``{section}`` and ``{value}`` in values are replaced by it."""
 
     title: str
     table: str | None = None
@@ -147,7 +147,7 @@ class Paper(StrictModel):
 
 
 class Board(StrictModel):
-    """The leaderboard of the benchmark's release, which stands below the paper's rows in groups of its own.
+    """The leaderboard of the benchmark's release, shown below the paper's rows in groups of its own.
 
     Attributes:
         table: Which rows of ``release_board.csv`` are shown; ``rules.toml`` says of which day they are.
@@ -167,7 +167,7 @@ class Layout(StrictModel):
         table: Which rows of the published file it shows.
         rows: What a row is about; ``training``: the training part of a build; ``evaluators``: a judge's score, or a
             metric, against people's ratings; ``pairs``: two evaluators; ``rated``: a painter by its ratings alone.
-        keys: The columns of the published file that tell rows apart, where these are not the usual ones.
+        keys: The columns of the published file that identify rows, where these are not the usual ones.
         labels: Metric (or ``*``) -> what a published row is called, with ``{judge}`` and ``{category}`` in it.
         scores: Whose scores are held against people's, where rows are evaluators; of the exam.
         against: The scale on which people rated.
@@ -175,9 +175,9 @@ class Layout(StrictModel):
             per figure or per value.
         rank: Where the best is looked for: in the whole table (or section), or in each group.
         second: Whether the second best is marked too.
-        order: The column by which a store's rows stand in order, best first; written ``over · head``.
-        by_painter: A store's rows stand painter by painter, with all strategies of each.
-        apart: Published figures and a store's stand in tables of their own.
+        order: The column by which a store's rows are ordered, best first; written ``over · head``.
+        by_painter: A store's rows are listed painter by painter, with all strategies of each.
+        apart: Published figures and a store's are in separate tables.
         only: Of a store, only this painter.
         note: What a reader must know.
         boards: The release's own leaderboard on one day or several, below the paper's rows; its rows are not ranked.
@@ -228,7 +228,7 @@ class Layout(StrictModel):
         if self.sections and self.groups:
             raise ValueError("a table has sections or groups, not both")
         if self.boards and (self.sections or self.rows != "painters"):
-            raise ValueError("a board stands in a table of painters without sections")
+            raise ValueError("a board goes into a table of painters without sections")
         return self
 
 
@@ -236,31 +236,31 @@ FILE = "tables.toml"
 
 
 def known() -> dict[str, Layout]:
-    """Every layout by its key, exam by exam; those of exams with a wrong file are left out, see `wrong`.
+    """Return every layout by its key, exam by exam; those of exams with a wrong file are left out, see `wrong`.
 
     >>> list(known())[:3]
-    ['aibench:table3', 'aibench:table4', 'aibench:tableA1']
+    ['aibench:table2', 'aibench:table3', 'aibench:table4']
     """
     return _known()[0]
 
 
 def wrong() -> dict[str, DataError]:
-    """Exams whose layouts cannot be read, and why."""
+    """Return the exams whose layouts cannot be read, and why."""
     return _known()[1]
 
 
 @cache
 def _known() -> tuple[dict[str, Layout], dict[str, DataError]]:
-    found: dict[str, Layout] = {}
+    layouts: dict[str, Layout] = {}
     bad: dict[str, DataError] = {}
     for kind in each():
         path = paper.paper_file(kind.name, FILE)
         try:
             with paper.naming_exam(kind.name):
-                found |= {layout.key: layout for layout in (read(path, kind.name) if path else ())}
+                layouts |= {layout.key: layout for layout in (read(path, kind.name) if path else ())}
         except DataError as error:
             bad[kind.name] = error
-    return found, bad
+    return layouts, bad
 
 
 def read(path: Path, exam: str) -> list[Layout]:
@@ -270,33 +270,33 @@ def read(path: Path, exam: str) -> list[Layout]:
         DataError: The file is wrong; says where.
     """
     body = read_toml(path)
-    found = []
+    layouts = []
     for name, fields in _table(body, "tables", path).items():
         _table(body["tables"], name, path)
         given = {"groups": body.get("groups", []) if not fields.get("sections") else [], **fields}
         if isinstance(given.get("columns"), list):
             given["columns"] = [_named(part, _table(body, "values", path), path) for part in given["columns"]]
         try:
-            found.append(Layout.model_validate({**given, "exam": exam, "name": name, "paper": body.get("paper")}))
+            layouts.append(Layout.model_validate({**given, "exam": exam, "name": name, "paper": body.get("paper")}))
         except ValidationError as error:
             raise DataError(f"tables.{name}.{first_wrong(error)}", file=path) from error
-    return found
+    return layouts
 
 
 def _table(body: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
-    found = body.get(name, {})
-    if not isinstance(found, dict):
-        raise DataError(f"{name} is no table", file=path)
-    return found
+    part = body.get(name, {})
+    if not isinstance(part, dict):
+        raise DataError(f"{name} is not a table", file=path)
+    return part
 
 
 def _named(part: Any, lists: dict[str, Any], path: Path) -> Any:
-    """Return the part with the list of values it names in their place."""
+    """Return the part with the list of values it names filled in."""
     name = part.get("values") if isinstance(part, dict) else None
     if not isinstance(name, str) or name == JUDGES:
         return part
     if name not in lists:
-        raise DataError(f"no list of values {name!r}; there is: {', '.join(lists) or 'none'}", file=path)
+        raise DataError(f"no list of values {name!r}; the file has: {', '.join(lists) or 'none'}", file=path)
     return {**part, "values": lists[name]}
 
 
@@ -313,7 +313,7 @@ def find(key: str) -> Layout:
             return layout
     if exam in wrong():
         raise wrong()[exam]
-    raise UsageError(f"no table {key!r}; there is: {', '.join(known())}")
+    raise UsageError(f"no table {key!r}; choose from {', '.join(known())}")
 
 
 @dataclass(frozen=True)
@@ -347,15 +347,15 @@ class ColumnSpec:
 
 
 def specs(layout: Layout, section: Section | None, judges: Sequence[str]) -> list[ColumnSpec]:
-    """Return the columns in order; `judges` stand where the layout wants one for each judge."""
-    found = []
+    """Return the columns in order; where the layout has a column for each judge, those of `judges`."""
+    columns = []
     block = 0
     for part in layout.columns:
         for value in _values(part, section, judges):
             for number, figure in enumerate(part.figures):
-                found.append(ColumnSpec(figure, value, part, _column(figure, value, block, number)))
+                columns.append(ColumnSpec(figure, value, part, _column(figure, value, block, number)))
             block += 1
-    return found
+    return columns
 
 
 def _values(part: Part, section: Section | None, judges: Sequence[str]) -> Sequence[Value]:

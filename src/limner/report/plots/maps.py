@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ... import exams
 from ...core.errors import UsageError
 from ...core.plot_data import Grid, Quantity, shown
 from ...scoring import Comparable, comparable
+from ...scoring.compare import PairNumber
 from ...scoring.compare import judges as compare_judges
 from ...scoring.groups import find_groups, which_questions
 from ..paper.holdings import published_score
@@ -185,11 +187,10 @@ def judges(exam: str, choice: PlotChoice) -> tuple[Grid, Grid]:
     names = tuple(rater.name for rater in found.raters)
     kappa: dict[tuple[str, str], Quantity] = {}
     order: dict[tuple[str, str], Quantity] = {}
-    for pair in found.pairs:
-        marks, other = pair.marks["all"], pair.order
-        kappa[pair.second, pair.first] = Quantity(marks.kappa.value, marks.kappa.low, marks.kappa.high, marks.n)
-        order[pair.second, pair.first] = Quantity(other.spearman.value, other.low, other.high, other.spearman.n)
-    drawings = _ends(len(rater.clusters) for rater in found.raters)
+    for pair in combinations(names, 2):
+        kappa[pair[::-1]] = _quantity(found.number(*pair, "kappa", "all"))
+        order[pair[::-1]] = _quantity(found.number(*pair, "spearman", found.score.name, unit="painter"))
+    drawings = _ends(len(rater.parts) for rater in found.raters)
     caption = (
         f"{found.exam} · {len(names)} judges · reading {found.reading} · {drawings} drawings marked by each"
         f" · order of painters by {found.score.name}"
@@ -201,6 +202,10 @@ def judges(exam: str, choice: PlotChoice) -> tuple[Grid, Grid]:
         _matrix(names, kappa, "single marks: Cohen's kappa", caption),
         _matrix(names, order, "order of painters: Spearman's coefficient", caption),
     )
+
+
+def _quantity(number: PairNumber | None) -> Quantity:
+    return Quantity() if number is None else Quantity(number.value, number.low, number.high, number.n)
 
 
 def _ends(counts: Iterable[int]) -> str:

@@ -11,8 +11,10 @@ from ...core.evaluator import Evaluator
 from ...core.exam import Question
 from ...exams.views import view
 from ...scoring import columns, evaluators_of
-from ...scoring.compare import judges as agreement
+from ...scoring.compare import Agreement
+from ...scoring.compare import judges as compare_judges
 from ...scoring.compare.opinions import PEOPLE
+from ...scoring.stats import Interval
 from ...store.records import Drawing
 from .answers import answer
 from .chunks import Chunks, no_folders, without_folders
@@ -64,7 +66,12 @@ class ExamData:
         write_painters(inventory, judges, pictures, chunks)
         judges.pairs.write(len(judges.tables))
         failures = write_failures(judges, self._failed, chunks)
-        self.body = self._exam(failures.total(), write_differences(inventory, judges, chunks))
+        agreement = load_agreement(judges, inventory)
+        pairs = [] if agreement is None else agreement_json(agreement, judges.tables)
+        differences = write_differences(inventory, judges, pairs, chunks)
+        self.body = self._exam(failures.total(), differences)
+        if agreement is not None and (people := people_json(agreement, judges.tables)):
+            self.body["people"] = people
         chunks.add("exam", self.body)
         self.answer = answer(judges, pictures)
         return provenance(inventory, judges.tables, failures)
@@ -137,8 +144,6 @@ class ExamData:
             for p in inventory.painters
         ]  # fmt: skip
         body["ways"] = [table_json(table, inventory) for table in judges.tables]
-        if people := with_people(judges.tables, inventory):
-            body["people"] = people
         body["by"] = {tag: list(values) for tag, values in by.items()}
         counts = {"questions": len(inventory.questions), "drawings": len(inventory.slots), "failures": failures}
         return body | {"counts": counts | {"differences": differences}}
@@ -154,17 +159,44 @@ MEASURES = ("accuracy", "kappa", "spearman")
 """What is shown: marks alike, marks alike beyond chance, and how alike drawings are ordered."""
 
 
-def with_people(tables: Sequence[JudgeTable], inventory: Inventory) -> list[dict[str, Any]]:
-    """For each judge and study the numbers there are, each of the first score that has it; nothing without a study."""
+def load_agreement(judges: JudgeData, inventory: Inventory) -> Agreement | None:
+    """Return how far the site's judges agree with each other and with people; None where nothing was marked twice."""
     store, terms = inventory.store, inventory.terms
-    if not any(each.kind == "person" and each.setup.get("study") for each in evaluators_of(store, inventory.name)):
-        return []
-    numbers = {table.evaluator.name: table.number for table in tables}
+    there = evaluators_of(store, inventory.name)
+    people = sorted(
+        {PEOPLE + str(each.setup["study"]) for each in there if each.kind == "person" and "study" in each.setup}
+    )
+    if not people and all(len(vectors) < 2 for vectors in judges.vectors.values()):
+        return None
     how: dict[str, Any] = {"reading": terms.reading, "constants": terms.constants or None, "without": terms.without}
+    names = [*(table.evaluator.id for table in judges.tables), *people]
+    units = ["drawing"] if people else []
+    return compare_judges(inventory.name, store=store, judges=names, units=units, options=terms.backends, **how)
+
+
+def agreement_json(agreement: Agreement, tables: Sequence[JudgeTable]) -> list[dict[str, Any]]:
+    """Return how often each two judges, and the repeats of each judge, agree on criteria."""
+    rows: list[dict[str, Any]] = []
+    flips = {rater.name: rater.flips for rater in agreement.raters}
+    for at, one in enumerate(tables):
+        rate = flips[one.evaluator.name].rate if one.evaluator.name in flips else Interval()
+        if rate.value is not None:
+            rows.append({"ways": [at, at], "both": flips[one.evaluator.name].n, "same": 1 - rate.value, "kappa": None})
+        for other in tables[at + 1 :]:
+            pair = one.evaluator.name, other.evaluator.name
+            same, kappa = (agreement.number(*pair, measure, "all") for measure in ("accuracy", "kappa"))
+            if same is not None and kappa is not None:
+                rows.append({"ways": [at, other.number], "both": same.n, "same": same.value, "kappa": kappa.value})
+    return rows
+
+
+def people_json(agreement: Agreement, tables: Sequence[JudgeTable]) -> list[dict[str, Any]]:
+    """Return the numbers of each judge and study, each of the first score that has it."""
+    numbers = {table.evaluator.name: table.number for table in tables}
     found: dict[tuple[int, str], dict[str, Any]] = {}
-    for one in agreement(inventory.name, store=store, units=("drawing",), **how).numbers:
+    for one in agreement.numbers:
         judge = numbers.get(one.first)
-        if judge is None or not one.second.startswith(PEOPLE) or one.tag is not None or one.value is None:
+        if judge is None or not one.second.startswith(PEOPLE) or one.value is None:
             continue
         if one.measure in MEASURES:
             body = {"score": one.score, "value": one.value, "low": one.low, "high": one.high, "n": one.n}

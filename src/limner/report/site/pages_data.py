@@ -9,7 +9,6 @@ from typing import Any
 
 from ...core.exam import Question
 from ...scoring import Standing
-from ...scoring.stats.agreement import counted_kappa
 from .chunks import Chunks
 from .inventory import DrawingSlot, Inventory
 from .judge_data import UNDECIDED, JudgeData, JudgeTable
@@ -102,20 +101,20 @@ def write_failures(judges: JudgeData, drawn: Sequence[list[Any]], chunks: Chunks
     return Counter(row[6] for row in rows)
 
 
-def write_differences(inventory: Inventory, judges: JudgeData, chunks: Chunks) -> int:
-    """Every drawing about which judges or repeats differ; returns how many.
+def write_differences(
+    inventory: Inventory, judges: JudgeData, agreement: Sequence[Mapping[str, Any]], chunks: Chunks
+) -> int:
+    """Write every drawing about which judges or repeats differ, and how far they agree; return how many differ.
 
     A row is question, painter, seed, drawing, criteria decided twice, how many of them differ, between whom, which, and
     the words of the first of these.
     """
     rows: list[list[Any]] = []
-    tops: dict[int, list[int]] = {}
     for slot in inventory.slots.values():
         vectors = judges.vectors.get(slot.number, ())
         if len(vectors) < 2:
             continue
         criteria = inventory.criteria(inventory.questions[slot.question])
-        tops[slot.number] = [criterion.top for criterion in criteria]
         both, places, between_judges, between_repeats = differing(vectors)
         if places:
             there = [criteria[place] for place in places[:NAMED] if place < len(criteria)]
@@ -126,7 +125,7 @@ def write_differences(inventory: Inventory, judges: JudgeData, chunks: Chunks) -
             between = [name for name, yes in (("judges", between_judges), ("repeats", between_repeats)) if yes]
             rows.append([slot.question, slot.painter, slot.seed, slot.short, both, len(places), between, names, words])
     rows.sort(key=lambda row: -row[5])
-    _write(chunks, "differences", rows, {"agreement": agreement(judges.vectors, tops)})
+    _write(chunks, "differences", rows, {"agreement": agreement})
     return len(rows)
 
 
@@ -158,39 +157,6 @@ def differing(vectors: Vectors) -> tuple[int, list[int], bool, bool]:
             repeats = repeats or any(len(found) > 1 for found in by_way.values())
             judges = judges or len({frozenset(found) for found in by_way.values()}) > 1
     return both, places, judges, repeats
-
-
-def agreement(many: Mapping[int, Vectors], tops: Mapping[int, Sequence[int]]) -> list[dict[str, Any]]:
-    """For each two judges, and for each judge's repeats: criteria that both decided, how many alike, and kappa.
-
-    Args:
-        many: Drawing -> its markings.
-        tops: Drawing -> the best value of each criterion: for kappa, marks are shares of it.
-
-    >>> agreement({0: [(0, 0, bytes([1, 0, 255])), (1, 0, bytes([1, 1, 0]))]}, {0: [1, 1, 1]})
-    [{'ways': [0, 1], 'both': 2, 'alike': 1, 'kappa': 0.0}]
-    """
-    counts: dict[tuple[int, int], Counter[tuple[int, int, int]]] = {}
-    for number, vectors in many.items():
-        for at, (way, repeat, marks) in enumerate(vectors):
-            for other_way, other_repeat, other in vectors[:at]:
-                if way != other_way and repeat != other_repeat:
-                    continue  # Two judges are held against each other repeat by repeat.
-                first, second = (marks, other) if way < other_way else (other, marks)
-                pair = (min(way, other_way), max(way, other_way))
-                counts.setdefault(pair, Counter()).update(zip(first, second, tops[number], strict=False))
-    found = []
-    for pair in sorted(counts):
-        decided = {key: n for key, n in counts[pair].items() if UNDECIDED not in key[:2]}
-        cells: Counter[tuple[float, float]] = Counter()
-        for (one, two, top), n in decided.items():
-            cells[one / top, two / top] += n
-        if decided:
-            kappa = counted_kappa(cells).value
-            both, alike = cells.total(), sum(n for (one, two, _), n in decided.items() if one == two)
-            body = {"ways": list(pair), "both": both, "alike": alike}
-            found.append(body | {"kappa": None if kappa is None else round(kappa, 4)})
-    return found
 
 
 def write_painters(inventory: Inventory, judges: JudgeData, pictures: Pictures, chunks: Chunks) -> None:

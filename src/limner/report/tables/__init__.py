@@ -1,1 +1,1 @@
-"""Tables: one model, a renderer for each format, and what is told in them."""
+"""Tables: one model, a renderer for each format, and their contents."""

@@ -1,48 +1,56 @@
-"""Judges held against each other, as tables and as CSV."""
+"""Judges compared, as tables and as CSV."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 from typing import Any
 
-from ...scoring.compare import MET, Agreement, JudgePair, PairNumber
-from ...scoring.compare.opinions import ANYONE, PEOPLE
+from ...scoring.compare import Agreement, PairNumber
+from ...scoring.compare.opinions import ANYONE, PEOPLE, make_number
 from ...scoring.stats import MEASURES, Interval, Measure
 from .model import MISSING, Cell, Cells, Table, interval_cell, number, simple_table
 
-COLUMNS = (
-    "exam", "reading", "first", "second", "sort", "measure", "n", "value", "low", "high", "reason",
-    "unit", "tag", "category", "score", "p",
-)  # fmt: skip
+COLUMNS = ("exam", "reading", *(field.name for field in fields(PairNumber)))
 ICC = ("ICC(2,1)", "ICC(3,1)")
+MARKS = ("accuracy", "kappa", "ac1", "ac2", "alpha_nominal", "alpha_interval", "first_only", "second_only")
+SCORES = ("mae", "shift", *MEASURES, *ICC)
+HEADS = {
+    "mae": "MAE", "pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "shift": "shift", "std": "std",
+    "accuracy": "accuracy %", "kappa": "kappa", "ac1": "AC1", "ac2": "AC2", "alpha_nominal": "alpha nominal",
+    "alpha_interval": "interval", "first_only": "1st only", "second_only": "2nd only",
+}  # fmt: skip
+COUNTS = ("first_only", "second_only")
+SHORT = ("shift", "ac1", "ac2", "alpha_nominal", "alpha_interval", *ICC)
+"""Measures that are shown without their interval."""
 
 
-def agreement_tables(found: Agreement) -> list[Table]:
-    """Return the judges one by one, then every two of them: marks, scores and orders; then all together."""
-    tables = [_judges(found)]
-    if found.pairs:
-        tables += [_marks(found), _scores(found)]
-    if len(found.raters) > 2:
-        tables.append(_together(found))
-    return tables + evaluator_tables(found)
+def agreement_tables(agreement: Agreement) -> list[Table]:
+    """Return the judges one by one, then every two evaluators: marks, drawings and painters; then all together."""
+    tables = [_judges(agreement), *_pair_tables(agreement)]
+    if agreement.together:
+        tables.append(_together(agreement))
+    return tables
 
 
-def _judges(found: Agreement) -> Table:
+def _judges(agreement: Agreement) -> Table:
     rows: list[Cells] = []
-    notes = [found.reason] if found.reason else []
-    for rater in found.raters:
+    notes = [agreement.reason] if agreement.reason else []
+    for rater in agreement.raters:
         flips, cost, seconds = rater.flips, rater.cost, rater.seconds
         rate = _percent(flips.rate) if flips.n else Cell()
-        counts = [str(len(rater.clusters)), str(len(rater.entries))]
+        counts = [str(len(rater.parts)), str(rater.markings)]
         rows.append([rater.name, *counts, rate, number(cost.value, 5), number(seconds.value, 2)])
-        if cost.reason:
+        if cost.reason and cost.n:
             notes.append(f"{rater.name}: {cost.reason}")
-    if any(rater.flips.n for rater in found.raters):
+        if rater.ties:
+            notes.append(f"{rater.name}: {rater.ties} criteria left out because its repeats are tied")
+    if any(rater.flips.n for rater in agreement.raters):
         notes.append("flips: percent of marks on which two repeats of the same marking differ")
     else:
         notes.append("no flip rate: nothing was marked more than once; `--repeats` does that")
-    notes += [each.sentence for each in found.replacements if each.sentence]
-    title = f"{found.exam} · judges · reading {found.reading}"
+    notes += [each.sentence for each in agreement.replacements if each.sentence]
+    title = f"{agreement.exam} · judges · reading {agreement.reading}"
     return simple_table(title, ["judge", "drawings", "markings", "flips %", "$ per image", "s per image"], rows, notes)
 
 
@@ -51,159 +59,81 @@ def _percent(share: Interval) -> Cell:
     return interval_cell(value, low, high, 1)
 
 
-def _marks(found: Agreement) -> Table:
-    rows: list[Cells] = []
-    for pair in found.pairs:
-        for sort, marks in pair.marks.items():
-            kappa = interval_cell(marks.kappa.value, marks.kappa.low, marks.kappa.high, 2)
-            alphas = [number(alpha.value, 2) for alpha in pair.alpha[sort].values()]
-            counts = [str(marks.n), str(marks.first_only), str(marks.second_only)]
-            rows.append([pair.first, pair.second, sort, *counts, _percent(marks.same), kappa, *alphas])
-    columns = ["first", "second", "criteria", "both", "1st only", "2nd only", "same %", "Cohen's kappa"]
-    columns += ["alpha nominal", "interval"]
-    notes = _reasons((f"{pair.first} and {pair.second}", pair.marks["all"].reason) for pair in found.pairs)
-    notes.append("both, 1st only, 2nd only: marks that both judges, or only one of them, decided")
-    notes.append(
-        "kappa, alpha: 1 full agreement, 0 no more than chance; alpha is Krippendorff's, interval counts how far marks "
-        "are apart; [low, high]: 95% interval over questions"
-    )
-    return simple_table("the same drawings, mark by mark", columns, rows, notes, names=3)
-
-
-def _scores(found: Agreement) -> Table:
-    rows: list[Cells] = []
-    digits = found.score.digits
-    for pair in found.pairs:
-        order = pair.order
-        told = interval_cell(order.spearman.value, order.low, order.high, 2)
-        iccs = [number(pair.icc[form].value, 2) for form in ICC]
-        shift = MISSING if order.shift is None else f"{order.shift:+.{digits}f}"
-        compared: Cells = [str(len(order.scores)), told, number(order.kendall.value, 2), shift]
-        rows.append([pair.first, pair.second, str(pair.icc[ICC[0]].n), *iccs, *compared])
-    columns = ["first", "second", "drawings", *ICC, "painters", "Spearman", "Kendall", "shift"]
-    notes = [f"score: {found.score.name}"]
-    if found.score.name == MET.name:
-        notes[0] += ", percent of criteria met, of those that both judges decided"
-    notes += _reasons((f"{pair.first} and {pair.second}", reason) for pair in found.pairs for reason in _why(pair))
-    notes.append(
-        "ICC: over drawings, (2,1) the same score, (3,1) the same up to a constant; Spearman, Kendall: the order of "
-        "painters on common questions; shift: how much higher the second judge's scores are"
-    )
-    return simple_table("scores of drawings, and the order of painters", columns, rows, notes, names=2)
-
-
-def _why(pair: JudgePair) -> list[str | None]:
-    icc, order = pair.icc[ICC[0]].reason, pair.order.spearman.reason
-    return [f"no ICC: {icc}" if icc else None, f"no order of painters: {order}" if order else None]
-
-
-def _together(found: Agreement) -> Table:
-    rows = [
-        [sort, str(alpha["nominal"].n), *(number(alpha[level].value, 2) for level in ("nominal", "interval"))]
-        for sort, alpha in found.alpha.items()
+def _together(agreement: Agreement) -> Table:
+    lines = _lines(each for each in agreement.together if each.measure in MARKS)
+    rows: list[Cells] = [
+        [score, str(line["alpha_nominal"].n), *(_cell(line.get(f"alpha_{level}")) for level in ("nominal", "interval"))]
+        for (*_, score), line in lines.items()
+        if "alpha_nominal" in line
     ]
-    told = ", ".join(f"{form} {number(each.value, 2)}" for form, each in found.icc.items())
-    n = found.icc[ICC[0]].n
-    why = found.icc[ICC[0]].reason
-    notes = [f"{found.score.name} over {n} drawings: " + (why if why else told)]
+    forms = [each for each in agreement.together if each.measure.startswith("ICC")]
+    values = ", ".join(f"{each.measure} {number(each.value, 2)}" for each in forms) or "no ICC"
+    notes = [f"{agreement.score.name} over {forms[0].n if forms else 0} drawings: {values}"]
     columns = ["criteria", "marked by two or more", "alpha nominal", "interval"]
-    return simple_table(f"all {len(found.raters)} judges together", columns, rows, notes)
+    return simple_table(f"all {len(agreement.raters)} judges together", columns, rows, notes)
 
 
-def _reasons(told: Iterator[tuple[str, str | None]]) -> list[str]:
-    return list(dict.fromkeys(f"{who}: {why}" for who, why in told if why))
+def agreement_records(agreement: Agreement) -> Iterator[dict[str, Any]]:
+    """Yield one row per number."""
+    for each in (*_own_numbers(agreement), *agreement.numbers, *agreement.together):
+        yield {"exam": agreement.exam, "reading": agreement.reading, **each.to_json()}
 
 
-def agreement_records(found: Agreement) -> Iterator[dict[str, Any]]:
-    """One row per number."""
-    head = {"exam": found.exam, "reading": found.reading}
-    for first, second, sort, measure, each in _numbers(found):
-        yield {**head, "first": first, "second": second, "sort": sort, "measure": measure, **each.to_json()}
-    yield from ({**head, **number.to_json()} for number in found.numbers)
+def _own_numbers(agreement: Agreement) -> Iterator[PairNumber]:
+    """Yield the numbers of each judge alone, and whether it may replace a person."""
+    for rater in agreement.raters:
+        head = PairNumber(rater.name, "", unit="")
+        yield make_number(head, "flip_rate", rater.flips.rate)
+        yield make_number(head, "ever_flipped", rater.flips.ever)
+        yield make_number(head, "cost_per_image", rater.cost)
+        yield make_number(head, "seconds_per_image", rater.seconds)
+        yield make_number(head, "ties", Measure(float(rater.ties), rater.markings))
+    for each in agreement.replacements:
+        win_rate = Measure(each.test.win_rate, each.test.n, each.test.reason)
+        yield make_number(PairNumber(each.judge, PEOPLE + each.study, unit=""), "win_rate", win_rate)
 
 
-def _numbers(found: Agreement) -> Iterator[tuple[str, str, str, str, Interval | Measure]]:
-    for rater in found.raters:
-        flips = rater.flips
-        yield rater.name, "", "", "flip_rate", flips.rate
-        yield rater.name, "", "", "ever_flipped", flips.ever
-        yield rater.name, "", "", "cost_per_image", rater.cost
-        yield rater.name, "", "", "seconds_per_image", rater.seconds
-    for pair in found.pairs:
-        who = (pair.first, pair.second)
-        for sort, marks in pair.marks.items():
-            yield (*who, sort, "same", marks.same)
-            yield (*who, sort, "kappa", marks.kappa)
-            for level, alpha in pair.alpha[sort].items():
-                yield (*who, sort, f"alpha_{level}", alpha)
-        for form, each in pair.icc.items():
-            yield (*who, "", form, each)
-        order = pair.order
-        yield (*who, "", "spearman", Interval(order.spearman.value, order.low, order.high, order.spearman.n))
-        yield (*who, "", "kendall", order.kendall)
-        yield (*who, "", "shift", Measure(order.shift, len(order.scores)))
-    for replacement in found.replacements:
-        test = replacement.test
-        win_rate = Measure(test.win_rate, test.n, test.reason)
-        yield replacement.judge, PEOPLE + replacement.study, "", "win_rate", win_rate
-    for sort, alphas in found.alpha.items():
-        for level, alpha in alphas.items():
-            yield "", "", sort, f"alpha_{level}", alpha
-    for form, each in found.icc.items():
-        yield "", "", "", form, each
-
-
-MARKS = ("accuracy", "kappa", "ac1", "ac2", "alpha_nominal", "alpha_interval")
-HEADS = {
-    "mae": "MAE", "pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "shift": "shift", "std": "std",
-    "accuracy": "accuracy %", "kappa": "kappa", "ac1": "AC1", "ac2": "AC2", "alpha_nominal": "alpha nominal",
-    "alpha_interval": "interval",
-}  # fmt: skip
 CEILING = "one person (ceiling)"
 Line = tuple[str, str, str, str, str]
 """First, second, tag, category, score."""
 
 
-def evaluator_tables(found: Agreement) -> list[Table]:
-    """Per drawing, per painter, mark by mark with people, and people among themselves; only what there is."""
-    each = [
-        one for one in found.numbers if one.first in (ANYONE,) or not one.first.startswith("person/") or _apart(one)
-    ]
-    drawings = [one for one in each if one.unit == "drawing"]
-    scored = [one for one in drawings if one.measure not in MARKS]
+def _pair_tables(agreement: Agreement) -> list[Table]:
+    """Return the tables of two evaluators that have a row: mark by mark, drawing by drawing, painter by painter."""
+    pairs = [each for each in agreement.numbers if not each.first.startswith("person/") or _apart(each)]
+    drawings = [each for each in pairs if each.unit == "drawing"]
+    marked = {(each.first, each.second, each.score) for each in drawings if each.measure == "accuracy"}
+    marks = [each for each in drawings if each.measure in MARKS and (each.first, each.second, each.score) in marked]
     tables = [
-        _table("drawing by drawing", scored, ("mae", *MEASURES)),
-        _table("painter by painter", [one for one in each if one.unit != "drawing"], ("mae", *MEASURES)),
+        _table("mark by mark", marks, MARKS, "criteria"),
+        _table("drawing by drawing", [each for each in drawings if each.measure not in MARKS], SCORES),
+        _table("painter by painter", [each for each in pairs if each.unit != "drawing"], SCORES),
+        _deviations([each for each in agreement.numbers if each.first.startswith("person/") and not _apart(each)]),
     ]
-    marked = {(one.first, one.second, one.score) for one in drawings if one.measure == "accuracy"}
-    with_people = [
-        one
-        for one in drawings
-        if one.measure in MARKS and one.second.startswith(PEOPLE) and (one.first, one.second, one.score) in marked
-    ]
-    tables.append(_table("marks compared with people's", with_people, MARKS, "criteria"))
-    tables.append(_deviations([one for one in found.numbers if one.first.startswith("person/") and not _apart(one)]))
     return [table for table in tables if table is not None]
 
 
-def _apart(one: PairNumber) -> bool:
-    """Whether a person is compared with somebody else than the others of the same study."""
-    return one.first == ANYONE or not one.second.startswith(PEOPLE) or one.p is not None
+def _apart(each: PairNumber) -> bool:
+    """Return whether a person is compared with somebody else than the others of the same study."""
+    return each.first == ANYONE or not each.second.startswith(PEOPLE) or each.p is not None
 
 
 def _lines(numbers: Iterable[PairNumber]) -> dict[Line, dict[str, PairNumber]]:
-    found: dict[Line, dict[str, PairNumber]] = {}
-    for one in numbers:
-        line = (one.first, one.second, one.tag or "", one.category or "", one.score)
-        found.setdefault(line, {})[one.measure] = one
-    return found
+    lines: dict[Line, dict[str, PairNumber]] = {}
+    for each in numbers:
+        line = (each.first, each.second, each.tag or "", each.category or "", each.score)
+        lines.setdefault(line, {})[each.measure] = each
+    return lines
 
 
-def _cell(one: PairNumber | None) -> str | Cell:
-    if one is None or one.value is None:
+def _cell(each: PairNumber | None, short: Sequence[str] = SHORT) -> str | Cell:
+    if each is None or each.value is None:
         return MISSING
-    scale = 100 if one.measure == "accuracy" else 1
-    value, low, high = (None if end is None else scale * end for end in (one.value, one.low, one.high))
+    if each.measure in COUNTS:
+        return str(int(each.value))
+    scale = 100 if each.measure == "accuracy" else 1
+    ends = (None, None) if each.measure in short else (each.low, each.high)
+    value, low, high = (None if end is None else scale * end for end in (each.value, *ends))
     return interval_cell(value, low, high, 1 if scale == 100 else 2)
 
 
@@ -230,7 +160,7 @@ def _table(title: str, numbers: Sequence[PairNumber], measures: Sequence[str], w
         if not any(measure in line for measure in kept):
             continue
         by = [f"{tag} {category}".strip()] if tagged else []
-        n = max(one.n for measure, one in line.items() if measure in kept)
+        n = max(each.n for measure, each in line.items() if measure in kept)
         p = [p_words(line["spearman"].p if "spearman" in line else None)] if ranked else []
         name = CEILING if first == ANYONE else first
         rows.append([name, second, *by, score, str(n), *(_cell(line.get(measure)) for measure in kept), *p])
@@ -240,30 +170,37 @@ def _table(title: str, numbers: Sequence[PairNumber], measures: Sequence[str], w
 
 
 def _notes(numbers: Sequence[PairNumber], kept: Sequence[str]) -> list[str]:
-    found = []
-    units = {one.unit for one in numbers}
+    notes = []
+    units = {each.unit for each in numbers}
     if "spearman" in kept:
         over = "drawings" if units == {"drawing"} else "painters, or painters by values of the tag"
-        found.append(f"n: {over}; [low, high]: 95% interval over questions; p: two-sided, exact where n is small")
+        notes.append(f"n: {over}; [low, high]: 95% interval over questions; p: two-sided, exact where n is small")
     if "ac1" in kept:
-        found.append("n: marks; people's mark is what most of them say; AC1, AC2 are Gwet's, alpha is Krippendorff's")
-    if any(" / " in one.score for one in numbers):
-        found.append(
+        notes.append("n: marks that both decided; 1st only, 2nd only: marks that only one of them decided")
+        notes.append("a mark is the majority's, of repeats and of people; kappa is Cohen's, AC1 and AC2 are Gwet's")
+        notes.append("alpha is Krippendorff's, interval counts how far marks are apart; 1 full agreement, 0 chance")
+    notes += list(dict.fromkeys(f"{each.first} and {each.second}: {each.reason}" for each in numbers if each.reason))
+    if "shift" in kept:
+        notes.append("shift: how much higher the second one's numbers are")
+    if ICC[0] in kept:
+        notes.append("ICC: (2,1) the same score, (3,1) the same up to a constant")
+    if any(" / " in each.score for each in numbers):
+        notes.append(
             "A / B: the first one's score A, the second one's B; where B is a rank, 1 is best and agreement negative"
         )
-    if any(one.first == ANYONE for one in numbers):
-        found.append(f"{CEILING}: each person against the others of the study, averaged over people")
-    return found
+    if any(each.first == ANYONE for each in numbers):
+        notes.append(f"{CEILING}: each person against the others of the study, averaged over people")
+    return notes
 
 
 def _deviations(numbers: Sequence[PairNumber]) -> Table | None:
     rows: list[Cells] = [
-        [first, score, str(line["mae"].n), *(_cell(line.get(measure)) for measure in ("shift", "mae", "spearman"))]
+        [first, score, str(line["mae"].n), *(_cell(line.get(measure), ()) for measure in ("shift", "mae", "spearman"))]
         for (first, _, _, _, score), line in _lines(numbers).items()
         if "mae" in line
     ]
     if not rows:
         return None
     heads = ["person", "score", "drawings", "shift", "MAE", "Spearman"]
-    notes = ["each person against the mean of the others; shift: how much higher this person's numbers are"]
+    notes = ["each person against the mean of the others; shift: how much higher theirs are"]
     return simple_table("how people deviate from each other", heads, rows, notes, names=2)

@@ -11,7 +11,7 @@ from ...core.evaluator import by_evaluator
 from ...core.protocol import UNREAD, FailureModes
 from ...scoring import Standing
 from ...scoring.items import FLAGS, GROUP, ItemRow, ItemStatistics, group_size
-from ...scoring.stats import LEAST, Measure
+from ...scoring.stats import LEAST
 from .model import MISSING, Cell, Table, interval_cell, number, simple_table
 from .render.csv import records
 
@@ -23,7 +23,7 @@ Numbers = tuple[str | None, Mapping[str, Any]]
 
 
 def analysis_tables(standings: Sequence[Standing]) -> list[Table]:
-    """One table for every analysis under every evaluator, with all its painters."""
+    """Return a table for every analysis under every evaluator, with all its painters."""
     tables = []
     for rows in by_evaluator(standings):
         for name in dict.fromkeys(name for row in rows for name in row.analyses):
@@ -38,7 +38,7 @@ def _table(title: str, bodies: Sequence[tuple[str, Any]], called: Callable[[str]
     lines = [(painter, key, item) for painter, body in bodies for key, item in _lines(body)]
     columns = list(dict.fromkeys(name for _, _, item in lines for name in item))
     if not columns:
-        return simple_table(title, [], [], ["nothing to show: what it is made of is not known"])
+        return simple_table(title, [], [], ["nothing to show: its parts are not known"])
     keyed = any(key is not None for _, key, _ in lines)
     rows = [
         [painter, *([key or ""] if keyed else []), *(_cell(item.get(name)) for name in columns)]
@@ -61,12 +61,12 @@ def _lines(body: Any) -> list[Numbers]:
 def _notes(
     lines: Sequence[tuple[str, str | None, Mapping[str, Any]]], columns: Sequence[str], called: Callable[[str], str]
 ) -> list[str]:
-    """Return what stands in cells of several numbers, in their order."""
+    """Return the notes on cells of several numbers, in their order."""
     inner: dict[str, list[str]] = {}
     for column in columns:
-        found = [item[column] for _, _, item in lines if isinstance(item.get(column), Mapping)]
-        if found:
-            inner.setdefault(" / ".join(map(str, found[0])), []).append(called(column))
+        cells = [item[column] for _, _, item in lines if isinstance(item.get(column), Mapping)]
+        if cells:
+            inner.setdefault(" / ".join(map(str, cells[0])), []).append(called(column))
     return [f"{', '.join(names)}: {words}" for words, names in inner.items()]
 
 
@@ -93,33 +93,33 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def item_tables(found: Sequence[ItemStatistics], exam: str, flagged: bool = False) -> list[Table]:
-    """For each judge a table of questions and one of criteria; with `flagged`, what is worth a look alone."""
-    return [table for one in found for table in _tables(one, exam, flagged)]
+def item_tables(statistics: Sequence[ItemStatistics], exam: str, flagged: bool = False) -> list[Table]:
+    """Return for each judge a table of questions and one of criteria; with `flagged`, only flagged ones."""
+    return [table for of_judge in statistics for table in _tables(of_judge, exam, flagged)]
 
 
-def _tables(found: ItemStatistics, exam: str, flagged: bool) -> Iterator[Table]:
+def _tables(statistics: ItemStatistics, exam: str, flagged: bool) -> Iterator[Table]:
     def kept(rows: Sequence[ItemRow]) -> list[ItemRow]:
         return [row for row in rows if row.flags or not flagged]
 
-    questions, criteria = kept(found.questions), kept(found.criteria)
-    count = len(found.painters)
-    title = f"{exam} · items under {found.evaluator.told} · {count} {'painter' if count == 1 else 'painters'}"
+    questions, criteria = kept(statistics.questions), kept(statistics.criteria)
+    count = len(statistics.painters)
+    title = f"{exam} · items under {statistics.evaluator.told} · {count} {'painter' if count == 1 else 'painters'}"
     if flagged and not questions and not criteria:
         yield simple_table(f"{title} · nothing is flagged", [], [])
         return
     heads = ["question", "right", "item-total", "discrimination", "flags"]
-    above = list(found.evaluator.warnings)
+    above = list(statistics.evaluator.warnings)
     if count < LEAST:
         above.append(f"only {count}: numbers of so few painters say little, and have no interval")
     yield simple_table(
-        title, heads, [[row.question, *_cells(row)] for row in questions], _item_notes(found), above=above
+        title, heads, [[row.question, *_cells(row)] for row in questions], _item_notes(statistics), above=above
     )
     heads = ["question", "criterion", "right", "item-total", "discrimination", "judges differ", "flags", "text"]
     rows = [[row.question, row.criterion or "", *_cells(row, True), row.text] for row in criteria]
     notes = [f"{flag}: {about}" for flag, about in FLAGS.items() if any(flag in row.flags for row in criteria)]
-    if found.undecided:
-        notes.append(f"{found.undecided} criteria are not here: the judge decided them for no painter")
+    if statistics.undecided:
+        notes.append(f"{statistics.undecided} criteria are not here: the judge decided them for no painter")
     yield simple_table("", heads, rows, notes, names=2, prose=("text",))
 
 
@@ -127,39 +127,38 @@ def _cells(row: ItemRow, differ: bool = False) -> list[str | Cell]:
     right = row.right
     value, low, high = (None if end is None else 100 * end for end in (right.value, right.low, right.high))
     share = interval_cell(value, low, high, 0, right.n if right.n < LEAST else None)
-    cells: list[str | Cell] = [share, _told(row.item_total), _told(row.discrimination)]
+    cells: list[str | Cell] = [share, number(row.item_total.value, 2), number(row.discrimination.value, 2)]
     if differ:
         cells.append(MISSING if row.differ.value is None else f"{100 * row.differ.value:.0f}% of {row.differ.n}")
     return [*cells, ", ".join(row.flags)]
 
 
-def _told(one: Measure) -> str:
-    return number(one.value, 2)
-
-
-def _item_notes(found: ItemStatistics) -> list[str]:
-    count = len(found.painters)
+def _item_notes(statistics: ItemStatistics) -> list[str]:
+    count = len(statistics.painters)
     who = "painter" if (size := group_size(count) if count else 0) == 1 else "painters"
     return [
         "right: mean share of the best marks, in percent; item-total: correlation with all other items",
         f"discrimination: the best {size} {who} less the worst {size}, by all other items ({GROUP:.0%} each)",
         f"{MISSING}: not defined, such as where all painters have the same",
-        *found.notes,
+        *statistics.notes,
     ]
 
 
-def items_csv(found: Sequence[ItemStatistics]) -> str:
-    """One line per question and criterion; what is not defined is empty."""
-    return records(COLUMNS, (_record(one, row) for one in found for row in (*one.questions, *one.criteria)))
+def items_csv(statistics: Sequence[ItemStatistics]) -> str:
+    """Return one line per question and criterion; numbers that are not defined are empty."""
+    return records(
+        COLUMNS,
+        (_record(of_judge, row) for of_judge in statistics for row in (*of_judge.questions, *of_judge.criteria)),
+    )
 
 
-def _record(found: ItemStatistics, row: ItemRow) -> dict[str, Any]:
-    return {
-        "judge": found.evaluator.name, "question": row.question, "criterion": row.criterion or "", "text": row.text,
-        "right": row.right.value, "right_low": row.right.low, "right_high": row.right.high, "painters": row.right.n,
-        "item_total": row.item_total.value, "discrimination": row.discrimination.value, "differ": row.differ.value,
-        "drawings": row.differ.n, "flags": " ".join(row.flags),
-    }  # fmt: skip
+def _record(statistics: ItemStatistics, row: ItemRow) -> dict[str, Any]:
+    right, differ = row.right, row.differ
+    values = (
+        statistics.evaluator.name, row.question, row.criterion or "", row.text, right.value, right.low, right.high,
+        right.n, row.item_total.value, row.discrimination.value, differ.value, differ.n, " ".join(row.flags),
+    )  # fmt: skip
+    return dict(zip(COLUMNS, values, strict=True))
 
 
 FAILED = "failed"
@@ -186,11 +185,11 @@ class ModeCounts:
 
 
 def count_modes(
-    modes: FailureModes[Any], asked: Sequence[tuple[str, int]], found: Sequence[SortedDrawing]
+    modes: FailureModes[Any], asked: Sequence[tuple[str, int]], drawings: Sequence[SortedDrawing]
 ) -> list[ModeCounts]:
-    """For each painter how many of its wrong answers fell into which mode; `asked` has the painters in their order."""
+    """Count for each painter how many of its wrong answers fell into which mode; `asked` has the painters in order."""
     counted: dict[str, Counter[str]] = {row: Counter() for row, _ in asked}
-    for one in found:
+    for one in drawings:
         if one.fault is not None:
             counted[one.drawing.row][FAILED] += len(one.drawing.wrong)
         counted[one.drawing.row].update(one.modes.values())
@@ -204,10 +203,10 @@ def count_modes(
 def modes_table(title: str, modes: FailureModes[Any], counts: Sequence[ModeCounts], more: Sequence[str] = ()) -> Table:
     """Return a row for each painter."""
     heads = ["painter", "asked", "wrong", *modes.names.values(), UNREAD, FAILED]
-    rows = [[one.row, str(one.asked), str(one.wrong), *map(str, one.modes.values())] for one in counts]
+    rows = [[count.row, str(count.asked), str(count.wrong), *map(str, count.modes.values())] for count in counts]
     notes = [*more, modes.about]
-    if any(one.modes[UNREAD] for one in counts):
+    if any(count.modes[UNREAD] for count in counts):
         notes.append("unread: the model named no mode for them in three tries")
-    if any(one.modes[FAILED] for one in counts):
+    if any(count.modes[FAILED] for count in counts):
         notes.append("failed: the call failed; run the command again, refusals with --retry-failed")
     return simple_table(title, heads, rows, notes)

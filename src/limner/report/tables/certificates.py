@@ -13,7 +13,7 @@ from .model import MISSING, Table, simple_table
 
 
 def certificate_tables(row: CertificateRow) -> list[Table]:
-    """Return what it was tested for, what it sees from which dose on, and what else is known of it."""
+    """Return the tables of the tests, of the doses from which faults are seen, and of other facts."""
     body = row.body
     head = f"{body['exam']} · certificate of {body['judge']} · {row.day} · seed {body['seed']}"
     return [_tests(head, body), _doses(body), _facts(body)]
@@ -22,10 +22,17 @@ def certificate_tables(row: CertificateRow) -> list[Table]:
 def _tests(title: str, body: Mapping[str, Any]) -> Table:
     rows = []
     for test in body["tests"]:
-        found = "flagged" if test["flagged"] else "not tested" if test["p"] is None else "clear"
+        outcome = "flagged" if test["flagged"] else "not tested" if test["p"] is None else "clear"
         p = MISSING if test["p"] is None else f"{test['p']:.3f}"
         rows.append(
-            [test["name"], test["about"], share_words(test, signed=_signed(test)), p, _share(test["detectable"]), found]
+            [
+                test["name"],
+                test["about"],
+                share_words(test, signed=_signed(test)),
+                p,
+                _share(test["detectable"]),
+                outcome,
+            ]
         )
     notes = [
         f"flagged: p of at most {FAMILY_ALPHA} after Holm's correction for all tests; answers clustered by question",
@@ -56,8 +63,8 @@ def _doses(body: Mapping[str, Any]) -> Table:
 
 
 def _from(seen: Mapping[str, int | None]) -> str:
-    told = [f"{kind} {'never' if dose is None else dose}" for kind, dose in seen.items()]
-    return ", ".join(told) or "nothing could be decided"
+    doses = [f"{kind} {'never' if dose is None else dose}" for kind, dose in seen.items()]
+    return ", ".join(doses) or "nothing could be decided"
 
 
 def _facts(body: Mapping[str, Any]) -> Table:
@@ -65,40 +72,42 @@ def _facts(body: Mapping[str, Any]) -> Table:
     rows = [
         ["questions, asks, failed", f"{body['questions']}, {body['asked']}, {body['failed']}"],
         ["no to criteria of clean references", share_words(alarms["all"])],
-        ["no to labels that stand in them", share_words(alarms["labels"])],
+        ["no to labels that are in them", share_words(alarms["labels"])],
         ["repeats that differ", share_words(repeat["rate"]) if repeat["n"] else MISSING],
         ["pairs: the reference chosen", share_words(pairs["right"]) if pairs["asked"] else "does not compare pictures"],
         ["cost", MISSING if body["cost"] is None else f"${body['cost']:.4f}"],
         ["time of a marking", MISSING if body["seconds"] is None else f"{body['seconds']:.1f} s"],
     ]
-    told = body["consistency"]
-    for row in told["rows"]:
+    consistency = body["consistency"]
+    for row in consistency["rows"]:
         if row["scores"]:
             scores = ", ".join(f"{name} {value:.3g}" for name, value in row["scores"].items())
-            rows.append([f"references of {told['tag']} {row['value']} (n={row['n']})", scores])
-    if not any(row["scores"] for row in told["rows"]):
+            rows.append([f"references of {consistency['tag']} {row['value']} (n={row['n']})", scores])
+    if not any(row["scores"] for row in consistency["rows"]):
         rows.append(["scores of the references", "none: it decides too few criteria"])
     notes = []
-    if told["least"]:
-        bounds = ", ".join(f"{name} > {least}" for name, least in told["least"].items())
-        reached = {True: "reached", False: "not reached", None: "not known"}[told["reached"]]
-        notes.append(f"self-consistency as the exam's paper reports it, at every {told['tag']}: {bounds}: {reached}")
+    if consistency["least"]:
+        bounds = ", ".join(f"{name} > {least}" for name, least in consistency["least"].items())
+        reached = {True: "reached", False: "not reached", None: "not known"}[consistency["reached"]]
+        notes.append(
+            f"self-consistency as the exam's paper reports it, at every {consistency['tag']}: {bounds}: {reached}"
+        )
     return simple_table("", ["what", "found"], rows, notes)
 
 
 def drift_table(row: CertificateRow) -> Table:
-    """Whether a judge has moved."""
+    """Return whether a judge has moved, as a table."""
     body = row.body
     who = f"{body['judge']}, successor of {body['predecessor']}," if body["predecessor"] else body["judge"]
-    said = f"{who} has moved" if body["moved"] else f"no sign that {who.rstrip(',')} has moved"
+    title = f"{who} has moved" if body["moved"] else f"no sign that {who.rstrip(',')} has moved"
     rows = [["yes", share_words(body["yes"], signed=True)]]
-    rows += [[name, _number(found)] for name, found in body["scores"].items()]
+    rows += [[name, _number(change)] for name, change in body["scores"].items()]
     notes = [
         f"{body['asked']} of {body['of']} answers of the gold set; evidence {body['evidence']:.3g} after "
         f"{body['after']} questions, a move is called at {1 / _alpha():.0f}",
     ]
     return simple_table(
-        f"{body['exam']} · {said} since {body['since']} · {row.day}", ["share or score", "change"], rows, notes
+        f"{body['exam']} · {title} since {body['since']} · {row.day}", ["share or score", "change"], rows, notes
     )
 
 
@@ -116,9 +125,9 @@ def _share(value: float | None) -> str:
     return MISSING if value is None else f"{value:.1%}"
 
 
-def share_words(found: Mapping[str, Any], signed: bool = False) -> str:
+def share_words(share: Mapping[str, Any], signed: bool = False) -> str:
     """Return a share with its interval, in percent."""
-    value, low, high = (found[name] for name in ("value", "low", "high"))
+    value, low, high = (share[name] for name in ("value", "low", "high"))
     if value is None:
         return MISSING
     form = "{:+.1f}" if signed else "{:.1f}"
@@ -126,8 +135,8 @@ def share_words(found: Mapping[str, Any], signed: bool = False) -> str:
     return shown if low is None else f"{shown} [{form.format(100 * low)}, {form.format(100 * high)}]"
 
 
-def _number(found: Mapping[str, Any]) -> str:
-    value, low, high = (found[name] for name in ("value", "low", "high"))
+def _number(number: Mapping[str, Any]) -> str:
+    value, low, high = (number[name] for name in ("value", "low", "high"))
     if value is None:
         return MISSING
     return f"{value:+.3g}" if low is None else f"{value:+.3g} [{low:+.3g}, {high:+.3g}]"
@@ -155,14 +164,14 @@ REASONS = {
 
 
 def proof_tables(body: Mapping[str, Any]) -> list[Table]:
-    """What passes and fails, what is known of the criteria, what corruptions take away, and what is to be mended."""
+    """Return the tables of pictures that pass and fail, of criteria, of corruptions, and of criteria to fix."""
     return [_pictures(body), _verdicts(body), _corruptions(body), _mend(body)]
 
 
 def _pictures(body: Mapping[str, Any]) -> Table:
     rows = []
-    for kind, found in body["pictures"].items():
-        if not any(found[word] for word in ("passes", "fails", "undecided")):
+    for kind, counts in body["pictures"].items():
+        if not any(counts[word] for word in ("passes", "fails", "undecided")):
             continue
         right = "passes" if kind == CLEAN else "fails"
         wrong = "fails" if kind == CLEAN else "passes"
@@ -170,7 +179,7 @@ def _pictures(body: Mapping[str, Any]) -> Table:
             [
                 PICTURES[kind],
                 "pass" if kind == CLEAN else "fail",
-                *(str(found[word]) for word in (right, wrong, "undecided")),
+                *(str(counts[word]) for word in (right, wrong, "undecided")),
             ]
         )
     guess, repeat = body["guessed"], body["repeats"]
@@ -181,7 +190,7 @@ def _pictures(body: Mapping[str, Any]) -> Table:
         more = f"; {guess['undecided']} undecided" if guess["undecided"] else ""
         notes.append(f"without a picture: yes to {share_words(guess)} of the criteria it decides{more}")
         if guess["value"] > TOLERATED:
-            notes.append("this judge guesses: its yes without a picture is no reason to mend a criterion")
+            notes.append("this judge guesses: its yes without a picture is not a reason to fix a criterion")
     if repeat["n"]:
         notes.append(
             f"asked twice about the same picture: {share_words(repeat['rate'])} of {repeat['n']} answers differ"
@@ -196,8 +205,8 @@ def _pictures(body: Mapping[str, Any]) -> Table:
 
 def _impossible(body: Mapping[str, Any]) -> list[str]:
     together: dict[tuple[str, int], list[str]] = {}
-    for one in body["impossible"]:
-        together.setdefault((one["why"], one["questions"]), []).append(PICTURES.get(one["picture"], one["picture"]))
+    for row in body["impossible"]:
+        together.setdefault((row["why"], row["questions"]), []).append(PICTURES.get(row["picture"], row["picture"]))
     return [
         f"not possible for {count} of {_questions(body['questions'])}: {', '.join(names)} ({why})"
         for (why, count), names in together.items()
@@ -213,15 +222,15 @@ def _verdicts(body: Mapping[str, Any]) -> Table:
     asks = f"{body['asked']} asks" if body["asked"] != 1 else "1 ask"
     notes = [f"{_questions(body['questions'])}, {asks}, {body['failed']} failed"]
     if body["examined"] is None:
-        notes.append("the judge was not examined: what it does not see looks like a criterion to mend")
+        notes.append("the judge was not examined: faults it does not see may look like criteria to fix")
     return simple_table("", ["criteria", "how many", "what it means"], rows, notes, prose=("what it means",))
 
 
 def _corruptions(body: Mapping[str, Any]) -> Table:
     rows = [
-        [name, *(str(found[word]) for word in ("criteria", "killed", "survived", "undecided"))]
-        for name, found in body["corruptions"].items()
-        if found["criteria"]
+        [name, *(str(counts[word]) for word in ("criteria", "killed", "survived", "undecided"))]
+        for name, counts in body["corruptions"].items()
+        if counts["criteria"]
     ]
     heads = ["corruption", "criteria asked", "taken away", "survived", "undecided"]
     notes = ["survived: still met, though the corruption takes away what the criterion names"]
@@ -230,11 +239,16 @@ def _corruptions(body: Mapping[str, Any]) -> Table:
 
 def _mend(body: Mapping[str, Any]) -> Table:
     rows = [
-        [one["question"], one["criterion"], one["text"], "; ".join(_reason(reason) for reason in one["reasons"])]
-        for one in body["mend"]
+        [
+            criterion["question"],
+            criterion["criterion"],
+            criterion["text"],
+            "; ".join(_reason(reason) for reason in criterion["reasons"]),
+        ]
+        for criterion in body["mend"]
     ]
     counted = ", ".join(f"{REASONS.get(kind, kind)}: {count}" for kind, count in body["reasons"].items())
-    title = "criteria to mend" if rows else "no criterion is to be mended"
+    title = "criteria to fix" if rows else "no criterion needs fixing"
     heads = ["question", "criterion", "text", "why"]
     return simple_table(title, heads, rows, [counted] if counted else [], names=2, prose=("text", "why"))
 

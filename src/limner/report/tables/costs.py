@@ -17,15 +17,15 @@ from ...store import now
 from .model import MISSING, Table, simple_table
 
 
-def estimate_table(exam: str, questions: int, found: Sequence[Estimate], shard: Shard | None = None) -> Table:
+def estimate_table(exam: str, questions: int, estimates: Sequence[Estimate], shard: Shard | None = None) -> Table:
     """Return a row for every painter, judge and helper of a run, or of one part of it."""
     rows = []
-    for one in found:
-        cost = "unknown" if one.dollars is None else f"{one.dollars:.2f}"
-        numbers = (one.steps, one.calls, one.tokens_in, one.tokens_out)
-        rows.append([one.who, one.role, *(f"{number:,}" for number in numbers), cost, one.basis])
+    for estimate in estimates:
+        cost = "unknown" if estimate.dollars is None else f"{estimate.dollars:.2f}"
+        numbers = (estimate.steps, estimate.calls, estimate.tokens_in, estimate.tokens_out)
+        rows.append([estimate.who, estimate.role, *(f"{number:,}" for number in numbers), cost, estimate.basis])
     heads = ["who", "role", "steps", "calls", "tokens in", "tokens out", "dollars", "basis"]
-    dollars, unknown = total(found)
+    dollars, unknown = total(estimates)
     lacking = f", and what {', '.join(unknown)} costs: add the price to limner.toml" if unknown else ""
     notes = [f"in all about ${dollars:.2f}{lacking}"]
     part = "" if shard is None else f"shard {shard} of "
@@ -34,55 +34,57 @@ def estimate_table(exam: str, questions: int, found: Sequence[Estimate], shard: 
     )
 
 
-def spend_table(store: str, by: Sequence[str], found: Sequence[Spent]) -> Table:
+def spend_table(store: str, by: Sequence[str], groups: Sequence[Spent]) -> Table:
     """Return a row for every group of calls."""
     rows = []
-    for one in found:
-        numbers = [one.calls, one.attempts, one.failed, one.unpriced, one.tokens_in, one.tokens_out]
-        rows.append([*(one.group[name] or MISSING for name in by), *map(str, numbers), f"{one.dollars:.4f}"])
+    for group in groups:
+        numbers = [group.calls, group.attempts, group.failed, group.unpriced, group.tokens_in, group.tokens_out]
+        rows.append([*(group.group[name] or MISSING for name in by), *map(str, numbers), f"{group.dollars:.4f}"])
     heads = [*by, "calls", "attempts", "failed", "unpriced", "tokens in", "tokens out", "dollars"]
     unpriced = "unpriced: attempts whose cost is not known (no price, or ended before a reply)"
-    notes = [unpriced] if any(one.unpriced for one in found) else []
-    if doubted := sum(one.doubted for one in found):
+    notes = [unpriced] if any(group.unpriced for group in groups) else []
+    if doubted := sum(group.doubted for group in groups):
         notes.append(
-            f"{doubted} {'reply tells' if doubted == 1 else 'replies tell'} a usage that is not credible: "
+            f"{doubted} {'reply reports' if doubted == 1 else 'replies report'} a usage that is not credible: "
             "counted at the most it can have cost"
         )
-    title = f"spent in {store}: ${sum(one.dollars for one in found):.4f}"
+    title = f"spent in {store}: ${sum(group.dollars for group in groups):.4f}"
     return simple_table(title, heads, rows, notes, names=len(by))
 
 
-def purse_table(one: PurseState) -> Table:
+def purse_table(purse: PurseState) -> Table:
     """Return a row for every process that spent from a purse."""
     states = {True: "running", False: "ended", None: "unknown"}
     rows = []
-    for by in one.by:
+    for by in purse.by:
         dollars = map(_dollars, (by.spent, by.at_bound, by.reserved))
         rows.append([by.host, str(by.pid), states[by.running], str(by.attempts), *dollars])
     heads = ["machine", "process", "state", "attempts", "spent", "of it at the bound", "set aside"]
-    parts = f"${_dollars(one.spent)} spent, ${_dollars(one.reserved)} set aside, ${_dollars(one.left)} left"
-    title = f"purse {one.purse}: {parts} of ${one.limit:g}"
+    parts = f"${_dollars(purse.spent)} spent, ${_dollars(purse.reserved)} set aside, ${_dollars(purse.left)} left"
+    title = f"purse {purse.purse}: {parts} of ${purse.limit:g}"
     notes = []
-    if any(by.at_bound for by in one.by):
+    if any(by.at_bound for by in purse.by):
         notes.append("at the bound: the cost is not known, so the most it can be counts")
-    if one.lost:
-        held = f"${_dollars(one.lost)} is still set aside by processes that ended during a call"
-        notes.append(f"{held}: nobody knows what those cost, so it counts")
+    if purse.lost:
+        held = f"${_dollars(purse.lost)} is still set aside by processes that ended during a call"
+        notes.append(f"{held}: their cost is not known, so it counts")
     return simple_table(title, heads, rows, notes, names=3)
 
 
-def batches_table(store: str, found: Sequence[BatchState]) -> Table:
+def batches_table(store: str, batches: Sequence[BatchState]) -> Table:
     """Return a row for every batch."""
     rows, at = [], now()
-    for one in found:
-        price = "unknown" if one.bound is None else _dollars(one.bound)
-        counts = f"{one.calls or one.waiting:,}", f"{one.waiting:,}"
-        rows.append([one.id[:8], one.service, one.model, *counts, one.status, duration(at - one.created), price])
+    for batch in batches:
+        price = "unknown" if batch.bound is None else _dollars(batch.bound)
+        counts = f"{batch.calls or batch.waiting:,}", f"{batch.waiting:,}"
+        rows.append(
+            [batch.id[:8], batch.service, batch.model, *counts, batch.status, duration(at - batch.created), price]
+        )
     heads = ["id", "service", "model", "calls", "waiting", "status", "age", "at most"]
-    waiting = sum(one.waiting for one in found)
-    notes = [f"{waiting:,} calls wait: the command that handed them in fetches what comes"] if waiting else []
-    notes += [f"{one.id[:8]}: {one.detail}" for one in found if one.detail][:5]
-    return simple_table(f"batches in {store}: {len(found)}", heads, rows, notes, names=3)
+    waiting = sum(batch.waiting for batch in batches)
+    notes = [f"{waiting:,} calls wait: the command that submitted them fetches the results"] if waiting else []
+    notes += [f"{batch.id[:8]}: {batch.detail}" for batch in batches if batch.detail][:5]
+    return simple_table(f"batches in {store}: {len(batches)}", heads, rows, notes, names=3)
 
 
 def _dollars(amount: float) -> str:
@@ -92,21 +94,21 @@ def _dollars(amount: float) -> str:
 HEADS = ["model", "released", "gone on", "successor", "in", "out", "an image", "priced on"]
 
 
-def chosen_models(known: Settings, word: str | None, gone: bool, day: date) -> dict[str, ModelFacts]:
-    """Return the models whose name or maker has the word in it; with `gone`, only those that are gone or going."""
+def chosen_models(settings: Settings, word: str | None, gone: bool, day: date) -> dict[str, ModelFacts]:
+    """Return the models whose name or maker contains the word; with `gone`, only those that are gone or going."""
     wanted = (word or "").casefold()
     return {
         name: facts
-        for name, facts in known.models.items()
+        for name, facts in settings.models.items()
         if wanted in f"{name} {facts.maker or ''}".casefold() and not (gone and state_of(facts, day) == "current")
     }
 
 
-def models_table(rows: Mapping[str, ModelFacts], known: Settings, day: date) -> Table:
-    """Return a row for every model: how long it lives, who comes after it, what it costs."""
+def models_table(rows: Mapping[str, ModelFacts], settings: Settings, day: date) -> Table:
+    """Return a row for every model: its dates, its successor, its prices."""
     cells, unsure = [], False
     for name, facts in rows.items():
-        painter = known.painter(name)
+        painter = settings.painter(name)
         unsure |= not facts.confirmed
         ends = MISSING if facts.shutdown is None else f"{facts.shutdown}{' (gone)' if facts.shutdown <= day else ''}"
         cells.append(
@@ -114,7 +116,7 @@ def models_table(rows: Mapping[str, ModelFacts], known: Settings, day: date) -> 
                 name + ("" if facts.confirmed else " ?"),
                 str(facts.released or MISSING),
                 ends,
-                successor_of(name, known.models, day) or MISSING,
+                successor_of(name, settings.models, day) or MISSING,
                 _price(facts.input_price),
                 _price(facts.output_price),
                 _an_image(painter),
@@ -126,12 +128,12 @@ def models_table(rows: Mapping[str, ModelFacts], known: Settings, day: date) -> 
     return simple_table(f"{len(rows)} models, as of {day}", HEADS, cells, notes, prose=["successor"])
 
 
-def models_body(rows: Mapping[str, ModelFacts], known: Settings, day: date) -> list[dict[str, Any]]:
-    """Return the same as plain JSON, with all that is known."""
+def models_body(rows: Mapping[str, ModelFacts], settings: Settings, day: date) -> list[dict[str, Any]]:
+    """Return the same as plain JSON, with all facts."""
     return [
         {"model": name, "state": state_of(facts, day)}
         | facts.model_dump(mode="json")
-        | {"painter": known.painters[name].model_dump(mode="json") if name in known.painters else None}
+        | {"painter": settings.painters[name].model_dump(mode="json") if name in settings.painters else None}
         for name, facts in rows.items()
     ]
 

@@ -21,9 +21,9 @@ from .render.csv import records
 
 
 def export_rows(exam: str, protocol: Protocol[Any], groups: Sequence[Group], reading: str) -> Iterator[dict[str, Any]]:
-    """Plain rows; `status` is ``done`` or what went wrong, `common` whether painters are compared on the question.
+    """Yield plain rows; `status` is ``done`` or the fault, `common` whether painters are compared on the question.
 
-    Drawings that nobody has marked have rows without a judge.
+    Drawings without marks have rows without a judge.
     """
     marked = [group for group in groups if group.evaluator is not NOBODY]
     common = {side.evaluator.id: side.questions for side in comparables(marked, protocol)}
@@ -57,10 +57,10 @@ def export_rows(exam: str, protocol: Protocol[Any], groups: Sequence[Group], rea
 
 
 def _measured(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """Single values that were measured, each with what measured it."""
-    plain = {name: one for name, one in evidence.items() if not isinstance(one["value"], list | dict)}
-    values = {name: one["value"] for name, one in plain.items()}
-    return values | {f"{name}_backend": one["backend"] for name, one in plain.items()}
+    """Return the single values that were measured, each with its backend."""
+    plain = {name: measured for name, measured in evidence.items() if not isinstance(measured["value"], list | dict)}
+    values = {name: measured["value"] for name, measured in plain.items()}
+    return values | {f"{name}_backend": measured["backend"] for name, measured in plain.items()}
 
 
 def write_rows(rows: Sequence[dict[str, Any]], form: str, output: Path | None) -> None:
@@ -76,7 +76,7 @@ def write_rows(rows: Sequence[dict[str, Any]], form: str, output: Path | None) -
         flat = [_flat(row) for row in rows]
         data = _csv(flat).encode() if form == "csv" else _parquet(flat)
     if output is None:
-        # Parquet is no text, and never meant for a terminal.
+        # Parquet is not text, and never meant for a terminal.
         sys.stdout.buffer.write(data if form == "parquet" else printable(data.decode()).encode())
         sys.stdout.buffer.flush()
     else:
@@ -85,7 +85,7 @@ def write_rows(rows: Sequence[dict[str, Any]], form: str, output: Path | None) -
 
 
 def check_form(form: str) -> None:
-    """Raise where rows cannot be written in this form.
+    """Raise an error if rows cannot be written in this form.
 
     Raises:
         UsageError: They are to be Parquet, and there is no polars.
@@ -112,7 +112,7 @@ def _parquet(rows: Sequence[dict[str, Any]]) -> bytes:
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """Scores and tags as columns of their own; marks and flags as JSON text, for they differ from row to row."""
+    """Return scores and tags as columns; marks and flags as JSON text, because they differ from row to row."""
     flat: dict[str, Any] = {}
     for key, value in row.items():
         if key == "marks" or (key == "flags" and value is not None):
@@ -125,7 +125,7 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_images(groups: Sequence[Group], blobs: Blobs, folder: Path) -> int:
-    """Write each drawing once under a telling name; returns how many."""
+    """Write each drawing once, named after painter and question; return how many."""
     written: dict[str, Path] = {}
     for group in groups:
         painter = re.sub(r"[^\w.+-]+", "_", group.painter).strip("._") or "painter"

@@ -20,9 +20,9 @@ MISSING = "–"
 BETWEEN = " … "
 """Stands between the least and the most a score could be."""
 STORE = "This store"
-"""How a line begins that is about a store's own numbers, where published ones stand beside them."""
+"""How a line begins that is about a store's own numbers, where published ones are beside them."""
 Cells = list["str | Cell"]
-"""A row's cells, the name first; a word stands for a cell of it."""
+"""A row's cells, the name first; a plain text is a cell of it."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Cell:
         low: The lower end of its interval, as shown; `high` the upper one.
         rank: 1 for the best, 2 for the second best, 0 for the others.
         least: The least a score could be where the judge abstained; `most` the most.
-        few: How many questions stand behind it, where they are too few for an interval.
+        few: How many questions it rests on, where they are too few for an interval.
     """
 
     text: str = MISSING
@@ -102,7 +102,7 @@ class TableRow:
 
 
 def covered(coverage: float | None) -> str:
-    """Return a coverage in words; nothing where it is whole or not known.
+    """Return a coverage in words; empty where it is whole or unknown.
 
     >>> covered(0.996), covered(1.0)
     ('99% covered', '')
@@ -138,7 +138,7 @@ class Sheet:
     prose: bool = False
 
     def rows(self) -> Iterator[TableRow]:
-        """All rows, without the titles above them."""
+        """Yield all rows, without the titles above them."""
         for block in self.blocks:
             yield from block.rows
 
@@ -148,11 +148,11 @@ class Framed(ABC):
 
     @abstractmethod
     def tables(self) -> list[Table]:
-        """Return what the terminal shows."""
+        """Return the tables that the terminal shows."""
 
     @abstractmethod
     def frame_rows(self) -> FrameRows:
-        """Return what ``--format csv`` writes, before it is text."""
+        """Return the columns and rows of ``--format csv``, before they are text."""
 
     def to_polars(self) -> polars.DataFrame:
         """Return the rows of ``--format csv`` as a polars frame: one number a row.
@@ -168,7 +168,7 @@ class Framed(ABC):
         return polars.DataFrame({name: [row.get(name) for row in clean] for name in names}, strict=False)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the same as a pandas frame.
+        """Return the rows of ``--format csv`` as a pandas frame.
 
         Raises:
             UsageError: There is no pandas.
@@ -180,13 +180,13 @@ class Framed(ABC):
         return pandas.DataFrame(without_secrets([dict(row) for row in rows]), columns=list(names))
 
     def to_csv(self) -> str:
-        """Return what ``--format csv`` prints."""
+        """Return the text of ``--format csv``."""
         from .render.csv import records
 
         return records(*self.frame_rows())
 
     def __str__(self) -> str:
-        """Return what the terminal shows, without colours."""
+        """Return the text that the terminal shows, without colours."""
         from .render import rendered
 
         return "\n".join(rendered(table, "text").rstrip("\n") for table in self.tables())
@@ -204,11 +204,11 @@ class Table(Framed):
     Attributes:
         sheets: As the paper turns them.
         flat: The same with a row for every painter, judge or exam, for programs.
-        caption: What stands above: title, sources, judge and reading.
-        notes: What stands below: what a reader must know.
+        caption: The lines above: title, sources, judge and reading.
+        notes: The lines below: notes for the reader.
         footnotes: What the numbers at rows point to.
-        framed: Whether it stands in a frame where there is room for one, intervals beside their numbers; as papers
-            have it, there is no frame, and intervals stand below.
+        framed: Whether it has a frame where there is room for one, intervals beside their numbers; as papers
+            have it, there is no frame, and intervals are below.
     """
 
     key: str
@@ -221,7 +221,7 @@ class Table(Framed):
     framed: bool = False
 
     def tables(self) -> list[Table]:
-        """Itself."""
+        """Return the table itself."""
         return [self]
 
     def frame_rows(self) -> FrameRows:
@@ -231,7 +231,7 @@ class Table(Framed):
         return numbers_of(*table_records(self), HEADS)
 
     def __repr__(self) -> str:
-        """Its name and size."""
+        """Return the table's name and size."""
         return f"<Table: {self.key or self.title}, {sum(1 for sheet in self.flat for _ in sheet.rows())} rows>"
 
 
@@ -249,14 +249,14 @@ def simple_table(
     """Return a framed table of finished cells.
 
     Args:
-        title: What stands above it.
+        title: The line above it.
         heads: The columns.
         rows: Their cells, the row's name first.
         notes: What a reader must know, below it.
         above: What a reader must know before the numbers.
         names: How many of the first columns make up the row's name.
         prose: Columns that hold sentences.
-        rules: Rows that a line sets apart from those before.
+        rules: Rows with a line above them.
     """
     columns = tuple(
         Column(head, path=head, words=place < names or head in prose, name=place < names, prose=head in prose)
@@ -270,12 +270,12 @@ def simple_table(
         blocks[-1].append(TableRow(first.text, tuple(rest)))
     stub = heads[0] if heads else ""
     sheet = Sheet("", stub, columns[1:], tuple(RowBlock("", tuple(block)) for block in blocks), stub in prose)
-    caption = tuple(said for said in (title, *above) if said)
+    caption = tuple(line for line in (title, *above) if line)
     return Table("", title, (sheet,), (sheet,), caption, tuple(notes), framed=True)
 
 
 def number(value: float | None, digits: int) -> str:
-    """Return a number with so many decimals, or a dash.
+    """Return a number with so many decimals; a dash for None.
 
     >>> number(2.345, 1), number(None, 1), number(-0.0001, 2)
     ('2.3', '–', '0.00')
@@ -289,7 +289,7 @@ def number(value: float | None, digits: int) -> str:
 def interval_cell(
     value: float | None, low: float | None, high: float | None, digits: int, few: int | None = None
 ) -> Cell:
-    """Return a number with its interval, or what there is of it."""
+    """Return a number with its interval; without an interval, the number alone."""
     if value is None:
         return Cell()
     text = number(value, digits)
@@ -299,11 +299,11 @@ def interval_cell(
     return Cell(text, float(text), number(low, digits), number(high, digits))
 
 
-def score_cell(found: Interval | None, bounds: tuple[float, float] | None, digits: int, scale: float = 1.0) -> Cell:
-    """Return a score; where it is not known, what it could be; where it rests on few questions, how many."""
-    if found is not None and found.value is not None:
-        value, low, high = (None if end is None else end * scale for end in (found.value, found.low, found.high))
-        return interval_cell(value, low, high, digits, found.n if found.n < LEAST else None)
+def score_cell(score: Interval | None, bounds: tuple[float, float] | None, digits: int, scale: float = 1.0) -> Cell:
+    """Return a score; its bounds where it is open; how many questions where these are few."""
+    if score is not None and score.value is not None:
+        value, low, high = (None if end is None else end * scale for end in (score.value, score.low, score.high))
+        return interval_cell(value, low, high, digits, score.n if score.n < LEAST else None)
     if not bounds:
         return Cell()
     least, most = (number(end * scale, digits) for end in bounds)
@@ -311,7 +311,7 @@ def score_cell(found: Interval | None, bounds: tuple[float, float] | None, digit
 
 
 def nothing_marked() -> Table:
-    """Return what is shown of a store without marks."""
+    """Return the table of a store without marks."""
     return simple_table("nothing is marked yet; `limner run` draws and marks", [], [])
 
 
@@ -319,39 +319,39 @@ PUBLISHED = "published"
 
 
 def clean(text: str) -> str:
-    """One line without control characters or keys: names come from data and may hold anything."""
+    """Return one line without control characters or keys: names come from data and may hold anything."""
     return visible(str(without_secrets(text)))
 
 
 def spans(columns: Sequence[Column]) -> list[tuple[str, int]]:
-    """Return the heads above and how many neighbouring columns each spans; nothing where there is none.
+    """Return the heads above and how many neighbouring columns each spans; empty without such heads.
 
     >>> spans([Column("a"), Column("b", "over"), Column("c", "over")])
     [('', 1), ('over', 2)]
     """
     if not any(column.over for column in columns):
         return []
-    found: list[tuple[str, int]] = []
+    heads: list[tuple[str, int]] = []
     for over, inside in groupby(columns, key=lambda column: column.over):
         count = len(list(inside))
-        found += [(over, count)] if over else [("", 1)] * count
-    return found
+        heads += [(over, count)] if over else [("", 1)] * count
+    return heads
 
 
 def interval(cell: Cell) -> str:
-    """``[low, high]``; how many questions there are where these are too few for it; or nothing."""
+    """Return ``[low, high]``; ``(n=…)`` where questions are too few for an interval; or an empty text."""
     if cell.few is not None:
         return f"(n={cell.few})"
     return f"[{cell.low}, {cell.high}]" if cell.low is not None and cell.high is not None else ""
 
 
 def aside(row: TableRow | Column) -> str:
-    """Return what stands behind a label in brackets: how much of the exam it covers."""
+    """Return the text in brackets behind a label: how much of the exam it covers."""
     return covered(row.coverage)
 
 
 def titled(sheet: Sheet) -> bool:
-    """Whether any group has a title."""
+    """Return whether any group has a title."""
     return any(group.title for group in sheet.blocks)
 
 
@@ -360,7 +360,7 @@ FrameRows = tuple[Sequence[str], Sequence[Mapping[str, Any]]]
 
 
 def numbers_of(names: Sequence[str], rows: Sequence[Mapping[str, str]], words: Sequence[str]) -> FrameRows:
-    """Rows of text with their numbers as numbers: in every column but `words` where each text is one or empty.
+    """Return rows with numbers instead of texts: in every column but `words` where each text is a number or empty.
 
     >>> numbers_of(["row", "a"], [{"row": "1", "a": "2.5"}, {"row": "2", "a": ""}], ["row"])[1]
     [{'row': '1', 'a': 2.5}, {'row': '2', 'a': None}]
@@ -368,8 +368,8 @@ def numbers_of(names: Sequence[str], rows: Sequence[Mapping[str, str]], words: S
     plain: set[str] = {name for name in names if name not in words}
     for row in rows:
         plain -= {name for name in plain if not _numeric(row.get(name, ""))}
-    found = [{name: _number(text) if name in plain else text for name, text in row.items()} for row in rows]
-    return names, found
+    converted = [{name: _number(text) if name in plain else text for name, text in row.items()} for row in rows]
+    return names, converted
 
 
 def _numeric(text: str) -> bool:

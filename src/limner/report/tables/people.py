@@ -25,29 +25,31 @@ RAW, PPI = "raw", "PPI++"
 
 
 def corrected_tables(rows: Sequence[Standing], exam_kind: str) -> list[Table]:
-    """For each evaluator the raw and the corrected scores, and painters two by two."""
+    """Return for each evaluator the raw and the corrected scores, and painters two by two."""
     protocol = kind(exam_kind).protocol
     return [table for members in by_evaluator(rows) for table in _under_one(members, protocol)]
 
 
 def corrections(rows: Sequence[Standing]) -> list[tuple[Standing, Corrected]]:
-    """Return the rows that have corrected scores, with these."""
+    """Return the rows that have corrected scores, with these scores."""
     return [(row, row.corrected) for row in rows if isinstance(row.corrected, Corrected)]
 
 
 def _under_one(members: Sequence[Standing], protocol: Protocol[Any]) -> Iterator[Table]:
-    found = corrections(members)
-    shown = [score for score in columns(protocol) if score.main and any(score.name in each.ppi for _, each in found)]
-    if found and shown:
-        yield _scores(found, shown)
-        if len(found) > 1:
-            yield _differences(found, shown[0])
+    corrected = corrections(members)
+    shown = [
+        score for score in columns(protocol) if score.main and any(score.name in each.ppi for _, each in corrected)
+    ]
+    if corrected and shown:
+        yield _scores(corrected, shown)
+        if len(corrected) > 1:
+            yield _differences(corrected, shown[0])
 
 
-def _scores(found: Sequence[tuple[Standing, Corrected]], scores: Sequence[Score]) -> Table:
+def _scores(corrected: Sequence[tuple[Standing, Corrected]], scores: Sequence[Score]) -> Table:
     body: list[Cells] = []
     notes: list[str] = []
-    for row, each in found:
+    for row, each in corrected:
         for score in scores:
             raw = score_cell(row.scores.get(score.name), row.bounds.get(score.name), score.digits)
             number = each.ppi.get(score.name, HumanInterval())
@@ -55,26 +57,26 @@ def _scores(found: Sequence[tuple[Standing, Corrected]], scores: Sequence[Score]
             body.append([row.name, score.name, raw, cell, f"{number.human} of {number.n}"])
             if number.reason:
                 notes.append(f"{score.name}: {number.reason}")
-    first, one = found[0]
+    first, correction = corrected[0]
     notes = list(dict.fromkeys(notes))
     notes.append(
         "PPI++ is unbiased for any judge; human: drawings that people marked, of those the judge marked; "
         "[low, high]: 95% interval over questions"
     )
-    title = f"corrected by the study {one.study} · judge {first.evaluator.name}"
+    title = f"corrected by the study {correction.study} · judge {first.evaluator.name}"
     heads = ["painter", "score", RAW, PPI, "human"]
     rules = range(len(scores), len(body), len(scores)) if len(scores) > 1 else ()
     return simple_table(title, heads, body, notes, names=2, rules=rules)
 
 
-def _differences(found: Sequence[tuple[Standing, Corrected]], score: Score) -> Table:
+def _differences(corrected: Sequence[tuple[Standing, Corrected]], score: Score) -> Table:
     body: list[Cells] = []
-    for (first, one), (second, _) in combinations(found, 2):
-        told = one.differences.get(second.name, {}).get(score.name)
+    for (first, correction), (second, _) in combinations(corrected, 2):
+        gap = correction.differences.get(second.name, {}).get(score.name)
         raw = [row.numbers.value(score.name) for row in (first, second)]
         plain = interval_cell(None if None in raw else (raw[0] or 0) - (raw[1] or 0), None, None, score.digits)
-        cell = interval_cell(told.value, told.low, told.high, score.digits) if told else Cell()
-        body.append([first.name, second.name, plain, cell, _verdict(told)])
+        cell = interval_cell(gap.value, gap.low, gap.high, score.digits) if gap else Cell()
+        body.append([first.name, second.name, plain, cell, _verdict(gap)])
     notes = ["paired by question; the same interval as above, of the difference"]
     return simple_table(
         f"every two painters by {score.name}, corrected (PPI++)",
@@ -82,26 +84,26 @@ def _differences(found: Sequence[tuple[Standing, Corrected]], score: Score) -> T
     )  # fmt: skip
 
 
-def _verdict(told: HumanInterval | None) -> str:
-    if told is None or told.low is None or told.high is None:
+def _verdict(gap: HumanInterval | None) -> str:
+    if gap is None or gap.low is None or gap.high is None:
         return "too few people's marks"
-    if told.low > 0 or told.high < 0:
-        return f"the {'first' if told.low > 0 else 'second'} is better"
+    if gap.low > 0 or gap.high < 0:
+        return f"the {'first' if gap.low > 0 else 'second'} is better"
     return "not settled"
 
 
 def corrected_records(rows: Sequence[Standing]) -> Iterator[dict[str, Any]]:
-    """One row per number."""
+    """Yield one row per number."""
     for row, each in corrections(rows):
         head = {key: getattr(row, key) for key in ("exam", "reading", "painter", "strategy", "judge")}
         head |= {"evaluator": row.evaluator.name, "study": each.study}
         for score, interval in row.scores.items():
             yield {**head, "method": "raw", "score": score, **interval.to_json()}
-        for score, found in each.ppi.items():
-            yield {**head, "method": "ppi", "score": score, **found.to_json()}
+        for score, corrected in each.ppi.items():
+            yield {**head, "method": "ppi", "score": score, **corrected.to_json()}
         for other, differences in each.differences.items():
-            for score, found in differences.items():
-                yield {**head, "method": "ppi", "against": other, "score": score, **found.to_json()}
+            for score, corrected in differences.items():
+                yield {**head, "method": "ppi", "against": other, "score": score, **corrected.to_json()}
 
 
 PREFERENCE_COLUMNS = (
@@ -121,32 +123,32 @@ PREFERENCE_COLUMNS = (
 EVEN = 50.0
 
 
-def preference_tables(found: Sequence[Preferences]) -> list[Table]:
-    """For every evaluator the painters with win rate and strength, then every two of them."""
-    return [table for each in found for table in (_painters(each), _pairs(each))]
+def preference_tables(preferences: Sequence[Preferences]) -> list[Table]:
+    """Return for every evaluator the painters with win rate and strength, then every two of them."""
+    return [table for each in preferences for table in (_painters(each), _pairs(each))]
 
 
-def _painters(found: Preferences) -> Table:
+def _painters(preferences: Preferences) -> Table:
     rows: list[Cells] = [
         [
             each.painter, str(each.wins), str(each.ties), str(each.losses), _percent(each.rate),
             interval_cell(each.strength.value, each.strength.low, each.strength.high, 2),
         ]
-        for each in found.painters
+        for each in preferences.painters
     ]  # fmt: skip
-    who = f"{found.evaluator} ({found.raters})" if found.raters > 1 else found.evaluator
-    study = f" · study {found.study}" if found.study else ""
-    notes = [f"{found.n} choices on {found.questions} questions" + _skipped(found.skipped)]
-    if found.reason:
-        notes.append(found.reason)
-    notes += _order(found)
-    if found.weighted:
+    who = f"{preferences.evaluator} ({preferences.raters})" if preferences.raters > 1 else preferences.evaluator
+    study = f" · study {preferences.study}" if preferences.study else ""
+    notes = [f"{preferences.n} choices on {preferences.questions} questions" + _skipped(preferences.skipped)]
+    if preferences.reason:
+        notes.append(preferences.reason)
+    notes += _order(preferences)
+    if preferences.weighted:
         notes.append("each choice is weighted by one over the probability that it was asked")
     notes.append(
         "win %: share of its pairs, a tie for half; strength: log-odds against the mean painter, by Bradley and Terry "
         "with Davidson's ties; [low, high]: 95% interval over questions"
     )
-    title = f"{found.exam} · {found.scale} · {who}{study}"
+    title = f"{preferences.exam} · {preferences.scale} · {who}{study}"
     return simple_table(title, ["painter", "wins", "ties", "losses", "win %", "strength"], rows, notes)
 
 
@@ -154,23 +156,25 @@ def _skipped(count: int) -> str:
     return f", {count} more skipped" if count else ""
 
 
-def _order(found: Preferences) -> list[str]:
-    if found.shown_first.value is None:
-        return ["nobody knows which drawing was shown first: no order effect"]
-    told = f"what was shown first won {_words(found.shown_first, 100, 1)}% of the pairs"
-    if found.order.value is not None:
-        told += f"; order effect {_words(found.order, 1, 2)} log-odds"
-        told += f", p = {found.order_p:.3g}" if found.order_p is not None else ""
-    notes = [told]
-    if found.ties.value is not None:
+def _order(preferences: Preferences) -> list[str]:
+    if preferences.shown_first.value is None:
+        return ["which drawing was shown first is not known: no order effect"]
+    shown_first = f"the drawing shown first won {_words(preferences.shown_first, 100, 1)}% of the pairs"
+    if preferences.order.value is not None:
+        shown_first += f"; order effect {_words(preferences.order, 1, 2)} log-odds"
+        shown_first += f", p = {preferences.order_p:.3g}" if preferences.order_p is not None else ""
+    notes = [shown_first]
+    if preferences.ties.value is not None:
         notes.append(
-            f"ties: Davidson's nu {_words(found.ties, 1, 2)} (0 for none, 1 where equals tie every third time)"
+            f"ties: Davidson's nu {_words(preferences.ties, 1, 2)} (0 for none, 1 where equals tie every third time)"
         )
     return notes
 
 
-def _words(found: Interval, scale: float, digits: int) -> str:
-    ends = [None if end is None else f"{end * scale:.{digits}f}" for end in (found.value, found.low, found.high)]
+def _words(interval: Interval, scale: float, digits: int) -> str:
+    ends = [
+        None if end is None else f"{end * scale:.{digits}f}" for end in (interval.value, interval.low, interval.high)
+    ]
     return f"{ends[0]}" + (f" [{ends[1]}, {ends[2]}]" if ends[1] is not None else "")
 
 
@@ -179,47 +183,61 @@ def _percent(rate: Interval) -> Any:
     return interval_cell(value, low, high, 1)
 
 
-def _pairs(found: Preferences) -> Table:
+def _pairs(preferences: Preferences) -> Table:
     rows: list[Cells] = [
         [each.first, each.second, str(each.wins), str(each.ties), str(each.losses), _percent(each.rate)]
-        for each in found.pairs
+        for each in preferences.pairs
     ]
     columns = ["first", "second", "1st wins", "ties", "2nd wins", "1st wins %"]
     return simple_table("two by two", columns, rows, [], names=2)
 
 
-def preferences_csv(found: Sequence[Preferences]) -> str:
-    """One line per number."""
-    return records(PREFERENCE_COLUMNS, (row for each in found for row in _numbers(each)))
+def preferences_csv(preferences: Sequence[Preferences]) -> str:
+    """Return one line per number."""
+    return records(PREFERENCE_COLUMNS, (row for each in preferences for row in _numbers(each)))
 
 
-def _numbers(found: Preferences) -> Iterator[dict[str, Any]]:
-    head = {"exam": found.exam, "study": found.study, "evaluator": found.evaluator, "scale": found.scale}
-    for each in found.painters:
+def _numbers(preferences: Preferences) -> Iterator[dict[str, Any]]:
+    head = {
+        "exam": preferences.exam,
+        "study": preferences.study,
+        "evaluator": preferences.evaluator,
+        "scale": preferences.scale,
+    }
+    for each in preferences.painters:
         n = each.wins + each.ties + each.losses
         yield {**head, "first": each.painter, "measure": "win_rate", **each.rate.to_json(), "n": n}
         yield {**head, "first": each.painter, "measure": "strength", **each.strength.to_json(), "n": n}
-    for pair in found.pairs:
+    for pair in preferences.pairs:
         n = pair.wins + pair.ties + pair.losses
         names = {"first": pair.first, "second": pair.second}
         yield {**head, **names, "measure": "win_rate", **pair.rate.to_json(), "n": n}
-    yield {**head, "measure": "shown_first", **found.shown_first.to_json(), "n": found.n}
-    yield {**head, "measure": "order_effect", **found.order.to_json(), "n": found.n, "p": found.order_p}
-    yield {**head, "measure": "davidson_nu", **found.ties.to_json(), "n": found.n}
+    yield {**head, "measure": "shown_first", **preferences.shown_first.to_json(), "n": preferences.n}
+    yield {
+        **head,
+        "measure": "order_effect",
+        **preferences.order.to_json(),
+        "n": preferences.n,
+        "p": preferences.order_p,
+    }
+    yield {**head, "measure": "davidson_nu", **preferences.ties.to_json(), "n": preferences.n}
 
 
 WEIGHT_COLUMNS = ("exam", "score", "train", "held_out", "measure", "name", "n", "value", "low", "high")
 NAMES = (ROUNDED, FITTED, OWN, EQUAL, ALONE)
 
 
-def weight_tables(found: WeightsFit) -> list[Table]:
-    """Return the weights of every fold beside the exam's own, then how they do on the raters held out."""
-    return [_weights(found), _shown(found)]
+def weight_tables(weights_fit: WeightsFit) -> list[Table]:
+    """Return the weights of every fold beside the exam's own, then their correlations on held-out raters."""
+    return [_weights(weights_fit), _shown(weights_fit)]
 
 
-def _weights(found: WeightsFit) -> Table:
-    rows: list[Cells] = [["the exam's own", *(number(weight, 2) for weight in found.own), MISSING, MISSING]]
-    for title, fit in [*((_without(fold.held_out), fold.fitted) for fold in found.folds), ("all", found.everyone)]:
+def _weights(weights_fit: WeightsFit) -> Table:
+    rows: list[Cells] = [["the exam's own", *(number(weight, 2) for weight in weights_fit.own), MISSING, MISSING]]
+    for title, fit in [
+        *((_without(fold.held_out), fold.fitted) for fold in weights_fit.folds),
+        ("all", weights_fit.everyone),
+    ]:
         exact = [MISSING if fit.reason else number(weight, 2) for weight in fit.exact]
         rounded = fit.reason or " / ".join(f"{weight:g}" for weight in fit.rounded)
         rows.append([title, *exact, rounded, str(fit.n)])
@@ -227,20 +245,27 @@ def _weights(found: WeightsFit) -> Table:
         "weights of 0 or more that add to 1, with the highest Pearson correlation between their sum and the raters' "
         "mean overall rating; rounded: the best of all weights in tenths"
     ]
-    title = f"{found.exam} · weights of {found.score} · {len(found.raters)} raters"
-    return simple_table(title, ["fitted on", *found.dimensions, "rounded", "drawings"], rows, notes)
+    title = f"{weights_fit.exam} · weights of {weights_fit.score} · {len(weights_fit.raters)} raters"
+    return simple_table(title, ["fitted on", *weights_fit.dimensions, "rounded", "drawings"], rows, notes)
 
 
 def _without(names: tuple[str, ...]) -> str:
     return f"all but {', '.join(names)}"
 
 
-def _shown(found: WeightsFit) -> Table:
+def _shown(weights_fit: WeightsFit) -> Table:
     rows: list[Cells] = []
-    for fold in found.folds:
+    for fold in weights_fit.folds:
         cells = [_cell(fold.correlations[name]) for name in NAMES]
         rows.append([", ".join(fold.held_out), str(fold.n), *cells, _cell(fold.gain)])
-    heads = ["rounded", "fitted", "the exam's", "equal", f"{found.dimensions[0]} alone", "rounded less the exam's"]
+    heads = [
+        "rounded",
+        "fitted",
+        "the exam's",
+        "equal",
+        f"{weights_fit.dimensions[0]} alone",
+        "rounded minus the exam's",
+    ]
     notes = [
         "Pearson's r between the weighted sum of the held-out raters' own marks and their overall rating; "
         "[low, high]: 95% interval over questions"
@@ -248,22 +273,22 @@ def _shown(found: WeightsFit) -> Table:
     return simple_table("on raters that were held out", ["held out", "drawings", *heads], rows, notes)
 
 
-def _cell(found: Interval) -> Any:
-    return interval_cell(found.value, found.low, found.high, 3)
+def _cell(interval: Interval) -> Any:
+    return interval_cell(interval.value, interval.low, interval.high, 3)
 
 
-def weights_csv(found: WeightsFit) -> str:
-    """One line per number."""
-    return records(WEIGHT_COLUMNS, _weight_numbers(found))
+def weights_csv(weights_fit: WeightsFit) -> str:
+    """Return one line per number."""
+    return records(WEIGHT_COLUMNS, _weight_numbers(weights_fit))
 
 
-def _weight_numbers(found: WeightsFit) -> Iterator[dict[str, Any]]:
-    head = {"exam": found.exam, "score": found.score}
-    for fold in found.folds:
+def _weight_numbers(weights_fit: WeightsFit) -> Iterator[dict[str, Any]]:
+    head = {"exam": weights_fit.exam, "score": weights_fit.score}
+    for fold in weights_fit.folds:
         who = {**head, "train": ",".join(fold.train), "held_out": ",".join(fold.held_out)}
         for measure, weights in (("weight", fold.fitted.exact), ("rounded_weight", fold.fitted.rounded)):
             if fold.fitted.reason is None:
-                for name, value in zip(found.dimensions, weights, strict=True):
+                for name, value in zip(weights_fit.dimensions, weights, strict=True):
                     yield {**who, "measure": measure, "name": name, "value": value, "n": fold.fitted.n}
         for name, each in fold.correlations.items():
             yield {**who, "measure": "pearson", "name": name, **each.to_json(), "n": fold.n}

@@ -20,27 +20,29 @@ from ...scoring.groups import find_groups
 from ...store import Blobs, Store
 from ...store.records import PROMPT_CUT, cut_words, load_drawings, load_exam
 from ...store.store import using_store
-from .model import Table, simple_table
+from .model import FrameRows, Table, simple_table
 from .render.text import console, escape
 
 SMALL = 480
-"""The longer side of a picture that stands beside its marks."""
-MARKING_NAMES = ("painter", "strategy", "judge", "evaluator", "seed", "repeat", "status")
-MARK_NAMES = ("criterion", "value", "verdict", "reason")
+"""The longer side of a picture beside its marks."""
+COLUMNS = (
+    "painter", "strategy", "judge", "evaluator", "seed", "repeat", "status", "criterion", "text", "top", "weight",
+    "value", "verdict", "reason",
+)  # fmt: skip
 
 
 def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[str, Any]:
-    """Everything the store knows of one question, as plain JSON.
+    """Return everything that the store has about one question, as plain JSON.
 
     Raises:
         UsageError: The store has no such question.
     """
     with using_store(store) as opened:
         exam = exams.name_of(exam)
-        found, groups = find_groups(exam, store=opened, **which)
-        whole = load_exam(opened, exam, found.rubric)
+        kind, groups = find_groups(exam, store=opened, **which)
+        whole = load_exam(opened, exam, kind.rubric)
         drawings = [drawing for drawing in load_drawings(opened, exam) if drawing.question_id == id]
-        flags = screen_drawings(opened, drawings, {one.hash: one for one in whole.questions}, found.protocol)
+        flags = screen_drawings(opened, drawings, {each.hash: each for each in whole.questions}, kind.protocol)
     if which.get("painters"):
         names = {name_and_spec(word)[0] for word in which["painters"]}
         drawings = [drawing for drawing in drawings if {drawing.painter, drawing.label} & names]
@@ -67,7 +69,7 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
         "reference": question.reference.sha256 if question.reference else None,
         "criteria": [
             {"id": c.id, "text": c.text, "kind": c.kind, "top": c.top, "weight": c.weight}
-            for c in found.protocol.criteria(question)
+            for c in kind.protocol.criteria(question)
         ],
         "drawings": [
             {key: getattr(drawing, key) for key in shown}
@@ -79,16 +81,16 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
 
 
 def small_pictures(body: Mapping[str, Any], store: Store) -> dict[str, str]:
-    """Return the question's reference and drawings as small data URLs, by hash; what cannot be shown is left out."""
-    found: dict[str, str] = {}
+    """Return the question's reference and drawings as small data URLs, by hash; unreadable ones are left out."""
+    urls: dict[str, str] = {}
     for sha256 in filter(None, [body["reference"], *(drawing["image"] for drawing in body["drawings"])]):
         with suppress(StoreError, BadImage, LostImage):
-            found[sha256] = str(prepare(store.blobs.get(sha256), SMALL, "native").url)
-    return found
+            urls[sha256] = str(prepare(store.blobs.get(sha256), SMALL, "native").url)
+    return urls
 
 
 def print_question(body: dict[str, Any]) -> None:
-    """The same for a terminal."""
+    """Print the question's description to the terminal."""
     from rich.padding import Padding
 
     from .render.text import show
@@ -105,36 +107,34 @@ def print_question(body: dict[str, Any]) -> None:
         by = _row(drawing)
         out.print(f"drawing by [bold]{escape(by)}[/bold]: {escape(wrong or size or 'imported')}")
         for flag in drawing.get("flags") or ():
-            told = f"carries words addressed to the examiner ({flag['rule']}, {flag['language']}): {flag['text']}"
-            out.print(Padding(f"[red]{escape(told)}[/red]", (0, 2)))
+            text = f"carries words addressed to the examiner ({flag['rule']}, {flag['language']}): {flag['text']}"
+            out.print(Padding(f"[red]{escape(text)}[/red]", (0, 2)))
         if cut := (drawing.get("notes") or {}).get(PROMPT_CUT):
             out.print(Padding(escape(cut_words(cut)), (0, 2)))
         for number, step in enumerate((drawing.get("notes") or {}).get("steps", ()), 1):
-            out.print(Padding(f"[dim]{number}.[/dim] {escape(_told(step))}", (0, 2)))
+            out.print(Padding(f"[dim]{number}.[/dim] {escape(_step_line(step))}", (0, 2)))
     for marking in body["markings"]:
         if marking["status"] != "done":
-            title, told = _marked(marking), marking["detail"] or ""
-            out.print(f"{escape(title)}: [red]{escape(marking['status'])}[/red] {escape(told)}")
+            title, text = _marked(marking), marking["detail"] or ""
+            out.print(f"{escape(title)}: [red]{escape(marking['status'])}[/red] {escape(text)}")
         else:
             show([_marking_table(body, marking)])
 
 
 def mark_tables(body: Mapping[str, Any]) -> list[Table]:
-    """Every finished marking: each mark with its reason."""
+    """Return a table of every finished marking: each mark with its reason."""
     return [_marking_table(body, marking) for marking in body["markings"] if marking["status"] == "done"]
 
 
-def mark_rows(body: Mapping[str, Any]) -> tuple[Sequence[str], list[dict[str, Any]]]:
-    """One mark a row, under the names of its columns."""
-    texts = _criteria(body)
-    rows = []
-    for marking in body["markings"]:
-        head = {name: marking[name] for name in MARKING_NAMES}
-        for mark in marking["marks"]:
-            criterion = texts.get(mark["criterion"], {})
-            known = {"text": criterion.get("text"), "top": criterion.get("top"), "weight": criterion.get("weight")}
-            rows.append(head | known | {name: mark.get(name) for name in MARK_NAMES})
-    return (*MARKING_NAMES, "criterion", "text", "top", "weight", "value", "verdict", "reason"), rows
+def mark_rows(body: Mapping[str, Any]) -> FrameRows:
+    """Return the names of the columns, and a row for each mark."""
+    criteria = _criteria(body)
+    marks = (
+        {**marking, **criteria.get(mark["criterion"], {}), **mark}
+        for marking in body["markings"]
+        for mark in marking["marks"]
+    )
+    return COLUMNS, [{name: mark.get(name) for name in COLUMNS} for mark in marks]
 
 
 def _criteria(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def _marking_table(body: Mapping[str, Any], marking: Mapping[str, Any]) -> Table
 
 
 def _marks(title: str, marks: list[dict[str, Any]], criteria: dict[str, Any]) -> Table:
-    """Every mark with its reason."""
+    """Return a table of every mark with its reason."""
     rows = []
     for mark in marks:
         criterion = criteria.get(mark["criterion"], {"text": mark["criterion"], "weight": None, "top": 1})
@@ -167,7 +167,7 @@ def _row(body: Mapping[str, Any]) -> str:
 
 
 def write_steps(body: dict[str, Any], store: Any, file: Path) -> list[Path]:
-    """Draw how each drawing of the question came about; several drawings get numbered files.
+    """Draw the steps of each drawing of the question; several drawings get numbered files.
 
     Raises:
         UsageError: No drawing of it was made in steps.
@@ -179,13 +179,13 @@ def write_steps(body: dict[str, Any], store: Any, file: Path) -> list[Path]:
     files = [file] if len(made) == 1 else [file.with_stem(f"{file.stem}-{n}") for n in range(1, len(made) + 1)]
     with using_store(store) as opened:
         for drawing, target in zip(made, files, strict=True):
-            found = cards(body["prompt"], drawing["notes"]["steps"], drawing["image"], opened.blobs)
-            sheet(found).save(target)
+            steps = cards(body["prompt"], drawing["notes"]["steps"], drawing["image"], opened.blobs)
+            sheet(steps).save(target)
     return files
 
 
-def _told(step: dict[str, Any]) -> str:
-    """One step of a strategy in a line or a few."""
+def _step_line(step: dict[str, Any]) -> str:
+    """Return one step of a strategy in a line or a few."""
     seed = f" (seed {step['seed']})" if "seed" in step else ""
     turn = f" {step['round']}" if "round" in step else ""
     image = f" image {step['image'][:12]}" if "image" in step else ""
@@ -197,7 +197,7 @@ def _told(step: dict[str, Any]) -> str:
 CARD, GAP, PER_ROW = 300, 16, 4
 LINES = 12
 INK, PALE, GROUND, PAPER, EDGE = "#222222", "#6b6b6b", "#eeeeea", "#ffffff", "#c9c9c4"
-KEPT = "#0b6e4f"
+KEPT_COLOUR = "#0b6e4f"
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class Card:
 
 def cards(prompt: str, steps: Sequence[Mapping[str, Any]], final: str | None, blobs: Blobs) -> list[Card]:
     """Return the steps of a drawing, its prompt first and its finished image last."""
-    found = [Card("what was asked", prompt)]
+    step_cards = [Card("what was asked", prompt)]
     for step in steps:
         words = [str(step["step"])]
         words += [str(step["round"])] if "round" in step else []
@@ -220,17 +220,17 @@ def cards(prompt: str, steps: Sequence[Mapping[str, Any]], final: str | None, bl
         words += [f"· {step['fault']}"] if "fault" in step else []
         image = step.get("image")
         text = "" if image and step["step"] in ("svg", "choice") else str(step.get("text", ""))
-        found.append(Card(" ".join(words), text, _open(image, blobs), image is not None and image == final))
+        step_cards.append(Card(" ".join(words), text, _open(image, blobs), image is not None and image == final))
     if final is not None:
-        found.append(Card("the drawing", "", _open(final, blobs), True))
-    return found
+        step_cards.append(Card("the drawing", "", _open(final, blobs), True))
+    return step_cards
 
 
-def sheet(found: Sequence[Card]) -> Image.Image:
+def sheet(step_cards: Sequence[Card]) -> Image.Image:
     """Return the cards beside and below each other."""
-    rows = [found[start : start + PER_ROW] for start in range(0, len(found), PER_ROW)]
+    rows = [step_cards[start : start + PER_ROW] for start in range(0, len(step_cards), PER_ROW)]
     heights = [max(_height(card) for card in row) for row in rows]
-    width = GAP + min(PER_ROW, len(found)) * (CARD + GAP)
+    width = GAP + min(PER_ROW, len(step_cards)) * (CARD + GAP)
     ground = Image.new("RGB", (width, GAP + sum(height + GAP for height in heights)), GROUND)
     top, number = GAP, 0
     for row, height in zip(rows, heights, strict=True):
@@ -278,7 +278,7 @@ def _height(card: Card) -> int:
 def _draw(ground: Image.Image, card: Card, number: int, left: int, top: int, height: int) -> None:
     pen = ImageDraw.Draw(ground)
     box = (left, top, left + CARD, top + height)
-    pen.rounded_rectangle(box, 8, fill=PAPER, outline=KEPT if card.kept else EDGE, width=3 if card.kept else 1)
+    pen.rounded_rectangle(box, 8, fill=PAPER, outline=KEPT_COLOUR if card.kept else EDGE, width=3 if card.kept else 1)
     pen.text((left + 10, top + 8), f"{number}. {card.title}" if number else card.title, font=font(15), fill=INK)
     at = top + 34
     for line in _wrapped(card.text):

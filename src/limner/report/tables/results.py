@@ -25,7 +25,7 @@ class Standings(Framed, list[Standing]):
 
     Attributes:
         kind: The exam's kind, which says what its scores are.
-        corrected: Whether they stand beside scores corrected by what people marked.
+        corrected: Whether they are beside scores corrected by people's marks.
     """
 
     def __init__(self, rows: Iterable[Standing], kind: str, corrected: bool = False) -> None:
@@ -33,28 +33,28 @@ class Standings(Framed, list[Standing]):
         self.kind, self.corrected = kind, corrected
 
     def tables(self) -> list[Table]:
-        """One for each evaluator, and one for every breakdown."""
+        """Return a table for each evaluator, and one for every breakdown."""
         return [*standing_tables(self, self.kind), *(corrected_tables(self, self.kind) if self.corrected else [])]
 
     def analyses(self) -> list[Table]:
-        """Return what the exam's paper reports besides its scores."""
+        """Return the tables that the exam's paper reports besides its scores."""
         return analysis_tables(self)
 
     def frame_rows(self) -> FrameRows:
-        """One number a row: painter, evaluator, score, value and interval."""
+        """Return one number a row: painter, evaluator, score, value and interval."""
         if self.corrected:
             return CORRECTED_COLUMNS, list(corrected_records(self))
         return STANDING_COLUMNS, list(standing_records(self))
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Return what ``--format json`` prints."""
+        """Return the body of ``--format json``."""
         # Those over equally many questions after each other: they have their resamples in common.
         for row in sorted(self, key=lambda row: row.all.n):
             len(row.all.scores)
         return [row.to_json() for row in self]
 
     def __repr__(self) -> str:
-        """How many there are of whom."""
+        """Return the name of the class and the counts."""
         return f"<Standings: {_counted(len({row.name for row in self}), 'painter')}, {_evaluators(self)}>"
 
 
@@ -62,7 +62,7 @@ class Comparisons(Framed, list[Comparison]):
     """Painters against each other under every evaluator, as `limner compare` shows them."""
 
     def tables(self) -> list[Table]:
-        """Who stands where, and every pair."""
+        """Return painters' places, and every pair."""
         return comparison_tables(self)
 
     def frame_rows(self) -> FrameRows:
@@ -70,12 +70,12 @@ class Comparisons(Framed, list[Comparison]):
         return COMPARISON_COLUMNS, list(comparison_records(self))
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Return what ``--format json`` prints."""
-        return [one.to_json() for one in self]
+        """Return the body of ``--format json``."""
+        return [comparison.to_json() for comparison in self]
 
     def __repr__(self) -> str:
-        """How many there are of whom."""
-        pairs = sum(len(one.pairs) for one in self)
+        """Return the name of the class and the counts."""
+        pairs = sum(len(comparison.pairs) for comparison in self)
         return f"<Comparisons: {_counted(pairs, 'pair')} of painters, {_evaluators(self)}>"
 
 
@@ -84,7 +84,7 @@ class ExamComparison(Framed, Across):
     """Painters over several exams, as `limner compare --exams` shows them."""
 
     def tables(self) -> list[Table]:
-        """Painters by exam, and how alike every two exams order them."""
+        """Return painters by exam, and how alike every two exams order them."""
         return across_tables(self)
 
     def frame_rows(self) -> FrameRows:
@@ -92,7 +92,7 @@ class ExamComparison(Framed, Across):
         return ACROSS_COLUMNS, list(across_records(self))
 
     def __repr__(self) -> str:
-        """How many there are of whom."""
+        """Return the name of the class and the counts."""
         return f"<ExamComparison: {_counted(len(self.painters), 'painter')}, {_counted(len(self.columns), 'exam')}>"
 
 
@@ -105,11 +105,11 @@ class JudgeAgreement(Framed, Agreement):
         return agreement_tables(self)
 
     def frame_rows(self) -> FrameRows:
-        """One number a row."""
+        """Return one number a row."""
         return AGREEMENT_COLUMNS, list(agreement_records(self))
 
     def __repr__(self) -> str:
-        """How many there are of whom."""
+        """Return the name of the class and the counts."""
         judges, numbers = _counted(len(self.raters), "judge"), _counted(len(self.numbers), "number")
         return f"<JudgeAgreement: {self.exam}, {judges}, {numbers}>"
 
@@ -126,19 +126,19 @@ class QuestionView(Framed, dict[str, Any]):
         self.pictures = pictures
 
     def tables(self) -> list[Table]:
-        """Every marking's marks with their reasons."""
+        """Return every marking's marks with their reasons."""
         return mark_tables(self)
 
     def frame_rows(self) -> FrameRows:
-        """One mark a row."""
+        """Return one mark a row."""
         return mark_rows(self)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``limner show --json`` prints."""
+        """Return the body of ``limner show --json``."""
         return dict(self)
 
     def __repr__(self) -> str:
-        """Which question, and how much there is about it."""
+        """Return the question's id, and the counts of drawings and markings."""
         drawings, markings = _counted(len(self["drawings"]), "drawing"), _counted(len(self["markings"]), "marking")
         return f"<QuestionView: {self['exam']} {self['id']}, {drawings}, {markings}>"
 
@@ -148,14 +148,14 @@ class QuestionView(Framed, dict[str, Any]):
         return question_html(self, self.pictures, self.tables())
 
 
-def judge_agreement(found: Agreement) -> JudgeAgreement:
-    """Return the same with frames and HTML."""
-    return JudgeAgreement(**{field.name: getattr(found, field.name) for field in fields(found)})
+def judge_agreement(agreement: Agreement) -> JudgeAgreement:
+    """Return the agreement with frames and HTML."""
+    return JudgeAgreement(**{field.name: getattr(agreement, field.name) for field in fields(agreement)})
 
 
-def exam_comparison(found: Across) -> ExamComparison:
-    """Return the same with frames and HTML."""
-    return ExamComparison(**{field.name: getattr(found, field.name) for field in fields(found)})
+def exam_comparison(across: Across) -> ExamComparison:
+    """Return the comparison with frames and HTML."""
+    return ExamComparison(**{field.name: getattr(across, field.name) for field in fields(across)})
 
 
 def _counted(count: int, what: str) -> str:

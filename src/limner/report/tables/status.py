@@ -15,15 +15,15 @@ from .model import MISSING, Cells, Table, simple_table
 
 
 def funnel_rows(recipe: BuildRecipe, counts: Sequence[StepCount]) -> list[dict[str, Any]]:
-    """One mapping per step: its counts, and how many items the paper had left after it."""
-    # Of several counts after one step the first stands beside its items.
+    """Return a mapping for each step: its counts, and how many items the paper had left after it."""
+    # Of several counts after one step the first is beside its items.
     miles = {mile.after: mile for mile in reversed(recipe.paper)}
-    found = []
+    steps = []
     for place, count in zip(recipe.places, counts, strict=True):
         mile = miles.get(place.name)
-        told = {"paper": mile.items if mile else None, "paper_said": mile.said if mile else None}
-        found.append({"sort": place.step.takes, "about": place.step.about, **count.to_json(), **told})
-    return found
+        printed = {"paper": mile.items if mile else None, "paper_said": mile.said if mile else None}
+        steps.append({"sort": place.step.takes, "about": place.step.about, **count.to_json(), **printed})
+    return steps
 
 
 def funnel_table(build: str, recipe: BuildRecipe, counts: Sequence[StepCount]) -> Table:
@@ -32,14 +32,14 @@ def funnel_table(build: str, recipe: BuildRecipe, counts: Sequence[StepCount]) -
     for row in funnel_rows(recipe, counts):
         why = [f"{n:,} {reason}" for reason, n in sorted(row["dropped"].items(), key=lambda one: (-one[1], one[0]))]
         why += [f"{n:,} failed ({fault})" for fault, n in sorted(row["failed"].items())]
-        why += [f"{row[word]:,} {told}" for word, told in (("waiting", "wait for review"), ("pending", "to do"),
+        why += [f"{row[word]:,} {what}" for word, what in (("waiting", "wait for review"), ("pending", "to do"),
                                                            ("made", "added")) if row[word]]  # fmt: skip
         cost = "unknown" if row["cost"] is None else f"{row['cost']:.4f}"
         paper = MISSING if row["paper"] is None else f"{row['paper']:,}"
         rows.append([row["place"], f"{row['arrived']:,}", f"{row['kept'] + row['made']:,}", paper, cost,
                      ", ".join(why)])  # fmt: skip
-    said = " → ".join(f"{mile.items:,} {mile.said}" for mile in recipe.paper)
-    notes = [f"the paper: {said}"] if said else []
+    printed = " → ".join(f"{mile.items:,} {mile.said}" for mile in recipe.paper)
+    notes = [f"the paper: {printed}"] if printed else []
     mine = " → ".join(
         f"{count.miles.get(mile.said, count.kept + count.made):,} {mile.said}"
         for mile in recipe.paper
@@ -53,8 +53,8 @@ def funnel_table(build: str, recipe: BuildRecipe, counts: Sequence[StepCount]) -
 
 
 def studies_table(studies: Sequence[Study]) -> Table:
-    """All studies of a store."""
-    rows = [[one.name, one.exam, one.status, str(one.body["design"]["title"])] for one in studies]
+    """Return all studies of a store."""
+    rows = [[study.name, study.exam, study.status, str(study.body["design"]["title"])] for study in studies]
     return simple_table("studies", ["study", "exam", "status", "design"], rows)
 
 
@@ -62,9 +62,9 @@ def progress_table(study: OpenStudy, progress: StudyProgress) -> Table:
     """Return a row for each rater."""
     heads = ["rater", "done", "places", "skipped", "checks passed", "checks", "same when asked again", "minutes"]
     rows = [
-        [one.rater, str(one.done), str(one.places), str(one.skipped), str(one.passed), str(one.checks),
-         MISSING if one.same is None else f"{100 * one.same:.0f}%", f"{one.seconds / 60:.0f}"]
-        for one in progress.raters
+        [rater.rater, str(rater.done), str(rater.places), str(rater.skipped), str(rater.passed), str(rater.checks),
+         MISSING if rater.same is None else f"{100 * rater.same:.0f}%", f"{rater.seconds / 60:.0f}"]
+        for rater in progress.raters
     ]  # fmt: skip
     title = f"{study.name} · {study.study.exam} · {study.study.status} · {len(study.items)} items"
     done = f"{progress.done} of {progress.places} places are done"
@@ -75,15 +75,15 @@ def agreement_table(progress: StudyProgress) -> Table:
     """Return a row for each sort of field."""
     heads = ["field", "answered by two or more", "equal pairs", "Krippendorff's alpha"]
     rows = [
-        [one.name, str(one.n), MISSING if one.same is None else f"{100 * one.same:.0f}%",
-         MISSING if one.alpha is None else f"{one.alpha:.2f}"]
-        for one in progress.fields
+        [of_field.name, str(of_field.n), MISSING if of_field.same is None else f"{100 * of_field.same:.0f}%",
+         MISSING if of_field.alpha is None else f"{of_field.alpha:.2f}"]
+        for of_field in progress.fields
     ]  # fmt: skip
-    notes = sorted({f"no alpha: {one.reason}" for one in progress.fields if one.reason})
+    notes = sorted({f"no alpha: {of_field.reason}" for of_field in progress.fields if of_field.reason})
     return simple_table("agreement so far", heads, rows, notes=notes)
 
 
-TOLD = {
+CONTROL_WORDS = {
     "reference": "the right drawing",
     "shuffled": "another question's drawing",
     "blank": "a blank sheet",
@@ -91,17 +91,22 @@ TOLD = {
 """The demo's controls, as its sentences call them."""
 
 
-def demo_table(found: Mapping[str, Sequence[Standing]]) -> Table:
+def demo_table(by_exam: Mapping[str, Sequence[Standing]]) -> Table:
     """Return a row for every exam: how much was decided, and how much of that each control met."""
     body: list[Cells] = []
-    for name, standings in found.items():
+    for name, standings in by_exam.items():
         rows = _by_control(standings)
         decided = [row.decided["share"] for row in rows.values() if row.decided.get("share") is not None]
         share = f"{sum(decided) / len(decided):.0%}" if decided else MISSING
         body.append(
-            [name, str(max((row.n for row in rows.values()), default=0)), share, *(_met(rows, c) for c in TOLD)]
+            [
+                name,
+                str(max((row.n for row in rows.values()), default=0)),
+                share,
+                *(_met(rows, c) for c in CONTROL_WORDS),
+            ]
         )
-    heads = ["exam", "n", "decided", *(f"control/{name}" for name in TOLD)]
+    heads = ["exam", "n", "decided", *(f"control/{name}" for name in CONTROL_WORDS)]
     notes = [
         "n: questions. decided: share of criteria that the built-in examiner, which only reads words, can decide. "
         "Then, of those, the share that each control's drawings meet"
@@ -110,11 +115,11 @@ def demo_table(found: Mapping[str, Sequence[Standing]]) -> Table:
 
 
 def demo_sentence(name: str, title: str, standings: Sequence[Standing]) -> str:
-    """Return what an exam asks, and how its controls did."""
+    """Return one sentence about an exam and how its controls did."""
     rows = _by_control(standings)
-    met = [f"{told} {_met(rows, control)}" for control, told in TOLD.items() if control in rows]
-    told = f"met of what could be decided: {', '.join(met)}" if met else "nothing was marked"
-    return f"{name}: {title.partition(': ')[2] or title}. {told[0].upper()}{told[1:]}."
+    met = [f"{words} {_met(rows, control)}" for control, words in CONTROL_WORDS.items() if control in rows]
+    words = f"met of what could be decided: {', '.join(met)}" if met else "nothing was marked"
+    return f"{name}: {title.partition(': ')[2] or title}. {words[0].upper()}{words[1:]}."
 
 
 def _by_control(standings: Sequence[Standing]) -> dict[str, Standing]:

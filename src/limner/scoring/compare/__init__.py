@@ -1,4 +1,4 @@
-"""Painters, judges and exams held against each other, from what a store has.
+"""Painters, judges and exams compared, from a store.
 
 >>> import limner.scoring.compare as compare
 >>> compare.painters("sample/genexam", store="results")  # doctest: +SKIP
@@ -10,9 +10,9 @@ from .. import MET, Comparable, comparable
 from .across import Across, ExamColumn, exams
 from .everyone import Replacement
 from .judges import judges
-from .opinions import PairNumber
+from .opinions import Opinion, PairNumber
 from .pairs import painters
-from .results import Agreement, Comparison, JudgePair, Order, Pair, Place, Rater
+from .results import Agreement, Comparison, Pair, Place
 
 __all__ = [
     "MET",
@@ -21,12 +21,10 @@ __all__ = [
     "Comparable",
     "Comparison",
     "ExamColumn",
-    "JudgePair",
-    "Order",
+    "Opinion",
     "Pair",
     "PairNumber",
     "Place",
-    "Rater",
     "Replacement",
     "comparable",
     "exams",

@@ -81,7 +81,7 @@ def exams(
     store: Any = DEFAULT,
     painters: Sequence[str] = (),
 ) -> Across:
-    """How alike several exams of a store order the painters they share.
+    """Return how alike several exams of a store order the painters they share.
 
     Painters are matched by their name, their own options and their strategy; options of an exam's own do not count. For
     each exam the evaluator is taken that has the most painters.
@@ -103,7 +103,7 @@ def exams(
         columns = [_column(name, judges, score, reading, opened, painters) for name in dict.fromkeys(names)]
     counts = Counter(painter for column in columns for painter in column.values)
     shared = sorted(painter for painter, count in counts.items() if count > 1)
-    pairs = tuple(_pair(one, other) for one, other in combinations(columns, 2))
+    pairs = tuple(_pair(first, other) for first, other in combinations(columns, 2))
     return Across(tuple(columns), tuple(shared), pairs)
 
 
@@ -112,11 +112,11 @@ def _column(
 ) -> ExamColumn:
     kind, groups = find_groups(name, store=store, judges=judges, reading=reading, painters=painters)
     protocol = kind.protocol
-    found = comparables(groups, protocol)
-    if not found:
+    sides = comparables(groups, protocol)
+    if not sides:
         raise UsageError(f"{name}: nothing is marked{' by this judge' if judges else ''}; `limner run {name}` marks")
     # Of equals, the one whose score the exam itself has, not the one of last resort.
-    side = max(found, key=lambda each: (len(each.groups), each.score(score) in protocol.scored, len(each.questions)))
+    side = max(sides, key=lambda each: (len(each.groups), each.score(score) in protocol.scored, len(each.questions)))
     chosen = side.score(score)
     values, drawn = {}, {}
     for painter, at in _keys(side, protocol).items():
@@ -127,11 +127,11 @@ def _column(
 
 
 def _keys(side: Comparable, protocol: Protocol[Any]) -> dict[str, int]:
-    """Painter without the exam's own options -> its place; drawn with several of these, the usual ones count."""
-    found: dict[str, int] = {}
+    """Return painter without the exam's own options -> its place; drawn with several of these, the usual ones count."""
+    places: dict[str, int] = {}
     for at, group in sorted(enumerate(side.groups), key=lambda pair: (len(pair[1].painter), pair[1].painter)):
-        found.setdefault(row_name(_own(group, protocol), group.strategy), at)
-    return found
+        places.setdefault(row_name(_own(group, protocol), group.strategy), at)
+    return places
 
 
 def _own(group: Group, protocol: Protocol[Any]) -> str:
@@ -139,15 +139,15 @@ def _own(group: Group, protocol: Protocol[Any]) -> str:
     return label(drawing.painter, {k: v for k, v in drawing.options.items() if k not in protocol.draw_options})
 
 
-def _pair(one: ExamColumn, other: ExamColumn) -> dict[str, Any]:
-    common = sorted(one.values.keys() & other.values.keys())
-    alike = rank_agreement(one.values, other.values)
+def _pair(first: ExamColumn, second: ExamColumn) -> dict[str, Any]:
+    common = sorted(first.values.keys() & second.values.keys())
+    alike = rank_agreement(first.values, second.values)
     order = alike["spearman"]
     low = high = None
     if order.value is not None:
         # The questions of two exams are drawn anew apart from each other: the seed must not pair them.
-        draws = [np.array([column.drawn[painter] for painter in common]).T for column in (one, other)]
+        draws = [np.array([column.drawn[painter] for painter in common]).T for column in (first, second)]
         low, high = spearman_spread(order.value, draws[0], np.roll(draws[1], 1, axis=0))
-    body: dict[str, Any] = {"first": one.exam, "second": other.exam, "painters": alike["painters"]}
+    body: dict[str, Any] = {"first": first.exam, "second": second.exam, "painters": alike["painters"]}
     body["spearman"] = {**order.to_json(), "low": low, "high": high}
     return body | {"kendall": alike["kendall"].to_json()}

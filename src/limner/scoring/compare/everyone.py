@@ -1,8 +1,8 @@
-"""Everyone who says something of an exam's drawings, and who is compared with whom."""
+"""All evaluators of an exam's drawings: loading their opinions, choosing pairs, and testing judges against people."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import sqrt
@@ -12,36 +12,47 @@ import numpy as np
 import sqlalchemy as sa
 
 from ...core.errors import UsageError
-from ...core.evaluator import KINDS, Evaluator, Which, by_evaluator
+from ...core.evaluator import KINDS, SHOWN, Evaluator, Which, by_evaluator
 from ...core.protocol import Protocol
+from ...evidence.probe import split_options
 from ...store import Store
 from ...store.ratings import load_inclusion, load_painter_metrics, load_ratings
-from ...store.schema import studies
+from ...store.schema import attempts, studies
 from .. import Group, evaluators_of
 from ..groups import find_groups
 from ..stats.types import ALPHA, Plain
-from .opinions import PEOPLE, UNITS, Field, Opinion, PairNumber, Seen, drawings_seen, opinion_of, together
+from .opinions import (
+    PEOPLE,
+    UNITS,
+    ComparedDrawings,
+    Opinion,
+    PairNumber,
+    SeenDrawing,
+    drawings_seen,
+    merge_people,
+    opinion_of,
+)
 from .pair_numbers import pair_numbers
 from .people import people_numbers
 
-ORDER = ("judge", "panel", "metric", "person", "people")
+KIND_ORDER = ("judge", "panel", "metric", "person", "people")
 
 
 @dataclass(frozen=True)
-class Words:
-    """Whom a user named.
+class WantedEvaluators:
+    """Whom a user asked for.
 
     Attributes:
-        marked: Words for evaluators that marked.
-        names: The labels of all evaluators that are named; None where nobody is.
+        names: The labels of the evaluators, and of people together.
+        everyone: Whether no evaluator was named.
     """
 
-    marked: tuple[str, ...] = ()
-    names: frozenset[str] | None = None
+    names: frozenset[str]
+    everyone: bool
 
 
 @dataclass(frozen=True)
-class Everyone:
+class ExamOpinions:
     """All opinions of an exam's drawings.
 
     Attributes:
@@ -50,51 +61,88 @@ class Everyone:
         study: The study that is asked for.
     """
 
-    seen: Mapping[str, Seen] = field(default_factory=dict)
+    protocol: Protocol[Any]
+    seen: Mapping[str, SeenDrawing] = field(default_factory=dict)
     opinions: tuple[Opinion, ...] = ()
     people: Mapping[str, tuple[Opinion, ...]] = field(default_factory=dict)
     weights: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     study: str | None = None
 
+    def wanted(self, wanted: WantedEvaluators) -> list[Opinion]:
+        """Return the opinions that a user asked for: judges, panels, metrics, persons, people."""
+        chosen = [
+            opinion
+            for opinion in self.opinions
+            if opinion.name in wanted.names
+            or (opinion.kind == "people" and (wanted.everyone or opinion.study == self.study))
+        ]
+        return sorted(chosen, key=lambda opinion: (KIND_ORDER.index(opinion.kind), opinion.name))
 
-def evaluator_words(judges: Sequence[str], there: Sequence[Evaluator], marked: Set[str]) -> Words:
-    """Return the words of ``--judge``: whom they name.
+    def wanted_studies(self, wanted: WantedEvaluators) -> list[tuple[str, tuple[Opinion, ...]]]:
+        """Return the studies whose people a user asked for, with these people."""
+        return [
+            (study, people)
+            for study, people in self.people.items()
+            if wanted.everyone or study == self.study or PEOPLE + study in wanted.names
+        ]
+
+
+def people_names(evaluators: Iterable[Evaluator]) -> set[str]:
+    """Return the names of people together, of each study that one of these evaluators took part in."""
+    return {PEOPLE + str(each.setup["study"]) for each in evaluators if each.kind == "person" and "study" in each.setup}
+
+
+def wanted_evaluators(
+    judges: Sequence[str], evaluators: Sequence[Evaluator], which: Mapping[str, Any]
+) -> WantedEvaluators:
+    """Return the evaluators that the words of ``--judge`` name; how judges were asked may leave some out.
+
+    Args:
+        judges: The words; without any, all judges, panels, metrics and studies are meant.
+        evaluators: All evaluators of the exam.
+        which: ``variant``, ``options``, ``wording``; see `limner.api.groups`.
 
     Raises:
-        UsageError: A word names nobody.
+        UsageError: A word names no evaluator.
     """
-    if not judges:
-        return Words()
-    people = {PEOPLE + str(each.setup["study"]) for each in there if each.kind == "person" and "study" in each.setup}
-    names, words = set(), []
-    for word in judges:
-        if word in people:
-            names.add(word)
-            continue
-        chosen = Which((word,)).choose(there)
-        names |= {each.name for each in chosen}
-        if any(each.id in marked for each in chosen):
-            words.append(word)
-    return Words(tuple(words), frozenset(names))
+    people = people_names(evaluators)
+    words = tuple(word for word in judges if word not in people)
+    named = Which(words, kinds=(*SHOWN, "metric")).choose(evaluators) if words or not judges else []
+    _, asked = split_options(which.get("options") or {})
+    so_asked = {each.id for each in Which((), which.get("variant"), asked, which.get("wording")).choose(evaluators)}
+    names = {each.name for each in named if each.kind not in SHOWN or each.id in so_asked}
+    return WantedEvaluators(frozenset(names | people.intersection(judges)), not judges)
 
 
 def load_opinions(
     store: Store,
     exam: str,
-    protocol: Protocol[Any],
-    reading: str,
-    constants: Mapping[str, float] | None,
-    study: str | None,
     which: Mapping[str, Any],
-) -> Everyone:
-    """Return what everyone says of the exam's drawings, or of those of one study.
+    *,
+    reading: str = "careful",
+    constants: Mapping[str, float] | None = None,
+    study: str | None = None,
+) -> ExamOpinions:
+    """Load everyone's opinions of the exam's drawings, or of those of one study.
+
+    Args:
+        store: Where the marks are.
+        exam: The exam's name in it.
+        which: ``painters``, ``without``, ``selection``, ``options``; see `limner.api.groups`. How judges were asked
+            does not filter here; see `wanted_evaluators`.
+        reading: How stored replies are read.
+        constants: Numbers the exam's scores are computed with, in place of the usual ones.
+        study: Only this study's drawings and people.
 
     Raises:
         UsageError: There is no such study.
     """
     taken = {name: load_inclusion(store, name) for name in _studies(store, exam, study)}
-    kept = {name: which[name] for name in ("painters", "without", "selection") if name in which}
-    _, groups = find_groups(exam, reading=reading, constants=constants, store=store, kinds=KINDS, unmarked=True, **kept)
+    backends, _ = split_options(which.get("options") or {})
+    how: dict[str, Any] = {**which, "variant": None, "wording": None, "options": backends}
+    how |= {"reading": reading, "constants": constants, "kinds": KINDS, "unmarked": True}
+    kind, groups = find_groups(exam, store=store, **how)
+    protocol = kind.protocol
     seen = drawings_seen(groups, protocol)
     if study is not None:
         seen = {id: each for id, each in seen.items() if id in taken[study] or not taken[study]}
@@ -106,101 +154,87 @@ def load_opinions(
     for metric in load_painter_metrics(store, exam):
         metrics.setdefault(metric.setup, []).append(metric)
     marked = {members[0].evaluator.id: members for members in by_evaluator(groups)}
-    found = []
+    took = call_seconds(store, groups)
+    opinions = []
     for evaluator in evaluators_of(store, exam):
         if study is not None and evaluator.kind == "person" and evaluator.setup.get("study") != study:
             continue
-        entries = [
-            entry for group in marked.get(evaluator.id, ()) for entry in group.scored if entry.drawing.id in seen
-        ]
+        mine = marked.get(evaluator.id, ())
+        entries = [entry for group in mine for entry in group.entries if entry.drawing.id in seen]
         own = ratings.get(evaluator.id, ()), metrics.get(evaluator.id, ())
-        opinion = opinion_of(evaluator, entries, *own, protocol)
-        if opinion.scores or opinion.marks or opinion.painters:
-            found.append(opinion)
+        opinion = opinion_of(evaluator, entries, *own, protocol, took)
+        if opinion.scores or opinion.painters or opinion.cost.n:
+            opinions.append(opinion)
     people: dict[str, list[Opinion]] = {}
-    for opinion in found:
+    for opinion in opinions:
         if opinion.kind == "person" and opinion.study is not None:
             people.setdefault(opinion.study, []).append(opinion)
     weights = {name: {id: 1 / chance for id, chance in drawn.items() if chance > 0} for name, drawn in taken.items()}
     grouped = {name: tuple(sorted(members, key=lambda one: one.name)) for name, members in sorted(people.items())}
-    everyone = [*found, *(together(name, members) for name, members in grouped.items())]
-    return Everyone(seen, tuple(everyone), grouped, weights, study)
+    opinions += [merge_people(name, members) for name, members in grouped.items()]
+    return ExamOpinions(protocol, seen, tuple(opinions), grouped, weights, study)
+
+
+def call_seconds(store: Store, groups: Iterable[Group]) -> dict[str, float]:
+    """Return call -> the seconds of all its attempts, for the groups' marks; waiting for a turn does not count."""
+    made = (entry.marking for group in groups for entry in group.entries if entry.marking)
+    query = sa.select(attempts.c.call, sa.func.sum(attempts.c.seconds)).group_by(attempts.c.call)
+    keys = (key for marking in made for _, key in marking.replies)
+    return {key: float(seconds) for key, seconds in store.rows(query, attempts.c.call, keys)}
 
 
 def _studies(store: Store, exam: str, wanted: str | None) -> list[str]:
     with store.reading() as connection:
-        there = sorted(connection.scalars(sa.select(studies.c.name).where(studies.c.exam == exam)))
-    if wanted is not None and wanted not in there:
-        raise UsageError(f"--study {wanted}: {exam} has no such study; there is: {', '.join(there) or 'none'}")
-    return there
+        names = sorted(connection.scalars(sa.select(studies.c.name).where(studies.c.exam == exam)))
+    if wanted is not None and wanted not in names:
+        raise UsageError(f"--study {wanted}: {exam} has no such study; it has: {', '.join(names) or 'none'}")
+    return names
 
 
 def all_numbers(
-    everyone: Everyone,
-    groups: Sequence[Group],
-    words: Words,
-    protocol: Protocol[Any],
-    by: Sequence[str],
+    everyone: ExamOpinions,
+    wanted: WantedEvaluators,
+    by: Sequence[str] = (),
     units: Sequence[str] = UNITS,
+    score: str | None = None,
+    only: bool = False,
 ) -> Iterator[PairNumber]:
-    """Every two evaluators that are wanted, then each study's people among themselves.
+    """Yield the numbers of every two evaluators that are wanted, then of each study's people among themselves.
 
     Args:
-        everyone: Who says what.
-        groups: What the judges marked that are wanted.
-        words: Whom a user named.
-        protocol: The exam's.
-        by: Tags for whose values there are numbers apart.
-        units: What is compared.
+        everyone: All opinions.
+        wanted: Whom a user asked for.
+        by: Tags for whose values there are numbers of their own.
+        units: What scores are compared on.
+        score: A score that is compared wherever both have it.
+        only: Whether it alone is compared.
     """
-    chosen = _wanted_opinions(everyone, groups, words)
-    for one, other in combinations(chosen, 2):
-        if one.study is not None and other.kind == "people" and one.study == other.study:
+    for first, second in combinations(everyone.wanted(wanted), 2):
+        if first.study is not None and second.kind == "people" and first.study == second.study:
             continue  # A person is compared with the others of the study below.
-        yield from pair_numbers(one, other, replace(_field(one, other, everyone, protocol), units=units), by)
-    for study, people in _wanted_studies(everyone, words):
-        whole = Field(protocol, everyone.seen, everyone.weights.get(study, {}), False, units)
+        pair_field = replace(_field(first, second, everyone), units=units, score=score, only=only)
+        yield from pair_numbers(first, second, pair_field, by)
+    for study, people in everyone.wanted_studies(wanted):
+        whole = ComparedDrawings(everyone.protocol, everyone.seen, everyone.weights.get(study, {}), False, units)
         yield from people_numbers(study, people, whole)
         for tag, category in whole.values(by):
-            yield from people_numbers(study, people, whole.only(tag, category), tag, category)
+            yield from people_numbers(study, people, whole.only_with(tag, category), tag, category)
 
 
-def all_replacements(everyone: Everyone, groups: Sequence[Group], words: Words) -> Iterator[Replacement]:
+def all_replacements(everyone: ExamOpinions, wanted: WantedEvaluators) -> Iterator[Replacement]:
     """Test every wanted judge and panel that marked against the people of each wanted study."""
-    for opinion in _wanted_opinions(everyone, groups, words):
-        if opinion.kind in ("judge", "panel") and opinion.marks:
-            for study, people in _wanted_studies(everyone, words):
+    for opinion in everyone.wanted(wanted):
+        if opinion.kind in SHOWN and opinion.marks:
+            for study, people in everyone.wanted_studies(wanted):
                 yield replacement(opinion, study, people, everyone.seen)
 
 
-def _wanted_opinions(everyone: Everyone, groups: Sequence[Group], words: Words) -> list[Opinion]:
-    judged = {group.evaluator.name for group in groups}
-    chosen = [opinion for opinion in everyone.opinions if _wanted(opinion, judged, words, everyone.study)]
-    return sorted(chosen, key=lambda opinion: (ORDER.index(opinion.kind), opinion.name))
-
-
-def _wanted_studies(everyone: Everyone, words: Words) -> list[tuple[str, tuple[Opinion, ...]]]:
-    return [
-        (study, people)
-        for study, people in everyone.people.items()
-        if words.names is None or study == everyone.study or PEOPLE + study in words.names
-    ]
-
-
-def _wanted(opinion: Opinion, judged: Set[str], words: Words, study: str | None) -> bool:
-    if opinion.kind == "people":
-        return words.names is None or opinion.name in words.names or opinion.study == study
-    if opinion.kind in ("judge", "panel") and opinion.marks:
-        return opinion.name in judged
-    return opinion.name in words.names if words.names is not None else opinion.kind != "person"
-
-
-def _field(one: Opinion, other: Opinion, everyone: Everyone, protocol: Protocol[Any]) -> Field:
-    """What two are compared on: a study's weights count where its people are among them, or where it is asked for."""
-    study = one.study or other.study or everyone.study
+def _field(first: Opinion, second: Opinion, everyone: ExamOpinions) -> ComparedDrawings:
+    """Return what two are compared on: a study's weights count where its people take part, or where it is asked for."""
+    study = first.study or second.study or everyone.study
     weights = everyone.weights.get(study, {}) if study else {}
-    people = {one.kind, other.kind} & {"person", "people"}
-    return Field(protocol, everyone.seen, weights, shared=not people and everyone.study is None)
+    people = {first.kind, second.kind} & {"person", "people"}
+    return ComparedDrawings(everyone.protocol, everyone.seen, weights, shared=not people and everyone.study is None)
 
 
 Marks = Mapping[str, float]
@@ -233,7 +267,7 @@ class AlternativeTest(Plain):
         win_rate: Share of people against whom the judge wins (the paper's omega).
         advantage: How probably the judge is as good as a person or better (the paper's rho): the mean over people.
         n: Items in all.
-        passes: Whether the win rate is at least `WINS`.
+        passes: Whether the win rate is at least `MIN_WIN_RATE`.
         reason: Why there is no test.
     """
 
@@ -273,29 +307,29 @@ class Replacement(Plain):
         return {**about, "test": None if self.test.win_rate is None else numbers, "reason": reason}
 
 
-def replacement(judge: Opinion, study: str, people: Sequence[Opinion], seen: Mapping[str, Seen]) -> Replacement:
+def replacement(judge: Opinion, study: str, people: Sequence[Opinion], seen: Mapping[str, SeenDrawing]) -> Replacement:
     """Test a judge's marks against those of a study's people."""
     clusters = {id: each.cluster for id, each in seen.items()}
     answers = {person.name: person.marks for person in people}
     return Replacement(judge.name, study, alternative_annotator(judge.marks, answers, _alike, clusters=clusters))
 
 
-def _alike(one: Marks, others: Sequence[Marks]) -> float:
+def _alike(marks: Marks, others: Sequence[Marks]) -> float:
     """Return the share of equal marks, of the criteria that both decide, averaged over the others."""
     shares = []
     for other in others:
-        both = one.keys() & other.keys()
-        shares.append(sum(one[name] == other[name] for name in both) / len(both) if both else 0.0)
+        both = marks.keys() & other.keys()
+        shares.append(sum(marks[name] == other[name] for name in both) / len(both) if both else 0.0)
     return sum(shares) / len(shares)
 
 
 T = TypeVar("T")
 Align = Callable[[T, Sequence[T]], float]
 """How well one answer agrees with those of others; the larger the better."""
-LEAST_PEOPLE = 3
-LEAST_ITEMS = 30
+MIN_PEOPLE = 3
+MIN_ITEMS = 30
 """A person who has marked fewer items, each with somebody else, is not tested."""
-WINS = 0.5
+MIN_WIN_RATE = 0.5
 """Of so many people the judge must prove as good to pass."""
 EPS = 0.15
 """How much better people may be while the judge, being cheaper, is preferred: the paper's number for skilled raters."""
@@ -321,7 +355,7 @@ def alternative_annotator(
     rows = []
     for name, answers in sorted(people.items()):
         mine = [item for item in items if item in answers]
-        if len(mine) < LEAST_ITEMS:
+        if len(mine) < MIN_ITEMS:
             continue
         others = [[each[item] for who, each in sorted(people.items()) if who != name and item in each] for item in mine]
         pairs = [(align(judge[i], rest), align(answers[i], rest)) for i, rest in zip(mine, others, strict=True)]
@@ -329,18 +363,20 @@ def alternative_annotator(
         groups = [clusters[item] if clusters else item for item in mine]
         advantage = float(np.mean([its >= own for its, own in pairs]))
         rows.append((name, advantage, _p(worse, groups, eps), len(mine)))
-    if len(rows) < LEAST_PEOPLE:
-        there = f"{len(rows)} of {len(people)} people have marked {LEAST_ITEMS} drawings that another marked too"
-        return AlternativeTest(None, None, eps, len(items), False, reason=f"{there}; the test needs {LEAST_PEOPLE}")
+    if len(rows) < MIN_PEOPLE:
+        tested = f"{len(rows)} of {len(people)} people have marked {MIN_ITEMS} drawings that another marked too"
+        return AlternativeTest(None, None, eps, len(items), False, reason=f"{tested}; the test needs {MIN_PEOPLE}")
     won = benjamini_yekutieli([p for _, _, p, _ in rows])
-    found = tuple(LeftOut(name, advantage, p, win, n) for (name, advantage, p, n), win in zip(rows, won, strict=True))
+    left_out = tuple(
+        LeftOut(name, advantage, p, win, n) for (name, advantage, p, n), win in zip(rows, won, strict=True)
+    )
     win_rate = sum(won) / len(won)
-    advantage = sum(each.advantage for each in found) / len(found)
-    return AlternativeTest(win_rate, advantage, eps, len(items), win_rate >= WINS, found)
+    advantage = sum(each.advantage for each in left_out) / len(left_out)
+    return AlternativeTest(win_rate, advantage, eps, len(items), win_rate >= MIN_WIN_RATE, left_out)
 
 
 def _p(worse: np.ndarray[tuple[int], np.dtype[np.float64]], groups: Sequence[str], eps: float) -> float:
-    """Student's t that the mean is below eps, with the variance over whole clusters."""
+    """Return Student's t that the mean is below eps, with the variance over whole clusters."""
     from scipy.special import stdtr
 
     mean, n = float(worse.mean()), len(worse)
@@ -355,7 +391,7 @@ def _p(worse: np.ndarray[tuple[int], np.dtype[np.float64]], groups: Sequence[str
 
 
 def benjamini_yekutieli(p: Sequence[float], level: float = ALPHA) -> list[bool]:
-    """Which hypotheses are rejected with a false discovery rate of at most `level`, whatever their dependence.
+    """Return which hypotheses are rejected with a false discovery rate of at most `level`, whatever their dependence.
 
     >>> benjamini_yekutieli([0.001, 0.02, 0.9])
     [True, False, False]

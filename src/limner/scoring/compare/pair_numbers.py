@@ -9,130 +9,154 @@ from typing import Any
 
 import numpy as np
 
-from ...core.protocol import Protocol
 from .. import MET
+from ..comparable import QuestionPlace, common_places
 from ..numbers import deriving
 from ..stats import (
     Correlation,
     Interval,
-    RatedUnit,
     bootstrap,
     chance_corrected,
     correlate,
     exchange_p,
-    icc_intervals,
+    exchangeable_blocks,
+    icc,
     interval,
     mark_agreement,
     ratios,
-    shapes,
     spreads,
 )
 from ..stats.correlation import MEASURES, STATISTICS
 from ..stats.types import Floats, Parts
-from .opinions import ALL, DrawingParts, Field, Names, Opinion, PairNumber, by_sort, met_of, put, said
+from .opinions import (
+    ALL_CRITERIA,
+    ComparedDrawings,
+    DrawingParts,
+    Names,
+    Opinion,
+    PairNumber,
+    group_by_sort,
+    make_number,
+    score_words,
+    sum_common_marks,
+)
 
 PAINTER = "painter"
-FORMS = ("ICC(2,1)", "ICC(3,1)")
+PAIR_FORMS = ("ICC(2,1)", "ICC(3,1)")
 
 
-def score_pairs(one: Opinion, other: Opinion, protocol: Protocol[Any]) -> list[Names]:
-    """Which scores are held against which: those both have; and ratings against what the other has."""
-    own = [score.name for score in protocol.scored]
+def score_pairs(first_one: Opinion, second_one: Opinion, field: ComparedDrawings) -> list[Names]:
+    """Return which scores are compared with which: those both have; and ratings with whatever the other has."""
+    own = [score.name for score in field.protocol.scored]
     sides = [
         [name for name in (*own, MET.name) if name in each.scores and name not in each.unsettled]
         + sorted({*each.scales} & {*each.scores, *each.painters})
-        for each in (one, other)
+        for each in (first_one, second_one)
     ]
     common = [(name, name) for name in sides[0] if name in sides[1] and name != MET.name]
-    settled = any(first in own for first, _ in common) and not (one.unsettled or other.unsettled)
-    if not settled and one.marks.keys() & other.marks.keys():
+    settled = any(first in own for first, _ in common) and not (first_one.unsettled or second_one.unsettled)
+    if (not settled or field.score == MET.name) and first_one.marks.keys() & second_one.marks.keys():
         common.append((MET.name, MET.name))
     crossed = [
         (first, second)
         for first in sides[0]
         for second in sides[1]
-        if first != second and (first in one.scales or second in other.scales)
-        if not (first in one.scales and second in other.scales and {first, second} & {name for name, _ in common})
+        if first != second and (first in first_one.scales or second in second_one.scales)
+        if not (
+            first in first_one.scales and second in second_one.scales and {first, second} & {name for name, _ in common}
+        )
     ]
-    return common + crossed
+    return [pair for pair in common + crossed if not field.only or field.score in pair]
 
 
-def pair_numbers(one: Opinion, other: Opinion, field: Field, by: Sequence[str] = ()) -> Iterator[PairNumber]:
-    """Every number of two evaluators.
+def pair_numbers(
+    first: Opinion, second: Opinion, field: ComparedDrawings, by: Sequence[str] = ()
+) -> Iterator[PairNumber]:
+    """Yield every number of two evaluators.
 
     Args:
-        one: The first.
-        other: The second.
+        first: The first.
+        second: The second.
         field: The drawings, and what they count.
-        by: Tags for whose values there are numbers apart; ``painter`` for each painter's drawings.
+        by: Tags for whose values there are numbers of their own; ``painter`` for each painter's drawings.
     """
-    head = PairNumber(one.name, other.name, "drawing", None, None, ALL, "", None)
-    names = score_pairs(one, other, field.protocol)
-    yield from mark_numbers(one, other, field, head)
+    head = PairNumber(first.name, second.name)
+    names = score_pairs(first, second, field) if field.units else []
+    yield from mark_numbers(first, second, field, head)
     for pair in names:
-        yield from _drawings(one, other, pair, field, head)
+        yield from _drawings(first, second, pair, field, head)
     if "painter" in field.units:
-        yield from painter_numbers(one, other, names, field, replace(head, unit="painter"))
+        yield from painter_numbers(first, second, names, field, replace(head, unit="painter"))
     for tag in field.protocol.breakdowns if "painter_tag" in field.units else ():
-        yield from painter_numbers(one, other, names, field, replace(head, unit="painter_tag", tag=tag))
+        yield from painter_numbers(first, second, names, field, replace(head, unit="painter_tag", tag=tag))
     for tag, category in field.values(by):
-        inside, about = field.only(tag, category), replace(head, tag=tag, category=category)
-        yield from mark_numbers(one, other, inside, about)
+        inside, about = field.only_with(tag, category), replace(head, tag=tag, category=category)
+        yield from mark_numbers(first, second, inside, about)
         for pair in names:
-            yield from _drawings(one, other, pair, inside, about)
+            yield from _drawings(first, second, pair, inside, about)
         if tag != PAINTER and "painter" in field.units:
-            yield from painter_numbers(one, other, names, inside, replace(about, unit="painter"))
+            yield from painter_numbers(first, second, names, inside, replace(about, unit="painter"))
 
 
-def mark_numbers(one: Opinion, other: Opinion, field: Field, head: PairNumber) -> Iterator[PairNumber]:
-    """Mark by mark: accuracy, Cohen, Gwet and Krippendorff, on each sort of criteria and in all."""
+def mark_numbers(first: Opinion, second: Opinion, field: ComparedDrawings, head: PairNumber) -> Iterator[PairNumber]:
+    """Yield accuracy, Cohen, Gwet and Krippendorff, mark by mark: on each sort of criteria, and in all.
+
+    ``first_only`` and ``second_only`` count the marks that one of them left undecided.
+    """
     marked = [
-        (criterion, RatedUnit(field.seen[id].cluster, (one.marks[id][criterion], share), field.weight(id)))
-        for id in sorted(one.marks.keys() & other.marks.keys() & field.seen.keys())
-        for criterion, share in sorted(other.marks[id].items())
-        if criterion in one.marks[id]
+        (criterion, field.unit(id, (first.marks[id].get(criterion), second.marks[id].get(criterion))))
+        for id in sorted(first.marks.keys() & second.marks.keys() & field.seen.keys())
+        for criterion in sorted(first.marks[id].keys() | second.marks[id].keys())
     ]
-    for sort, units in by_sort(marked).items() if marked else ():
+    whole = group_by_sort(marked)
+    decided = group_by_sort(mark for mark in marked if len(mark[1].said) > 1)
+    for sort, units in decided.items() if decided[ALL_CRITERIA] else ():
         about, n = replace(head, score=sort), len(units)
-        found = mark_agreement(units)
-        yield put(about, "accuracy", found.same, n)
-        yield put(about, "kappa", found.kappa, n)
+        agreed = mark_agreement(whole[sort])
+        yield make_number(about, "accuracy", agreed.same, n)
+        yield replace(make_number(about, "kappa", agreed.kappa, n), reason=agreed.reason)
         for measure, each in chance_corrected(units, [0.0, 1.0]).items():
-            yield put(about, measure, each, n)
+            yield make_number(about, measure, each, n)
+        yield make_number(about, "first_only", Interval(float(agreed.first_only)), n)
+        yield make_number(about, "second_only", Interval(float(agreed.second_only)), n)
 
 
-def points(one: Opinion, other: Opinion, pair: Names, field: Field) -> dict[str, tuple[float, float]]:
-    """Drawing -> both numbers, where both have one."""
-    if pair == (MET.name, MET.name):
-        found = {}
-        for id in one.marks.keys() & other.marks.keys() & field.seen.keys():
-            mine_met, theirs_met, count = met_of(one, other, id)
-            if count:
-                found[id] = (100 * mine_met / count, 100 * theirs_met / count)
-        return dict(sorted(found.items()))
-    mine, theirs = one.scores.get(pair[0], {}), other.scores.get(pair[1], {})
-    return {id: (mine[id], theirs[id]) for id in sorted(mine.keys() & theirs.keys() & field.seen.keys())}
+def common_scores(
+    opinions: Sequence[Opinion], names: Sequence[str], field: ComparedDrawings
+) -> dict[str, tuple[float, ...]]:
+    """Return drawing -> everyone's number of the score that is theirs, where all have one."""
+    if {*names} == {MET.name}:
+        drawings = set.intersection(*(set(opinion.marks) for opinion in opinions)) & field.seen.keys()
+        met = {id: sum_common_marks(opinions, id) for id in sorted(drawings)}
+        return {id: tuple(100 * each / count for each in sums) for id, (sums, count) in met.items() if count}
+    given = [opinion.scores.get(name, {}) for opinion, name in zip(opinions, names, strict=True)]
+    common = set.intersection(*map(set, given)) & field.seen.keys()
+    return {id: tuple(scores[id] for scores in given) for id in sorted(common)}
 
 
-def _drawings(one: Opinion, other: Opinion, pair: Names, field: Field, head: PairNumber) -> Iterator[PairNumber]:
-    both = points(one, other, pair, field)
+def _drawings(
+    first_one: Opinion, second_one: Opinion, pair: Names, field: ComparedDrawings, head: PairNumber
+) -> Iterator[PairNumber]:
+    both = common_scores((first_one, second_one), pair, field)
     if not both:
         return
-    head = replace(head, score=said(pair))
+    head = replace(head, score=score_words(pair))
     clusters = [field.seen[id].cluster for id in both]
     weights = [field.weight(id) for id in both]
     first, second = ([values[side] for values in both.values()] for side in (0, 1))
     if pair[0] == pair[1]:
-        yield put(head, "mae", mean_number([abs(a - b) for a, b in both.values()], clusters, weights), len(both))
-        yield put(head, "shift", mean_number([a - b for a, b in both.values()], clusters, weights), len(both))
+        yield make_number(
+            head, "mae", mean_number([abs(a - b) for a, b in both.values()], clusters, weights), len(both)
+        )
+        yield make_number(head, "shift", mean_number([b - a for a, b in both.values()], clusters, weights), len(both))
     painters = [field.seen[id].painter for id in both]
     for measure, each in correlate(first, second, clusters, weights, painters).items():
-        yield put(head, measure, each)
+        yield make_number(head, measure, each)
     if pair[0] == pair[1]:
-        rated = [RatedUnit(*each) for each in zip(clusters, both.values(), weights, strict=True)]
-        for form, found in icc_intervals(rated).items():
-            if form in FORMS:
-                yield put(head, form, found)
+        rated = [field.unit(id, values) for id, values in both.items()]
+        for form, number in icc(rated).items():
+            if form in PAIR_FORMS:
+                yield make_number(head, form, number)
 
 
 def mean_number(values: Sequence[float], clusters: Sequence[str], weights: Sequence[float]) -> Interval:
@@ -140,53 +164,54 @@ def mean_number(values: Sequence[float], clusters: Sequence[str], weights: Seque
     _, homes = np.unique(clusters, return_inverse=True)
     counts = np.asarray(weights, dtype=np.float64)
     tops = np.bincount(homes, counts * np.asarray(values, dtype=np.float64)).astype(np.float64)
-    found = bootstrap({"mean": (tops, np.bincount(homes, counts).astype(np.float64))})["mean"]
-    return replace(found, n=len(values))
+    mean = bootstrap({"mean": (tops, np.bincount(homes, counts).astype(np.float64))})["mean"]
+    return replace(mean, n=len(values))
 
 
 def painter_numbers(
-    one: Opinion, other: Opinion, names: Sequence[Names], field: Field, head: PairNumber
+    first: Opinion, second: Opinion, names: Sequence[Names], field: ComparedDrawings, head: PairNumber
 ) -> Iterator[PairNumber]:
     """Yield the order of painters; of painters on each value of the tag, where the unit is ``painter_tag``."""
     tag = head.tag if head.unit == "painter_tag" else None
     for pair in names:
-        drawings = points(one, other, pair, field)
-        for measure, found in orders_compared(one, other, pair, drawings, field, tag).items():
-            yield put(replace(head, score=said(pair)), measure, found)
+        drawings = common_scores((first, second), pair, field)
+        for measure, number in orders_compared(first, second, pair, drawings, field, tag).items():
+            yield make_number(replace(head, score=score_words(pair)), measure, number)
 
 
-RESAMPLES = 500
-ENOUGH = 3
-"""Fewer points than this are in no order to speak of."""
-MISSED = 0.1
+PAINTER_RESAMPLES = 500
+MIN_POINTS = 3
+"""Fewer common_scores than this are in no order to speak of."""
+MAX_MISSED_SHARE = 0.1
 """Up to this share of resamples may miss a point."""
-MANY = 100
+MAX_KENDALL_POINTS = 100
 """More points than this are too many to count all their pairs in every resample: Kendall's tau stands alone."""
 Spot = tuple[str, str]
 """A painter, and a value of the tag where there is one."""
 
 
 def orders_compared(
-    one: Opinion, other: Opinion, pair: Names, drawings: Collection[str], field: Field, tag: str | None
+    first: Opinion, second: Opinion, pair: Names, drawings: Collection[str], field: ComparedDrawings, tag: str | None
 ) -> dict[str, Correlation]:
-    """Pearson, Spearman and Kendall over painters, and ``mae`` where both have the same score.
+    """Return Pearson, Spearman and Kendall over painters, and ``mae`` and ``shift`` where both have the same score.
 
     Intervals come from resampling the questions; p from exchanging painters, all values of a tag with them.
 
     Args:
-        one: The first evaluator.
-        other: The second.
+        first: The first evaluator.
+        second: The second.
         pair: The score of each.
         drawings: Those for which both have a number.
         field: What is compared on.
         tag: Whose values make points of their own.
     """
-    spots = _spots(one, other, pair, drawings, field, tag)
+    spots = _spots(first, second, pair, drawings, field, tag)
     sides = [
-        _numbers(side, name, pair, (one, other), spots, field) for side, name in zip((one, other), pair, strict=True)
+        _numbers(side, name, pair, (first, second), spots, field)
+        for side, name in zip((first, second), pair, strict=True)
     ]
     names = [spot for place, spot in enumerate(spots) if not np.isnan(sides[0][0][place] + sides[1][0][place])]
-    if len(names) < ENOUGH or len({painter for painter, _ in names}) < 2:
+    if len(names) < MIN_POINTS or len({painter for painter, _ in names}) < 2:
         return {}
     places = [list(spots).index(name) for name in names]
     x, y = (values[places] for values, _ in sides)
@@ -194,102 +219,124 @@ def orders_compared(
     seen = [values.round(12) for values in (x, y)]
     drawn = [table[:, places].round(12) for _, table in sides]
     questions = len({field.seen[id].cluster for ids in spots.values() for id in ids})
-    blocks = shapes([painter for painter, _ in names], [value for _, value in names])
-    found = {}
+    blocks = exchangeable_blocks([painter for painter, _ in names], [value for _, value in names])
+    numbers = {}
     for measure in MEASURES:
         value = float(STATISTICS[measure](seen[0], seen[1], None)[0])
         if np.isnan(value):
-            found[measure] = Correlation(None, n=len(names))
+            numbers[measure] = Correlation(None, n=len(names))
             continue
-        if measure == "kendall" and len(names) > MANY:
-            found[measure] = Correlation(round(value, 12), n=len(names))
+        if measure == "kendall" and len(names) > MAX_KENDALL_POINTS:
+            numbers[measure] = Correlation(round(value, 12), n=len(names))
             continue
         spread = STATISTICS[measure](drawn[0], drawn[1], None).round(12)
         # Where a point has few questions, most resamples miss some point, and the others are no fair sample.
-        whole = float(np.isnan(spread).mean()) <= MISSED
+        whole = float(np.isnan(spread).mean()) <= MAX_MISSED_SHARE
         around = interval(value, spread if whole else spread[:0], questions)
         p = exchange_p(measure, x, y, np.ones(len(names)), blocks) if len(blocks) == 1 else None
-        found[measure] = Correlation(round(value, 12), around.low, around.high, p, len(names))
+        numbers[measure] = Correlation(round(value, 12), around.low, around.high, p, len(names))
     if pair[0] == pair[1]:
-        found["mae"] = Correlation(float(np.abs(x - y).mean()), n=len(names))
-        found["shift"] = Correlation(float((x - y).mean()), n=len(names))
-    return found
+        numbers["mae"] = Correlation(float(np.abs(x - y).mean()), n=len(names))
+        numbers["shift"] = Correlation(float((y - x).mean()), n=len(names))
+    return numbers
 
 
 def _spots(
-    one: Opinion, other: Opinion, pair: Names, drawings: Collection[str], field: Field, tag: str | None
+    first: Opinion, second: Opinion, pair: Names, drawings: Collection[str], field: ComparedDrawings, tag: str | None
 ) -> dict[Spot, list[str]]:
-    """Every point with the drawings behind it."""
-    whole = [side.painters.get(name, {}) for side, name in zip((one, other), pair, strict=True)]
+    """Return every point with the drawings behind it."""
+    whole = [side.painters.get(name, {}) for side, name in zip((first, second), pair, strict=True)]
     if any(whole) and tag is not None:
         return {}
     if all(whole):
         return {(painter, ""): [] for painter in sorted(whole[0].keys() & whole[1].keys())}
     if whole[0]:
-        drawings = other.scores.get(pair[1], {}).keys() & field.seen.keys()
+        drawings = second.scores.get(pair[1], {}).keys() & field.seen.keys()
     elif whole[1]:
-        drawings = one.scores.get(pair[0], {}).keys() & field.seen.keys()
-    known = {id: field.seen[id] for id in sorted(drawings)}
+        drawings = first.scores.get(pair[0], {}).keys() & field.seen.keys()
+    kept = {id: field.seen[id] for id in sorted(drawings)}
     if field.shared:
-        answered: dict[str, set[str]] = {}
-        for seen in known.values():
-            answered.setdefault(seen.painter, set()).add(seen.question)
-        common = set.intersection(*answered.values()) if answered else set()
-        known = {id: seen for id, seen in known.items() if seen.question in common}
-    found: dict[Spot, list[str]] = {}
-    for id, seen in known.items():
+        controls = {seen.painter for seen in kept.values() if seen.control}
+        answered: dict[str, set[QuestionPlace]] = {}
+        for seen in kept.values():
+            answered.setdefault(seen.painter, set()).add((seen.question, seen.cluster))
+        common, painters = common_places(answered, controls)
+        kept = {
+            id: seen
+            for id, seen in kept.items()
+            if seen.painter in painters and (seen.question, seen.cluster) in common
+        }
+    spots: dict[Spot, list[str]] = {}
+    for id, seen in kept.items():
         value = "" if tag is None else seen.tags.get(tag)
         if value is not None:
-            found.setdefault((seen.painter, value), []).append(id)
-    return dict(sorted(found.items()))
+            spots.setdefault((seen.painter, value), []).append(id)
+    return dict(sorted(spots.items()))
 
 
 def _numbers(
-    side: Opinion, name: str, pair: Names, both: Sequence[Opinion], spots: Mapping[Spot, list[str]], field: Field
+    side: Opinion,
+    name: str,
+    pair: Names,
+    both: Sequence[Opinion],
+    spots: Mapping[Spot, list[str]],
+    field: ComparedDrawings,
 ) -> tuple[Floats, Floats]:
-    """Return the number of each point, and the same in every resample of the questions."""
+    """Return the number of each point, and its numbers in every resample of the questions."""
     if name in side.painters:
         values = np.array([side.painters[name].get(painter, np.nan) for painter, _ in spots])
-        return values, np.tile(values, (RESAMPLES, 1))
+        return values, np.tile(values, (PAINTER_RESAMPLES, 1))
     own = name not in side.scales and name != MET.name
     key = (side.name, None if own else (name, both[0].name, both[1].name), tuple(map(tuple, spots.values())))
     if key not in field.kept:
         field.kept[key] = _resampled(side, name, own, both, spots, field)
-    known: tuple[list[dict[str, float]], list[dict[str, Floats]]] = field.kept[key]
-    missing = np.full(RESAMPLES, np.nan)
-    table = np.array([each.get(name, missing) for each in known[1]]).T if spots else np.empty((RESAMPLES, 0))
-    return np.array([each.get(name, np.nan) for each in known[0]], dtype=np.float64), table
+    resampled: tuple[list[dict[str, float]], list[dict[str, Floats]]] = field.kept[key]
+    missing = np.full(PAINTER_RESAMPLES, np.nan)
+    table = (
+        np.array([each.get(name, missing) for each in resampled[1]]).T if spots else np.empty((PAINTER_RESAMPLES, 0))
+    )
+    return np.array([each.get(name, np.nan) for each in resampled[0]], dtype=np.float64), table
 
 
 def _resampled(
-    side: Opinion, name: str, own: bool, both: Sequence[Opinion], spots: Mapping[Spot, list[str]], field: Field
+    side: Opinion,
+    name: str,
+    own: bool,
+    both: Sequence[Opinion],
+    spots: Mapping[Spot, list[str]],
+    field: ComparedDrawings,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Floats]]]:
     clusters = sorted({field.seen[id].cluster for ids in spots.values() for id in ids})
     derive = deriving(field.protocol) if own else dict
     parts = [_parts(side, name, both, ids, clusters, field) for ids in spots.values()]
-    return [dict(derive(ratios(each))) for each in parts], spreads(parts, derive, RESAMPLES)
+    return [dict(derive(ratios(each))) for each in parts], spreads(parts, derive, PAINTER_RESAMPLES)
 
 
 def _parts(
-    side: Opinion, name: str, both: Sequence[Opinion], ids: Sequence[str], clusters: Sequence[str], field: Field
+    side: Opinion,
+    name: str,
+    both: Sequence[Opinion],
+    ids: Sequence[str],
+    clusters: Sequence[str],
+    field: ComparedDrawings,
 ) -> Parts:
     places = {cluster: place for place, cluster in enumerate(clusters)}
     # Seeds of a question are averaged within it first.
     often = Counter(field.seen[id].question for id in ids)
-    found: dict[str, tuple[Floats, Floats]] = {}
+    parts: dict[str, tuple[Floats, Floats]] = {}
     for id in ids:
         seen = field.seen[id]
         weight = field.weight(id) / often[seen.question]
         for part, (top, bottom) in _drawing_parts(side, name, both, id).items():
-            tops, bottoms = found.setdefault(part, (np.zeros(len(places)), np.zeros(len(places))))
+            tops, bottoms = parts.setdefault(part, (np.zeros(len(places)), np.zeros(len(places))))
             tops[places[seen.cluster]] += weight * top
             bottoms[places[seen.cluster]] += weight * bottom
-    return found
+    return parts
 
 
 def _drawing_parts(side: Opinion, name: str, both: Sequence[Opinion], id: str) -> DrawingParts:
     if name == MET.name and all(each.marks for each in both):
-        *sums, count = met_of(both[0], both[1], id)
+        sums, count = sum_common_marks(both, id)
         return {name: (100 * sums[both.index(side)], float(count))} if count else {}
     if name in side.scales or name == MET.name:
         return {name: (side.scores[name][id], 1.0)}

@@ -1,4 +1,4 @@
-"""Painters compared: who stands where, who is better than whom, and how many questions it would take to tell."""
+"""Painters compared: their places, who is better than whom, and how many questions would show it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ...core.errors import UsageError
 from ...core.protocol import Protocol, Reading, Score, checked_reading
 from .. import MET, Comparable, Group, Standing, comparable, comparables, standings_of
 from ..groups import find_groups, which_questions
-from ..numbers import MetTable, RowParts, deriving, gathered, met_of, tops, values_of
+from ..numbers import MetTable, RowParts, deriving, gather_parts, met_parts_of_shares, tops, values_of
 from ..stats import Interval, Parts, RankInterval, difference_interval, paired, rank_intervals, wilson
-from .results import Comparison, Pair, Place, corrected, judged, pair_of
+from .results import Comparison, Pair, Place, make_pair, with_corrected_p, with_verdicts
 
-ALONE = "one painter: there is nobody to compare it with"
+ONE_PAINTER = "only one painter: nothing to compare it with"
 
 
 def painters(
@@ -33,7 +33,7 @@ def painters(
     on: str = "common",
     **which: Any,
 ) -> list[Comparison]:
-    """Every painter against every other, under each evaluator, on the questions that all of them have.
+    """Compare every painter with every other, under each evaluator, on the questions that all of them have.
 
     Controls are compared too, but have no place, and their pairs no part in the correction for many tests.
 
@@ -44,30 +44,30 @@ def painters(
         gap: How wide a gap the number of questions needed is for; by default the difference seen.
         reading: How stored replies are read.
         constants: Numbers the exam's scores are computed with, in place of the usual ones.
-        on: ``all`` lets every painter stand on all its own questions, and every two on those the two have.
+        on: ``all`` compares every painter on all its own questions, and every two on those the two have.
         **which: ``store``, ``painters``, ``judges``, ``variant``, ``options``, …; see `limner.api.groups`.
 
     Raises:
-        UsageError: There is no such score or tag, or the gap is none.
+        UsageError: There is no such score or tag, or the gap is zero.
     """
     if gap is not None and not gap > 0:
         raise UsageError(f"--gap {gap:g}: a gap must be above 0")
     kind, groups = find_groups(exam, reading=reading, constants=constants, **which)
-    found = []
+    comparisons = []
     for side in comparables(groups, kind.protocol, which_questions(on)):
         parts = _categories(side, by)
         tests = sum(_tests(part) for _, part in parts)
         asked = _Terms(exams.name_of(exam), checked_reading(reading), side.score(score), by, gap, tests)
-        found += corrected([_compared(asked, part, category) for category, part in parts])
-    return found
+        comparisons += with_corrected_p([_compared(asked, part, category) for category, part in parts])
+    return comparisons
 
 
 def painters_of(rows: Sequence[Standing], score: Score) -> Comparison:
-    """The painters of one table held against each other by one score, as `painters` does it with all questions."""
+    """Compare the painters of one table by one score, as `painters` does with all questions."""
     first = rows[0]
     asked = _Terms(first.exam, first.reading, score, None, None, _tests(first.compared))
-    (found,) = corrected([_compared(asked, first.compared, None, rows)])
-    return found
+    (comparison,) = with_corrected_p([_compared(asked, first.compared, None, rows)])
+    return comparison
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class _Terms:
 
 
 def _tests(side: Comparable) -> int:
-    """How many pairs of two painters there are; one with a control is no test of painters."""
+    """Return how many pairs of two painters there are; a pair with a control is not a test."""
     return comb(sum(not group.control for group in side.groups), 2)
 
 
@@ -92,14 +92,14 @@ def _categories(side: Comparable, tag: str | None) -> list[tuple[str | None, Com
         return [(None, side)]
     tags = {name for group in side.everyone for entry in group.entries for name in entry.question.tags}
     if tag not in tags:
-        raise UsageError(f"--by {tag}: there is: {', '.join(sorted(tags))}")
+        raise UsageError(f"--by {tag}: choose from {', '.join(sorted(tags))}")
     values = {entry.question.tags.get(tag, "(none)") for group in side.everyone for entry in group.entries}
-    found: list[tuple[str | None, Comparable]] = []
+    categories: list[tuple[str | None, Comparable]] = []
     for value in side.protocol.in_order(tag, values):
         kept = [_with_value(group, tag, value) for group in side.everyone]
-        if there := [group for group in kept if group.entries]:
-            found.append((value, comparable(there, side.protocol, side.on)))
-    return found
+        if having := [group for group in kept if group.entries]:
+            categories.append((value, comparable(having, side.protocol, side.on)))
+    return categories
 
 
 def _with_value(group: Group, tag: str, value: str) -> Group:
@@ -112,8 +112,8 @@ def _compared(asked: _Terms, side: Comparable, category: str | None, standing: S
     rows = {row.name: row for row in standing or standings_of(side, asked.exam, asked.reading)}
     drawn = {
         name: values[score.name]
-        for name, values, there in zip(side.names, side.drawn, side.values, strict=True)
-        if score.name in there
+        for name, values, painter_values in zip(side.names, side.drawn, side.values, strict=True)
+        if score.name in painter_values
     }
     controls = {group.name for group in side.everyone if group.control}
     rivals = {name: values for name, values in drawn.items() if name not in controls}
@@ -127,7 +127,7 @@ def _compared(asked: _Terms, side: Comparable, category: str | None, standing: S
     elif not side.questions and side.on == "common":
         reason = "no question is common to all painters; --painter chooses some of them"
     elif len(side.groups) < 2:
-        reason = ALONE
+        reason = ONE_PAINTER
     elif len(drawn) < 2:
         reason = f"{score.name} is known for {len(drawn)} of {len(side.groups)} painters; --score takes another"
     return Comparison(
@@ -147,26 +147,26 @@ def _compared(asked: _Terms, side: Comparable, category: str | None, standing: S
 
 
 def side_pairs(side: Comparable, score: Score) -> tuple[Pair, ...]:
-    """Every two painters of one side: the pairs that `painters` gives for all questions.
+    """Return every two painters of one side: the pairs that `painters` gives for all questions.
 
-    Nobody's place is computed, so it takes less time than `painters`.
+    No places are computed, so it is faster than `painters`.
     """
-    return tuple(judged(_pairs(side, score, _tests(side))))
+    return tuple(with_verdicts(_pairs(side, score, _tests(side))))
 
 
 def _pairs(side: Comparable, score: Score, tests: int, gap: float | None = None) -> list[Pair]:
-    """Every two that have the score, the best first; pairs of two painters before those with a control."""
+    """Return every two that have the score, the best first; pairs of two painters before those with a control."""
     worth = {
         name: values[score.name] for name, values in zip(side.names, side.values, strict=True) if score.name in values
     }
     names = sorted(worth, key=lambda name: (-worth[name], name))
-    found = [_pair(side, score, tests, one, other, gap) for one, other in combinations(names, 2)]
-    return sorted(found, key=lambda pair: not pair.corrected)
+    pairs = [_pair(side, score, tests, one, other, gap) for one, other in combinations(names, 2)]
+    return sorted(pairs, key=lambda pair: not pair.corrected)
 
 
 def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap: float | None) -> Pair:
-    """Two painters on the questions all have, or, where each stands on its own, on those the two have."""
-    corrected = not any(group.control for group in side.groups if group.name in (one, other))
+    """Return two painters on the questions all have, or, where each has its own, on those the two share."""
+    is_test = not any(group.control for group in side.groups if group.name in (one, other))
     if side.on == "all":
         two = [group for group in side.groups if group.name in (one, other)]
         side = comparable(two, side.protocol)
@@ -175,30 +175,30 @@ def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap:
         both = paired({}, {}, score.name)
     else:
         first, second = at(one), at(other)
-        known = score.name in side.values[first] and score.name in side.values[second]
-        drawn = (side.drawn[first][score.name], side.drawn[second][score.name]) if known else None
+        both_have = score.name in side.values[first] and score.name in side.values[second]
+        drawn = (side.drawn[first][score.name], side.drawn[second][score.name]) if both_have else None
         derive = deriving(side.protocol)
         sides = side.parts[first], side.parts[second]
-        both = paired(*sides, score.name, derive, drawn, tests if corrected else 1, score.top)
-    return pair_of(one, other, both, gap, side.per_cluster, corrected=corrected)
+        both = paired(*sides, score.name, derive, drawn, tests if is_test else 1, score.top)
+    return make_pair(one, other, both, gap, side.per_cluster, corrected=is_test)
 
 
 def _place(side: Comparable, at: int, standing: Standing, score: Score, ranks: Mapping[str, RankInterval]) -> Place:
-    name, found = side.names[at], side.interval(at, score.name)
+    name, score_interval = side.names[at], side.interval(at, score.name)
     ends = standing.bounds.get(score.name)
     place = _apart(standing, score)
     return replace(
         place,
-        score=found,
+        score=score_interval,
         rank=ranks.get(name),
         bounds={"low": ends[0], "high": ends[1]} if ends else None,
         wilson=_wilson(side, at, score),
-        reason=_why(side, score) if found.value is None else None,
+        reason=_why(side, score) if score_interval.value is None else None,
     )
 
 
 def _apart(standing: Standing, score: Score) -> Place:
-    """Return a painter that nobody is compared with: without a score, or a control on other questions."""
+    """Return a painter that is not compared: without a score, or a control on other questions."""
     return Place(
         painter=standing.painter,
         strategy=standing.strategy,
@@ -215,7 +215,7 @@ def _apart(standing: Standing, score: Score) -> Place:
 
 
 def _wilson(side: Comparable, at: int, score: Score) -> Interval | None:
-    """Where every question is all or nothing, the share of all with its Wilson interval."""
+    """Return the share of all with its Wilson interval, where every question is all or nothing."""
     if score.name == MET.name or score.name not in side.parts[at]:
         return None
     tops, bottoms = (each[side.parts[at][score.name][1] > 0] for each in side.parts[at][score.name])
@@ -245,7 +245,7 @@ class MarkedSide:
     abstained: bool = False
 
     def on(self, places: frozenset[tuple[str, str]]) -> MarkedSide:
-        """Return the same on these questions (and clusters) alone."""
+        """Return the side on these questions (and clusters) alone."""
         rows = tuple(row for row in self.rows if (row.question, row.cluster) in places)
         met = {key: shares for key, shares in self.met.items() if (key[1], key[0]) in places}
         return MarkedSide(rows, met, self.abstained)
@@ -258,7 +258,7 @@ class MarkedSide:
     @property
     def parts(self) -> Parts:
         """What its numbers are made of."""
-        parts, settled = gathered(self.rows)
+        parts, settled = gather_parts(self.rows)
         if self.abstained:
             return {name: part for name, part in parts.items() if settled[name] == len(self.rows)}
         return parts
@@ -266,7 +266,7 @@ class MarkedSide:
 
 @dataclass(frozen=True)
 class Gap:
-    """A number of both on the questions both have, and the first one's less the second's with its interval."""
+    """A number of both on the questions both have, and the first one's minus the second's with its interval."""
 
     one: float
     other: float
@@ -274,23 +274,23 @@ class Gap:
 
 
 def differences(one: MarkedSide, other: MarkedSide, protocol: Protocol[Any], names: Iterable[str]) -> dict[str, Gap]:
-    """Return the numbers that both know, and how far apart the two are in them, on the questions both have.
+    """Return the numbers that both have, and their differences, on the questions both have.
 
     The interval is that of painters who are compared; see `limner.scoring.stats.paired`. `MET` is over the criteria
     that both decided.
     """
     common = one.places & other.places
     first, second = one.on(common), other.on(common)
-    met = met_of([first.met, second.met], {cluster for _, cluster in common})
+    met = met_parts_of_shares([first.met, second.met], {cluster for _, cluster in common})
     sides = [{**side.parts, **more} for side, more in zip((first, second), met, strict=True)]
-    known = [values_of(parts, protocol) for parts in sides]
+    values = [values_of(parts, protocol) for parts in sides]
     best, derive = tops(protocol), deriving(protocol)
     return {
         name: Gap(
-            known[0][name],
-            known[1][name],
+            values[0][name],
+            values[1][name],
             difference_interval(sides[0], sides[1], name, derive, top=best.get(name)),
         )
         for name in (*names, MET.name)
-        if name in known[0] and name in known[1]
+        if name in values[0] and name in values[1]
     }

@@ -1,8 +1,7 @@
 """How sure a number is, and how far judges, painters and exams agree. Pure functions.
 
 Nothing depends on the order of what is given, with one exception: `bootstrap` and `spreads` draw clusters by their
-place, so their callers keep clusters in the order of their names. Where there is no number, there is None and a reason
-in words.
+place, so their callers keep clusters in the order of their names. Where there is no number, there is None and a reason.
 """
 
 from .agreement import (
@@ -13,7 +12,6 @@ from .agreement import (
     chance_corrected,
     flips,
     icc,
-    icc_intervals,
     krippendorff_alpha,
     mark_agreement,
 )
@@ -24,12 +22,12 @@ from .correlation import (
     RankInterval,
     correlate,
     exchange_p,
+    exchangeable_blocks,
     kendall,
     ordinal,
     pearson,
     rank_agreement,
     rank_intervals,
-    shapes,
     spearman,
     spearman_spread,
 )
@@ -63,10 +61,10 @@ __all__ = [
     "correlate",
     "difference_interval",
     "exchange_p",
+    "exchangeable_blocks",
     "flips",
     "holm",
     "icc",
-    "icc_intervals",
     "interval",
     "kendall",
     "krippendorff_alpha",
@@ -81,7 +79,6 @@ __all__ = [
     "resampled",
     "score_interval",
     "sequential_moves",
-    "shapes",
     "sign_flip",
     "spearman",
     "spearman_spread",

@@ -14,17 +14,17 @@ from .resample import bootstrap, ratios
 from .types import NEAR, Derive, Floats, Interval, Measure, Parts, Plain, known
 
 Level = Literal["nominal", "interval"]
-ALIKE = "all marks are the same: there is nothing to tell agreement from chance by"
+ALIKE = "all marks are the same, so agreement cannot be separated from chance"
 NONE = "no mark that both decided"
 
 
 @dataclass(frozen=True)
 class RatedUnit:
-    """One thing and what each of several evaluators said of it.
+    """One thing and the values that several evaluators gave it.
 
     Attributes:
         cluster: The question it belongs to.
-        values: One place for every evaluator; None where it said nothing.
+        values: One place for every evaluator; None where it gave none.
         weight: What the thing counts.
     """
 
@@ -93,12 +93,12 @@ def mark_agreement(units: Iterable[RatedUnit]) -> MarkAgreement:
     def derive(shares: Mapping[str, Any]) -> dict[str, Any]:
         return _cohen(np.array([[shares[f"{a} {b}"] for b in values] for a in values]))
 
-    found = bootstrap({f"{a} {b}": (count, totals) for (a, b), count in cells.items()}, derive, {"same": 1.0})
+    intervals = bootstrap({f"{a} {b}": (count, totals) for (a, b), count in cells.items()}, derive, {"same": 1.0})
     whole = sum(weight for *_, weight in both)
     first, second = sum(a * w for _, a, _, w in both) / whole, sum(b * w for _, _, b, w in both) / whole
-    kappa = found.get("kappa", blank)
+    kappa = intervals.get("kappa", blank)
     reason = None if kappa.value is not None else ALIKE
-    return MarkAgreement(n, found["same"], kappa, first, second, first_only, second_only, reason)
+    return MarkAgreement(n, intervals["same"], kappa, first, second, first_only, second_only, reason)
 
 
 def _cohen(shares: Floats) -> dict[str, Any]:
@@ -112,29 +112,15 @@ def _cohen(shares: Floats) -> dict[str, Any]:
     return {"same": same, "kappa": _ratio(same - chance, 1 - chance)}
 
 
-def counted_kappa(counts: Mapping[tuple[float, float], float]) -> Measure:
-    """Cohen's kappa from how often each two values met, without an interval: quick, however many marks there are.
-
-    >>> counted_kappa({(1, 1): 2, (0, 1): 1, (0, 0): 1})
-    Measure(value=0.5, n=4, reason=None)
-    """
-    n = sum(counts.values())
-    if not n:
-        return Measure(None, 0, NONE)
-    values = sorted({value for pair in counts for value in pair})
-    kappa = float(_cohen(np.array([[counts.get((a, b), 0) / n for b in values] for a in values]))["kappa"])
-    return Measure(None, int(n), ALIKE) if np.isnan(kappa) else Measure(kappa, int(n))
-
-
 def krippendorff_alpha(table: Sequence[Sequence[float | None]], level: Level = "nominal") -> Measure:
     """Compute Krippendorff's alpha over any number of judges, some of whose marks may be missing.
 
-    It is one less the ratio of two mean distances: between two marks of one thing, and between any two marks
+    It is one minus the ratio of two mean distances: between two marks of one thing, and between any two marks
     (Krippendorff, Content Analysis, the chapter on reliability).
 
     Args:
         table: One row per thing marked, one column per judge.
-        level: ``nominal``: marks are equal or not; ``interval``: how far they are apart counts.
+        level: ``nominal``: marks are equal or not; ``interval``: the distance between them counts.
 
     >>> krippendorff_alpha([[1, 1], [0, 0], [1, 0], [1, None]])
     Measure(value=0.444444444444, n=3, reason=None)
@@ -169,37 +155,11 @@ FORMS = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
 these judges and no others (3). ``1`` is for the score of a single judge, ``k`` for the mean of all."""
 
 
-def icc(table: Sequence[Sequence[float | None]]) -> dict[str, Measure]:
-    """Every form of the intraclass correlation; a drawing that some judge lacks is left out.
-
-    Args:
-        table: One row per drawing, one column per judge.
-
-    >>> found = icc([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]])
-    >>> {form: round(each.value, 2) for form, each in found.items()}
-    {'ICC(1,1)': 0.17, 'ICC(2,1)': 0.29, 'ICC(3,1)': 0.71, 'ICC(1,k)': 0.44, 'ICC(2,k)': 0.62, 'ICC(3,k)': 0.91}
-    """
-    units = (RatedUnit("", tuple(row)) for row in table)
-    kept = sorted(unit.said for unit in units if len(unit.said) == len(unit.values))
-    n, k = len(kept), len(kept[0]) if kept else 0
-    if n < 2 or k < 2:
-        what = "drawings" if n < 2 else "judges"
-        return dict.fromkeys(FORMS, Measure(None, n, f"fewer than two {what} in common"))
-    if np.ptp(kept) <= NEAR:
-        return dict.fromkeys(FORMS, Measure(None, n, "all scores are the same"))
-    parts, derive = _two_way([RatedUnit("", tuple(values)) for values in kept])
-    why = "the drawings do not differ: there is nothing to recognise"
-    return {
-        form: Measure(None, n, why) if np.isnan(value) else Measure(float(value), n)
-        for form, value in derive(ratios(parts)).items()
-    }
-
-
 LEVELS: tuple[Level, ...] = ("nominal", "interval")
 
 
 def chance_corrected(units: Sequence[RatedUnit], scale: Sequence[float] = ()) -> dict[str, Interval]:
-    """Gwet's ``ac1`` and ``ac2`` (quadratic weights), Krippendorff's ``alpha_nominal`` and ``alpha_interval``.
+    """Return Gwet's ``ac1`` and ``ac2`` (quadratic weights), Krippendorff's ``alpha_nominal`` and ``alpha_interval``.
 
     Any number of evaluators, some of whose values may be missing. What is not defined is left out.
 
@@ -236,8 +196,8 @@ def _reliability(units: Sequence[RatedUnit], scale: Sequence[float] = ()) -> tup
 
     # Most units of a question are rated in one of few ways.
     ways = Counter((unit.cluster, tuple(sorted(unit.said)), unit.weight) for unit in units)
-    for (cluster, said, each), count in sorted(ways.items()):
-        counts, m, weight = Counter(said), len(said), each * count
+    for (cluster, values, each), count in sorted(ways.items()):
+        counts, m, weight = Counter(values), len(values), each * count
         for level in levels:
             add(f"share {level}", cluster, weight, counts[level] / m, 1)
         if m < 2:
@@ -246,46 +206,46 @@ def _reliability(units: Sequence[RatedUnit], scale: Sequence[float] = ()) -> tup
         for name, alike in near.items():
             add(name, cluster, weight, sum(times * alike(a, b) for a, b, times in pairs) / (m * (m - 1)), 1)
         for measured in LEVELS:
-            add(f"apart {measured}", cluster, weight, pair_distances(said, measured) / (m - 1), m)
-        add("mean", cluster, weight, sum(said), m)
-        add("square", cluster, weight, sum(value**2 for value in said), m)
+            add(f"apart {measured}", cluster, weight, pair_distances(values, measured) / (m - 1), m)
+        add("mean", cluster, weight, sum(values), m)
+        add("square", cluster, weight, sum(value**2 for value in values), m)
         for level in levels:
             add(f"paired {level}", cluster, weight, counts[level], m)
-    n = sum(len(said) * count for (_, said, _), count in ways.items() if len(said) > 1)
+    n = sum(len(values) * count for (_, values, _), count in ways.items() if len(values) > 1)
     whole = {name: sum(alike(a, b) for a in levels for b in levels) for name, alike in near.items()}
 
     def derive(means: Mapping[str, Any]) -> dict[str, Any]:
         spread = sum(means[f"share {level}"] * (1 - means[f"share {level}"]) for level in levels)
-        found = {}
+        measures = {}
         for name in near:
             chance = whole[name] / (q * (q - 1)) * spread
-            found[name] = _ratio(means[name] - chance, 1 - chance)
+            measures[name] = _ratio(means[name] - chance, 1 - chance)
         expected = {
             "nominal": 1 - sum(means[f"paired {level}"] ** 2 for level in levels),
             "interval": 2 * (means["square"] - means["mean"] ** 2),
         }
         for measured in LEVELS:
-            found[f"alpha_{measured}"] = 1 - (n - 1) / n * _ratio(means[f"apart {measured}"], expected[measured])
-        return found
+            measures[f"alpha_{measured}"] = 1 - (n - 1) / n * _ratio(means[f"apart {measured}"], expected[measured])
+        return measures
 
     return sums, derive
 
 
 def _ratio(top: Any, bottom: Any) -> Any:
-    there = np.abs(bottom) > NEAR
-    return np.where(there, top / np.where(there, bottom, 1.0), np.nan)
+    defined = np.abs(bottom) > NEAR
+    return np.where(defined, top / np.where(defined, bottom, 1.0), np.nan)
 
 
-def _with_width(found: Mapping[str, Interval]) -> dict[str, Interval]:
-    """Where all resamples say the same, they say nothing of how sure it is."""
+def _with_width(intervals: Mapping[str, Interval]) -> dict[str, Interval]:
+    """Return intervals without those of no width: resamples that all agree do not show the uncertainty."""
     kept = {}
-    for name, each in found.items():
+    for name, each in intervals.items():
         flat = each.low is not None and each.high is not None and each.high - each.low < NEAR
         kept[name] = Interval(each.value, n=each.n) if flat else each
     return kept
 
 
-def icc_intervals(units: Sequence[RatedUnit]) -> dict[str, Interval]:
+def icc(units: Sequence[RatedUnit]) -> dict[str, Interval]:
     """Return the forms of Shrout and Fleiss by their names, over what all evaluators have rated, with intervals.
 
     Where fewer than two things have been rated by all, only ``ICC(1,1)`` is left: raters differ from thing to thing,
@@ -355,15 +315,15 @@ def _one_way(units: Sequence[RatedUnit]) -> dict[str, Interval]:
 
 
 def _means(units: Sequence[RatedUnit], columns: Mapping[str, Sequence[float] | Floats]) -> dict[str, Any]:
-    """Weighted means over things, as parts by cluster."""
+    """Return weighted means over things, as parts by cluster."""
     _, homes = np.unique([unit.cluster for unit in units], return_inverse=True)
     weights = np.array([unit.weight for unit in units])
     bottoms = np.bincount(homes, weights)
     return {name: (np.bincount(homes, weights * np.asarray(values)), bottoms) for name, values in columns.items()}
 
 
-def _counted(found: Mapping[str, Interval], n: int) -> dict[str, Interval]:
-    return {name: Interval(each.value, each.low, each.high, n) for name, each in found.items()}
+def _counted(intervals: Mapping[str, Interval], n: int) -> dict[str, Interval]:
+    return {name: Interval(each.value, each.low, each.high, n) for name, each in intervals.items()}
 
 
 @dataclass(frozen=True)
@@ -408,5 +368,5 @@ def flips(marks: Iterable[tuple[str, Sequence[float | None]]]) -> Flips:
         rate[places[question]] += 1 - alike / pairs
         ever[places[question]] += alike < pairs
         total[places[question]] += 1
-    found = bootstrap({"rate": (rate, total), "ever": (ever, total)}, tops={"rate": 1.0, "ever": 1.0})
-    return Flips(len(repeated), found["rate"], found["ever"])
+    intervals = bootstrap({"rate": (rate, total), "ever": (ever, total)}, tops={"rate": 1.0, "ever": 1.0})
+    return Flips(len(repeated), intervals["rate"], intervals["ever"])

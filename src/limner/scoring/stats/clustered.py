@@ -31,7 +31,7 @@ class ClusteredShare(Plain):
     clusters: int
 
     def interval(self, low: float = 0.0, high: float = 1.0) -> Interval:
-        """Return the 95% interval, cut at what is possible; fewer than `LEAST` clusters have none."""
+        """Return the 95% interval, cut to possible values; fewer than `LEAST` clusters have none."""
         if self.value is None or self.error is None or self.clusters < LEAST:
             return Interval(self.value, n=self.clusters)
         half = student(self.clusters) * self.error
@@ -56,11 +56,11 @@ class ClusteredShare(Plain):
         return float(stdtr(self.clusters - 1, -t) if side == "above" else 2 * stdtr(self.clusters - 1, -abs(t)))
 
     def detectable(self, alpha: float, power: float = 0.8) -> float | None:
-        """Return the least difference from the null that such a test finds with this power, about."""
+        """Return about the smallest difference from the null that such a test finds with this power."""
         if self.error is None:
             return None
-        found = (student(self.clusters, 1 - alpha) + student(self.clusters, power)) * self.error
-        return found if isfinite(found) else None
+        difference = (student(self.clusters, 1 - alpha) + student(self.clusters, power)) * self.error
+        return difference if isfinite(difference) else None
 
 
 def clustered_share(hits: Iterable[tuple[Hashable, float]]) -> ClusteredShare:
@@ -76,7 +76,7 @@ def clustered_share(hits: Iterable[tuple[Hashable, float]]) -> ClusteredShare:
 def clustered_gap(
     one: Iterable[tuple[Hashable, float]], other: Iterable[tuple[Hashable, float]], scale: float = 1.0
 ) -> ClusteredShare:
-    """The first mean less the second, by `scale`; clusters may have answers to both. An empty second counts as 0."""
+    """Return the first mean minus the second, by `scale`; clusters may answer both. An empty second counts as 0."""
     first, second = list(one), list(other)
     places = {cluster: n for n, cluster in enumerate(dict.fromkeys(cluster for cluster, _ in (*first, *second)))}
     if not first:
@@ -106,7 +106,7 @@ def _spread(answers: list[tuple[Hashable, float]], places: dict[Hashable, int]) 
 
 
 def sequential_moves(differences: Iterable[float]) -> Iterator[float]:
-    """After each difference, the evidence that they do not lie around nothing; at 1/alpha it may be called a move.
+    """Return after each difference the evidence that they are not centred on zero; at 1/alpha it is called a move.
 
     Were old and new alike, each difference could as well have the other sign, whatever came before. A bet on the sign
     then wins nothing on average, however often one looks (a test martingale): its capital reaches 1/alpha with a

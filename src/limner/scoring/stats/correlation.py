@@ -16,18 +16,18 @@ from .types import NEAR, RESAMPLES, SEED, Floats, Measure, Plain, known
 
 GROUPS = 200
 """More clusters than this are left out in so many groups, chosen by a seed."""
-MOST = 1 - 1e-6
+MAX_CORRELATION = 1 - 1e-6
 """A correlation nearer to 1 counts as this in Fisher's z, which has no end."""
 SMALL = 60
 """Up to so many points, p is by exchange; above it, from the standard error of Fisher's z."""
 MEASURES = ("pearson", "spearman", "kendall")
-SAME = "one of the two has the same number everywhere"
-TWO = "a correlation needs two points"
+NO_VARIATION = "one of the two has the same number everywhere"
+TOO_FEW_POINTS = "a correlation needs two points"
 
 
 @dataclass(frozen=True)
 class Correlation(Plain):
-    """A correlation with its 95% interval, its two-sided p, and how many points stand behind it."""
+    """A correlation with its 95% interval, its two-sided p, and how many points it rests on."""
 
     value: float | None
     low: float | None = None
@@ -61,9 +61,9 @@ def pearson(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
     spread_x = _sums(weights, x * x) / total - mean_x**2
     spread_y = _sums(weights, y * y) / total - mean_y**2
     floors = [NEAR * np.maximum((side**2).max(axis=-1), NEAR) for side in (x, y)]
-    there = (spread_x > floors[0]) & (spread_y > floors[1])
-    below = np.sqrt(np.where(there, spread_x * spread_y, 1.0))
-    return np.clip(np.where(there, both / below, np.nan), -1.0, 1.0)
+    defined = (spread_x > floors[0]) & (spread_y > floors[1])
+    below = np.sqrt(np.where(defined, spread_x * spread_y, 1.0))
+    return np.clip(np.where(defined, both / below, np.nan), -1.0, 1.0)
 
 
 def _weight_rows(x: Floats, weights: Floats | None) -> Floats:
@@ -71,8 +71,8 @@ def _weight_rows(x: Floats, weights: Floats | None) -> Floats:
 
 
 def _sums(weights: Floats, values: Floats) -> Floats:
-    found: Floats = weights @ values if values.ndim == 1 else (weights * values).sum(axis=1)
-    return found
+    sums: Floats = weights @ values if values.ndim == 1 else (weights * values).sum(axis=1)
+    return sums
 
 
 def ranks(values: Floats, weights: Floats | None = None) -> Floats:
@@ -86,7 +86,7 @@ def ranks(values: Floats, weights: Floats | None = None) -> Floats:
 
 
 def _weights_below(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return for every point the weight of all lesser values, and the same with that of its equals."""
+    """Return for every point the weight of all smaller values, and the same with that of its equals."""
     table = np.atleast_2d(values.round(12))
     shape = np.broadcast_shapes(table.shape, weights.shape)
     order = np.argsort(table, axis=1, kind="stable")
@@ -104,14 +104,14 @@ def _weights_below(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def spearman(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
-    """Return Spearman's rho of every row: Pearson's r of the ranks, which each resample has anew; see `pearson`."""
+    """Return Spearman's rho of every row: Pearson's r of the ranks, computed in each resample; see `pearson`."""
     tables = [np.atleast_2d(x), np.atleast_2d(y), _weight_rows(x, weights)]
     step = max(1, LARGEST // max(1, x.shape[-1]))
-    found = []
+    values = []
     for start in range(0, max(map(len, tables)), step):
         one, other, rows = (table if len(table) == 1 else table[start : start + step] for table in tables)
-        found.append(pearson(ranks(one, rows), ranks(other, rows), rows))
-    return np.concatenate(found)
+        values.append(pearson(ranks(one, rows), ranks(other, rows), rows))
+    return np.concatenate(values)
 
 
 def kendall(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
@@ -126,8 +126,10 @@ def kendall(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
     for values in (x, y):
         below, upto = _weights_below(values, weights)
         untied.append(whole - (weights * (upto - below)).sum(axis=1))
-    there = (untied[0] > NEAR * whole) & (untied[1] > NEAR * whole)
-    return np.where(there, _concordance(x, y, weights) / np.sqrt(np.where(there, untied[0] * untied[1], 1.0)), np.nan)
+    defined = (untied[0] > NEAR * whole) & (untied[1] > NEAR * whole)
+    return np.where(
+        defined, _concordance(x, y, weights) / np.sqrt(np.where(defined, untied[0] * untied[1], 1.0)), np.nan
+    )
 
 
 def _concordance(x: Floats, y: Floats, weights: Floats) -> Floats:
@@ -154,14 +156,14 @@ def correlate(
     weights: Sequence[float] | None = None,
     keys: Sequence[Hashable] | None = None,
 ) -> dict[str, Correlation]:
-    """Pearson, Spearman and Kendall of two evaluators over the same drawings.
+    """Return Pearson, Spearman and Kendall of two evaluators over the same drawings.
 
     Args:
         first: The first evaluator's number of each drawing.
         second: The second's.
-        clusters: The question of each: what is drawn anew, and exchanged, as a whole.
+        clusters: The question of each, which is resampled and exchanged as a whole.
         weights: What each drawing counts; by the inverse of the probability with which a study took it.
-        keys: What tells the drawings of a question apart, such as the painter; see `limner.scoring.stats.shapes`.
+        keys: The key of each drawing within its question, such as the painter; see `exchangeable_blocks`.
 
     >>> found = correlate([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 6, 5], list("abcdef"))
     >>> round(found["spearman"].value, 3), round(found["spearman"].p, 3), found["spearman"].n
@@ -169,12 +171,12 @@ def correlate(
     """
     n = len(first)
     if n < 2:
-        return {name: Correlation(None, n=n, reason=TWO) for name in MEASURES}
+        return {name: Correlation(None, n=n, reason=TOO_FEW_POINTS) for name in MEASURES}
     given = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
     order = sorted(range(n), key=lambda place: (clusters[place], str(keys[place]) if keys else "", place))
     x, y, w = (np.asarray(side, dtype=np.float64)[order] for side in (first, second, given))
     names = [clusters[place] for place in order]
-    blocks = shapes(names, [keys[place] for place in order] if keys else BLOCKS_ALONE)
+    blocks = exchangeable_blocks(names, [keys[place] for place in order] if keys else BLOCKS_ALONE)
     return {name: _one(name, x, y, w, names, blocks) for name in MEASURES}
 
 
@@ -182,20 +184,20 @@ def _one(name: str, x: Floats, y: Floats, w: Floats, names: Sequence[str], block
     statistic, n = STATISTICS[name], len(x)
     value = float(statistic(x, y, w)[0])
     if np.isnan(value):
-        return Correlation(None, n=n, reason=SAME)
-    rows = left_out(names) * w
+        return Correlation(None, n=n, reason=NO_VARIATION)
+    rows = jackknife_weights(names) * w
     error = z_error(value, statistic(x, y, rows))
     low, high = z_interval(value, error, len(set(names)))
-    # Questions that lack some painters can stand for few others: exchanging these alone would say little.
+    # Questions that lack some painters can replace few others: exchanging these alone would say little.
     exchanged = error is None or (n <= SMALL and len(blocks) == 1)
     p = exchange_p(name, x, y, w, blocks) if exchanged or error is None else _student_p(value, error, len(rows))
     return Correlation(round(value, 12), low, high, p, n)
 
 
-def left_out(names: Sequence[str]) -> Floats:
-    """Weights for the jackknife: in every row one cluster is left out, or one of `GROUPS` groups of them.
+def jackknife_weights(names: Sequence[str]) -> Floats:
+    """Return weights for the jackknife: in every row one cluster is left out, or one of `GROUPS` groups of them.
 
-    >>> left_out(["a", "a", "b"]).tolist()
+    >>> jackknife_weights(["a", "a", "b"]).tolist()
     [[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
     """
     _, homes = np.unique(names, return_inverse=True)
@@ -211,11 +213,11 @@ def z_error(value: float, without: Floats) -> float | None:
         value: The correlation.
         without: The same with each cluster left out.
     """
-    known = without[~np.isnan(without)]
-    n = len(known)
-    if n < LEAST or abs(value) > 1 - NEAR or np.ptp(known) < NEAR:
+    defined = without[~np.isnan(without)]
+    n = len(defined)
+    if n < LEAST or abs(value) > 1 - NEAR or np.ptp(defined) < NEAR:
         return None
-    far = np.arctanh(np.clip(known, -MOST, MOST))
+    far = np.arctanh(np.clip(defined, -MAX_CORRELATION, MAX_CORRELATION))
     return float(np.sqrt((n - 1) / n * ((far - far.mean()) ** 2).sum()))
 
 
@@ -233,10 +235,10 @@ def _student_p(value: float, error: float, n: int) -> float:
     return float(2 * stdtr(n - 1, -abs(np.arctanh(value)) / error))
 
 
-ALL = 10_000
-"""Up to so many exchanges all are tried; above it `SOME` random ones."""
-SOME = 1_999
-HELD = 2_000_000
+MAX_EXACT_EXCHANGES = 10_000
+"""Up to so many exchanges all are tried; above it `RANDOM_EXCHANGES` random ones."""
+RANDOM_EXCHANGES = 1_999
+MAX_NUMBERS_IN_MEMORY = 2_000_000
 """So many numbers are held in memory at a time."""
 BLOCKS_ALONE: Sequence[Hashable] = ()
 
@@ -255,10 +257,10 @@ class Shape:
 
     @property
     def count(self) -> int:
-        """In how many ways that can be done; many where it is more than can be tried."""
+        """Return the number of possible orders; a large number where there are too many to try."""
         rows, columns = self.table.shape
         if max(rows, columns if self.turning else 1) > 9:
-            return ALL + 1
+            return MAX_EXACT_EXCHANGES + 1
         return factorial(rows) * (factorial(columns) if self.turning else 1)
 
     def ways(self) -> Iterator[NDArray[np.intp]]:
@@ -269,43 +271,45 @@ class Shape:
                 yield self.table[np.ix_(down, across)]
 
     def chances(self, generator: np.random.Generator, count: int) -> NDArray[np.intp]:
-        """So many random ones."""
+        """Return so many random orders."""
         rows, columns = self.table.shape
         down = generator.permuted(np.tile(np.arange(rows), (count, 1)), axis=1)
         if not self.turning:
             moved: NDArray[np.intp] = self.table[down]
             return moved
         across = generator.permuted(np.tile(np.arange(columns), (count, 1)), axis=1)
-        found: NDArray[np.intp] = self.table[down[:, :, None], across[:, None, :]]
-        return found
+        orders: NDArray[np.intp] = self.table[down[:, :, None], across[:, None, :]]
+        return orders
 
 
 Shapes = list[Shape]
 
 
-def shapes(blocks: Sequence[str], keys: Sequence[Hashable] = BLOCKS_ALONE) -> Shapes:
-    """Blocks (questions with all their drawings) that can stand for each other, for they have the same keys.
+def exchangeable_blocks(blocks: Sequence[str], keys: Sequence[Hashable] = BLOCKS_ALONE) -> Shapes:
+    """Return blocks (questions with all their drawings) that can replace each other because they have the same keys.
 
-    Where all blocks have the same keys, each once, keys (painters) can stand for each other too.
+    Where all blocks have the same keys, each once, keys (painters) can replace each other too.
 
-    >>> [shape.table.tolist() for shape in shapes(["a", "a", "b", "b", "c"], ["x", "y", "y", "x", "x"])]
+    >>> [shape.table.tolist() for shape in exchangeable_blocks(["a", "a", "b", "b", "c"], ["x", "y", "y", "x", "x"])]
     [[[0, 1], [3, 2]], [[4]]]
     """
     members: dict[str, list[int]] = {}
     for place, block in enumerate(blocks):
         members.setdefault(block, []).append(place)
-    found: dict[Hashable, list[list[int]]] = {}
+    by_keys: dict[Hashable, list[list[int]]] = {}
     for places in members.values():
         if keys:
             places.sort(key=lambda place: str(keys[place]))
         shape = tuple(str(keys[place]) for place in places) if keys else len(places)
-        found.setdefault(shape, []).append(places)
-    crossed = len(found) == 1 and all(isinstance(shape, tuple) and len({*shape}) == len(shape) > 1 for shape in found)
-    return [Shape(np.array(rows, dtype=np.intp), crossed) for rows in found.values()]
+        by_keys.setdefault(shape, []).append(places)
+    crossed = len(by_keys) == 1 and all(
+        isinstance(shape, tuple) and len({*shape}) == len(shape) > 1 for shape in by_keys
+    )
+    return [Shape(np.array(rows, dtype=np.intp), crossed) for rows in by_keys.values()]
 
 
 def exchange_p(name: str, x: Floats, y: Floats, weights: Floats, blocks: Shapes) -> float | None:
-    """Two-sided p: how often exchanged numbers correlate as strongly; None where nothing can be exchanged.
+    """Return the two-sided p: how often exchanged numbers correlate as strongly; None where nothing can be exchanged.
 
     All exchanges are tried where they are few, else a seeded sample, in which what was seen counts as one.
 
@@ -314,35 +318,35 @@ def exchange_p(name: str, x: Floats, y: Floats, weights: Floats, blocks: Shapes)
         x: The first evaluator's numbers.
         y: The second's, which are exchanged.
         weights: What each place counts.
-        blocks: See `shapes`.
+        blocks: See `exchangeable_blocks`.
 
     >>> order = np.arange(4.0)
-    >>> round(exchange_p("spearman", order, order, np.ones(4), shapes(list("abcd"))), 4)
+    >>> round(exchange_p("spearman", order, order, np.ones(4), exchangeable_blocks(list("abcd"))), 4)
     0.0833
     """
     count = prod(shape.count for shape in blocks)
     if count == 1:
         return None
-    exact = count <= ALL
+    exact = count <= MAX_EXACT_EXCHANGES
     if name == "spearman":
         x, y = ranks(x)[0], ranks(y)[0]
     statistic = kendall if name == "kendall" else pearson
     seen = statistic(x, y, weights)[0]
     wide = total = 0
     for orders in _orders(blocks, len(x), exact):
-        found = statistic(x, y[orders], weights)
-        wide += int((np.abs(found) >= abs(seen) - NEAR).sum())
-        total += int((~np.isnan(found)).sum())
+        exchanged = statistic(x, y[orders], weights)
+        wide += int((np.abs(exchanged) >= abs(seen) - NEAR).sum())
+        total += int((~np.isnan(exchanged)).sum())
     return wide / total if exact else (wide + 1) / (total + 1)
 
 
 def _orders(blocks: Shapes, n: int, exact: bool) -> Iterator[NDArray[np.intp]]:
-    """Who stands in whose place, many at a time."""
-    step = max(1, HELD // n**2 if n <= 100 else HELD // n)
+    """Yield orders of exchange, many at a time."""
+    step = max(1, MAX_NUMBERS_IN_MEMORY // n**2 if n <= 100 else MAX_NUMBERS_IN_MEMORY // n)
     generator = np.random.default_rng(SEED)
     if not exact:
-        for start in range(0, SOME, step):
-            orders = np.tile(np.arange(n), (min(step, SOME - start), 1))
+        for start in range(0, RANDOM_EXCHANGES, step):
+            orders = np.tile(np.arange(n), (min(step, RANDOM_EXCHANGES - start), 1))
             for shape in blocks:
                 orders[:, shape.table] = shape.chances(generator, len(orders))
             yield orders
@@ -373,7 +377,7 @@ class RankInterval:
         return ordinal(self.low) if self.low == self.high else f"{ordinal(self.low)} to {ordinal(self.high)}"
 
     def to_json(self) -> dict[str, int | str]:
-        """``{low, high, words}``."""
+        """Return ``{low, high, words}``."""
         return {"low": self.low, "high": self.high, "words": self.words}
 
 
@@ -388,9 +392,9 @@ def ordinal(place: int) -> str:
 
 
 def rank_intervals(drawn: Mapping[str, Floats]) -> dict[str, RankInterval]:
-    """For every painter its best and its worst place, from joint resamples of all of them; highest first.
+    """Return for every painter its best and its worst place, from joint resamples of all of them; highest first.
 
-    Equals share their places: each could stand at the best or at the worst of them.
+    Equals share their places: each could have the best or the worst of them.
 
     >>> found = rank_intervals({"a": np.array([3.0, 4.0]), "b": np.array([1.0, 2.0]), "c": np.array([1.0, 2.0])})
     >>> {name: place.words for name, place in found.items()}
@@ -403,7 +407,7 @@ def rank_intervals(drawn: Mapping[str, Floats]) -> dict[str, RankInterval]:
     table = table[:, ~np.isnan(table).any(axis=0)]
     if not table.shape[1]:
         return {}
-    found = {}
+    places = {}
     for name, row in zip(names, table, strict=True):
         # Sums of the same numbers in another order may differ in their last bits.
         near = 1e-9 * np.maximum(1.0, np.abs(row))
@@ -411,8 +415,8 @@ def rank_intervals(drawn: Mapping[str, Floats]) -> dict[str, RankInterval]:
         worst = (table >= row - near).sum(axis=0)
         low = np.percentile(best, 2.5, method="inverted_cdf")
         high = np.percentile(worst, 97.5, method="inverted_cdf")
-        found[name] = RankInterval(int(low), int(high))
-    return found
+        places[name] = RankInterval(int(low), int(high))
+    return places
 
 
 def spearman_spread(value: float, first: Floats, second: Floats) -> tuple[float | None, float | None]:
@@ -421,13 +425,13 @@ def spearman_spread(value: float, first: Floats, second: Floats) -> tuple[float 
     >>> spearman_spread(1.0, np.array([[1.0, 2.0, 3.0]] * 4), np.array([[2.0, 4.0, 6.0]] * 4))
     (1.0, 1.0)
     """
-    # How many questions stand behind it is not known here: plain percentiles.
-    found = interval(value, spearman(first.round(9), second.round(9)).round(12), RESAMPLES)
-    return found.low, found.high
+    # How many questions it rests on is not known here: plain percentiles.
+    spread = interval(value, spearman(first.round(9), second.round(9)).round(12), RESAMPLES)
+    return spread.low, spread.high
 
 
 def rank_agreement(first: Mapping[str, float | None], second: Mapping[str, float | None]) -> dict[str, Any]:
-    """Compare the order in which two judges (or exams) have the painters that both have.
+    """Compare the order of the painters that two judges (or exams) share.
 
     Args:
         first: Painter -> the first one's score.
@@ -435,7 +439,7 @@ def rank_agreement(first: Mapping[str, float | None], second: Mapping[str, float
 
     Returns:
         ``painters`` (how many), ``spearman`` and ``kendall`` as `Measure`, and ``shift``: the mean of the second one's
-        scores less the first's, None without a painter in common.
+        scores minus the first's, None without a painter in common.
 
     >>> found = rank_agreement({"x": 0.5, "y": 0.3}, {"x": 0.6, "y": 0.4})
     >>> found["kendall"].value, round(found["shift"], 2)

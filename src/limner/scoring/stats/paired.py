@@ -1,4 +1,4 @@
-"""Two painters on the same questions: how far apart, whether by chance, and how many questions it takes to tell."""
+"""Two painters on the same questions: their difference, whether it is chance, and how many questions would show it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Paired:
     """Two painters compared on the clusters (questions) both have.
 
     Attributes:
-        difference: The first one's number less the second's, with its paired bootstrap interval.
+        difference: The first one's number minus the second's, with its paired bootstrap interval.
         p: Two-sided p of the sign-flip test.
         effect: Cohen's d_z: the difference in standard deviations of the per-cluster differences.
         differing: How many clusters show any difference.
@@ -37,25 +37,27 @@ class Paired:
     @property
     def swapped(self) -> Paired:
         """The same two with the second one first."""
-        found = self.difference
-        turned = Interval(_negative(found.value), _negative(found.high), _negative(found.low), found.n)
+        difference = self.difference
+        turned = Interval(
+            _negative(difference.value), _negative(difference.high), _negative(difference.low), difference.n
+        )
         return replace(self, difference=turned, effect=replace(self.effect, value=_negative(self.effect.value)))
 
 
 def paired(
-    one: Parts,
-    other: Parts,
+    first: Parts,
+    second: Parts,
     name: str = "value",
     derive: Derive = dict,
     drawn: tuple[Floats, Floats] | None = None,
     tests: int = 1,
     top: float | None = None,
 ) -> Paired:
-    """Everything about one pair.
+    """Return difference, p and effect of one pair.
 
     Args:
-        one: What the first one's numbers are made of.
-        other: The same for the second, over the same clusters.
+        first: What the first one's numbers are made of.
+        second: The same for the second, over the same clusters.
         name: Which number.
         derive: Turns ratios into the final numbers.
         drawn: The two joint bootstrap spreads, where they are known already.
@@ -67,16 +69,16 @@ def paired(
     >>> found.difference.value, found.p.value, round(found.effect.value, 2), found.differing
     (2.75, 0.125, 2.87, 4)
     """
-    gap = difference(one, other, name, derive)
+    gap = difference(first, second, name, derive)
     if gap is None:
         missing = Measure(None, 0, NO_SCORE)
         return Paired(Interval(), missing, missing, 0, None)
-    differences = spread_of_differences(one, other, name, derive)
+    differences = spread_of_differences(first, second, name, derive)
     n = len(differences)
-    found = difference_interval(one, other, name, derive, drawn, top, n)
-    p, differing = exchanged(one, other, name, derive, tests)
+    interval = difference_interval(first, second, name, derive, drawn, top, n)
+    p, differing = sign_flip_test(first, second, name, derive, tests)
     deviation = float(differences.std(ddof=1)) if n > 1 else None
-    return Paired(found, p, _effect(gap, deviation, n), differing, deviation)
+    return Paired(interval, p, _effect(gap, deviation, n), differing, deviation)
 
 
 def difference_interval(
@@ -88,7 +90,7 @@ def difference_interval(
     top: float | None = None,
     n: int | None = None,
 ) -> Interval:
-    """Return the first one's number less the second's with its interval alone, which takes less time than `paired`.
+    """Return the first one's number minus the second's with its interval alone, which is faster than `paired`.
 
     `n` is how many clusters show a difference of their own, where that is known already.
 
@@ -107,17 +109,17 @@ def difference_interval(
     return _widened(interval(gap, drawn[0] - drawn[1], n), top)
 
 
-def _widened(found: Interval, top: float | None) -> Interval:
-    """Where every question shows the same difference, as far as one question more that shows another may be missing."""
-    value, low, high = found.value, found.low, found.high
+def _widened(interval: Interval, top: float | None) -> Interval:
+    """Return an interval with width where every question shows the same difference: one more question might not."""
+    value, low, high = interval.value, interval.low, interval.high
     if top is None or value is None or low is None or high is None or high - low > NEAR * top:
-        return found
-    unseen = top * (wilson(0, found.n).high or 0.0)
-    return Interval(value, max(-top, value - unseen), min(top, value + unseen), found.n)
+        return interval
+    unseen = top * (wilson(0, interval.n).high or 0.0)
+    return Interval(value, max(-top, value - unseen), min(top, value + unseen), interval.n)
 
 
-def spread_of_differences(one: Parts, other: Parts, name: str = "value", derive: Derive = dict) -> Floats:
-    """Return what each cluster says of the difference: for plain means simply its own difference.
+def spread_of_differences(first: Parts, second: Parts, name: str = "value", derive: Derive = dict) -> Floats:
+    """Return each cluster's share in the difference: for plain means simply its own difference.
 
     For ratios these are jackknife pseudo-values: how the difference changes when the cluster is left out, on the scale
     of a single cluster. Clusters without the number are left out.
@@ -126,17 +128,17 @@ def spread_of_differences(one: Parts, other: Parts, name: str = "value", derive:
     >>> [round(float(each), 6) for each in spread_of_differences(as_parts([3, 5, None]), as_parts([1, 2, None]))]
     [2.0, 3.0]
     """
-    names = [name] if name in one and name in other else sorted({*one, *other})
-    there = sum(parts[part][1] for parts in (one, other) for part in names if part in parts) > 0
-    n, whole = int(np.sum(there)), difference(one, other, name, derive)
+    names = [name] if name in first and name in second else sorted({*first, *second})
+    present = sum(parts[part][1] for parts in (first, second) for part in names if part in parts) > 0
+    n, whole = int(np.sum(present)), difference(first, second, name, derive)
     if n == 0 or whole is None:
         return np.zeros(0)
     if n == 1:
         return np.array([whole])
-    left = [_each_left_out(parts, np.flatnonzero(there)) for parts in (one, other)]
+    left = [_each_left_out(parts, np.flatnonzero(present)) for parts in (first, second)]
     without = derive(left[0])[name] - derive(left[1])[name]
-    found = n * whole - (n - 1) * without
-    kept: Floats = found[~np.isnan(found)]
+    influence = n * whole - (n - 1) * without
+    kept: Floats = influence[~np.isnan(influence)]
     return kept
 
 
@@ -158,7 +160,7 @@ def _effect(gap: float, deviation: float | None, n: int) -> Measure:
     if deviation <= NEAR * max(1.0, abs(gap)):
         if abs(gap) <= NEAR:
             return Measure(0.0, n)
-        return Measure(None, n, "every question shows the same difference: there is no spread to measure it in")
+        return Measure(None, n, "every question shows the same difference, so there is no spread to measure")
     return Measure(gap / deviation, n)
 
 
@@ -166,7 +168,7 @@ POWER = 0.8
 
 
 def questions_needed(deviation: float | None, gap: float | None, alpha: float = ALPHA, power: float = POWER) -> Measure:
-    """About how many questions tell two painters apart at this gap, given how much their differences spread.
+    """Return about how many questions separate two painters at this gap, given the spread of their differences.
 
     Args:
         deviation: Standard deviation of the per-question differences.
@@ -177,14 +179,14 @@ def questions_needed(deviation: float | None, gap: float | None, alpha: float = 
     >>> questions_needed(40.0, 5.0).value
     505.0
     >>> questions_needed(40.0, 0.0).reason
-    'no number of questions tells a gap of nothing'
+    'no number of questions can show a gap of zero'
     """
     if deviation is None or gap is None or not (isfinite(deviation) and isfinite(gap)):
         return Measure(None, 0, "the spread of the differences is not known")
     if abs(gap) <= NEAR:
-        return Measure(None, 0, "no number of questions tells a gap of nothing")
+        return Measure(None, 0, "no number of questions can show a gap of zero")
     if deviation <= NEAR * max(1.0, abs(gap)):
-        return Measure(None, 0, "every question shows the same difference: there is no spread to plan with")
+        return Measure(None, 0, "every question shows the same difference, so there is no spread to plan with")
     z, reach = NormalDist().inv_cdf(1 - alpha / 2), NormalDist().inv_cdf(power)
     # The last term makes up for the spread being estimated from the same questions.
     needed = ((z + reach) * deviation / gap) ** 2 + z * z / 2
@@ -192,22 +194,22 @@ def questions_needed(deviation: float | None, gap: float | None, alpha: float = 
     return Measure(float(max(ceil(needed), ceil(1 - log2(alpha)))), 0)
 
 
-EXACT = 14
+MAX_EXACT_CLUSTERS = 14
 """Up to this many clusters that differ, every exchange is tried; above it `FLIPS` random ones, or more on request."""
 FLIPS = 10_000
-ENOUGH = 10
+ENOUGH_HITS = 10
 """Where so many random exchanges gave as wide a gap, p is known well enough."""
 NO_SCORE = "one of the two has no such score"
 
 
 def difference(one: Parts, other: Parts, name: str, derive: Derive) -> float | None:
-    """Return the first one's number less the second's; None where one of them has none."""
+    """Return the first one's number minus the second's; None where one of them has none."""
     first, second = (derive(ratios(parts)).get(name) for parts in (one, other))
     return float(first - second) if first is not None and second is not None and known(first - second) else None
 
 
-def sign_flip(one: Parts, other: Parts, name: str = "value", derive: Derive = dict, tests: int = 1) -> Measure:
-    """Two-sided p of the sign-flip test: how often a gap as wide comes from exchanging the two within clusters.
+def sign_flip(first: Parts, second: Parts, name: str = "value", derive: Derive = dict, tests: int = 1) -> Measure:
+    """Return the two-sided p of the sign-flip test: how often exchanging the two within clusters gives as wide a gap.
 
     Were the two the same, what they did on a question could as well have been done by the other. All exchanges are
     tried where few clusters differ, else a seeded sample of them.
@@ -216,11 +218,11 @@ def sign_flip(one: Parts, other: Parts, name: str = "value", derive: Derive = di
     >>> sign_flip(as_parts([1, 1, 1, 1, 1, 1]), as_parts([0, 0, 0, 0, 0, 0]))
     Measure(value=0.03125, n=6, reason=None)
     """
-    return exchanged(one, other, name, derive, tests)[0]
+    return sign_flip_test(first, second, name, derive, tests)[0]
 
 
-def exchanged(one: Parts, other: Parts, name: str, derive: Derive, tests: int) -> tuple[Measure, int]:
-    """Return the same, and how many clusters differ at all."""
+def sign_flip_test(one: Parts, other: Parts, name: str, derive: Derive, tests: int) -> tuple[Measure, int]:
+    """Return the p of the sign-flip test, and how many clusters differ at all."""
     gap = difference(one, other, name, derive)
     if gap is None:
         return Measure(None, 0, NO_SCORE), 0
@@ -252,17 +254,17 @@ def exchanged(one: Parts, other: Parts, name: str, derive: Derive, tests: int) -
     differs = np.flatnonzero(np.isnan(changed) | (np.abs(changed) > near))
     if not len(differs):
         return Measure(1.0, size), 0
-    exact = len(differs) <= EXACT
+    exact = len(differs) <= MAX_EXACT_CLUSTERS
     batches = 1 if exact else ceil(max(FLIPS, 2 * tests / ALPHA) / FLIPS)
     wide = total = 0
     for batch in range(batches):
         flips, places = (_all_flips(len(differs)), differs) if exact else (_random_flips(size, batch), everywhere)
         step = max(1, LARGEST // 2 // size)
         for start in range(0, len(flips), step):
-            found = np.abs(gaps(flips[start : start + step], places))
-            wide += int((found >= abs(gap) - near).sum())
-            total += int((~np.isnan(found)).sum())
-        if wide >= ENOUGH:
+            widths = np.abs(gaps(flips[start : start + step], places))
+            wide += int((widths >= abs(gap) - near).sum())
+            total += int((~np.isnan(widths)).sum())
+        if wide >= ENOUGH_HITS:
             break
     # What was seen is itself one of the ways it could have come.
     return Measure(wide / total if exact else (wide + 1) / (total + 1), size), len(differs)
@@ -274,38 +276,38 @@ def _columns(parts: Parts, names: list[str], size: int) -> Floats:
 
 
 def _named(totals: Floats, names: list[str]) -> dict[str, Floats]:
-    found = {}
+    shares = {}
     for place, name in enumerate(names):
         tops, bottoms = totals[:, 2 * place], totals[:, 2 * place + 1]
-        found[name] = np.divide(tops, bottoms, out=np.full(len(tops), np.nan), where=bottoms > NEAR)
-    return found
+        shares[name] = np.divide(tops, bottoms, out=np.full(len(tops), np.nan), where=bottoms > NEAR)
+    return shares
 
 
 def _all_flips(count: int) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = (np.arange(2**count)[:, None] >> np.arange(count)) & 1 == 1
-    return found
+    signs: NDArray[np.bool_] = (np.arange(2**count)[:, None] >> np.arange(count)) & 1 == 1
+    return signs
 
 
 @lru_cache(maxsize=4)
 def _random_flips(count: int, batch: int) -> NDArray[np.bool_]:
     generator, step = np.random.default_rng([SEED, batch]), max(1, AT_ONCE // count)
-    found = np.empty((FLIPS, count), dtype=np.bool_)
+    signs = np.empty((FLIPS, count), dtype=np.bool_)
     for start in range(0, FLIPS, step):
-        some = found[start : start + step]
+        some = signs[start : start + step]
         some[:] = generator.random(some.shape, dtype=np.float32) < 0.5
-    return found
+    return signs
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's step-down correction; None stays None and does not count as a test.
+    """Return p corrected by Holm's step-down; None stays None and does not count as a test.
 
     >>> holm([0.01, None, 0.04, 0.03])
     [0.03, None, 0.06, 0.06]
     """
-    there = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
-    found: list[float | None] = [None] * len(p_values)
+    tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    corrected: list[float | None] = [None] * len(p_values)
     highest = 0.0
-    for step, (p, place) in enumerate(there):
-        highest = max(highest, min(1.0, p * (len(there) - step)))
-        found[place] = highest
-    return found
+    for step, (p, place) in enumerate(tested):
+        highest = max(highest, min(1.0, p * (len(tested) - step)))
+        corrected[place] = highest
+    return corrected

@@ -1,4 +1,4 @@
-"""The seeded bootstrap: whole clusters (questions with all they have) are drawn anew; intervals of scores from it."""
+"""The seeded bootstrap: whole clusters (questions with all their drawings) are resampled; intervals of scores."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Weights = NDArray[Any]
 """How often each cluster is drawn, one row for each resample."""
 LEAST = 5
 """Fewer clusters than this have no interval."""
-FEW = 10
+MIN_VARIED = 10
 """A score that differs from its commonest value, 0 or the best, in fewer clusters than this is rare."""
 HANDFUL = 3
 """Up to so many hits (or misses), Wilson's interval ends too near to them."""
 LARGEST = 4_000_000
 """How many weights are held in memory at a time."""
-KEPT = 32 * 2**20
+MAX_CACHED_BYTES = 32 * 2**20
 """So many bytes of weights are kept for the next time."""
 FEW_WEIGHTS = 2**18
 """Up to so many are kept as they are multiplied, with eight bytes each; more of them with one."""
@@ -35,7 +35,7 @@ NEAR_BY = 2**17
 
 
 def ratios(parts: Parts) -> dict[str, float]:
-    """Return the sum of the numerators over the sum of the denominators, where there is any.
+    """Return the sum of the numerators over the sum of the denominators; NaN where the latter is zero.
 
     >>> ratios({"x": (np.array([1.0, 2.0]), np.array([1.0, 1.0])), "y": (np.zeros(2), np.zeros(2))})
     {'x': 1.5}
@@ -44,7 +44,7 @@ def ratios(parts: Parts) -> dict[str, float]:
 
 
 def spreads(many: Sequence[Parts], derive: Derive = dict, resamples: int = RESAMPLES) -> list[dict[str, Floats]]:
-    """For each of several sets of parts over the same clusters: every number in every resample.
+    """Return for each of several sets of parts over the same clusters every number in every resample.
 
     All sets get the same resamples, so that their numbers can be compared draw by draw. A resample that misses every
     cluster with a number has NaN for it.
@@ -77,15 +77,15 @@ def spreads(many: Sequence[Parts], derive: Derive = dict, resamples: int = RESAM
 
 
 def _products(weights: Weights, columns: Sequence[Floats]) -> list[Floats]:
-    """The weights times each column, to the bit: a few rows at a time, so that memory is read once and not for each."""
-    found = [np.empty(len(weights)) for _ in columns]
+    """Return the weights times each column, to the bit: a few rows at a time, so that memory is read only once."""
+    products = [np.empty(len(weights)) for _ in columns]
     # In fours, as the products are computed: other steps would change last bits.
     step = 4 * max(1, NEAR_BY // max(1, weights.shape[1]) // 4)
     for at in range(0, len(weights), step):
         rows = weights[at : at + step].astype(np.float64, copy=False)
-        for column, out in zip(columns, found, strict=True):
+        for column, out in zip(columns, products, strict=True):
             np.dot(rows, column, out=out[at : at + step])
-    return found
+    return products
 
 
 _kept: OrderedDict[tuple[int, int], list[Weights]] = OrderedDict()
@@ -93,20 +93,20 @@ _kept: OrderedDict[tuple[int, int], list[Weights]] = OrderedDict()
 
 
 def _weights(size: int, resamples: int) -> Iterator[Weights]:
-    """How often each of the clusters is drawn, resample by resample: the same each time, in bounded blocks."""
+    """Yield how often each cluster is drawn in each resample: always the same, in bounded blocks."""
     key = size, resamples
     if key in _kept:
         _kept.move_to_end(key)
         yield from _kept[key]
         return
-    kept: list[Weights] | None = [] if size * resamples <= KEPT else None
+    kept: list[Weights] | None = [] if size * resamples <= MAX_CACHED_BYTES else None
     for block in _drawn(size, resamples):
         if kept is not None:
             kept.append(block)
         yield block
     if kept is not None:
         _kept[key] = kept
-        while sum(block.nbytes for blocks in _kept.values() for block in blocks) > KEPT:
+        while sum(block.nbytes for blocks in _kept.values() for block in blocks) > MAX_CACHED_BYTES:
             _kept.popitem(last=False)
 
 
@@ -118,10 +118,10 @@ def _drawn(size: int, resamples: int) -> Iterator[Weights]:
         count = min(step, resamples - start)
         block: Weights = np.empty((count, size), dtype=np.float64 if size * resamples <= FEW_WEIGHTS else np.uint8)
         for at in range(0, count, few):
-            found = generator.multinomial(size, chances, size=min(few, count - at))
-            if block.dtype == np.uint8 and found.max(initial=0) > 255:  # No cluster is ever drawn that often.
+            counts = generator.multinomial(size, chances, size=min(few, count - at))
+            if block.dtype == np.uint8 and counts.max(initial=0) > 255:  # No cluster is ever drawn that often.
                 block = block.astype(np.float64)
-            block[at : at + few] = found
+            block[at : at + few] = counts
         yield block
 
 
@@ -149,47 +149,47 @@ def interval(value: float, spread: Floats, n: int) -> Interval:
 def score_interval(
     value: float, spread: Floats, top: float | None, part: tuple[Floats, Floats] | None, n: int
 ) -> Interval:
-    """Return the interval of a score between 0 and `top`, which has width even where every cluster says the same.
+    """Return the interval of a score between 0 and `top`, which has width even where all clusters agree.
 
     Shares of yes and no get Wilson's interval, and so does a score that is 0 (or `top`) for most clusters and something
-    else for fewer than `FEW`: no resampling can tell how rare the rare is. Others get the percentiles of the resamples,
-    and where it reaches further, Wilson's interval of a share that spreads as they do: percentiles of few clusters
-    reach too little towards the far end of a skewed score.
+    else for fewer than `MIN_VARIED`: no resampling shows how rare the rare is. Others get the percentiles of the
+    resamples, and where it reaches further, Wilson's interval of a share that spreads as they do: percentiles of few
+    clusters reach too little towards the far end of a skewed score.
 
     Args:
         value: The score.
         spread: The score in every resample.
         top: The best value; None where it is not known.
         part: Numerators and denominators per cluster, where the score is their plain ratio.
-        n: How many clusters stand behind it.
+        n: How many clusters it rests on.
 
     >>> none_of_20 = np.zeros(20), np.ones(20)
     >>> round(score_interval(0.0, np.zeros(9), 100, none_of_20, 20).high, 1)
     16.1
     """
-    found = interval(value, spread, n)
-    if top is None or found.low is None or found.high is None:
-        return found
+    around = interval(value, spread, n)
+    if top is None or around.low is None or around.high is None:
+        return around
     share = min(max(value / top, 0.0), 1.0)
-    if found.high - found.low <= NEAR * top or (part is not None and _rare(part, top, n)):
+    if around.high - around.low <= NEAR * top or (part is not None and _rare(part, top, n)):
         low, high = _few_hits(share, n)
     else:
         variance = float(np.nanvar(spread / top)) * n / (n - 1)
         low, high = wilson_ends(share, max(share * (1 - share) / variance, 1.0), student(n))
-        low, high = min(low, found.low / top), max(high, found.high / top)
+        low, high = min(low, around.low / top), max(high, around.high / top)
     return Interval(value, min(low * top, value), max(high * top, value), n)
 
 
 def _rare(part: tuple[Floats, Floats], top: float, n: int) -> bool:
-    """Whether clusters say all or nothing, or nearly all of them the same of the two."""
+    """Return whether clusters are all or nothing, or nearly all of them the same."""
     tops, bottoms = (side[part[1] > 0] for side in part)
     shares = tops / bottoms / top
     away = [int((~np.isclose(shares, end)).sum()) for end in (0, 1)]
-    return min(away) < min(FEW, n / 2) or bool(np.all(np.isclose(shares, 0) | np.isclose(shares, 1)))
+    return min(away) < min(MIN_VARIED, n / 2) or bool(np.all(np.isclose(shares, 0) | np.isclose(shares, 1)))
 
 
 def _few_hits(share: float, n: int) -> tuple[float, float]:
-    """Wilson's interval; for up to `HANDFUL` hits or misses with Poisson's end (Brown, Cai and DasGupta, 2001)."""
+    """Return Wilson's interval; up to `HANDFUL` hits or misses with Poisson's end (Brown, Cai and DasGupta, 2001)."""
     from scipy.special import gammaincinv
 
     ends = wilson(share * n, n)
@@ -206,13 +206,13 @@ def _few_hits(share: float, n: int) -> tuple[float, float]:
 def bootstrap(
     parts: Parts, derive: Derive = dict, tops: Mapping[str, float] | None = None, resamples: int = RESAMPLES
 ) -> dict[str, Interval]:
-    """Ratios of sums with intervals from resampling whole clusters (questions), seeded.
+    """Return ratios of sums with intervals from resampling whole clusters (questions), seeded.
 
     Args:
         parts: Numerators and denominators per cluster; a denominator of 0 leaves the cluster out.
         derive: Turns the ratios into the final numbers; must work on arrays too.
         tops: The best values of the numbers that have one: they are scores; see `score_interval`.
-        resamples: How many times the clusters are drawn anew.
+        resamples: How many times the clusters are resampled.
 
     >>> bootstrap({"x": (np.ones(5), np.ones(5))})["x"]
     Interval(value=1.0, low=1.0, high=1.0, n=5)
@@ -234,7 +234,7 @@ def bootstrap(
 
 
 def resampled(values: Floats, statistic: Callable[[Floats], float]) -> Interval:
-    """Any statistic of one number per cluster, with its interval from drawing the clusters anew.
+    """Return a statistic of one number per cluster, with its interval from resampling the clusters.
 
     >>> found = resampled(np.arange(9.0), lambda drawn: float(np.median(drawn)))
     >>> found.value, found.n
@@ -263,7 +263,7 @@ def student(n: float, p: float = 1 - ALPHA / 2) -> float:
 
 @lru_cache(maxsize=1024)
 def expanded_tail(n: int) -> float:
-    """The tail beside a percentile interval of n clusters, moved outwards as far as Student's t goes beyond the normal.
+    """Return the tail beside a percentile interval of n clusters, widened as far as Student's t exceeds the normal.
 
     >>> round(expanded_tail(10**6), 4), round(expanded_tail(8), 4)
     (0.025, 0.0057)
@@ -286,14 +286,14 @@ def wilson(hits: float, n: int, level: float = 0.95) -> Interval:
         ValueError: There are fewer than no hits, or more than cases.
     """
     if not 0 <= hits <= n:
-        raise ValueError(f"{hits} of {n} is no share")
+        raise ValueError(f"{hits} of {n} is not a share")
     if n == 0:
         return Interval()
     return Interval(hits / n, *wilson_ends(hits / n, n, NormalDist().inv_cdf((1 + level) / 2)), n)
 
 
 def wilson_ends(share: float, n: float, z: float) -> tuple[float, float]:
-    """Both ends of Wilson's interval of a share of n cases, z standard errors wide to either side."""
+    """Return both ends of Wilson's interval of a share of n cases, z standard errors wide on either side."""
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     return 0.0 if share == 0 else middle - half, 1.0 if share == 1 else middle + half

@@ -26,7 +26,7 @@ class Plain:
     """A result that is plain JSON field by field."""
 
     def to_json(self) -> dict[str, Any]:
-        """Its fields by name, each as plain JSON."""
+        """Return the fields by name, each as plain JSON."""
         return {name: _plain(value) for name, value in vars(self).items()}
 
 
@@ -40,7 +40,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Interval(Plain):
-    """A number with its 95% interval and how many questions stand behind it; too few have no interval."""
+    """A number with its 95% interval and how many questions it rests on; too few have no interval."""
 
     value: float | None = None
     low: float | None = None
@@ -50,7 +50,7 @@ class Interval(Plain):
 
 @dataclass(frozen=True)
 class Measure(Plain):
-    """A number and how many cases stand behind it; where there is none, `reason` says why in words."""
+    """A number and how many cases it rests on; without a number, `reason` says why."""
 
     value: float | None
     n: int
@@ -58,7 +58,7 @@ class Measure(Plain):
 
 
 def known(value: float | None) -> bool:
-    """Whether there is a number: neither None nor NaN.
+    """Return whether there is a number: neither None nor NaN.
 
     >>> known(0.0), known(None), known(float("nan"))
     (True, False, False)
@@ -67,7 +67,7 @@ def known(value: float | None) -> bool:
 
 
 def as_parts(values: Iterable[float | None], name: str = "value") -> dict[str, tuple[Floats, Floats]]:
-    """One number per cluster as parts of their plain mean; None and NaN leave the cluster out.
+    """Return one number per cluster as parts of their plain mean; None and NaN leave the cluster out.
 
     >>> tops, bottoms = as_parts([1.0, None, 3.0])["value"]
     >>> tops.tolist(), bottoms.tolist()

@@ -36,7 +36,7 @@ def show(
     body: Callable[[], Any] | None = None,
     records: Callable[[], str] | None = None,
 ) -> None:
-    """Print what was found in the form asked for; only that form is made.
+    """Print the result in the form asked for; only that form is made.
 
     Args:
         form: ``json`` or one of `FORMATS`.

@@ -11,14 +11,14 @@ from ..model import MISSING, PUBLISHED, Cell, Table, TableRow, clean
 
 ABOUT = ("painter", "strategy", "judge", "evaluator", "reading", "n")
 HEADS = ("table", "group", "row", "source", *(name for name in ABOUT if name != "n"), "differs")
-"""Columns of words, whatever stands in them."""
+"""Columns of words, whatever they hold."""
 STORE = "store"
 ENDS = {"low": "low", "high": "high", "least": "least", "most": "most", "n": "few"}
-"""What stands beside a number in columns of their own, where there is any: its head, and what the cell calls it."""
+"""Numbers beside a number, in columns of their own: the head, and the cell's attribute."""
 
 
 def render(table: Table) -> str:
-    """Return the table as CSV, never turned. `source` tells published rows from a store's."""
+    """Return the table as CSV, never turned. The column ``source`` separates published rows from a store's."""
     return records(*table_records(table))
 
 
@@ -43,7 +43,7 @@ def table_records(table: Table) -> tuple[list[str], list[dict[str, str]]]:
 
 
 def records(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows as CSV under these names; what a row lacks stays empty."""
+    """Return rows as CSV under these names; cells that a row lacks stay empty."""
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, names, lineterminator="\n")
     writer.writeheader()
@@ -52,20 +52,20 @@ def records(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _head(table: Table, group: str, row: TableRow) -> dict[str, str]:
-    found = {"table": table.key, "group": group, "row": row.label, "source": PUBLISHED if row.published else STORE}
-    found |= {name: row.about.get(name, "") for name in ABOUT}
-    found["coverage"] = "" if row.coverage is None else f"{row.coverage:.4f}"
-    found["differs"] = " ".join(table.footnotes[note - 1] for note in row.notes)
-    return found
+    cells = {"table": table.key, "group": group, "row": row.label, "source": PUBLISHED if row.published else STORE}
+    cells |= {name: row.about.get(name, "") for name in ABOUT}
+    cells["coverage"] = "" if row.coverage is None else f"{row.coverage:.4f}"
+    cells["differs"] = " ".join(table.footnotes[note - 1] for note in row.notes)
+    return cells
 
 
 def _numbers(path: str, cell: Cell) -> dict[str, str]:
     text = "" if cell.text == MISSING or cell.least is not None else cell.text
-    found = {path: text}
+    cells = {path: text}
     if cell.few is not None:
-        found |= {f"{path} low": "", f"{path} high": ""}
+        cells |= {f"{path} low": "", f"{path} high": ""}
     for end, name in ENDS.items():
         value = getattr(cell, name)
         if value is not None:
-            found[f"{path} {end}"] = str(value)
-    return found
+            cells[f"{path} {end}"] = str(value)
+    return cells

@@ -1,4 +1,4 @@
-"""Tables as HTML: a fragment that stands by itself, or a whole page."""
+"""Tables as HTML: a fragment, or a whole page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STYLE = """
 
 
 def escape(text: str) -> str:
-    """Text as HTML shows it."""
+    """Return text escaped for HTML."""
     return _escape(clean(text), quote=True)
 
 
@@ -52,7 +52,7 @@ def fragment(table: Table) -> str:
 
 
 def fragments(tables: Iterable[Table]) -> str:
-    """Several tables below each other, with their style once."""
+    """Return several tables below each other, with their style once."""
     lines = [line for n, table in enumerate(tables) for line in _fragment(table, styled=not n)]
     return "\n".join(lines) + "\n"
 
@@ -65,11 +65,11 @@ def _fragment(table: Table, *, styled: bool = True) -> Iterator[str]:
     yield f'<p class="caption"><strong>{escape(first)}</strong> {escape(" ".join(rest))}</p>'
     for sheet in table.sheets:
         yield from _sheet(sheet)
-    told = [f"{_raised((number,))} {escape(note)}" for number, note in enumerate(table.footnotes, 1)]
-    told += [escape(note) for note in table.notes]
-    if told:
+    remarks = [f"{_raised((number,))} {escape(note)}" for number, note in enumerate(table.footnotes, 1)]
+    remarks += [escape(note) for note in table.notes]
+    if remarks:
         yield '<ul class="notes">'
-        yield from (f"<li>{note}</li>" for note in told)
+        yield from (f"<li>{note}</li>" for note in remarks)
         yield "</ul>"
     yield "</div>"
 
@@ -116,12 +116,12 @@ def _group(group: RowBlock, sheet: Sheet) -> Iterator[str]:
 def _cell(cell: Cell, words: bool) -> str:
     names = [PUBLISHED] * cell.published + ["words"] * words
     names += {1: ["best"], 2: ["second"]}.get(cell.rank, [])
-    told = f'<span class="interval">{escape(interval(cell))}</span>' if interval(cell) else ""
-    return f"<td{_classes(names)}><span>{escape(cell.text)}</span>{told}</td>"
+    ends = f'<span class="interval">{escape(interval(cell))}</span>' if interval(cell) else ""
+    return f"<td{_classes(names)}><span>{escape(cell.text)}</span>{ends}</td>"
 
 
-def _covered(said: str) -> str:
-    return f' <span class="covered">({escape(said)})</span>' if said else ""
+def _covered(coverage: str) -> str:
+    return f' <span class="covered">({escape(coverage)})</span>' if coverage else ""
 
 
 def _raised(notes: Sequence[int]) -> str:
@@ -175,14 +175,14 @@ def _lines(body: Mapping[str, Any], pictures: Mapping[str, str], tables: Sequenc
     for marking in body["markings"]:
         if marking["status"] != "done":
             name = row_name(marking["painter"], marking["strategy"])
-            said = f"{name} marked by {marking['evaluator']}: {marking['status']} {marking['detail'] or ''}"
-            yield f"<p>{escape(said)}</p>"
+            status = f"{name} marked by {marking['evaluator']}: {marking['status']} {marking['detail'] or ''}"
+            yield f"<p>{escape(status)}</p>"
     if tables:
         yield fragments(tables).rstrip("\n")
     yield "</div>"
 
 
 def _figure(caption: str, url: str | None, missing: str) -> str:
-    told = escape(caption)
-    inside = f'<img src="{escape(url)}" alt="{told}">' if url else f'<div class="absent">{escape(missing)}</div>'
-    return f"<figure>{inside}<figcaption>{told}</figcaption></figure>"
+    escaped = escape(caption)
+    inside = f'<img src="{escape(url)}" alt="{escaped}">' if url else f'<div class="absent">{escape(missing)}</div>'
+    return f"<figure>{inside}<figcaption>{escaped}</figcaption></figure>"

@@ -29,7 +29,7 @@ LONG = 60
 
 
 def render(table: Table) -> str:
-    """One or more table environments, under a comment on what they need."""
+    """Return one or more table environments, under a comment on the packages they need."""
     sheets = [part for sheet in table.sheets for part in _parts(sheet)]
     body = "\n\n".join(
         "\n".join(line)
@@ -46,18 +46,18 @@ def _parts(sheet: Sheet) -> list[Sheet]:
 
 
 def _floats(table: Table, sheet: Sheet, last: bool) -> Iterator[list[str]]:
-    """Yield the environments of one sheet: what one page cannot hold goes on in the next."""
+    """Yield the environments of one sheet; rows that do not fit on a page continue in the next."""
     for size, below in ((SMALL, False), (FOOTNOTE, False), (FOOTNOTE, True)):
         columns = strips(sheet, size, below)
         if _width(columns) <= PAGE:
             break
-    said = [*table.caption, *([f"{sheet.title}."] if sheet.title else [])]
-    room = HEIGHT - _high(" ".join(said), 12)
+    titles = [*table.caption, *([f"{sheet.title}."] if sheet.title else [])]
+    room = HEIGHT - _high(" ".join(titles), 12)
     items = [item for block in _blocks(columns) for item in _tabulars(block, bands(sheet), size, room)]
     items += _notes(table) if last else []
     environment = "table*" if _width(columns) > COLUMN else "table"
     for number, places in enumerate(filled([height for _, height in items], room)):
-        caption = rf"\caption[{escape(said[0]) if said else ''}]{{{' '.join(map(prose, said))}}}\medskip"
+        caption = rf"\caption[{escape(titles[0]) if titles else ''}]{{{' '.join(map(prose, titles))}}}\medskip"
         yield [
             *([r"\clearpage"] if number and number % FLOATS == 0 else []),
             rf"\begin{{{environment}}}[tp]",
@@ -70,31 +70,31 @@ def _floats(table: Table, sheet: Sheet, last: bool) -> Iterator[list[str]]:
 
 
 def filled(sizes: Sequence[float], room: float) -> list[list[int]]:
-    """Places of things in their order, as many together as there is room for, and at least one.
+    """Return the places of things in their order, as many together as there is room for, and at least one.
 
     >>> filled([2, 2, 3, 9, 1], 5)
     [[0, 1], [2], [3], [4]]
     """
-    found: list[list[int]] = []
+    parts: list[list[int]] = []
     left = 0.0
     for place, size in enumerate(sizes):
-        if not found or size > left:
-            found.append([])
+        if not parts or size > left:
+            parts.append([])
             left = room
-        found[-1].append(place)
+        parts[-1].append(place)
         left -= size
-    return found
+    return parts
 
 
 def evenly(sizes: Sequence[float], room: float) -> list[list[int]]:
-    """Return the same with no more parts than needed, about as large each.
+    """Return the places in no more parts than needed, each about as large.
 
     >>> filled([1, 1, 1, 1], 3), evenly([1, 1, 1, 1], 3)
     ([[0, 1, 2], [3]], [[0, 1], [2, 3]])
     """
     fewest = len(filled(sizes, room))
     limits = [*range(int(room) + 1), room]
-    return next(found for limit in limits if len(found := filled(sizes, limit)) <= fewest)
+    return next(parts for limit in limits if len(parts := filled(sizes, limit)) <= fewest)
 
 
 def _width(columns: Sequence[Strip]) -> float:
@@ -102,7 +102,7 @@ def _width(columns: Sequence[Strip]) -> float:
 
 
 def _blocks(columns: Sequence[Strip]) -> list[list[Strip]]:
-    """The columns side by side that fit a page, about as many in each; heads above several are not torn apart."""
+    """Return the columns side by side that fit a page, about as many in each; heads above several stay together."""
     labels, *others = columns
     room = PAGE - labels.width
     bundles: list[list[Strip]] = []
@@ -118,7 +118,7 @@ def _blocks(columns: Sequence[Strip]) -> list[list[Strip]]:
 def _tabulars(
     columns: Sequence[Strip], groups: Sequence[Band], size: TypeSize, room: float
 ) -> Iterator[tuple[list[str], float]]:
-    """One, or several of some rows each where it is too high; with their heights. Groups are kept whole if possible."""
+    """Return one tabular, or several of some rows each, with their heights. Groups are kept whole if possible."""
     heads = [*_overs(columns, size), *_rows([column.head for column in columns], bottom=True)]
     left = room / size.leading - len(heads) - 2
     atoms = []
@@ -154,17 +154,17 @@ def _overs(columns: Sequence[Strip], size: TypeSize) -> list[str]:
 
 
 def _rows(boxes: Sequence[TexBox], counts: Sequence[int] = (), bottom: bool = False) -> list[str]:
-    """Cells side by side, in as many rows as the highest has lines; some may span several columns."""
+    """Return cells side by side, in as many rows as the highest has lines; some may span several columns."""
     high = max(len(box.lines) for box in boxes)
-    found = []
+    lines = []
     for number in range(high):
         cells = []
         for box, count in zip(boxes, counts or [0] * len(boxes), strict=True):
             at = number - (high - len(box.lines) if bottom else 0)
             cell = box.lines[at] if 0 <= at < len(box.lines) else ""
             cells.append(rf"\multicolumn{{{count}}}{{c}}{{{cell}}}" if count > 1 or (count and cell) else cell)
-        found.append(" & ".join(cells) + r" \\")
-    return found
+        lines.append(" & ".join(cells) + r" \\")
+    return lines
 
 
 def _title(band: Band, columns: Sequence[Strip], size: TypeSize) -> list[str]:
@@ -183,7 +183,7 @@ def _notes(table: Table) -> Iterator[tuple[list[str], float]]:
 
 
 def _high(text: str, leading: float) -> float:
-    """How high running text is; its letters are as high as its lines but for a sixth."""
+    """Return the height of running text; its letters are as high as its lines except for a sixth."""
     return leading * (1 + ems(text) * leading / 1.2 // PAGE)
 
 
@@ -208,7 +208,7 @@ class TypeSize:
     leading: float
 
     def width(self, text: str) -> float:
-        """About how wide the text is."""
+        """Return about how wide the text is."""
         return self.points * ems(text)
 
     def lines(self, text: str, room: float, at: str = " -/_") -> list[str]:
@@ -246,26 +246,26 @@ class Band:
 
 
 def strips(sheet: Sheet, size: TypeSize, below: bool) -> list[Strip]:
-    """The columns, that of the rows' labels first; whether intervals stand below their numbers or beside them."""
+    """Return the columns, that of the rows' labels first; intervals are below or beside their numbers."""
     lines = list(sheet.rows())
     labels = [_named(_hung(size.lines(line.label, LABEL)), line, size, LABEL) for line in lines]
-    found = [_strip(Column(sheet.stub, words=True), labels, size)]
+    columns = [_strip(Column(sheet.stub, words=True), labels, size)]
     for place, column in enumerate(sheet.columns):
-        found.append(_strip(column, [_cell(line.cells[place], size, below) for line in lines], size))
-    return _widened(found, size)
+        columns.append(_strip(column, [_cell(line.cells[place], size, below) for line in lines], size))
+    return _widened(columns, size)
 
 
 def bands(sheet: Sheet) -> list[Band]:
     """Return the groups with the places of their rows."""
-    found, start = [], 0
+    groups, start = [], 0
     for group in sheet.blocks:
-        found.append(Band(group, range(start, start + len(group.rows))))
+        groups.append(Band(group, range(start, start + len(group.rows))))
         start += len(group.rows)
-    return found
+    return groups
 
 
 def grey(text: str, published: bool) -> str:
-    """Return what a paper printed is grey."""
+    """Return a published figure in grey."""
     return rf"\textcolor{{gray}}{{{text}}}" if published and text else text
 
 
@@ -275,7 +275,7 @@ def raised(notes: Sequence[int]) -> str:
 
 
 def side(column: Column) -> str:
-    """Where the cells of a column stand."""
+    """Return how the cells of a column are aligned."""
     return "l" if column.words else "r"
 
 
@@ -286,16 +286,16 @@ def _strip(column: Column, cells: Sequence[TexBox], size: TypeSize) -> Strip:
     return Strip(column, head, tuple(cells), max(inside, head.width) + 2 * GAP)
 
 
-def _widened(found: list[Strip], size: TypeSize) -> list[Strip]:
-    """Return a head above must have room for its longest word."""
+def _widened(columns: list[Strip], size: TypeSize) -> list[Strip]:
+    """Return the strips with room for the longest word of each head above them."""
     place = 0
-    for over, count in spans([strip.column for strip in found]):
-        room = sum(strip.width for strip in found[place : place + count])
+    for over, count in spans([strip.column for strip in columns]):
+        room = sum(strip.width for strip in columns[place : place + count])
         place += count
         longest = min(LABEL, max(map(size.width, over.split()), default=0.0)) + 2 * GAP
-        last = found[place - 1]
-        found[place - 1] = replace(last, width=last.width + max(0.0, longest - room))
-    return found
+        last = columns[place - 1]
+        columns[place - 1] = replace(last, width=last.width + max(0.0, longest - room))
+    return columns
 
 
 def _hung(lines: Sequence[str]) -> list[str]:
@@ -303,18 +303,18 @@ def _hung(lines: Sequence[str]) -> list[str]:
 
 
 def _named(lines: Sequence[str], row: TableRow | Column, size: TypeSize, room: float = 0.0) -> TexBox:
-    """Return a label or a head with its footnotes; its coverage stands behind it where there is room, or below."""
+    """Return a label or a head with its footnotes; its coverage is behind it where there is room, or below."""
     tex, widths = [escape(line).replace(HANG, r"\quad ") for line in lines], [size.width(line) for line in lines]
     tex[-1] += raised(row.notes)
     widths[-1] += SCRIPT.width("0" * len(row.notes))
-    if said := aside(row):
-        small, beside = _small(f"({said})"), widths[-1] + SCRIPT.width(f" ({said})")
+    if coverage := aside(row):
+        small, beside = _small(f"({coverage})"), widths[-1] + SCRIPT.width(f" ({coverage})")
         if beside <= max(room, *widths):
             tex[-1] += f" {small}"
             widths[-1] = beside
         else:
             tex.append(small if not room else rf"\quad {small}")
-            widths.append(SCRIPT.width(f"{HANG}({said})"))
+            widths.append(SCRIPT.width(f"{HANG}({coverage})"))
     return TexBox(tuple(grey(line, row.published) for line in tex), max(widths))
 
 
@@ -325,12 +325,12 @@ def _cell(cell: Cell, size: TypeSize, below: bool) -> TexBox:
         tex, width = [rf"\textbf{{{line}}}" for line in tex], BOLD * width
     elif cell.rank == 2:
         tex = [rf"\underline{{{line}}}" for line in tex]
-    said = interval(cell)
-    if said and below:
-        tex, width = [*tex, _small(said)], max(width, SCRIPT.width(said))
-    elif said:
-        tex[-1] += f" {_small(said)}"
-        width += SCRIPT.width(f" {said}")
+    ends = interval(cell)
+    if ends and below:
+        tex, width = [*tex, _small(ends)], max(width, SCRIPT.width(ends))
+    elif ends:
+        tex[-1] += f" {_small(ends)}"
+        width += SCRIPT.width(f" {ends}")
     return TexBox(tuple(grey(line, cell.published) for line in tex), width)
 
 
@@ -344,7 +344,7 @@ _SIGNS = {
     **{letter: unicodedata.name(letter).split()[-1].lower() for letter in "αβγδεζηθικμνξπρστυφχψω"},
     **{letter: unicodedata.name(letter).split()[-1].capitalize() for letter in "ΓΔΘΞΠΣΥΦΨΩ"},
 }  # fmt: skip
-"""What stands in LaTeX's mathematics, by its name there."""
+"""Symbols of LaTeX's mathematics, by their names there."""
 _LETTERS = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
@@ -377,7 +377,7 @@ def shown(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    r"""Text as LaTeX prints it.
+    r"""Return text escaped for LaTeX.
 
     >>> escape("50% [a_b]")
     '50\\% {[}a\\_b{]}'
@@ -386,7 +386,7 @@ def escape(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    r"""Return the same for running text, whose lines may break inside long names.
+    r"""Return running text escaped for LaTeX, with breaks allowed inside long names.
 
     >>> prose("openai/gpt_5")
     'openai/\\allowbreak{}gpt\\_\\allowbreak{}5'
@@ -395,7 +395,7 @@ def prose(text: str) -> str:
 
 
 def ems(text: str) -> float:
-    """About how wide the text is, in units of its size: what the letters of Computer Modern take.
+    """Return about how wide the text is, in units of its size, from the letters of Computer Modern.
 
     Letters of East Asia are squares, marks above a letter take no room, and of others rather too much is assumed.
     """
@@ -420,8 +420,8 @@ def needs(body: str) -> Iterator[str]:
     if not beyond:
         yield "% lualatex and pdflatex both set it."
         return
-    told = ", ".join(f"U+{ord(letter):04X}{f' {letter}' if letter.isprintable() else ''}" for letter in beyond)
+    codes = ", ".join(f"U+{ord(letter):04X}{f' {letter}' if letter.isprintable() else ''}" for letter in beyond)
     yield "% Letters that the usual fonts lack:"
-    yield from textwrap.wrap(told, 100, initial_indent="%   ", subsequent_indent="%   ")
+    yield from textwrap.wrap(codes, 100, initial_indent="%   ", subsequent_indent="%   ")
     yield r"% lualatex leaves them out unless its font has them: \usepackage{fontspec}\setmainfont{...}."
     yield rf"% pdflatex stops at them unless each is declared: \DeclareUnicodeCharacter{{{ord(beyond[0]):04X}}}{{...}}."

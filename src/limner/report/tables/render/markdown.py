@@ -11,7 +11,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#$&])")
 
 
 def escape(text: str) -> str:
-    """Text that no reader of Markdown takes for markup."""
+    """Return text that Markdown does not read as markup."""
     return _SPECIAL.sub(r"\\\1", clean(text))
 
 
@@ -34,8 +34,8 @@ def render(table: Table) -> str:
     for sheet in table.sheets:
         parts.append(f"**{escape(sheet.title)}**" if sheet.title else "")
         parts.append("\n".join(_sheet(sheet)) if any(sheet.rows()) else "")
-    told = [f"{_raised((number,))} {escape(note)}" for number, note in enumerate(table.footnotes, 1)]
-    parts.append(_list([*told, *map(escape, table.notes)]))
+    remarks = [f"{_raised((number,))} {escape(note)}" for number, note in enumerate(table.footnotes, 1)]
+    parts.append(_list([*remarks, *map(escape, table.notes)]))
     return "".join(f"{part}\n\n" for part in parts if part)
 
 
@@ -48,11 +48,13 @@ def _sheet(sheet: Sheet) -> Iterator[str]:
     yield "|".join(["", "---", *("---" if column.words else "--:" for column in sheet.columns), ""])
     for group in sheet.blocks:
         if group.title:
-            told = f"**{escape(group.title)}**{_raised(group.notes)}" + (f" ({PUBLISHED})" if group.published else "")
-            yield _row([told, *[""] * len(sheet.columns)])
+            heading = f"**{escape(group.title)}**{_raised(group.notes)}" + (
+                f" ({PUBLISHED})" if group.published else ""
+            )
+            yield _row([heading, *[""] * len(sheet.columns)])
         for row in group.rows:
             label = escape(row.label) + _raised(row.notes)
-            # A block's title has said already that it is published.
+            # A block's title says already that it is published.
             asides = [PUBLISHED] if row.published and not group.published else []
             asides += [aside(row)] if aside(row) else []
             yield _row([_with(label, asides), *map(_cell, row.cells)])

@@ -29,7 +29,7 @@ HEIGHT = 3
 """Lines a name may take; what is longer is cut."""
 CUT = "…"
 OWN = "• "
-"""Before a store's rows, where published ones stand beside them: not everyone sees the grey."""
+"""Before a store's rows, where published ones are beside them: not everyone sees the grey."""
 HANG = "  "
 """Before the further lines of a long label."""
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -37,7 +37,7 @@ SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 @dataclass(frozen=True)
 class _Frame:
-    """What stands between the cells of a row, and between rows: left, between and right of columns."""
+    """The characters between the cells of a row, and between rows: left, between and right of columns."""
 
     head: tuple[str, str, str]
     row: tuple[str, str, str]
@@ -76,16 +76,16 @@ def show(tables: Iterable[Table]) -> None:
 
 
 def plain(table: Table) -> str:
-    """Return the same without styles, as wide as tables are in files."""
+    """Return the tables without styles, as wide as tables are in files."""
     return "".join(f"{line.plain}\n" for line in lines(table, PLAIN_WIDTH))
 
 
 def lines(table: Table, width: int) -> Iterator[Text]:
     """Yield the table line by line."""
     mixed = any(_mixed(parts) for sheet in table.sheets for parts in (list(sheet.rows()), sheet.columns, sheet.blocks))
-    for number, said in enumerate(table.caption):
-        own = mixed and said.startswith(STORE)
-        yield from _paragraph(OWN + said if own else said, width, "" if number else "italic")
+    for number, line in enumerate(table.caption):
+        own = mixed and line.startswith(STORE)
+        yield from _paragraph(OWN + line if own else line, width, "" if number else "italic")
     boxed = table.framed and width >= WIDE
     filled = [sheet for sheet in table.sheets if any(sheet.rows())]
     for sheet in filled:
@@ -103,7 +103,7 @@ def lines(table: Table, width: int) -> Iterator[Text]:
 
 
 def _mixed(parts: Sequence[TableRow] | Sequence[Column] | Sequence[RowBlock]) -> bool:
-    """Whether published ones stand beside a store's."""
+    """Return whether published rows are beside a store's."""
     return len({part.published for part in parts}) > 1
 
 
@@ -147,7 +147,7 @@ class _Grid:
             yield frame.rule(frame.bottom, widths)
 
     def _sizes(self) -> tuple[list[int], list[int]]:
-        """How wide columns would be, and how narrow they may get: numbers by the lines of their heads alone."""
+        """Return how wide columns would be, and how narrow they may get: numbers by the lines of their heads alone."""
         want, need = [], []
         for place, column in enumerate(self.columns):
             pieces = [piece for row in self.sheet.rows() for piece in self._cell(row, place)]
@@ -175,15 +175,15 @@ class _Grid:
         return want, need
 
     def _soft(self, place: int) -> bool:
-        """Whether a column may shrink: it holds names or sentences."""
+        """Return whether a column may shrink: it holds names or sentences."""
         return self.columns[place].name or self.columns[place].prose
 
     def _size(self, widths: Sequence[int]) -> int:
         return self.frame.edges + sum(widths) + self.frame.gap * (len(widths) - 1)
 
     def _blocks(self) -> list[list[int]]:
-        """As many columns side by side as fit; heads that span several are not torn apart where that can be."""
-        found: list[list[int]] = []
+        """Return as many columns side by side as fit; heads that span several stay together where possible."""
+        parts: list[list[int]] = []
         place = 1
 
         def fits(places: Sequence[int]) -> bool:
@@ -194,13 +194,13 @@ class _Grid:
             place += count
             whole = bundle and fits([*self.names, *bundle])
             for part in [bundle] if whole else [[one] for one in bundle]:
-                if not found or not fits([*found[-1], *part]):
-                    found.append([*self.names])
-                found[-1] += part
-        return [sorted(places) for places in found] or [self.names]
+                if not parts or not fits([*parts[-1], *part]):
+                    parts.append([*self.names])
+                parts[-1] += part
+        return [sorted(places) for places in parts] or [self.names]
 
     def _fit(self, places: Sequence[int]) -> list[int]:
-        """Widths that fit: heads go over more lines first, then names and prose shrink, the widest first."""
+        """Return widths that fit: heads take more lines first, then names and prose shrink, the widest first."""
         widths = {place: self.want[place] for place in places}
         over = self._size(list(widths.values())) - self.width
         soft = [place for place in places if self._soft(place)]
@@ -214,7 +214,7 @@ class _Grid:
     def _joined(
         self, cells: Sequence[Sequence[Text]], places: Sequence[int], widths: Sequence[int], edges: tuple[str, str, str]
     ) -> Iterator[Text]:
-        """Cells of several lines side by side."""
+        """Return cells of several lines side by side."""
         for number in range(max(map(len, cells))):
             pieces = []
             for cell, place, width in zip(cells, places, widths, strict=True):
@@ -243,10 +243,10 @@ class _Grid:
         if self.columns[place].prose:
             return [Text(clean(line)) for line in cell.text.expandtabs().split("\n")]
         style = {1: "bold", 2: "underline"}.get(cell.rank, "") + (" dim" if cell.published else "")
-        found, ends = Text(clean(cell.text), style.strip()), Text(interval(cell), "dim")
+        text, ends = Text(clean(cell.text), style.strip()), Text(interval(cell), "dim")
         if self.beside:
-            return [Text(" ").join([found, ends]) if ends else found]
-        return [found, ends] if ends else [found]
+            return [Text(" ").join([text, ends]) if ends else text]
+        return [text, ends] if ends else [text]
 
     def _mark(self, row: TableRow) -> str:
         blocks = any(block.published for block in self.sheet.blocks)
@@ -254,15 +254,15 @@ class _Grid:
 
     def _folded(self, row: TableRow, place: int, width: int) -> list[Text]:
         """Return a cell's lines at the column's width."""
-        found, column = self._cell(row, place), self.columns[place]
+        text, column = self._cell(row, place), self.columns[place]
         if column.prose:
-            return [piece for line in found for piece in _fold(line, width, at=" ")]
-        if not column.name or found[0].cell_len <= width:
-            return found
+            return [piece for line in text for piece in _fold(line, width, at=" ")]
+        if not column.name or text[0].cell_len <= width:
+            return text
         mark = "" if place else self._mark(row)
         hang = HANG if width > HEAD // 2 else ""
         room = width - len(mark + hang)
-        pieces = _fold(found[0][len(mark) :], room)
+        pieces = _fold(text[0][len(mark) :], room)
         if len(pieces) > HEIGHT:
             pieces = pieces[:HEIGHT]
             pieces[-1].truncate(room - 1)
@@ -288,15 +288,15 @@ class _Grid:
         return f"{head} ({aside(column)})" if aside(column) else head
 
     def _overs(self, columns: Sequence[Column], widths: Sequence[int]) -> Iterator[Text]:
-        found, place, gap = [], 0, self.frame.gap
+        heads, place, gap = [], 0, self.frame.gap
         for over, count in spans(columns):
             room = sum(widths[place : place + count]) + gap * (count - 1)
-            found.append((wrap(over, room), room))
+            heads.append((wrap(over, room), room))
             place += count
-        height = max((len(rows) for rows, _ in found), default=0)
+        height = max((len(rows) for rows, _ in heads), default=0)
         left, between, right = self.frame.head
         for number in range(height):
-            words = [(rows[at] if (at := number - (height - len(rows))) >= 0 else "", room) for rows, room in found]
+            words = [(rows[at] if (at := number - (height - len(rows))) >= 0 else "", room) for rows, room in heads]
             pieces = [Text(" " * ((room - cell_len(word)) // 2) + word, "bold") for word, room in words]
             for piece, (_, room) in zip(pieces, words, strict=True):
                 piece.append(" " * (room - piece.cell_len))
@@ -306,7 +306,7 @@ class _Grid:
 
 
 def _shrink(widths: dict[int, int], places: Sequence[int], least: Mapping[int, int], over: int) -> int:
-    """Take off what is over, always from the widest; returns what is over still."""
+    """Reduce widths, always the widest; return what is still too wide."""
     while over > 0 and (loose := [place for place in reversed(places) if widths[place] > least[place]]):
         widths[max(loose, key=lambda place: widths[place])] -= 1
         over -= 1
@@ -314,34 +314,34 @@ def _shrink(widths: dict[int, int], places: Sequence[int], least: Mapping[int, i
 
 
 def _fold(text: Text, width: int, at: str = " -/") -> list[Text]:
-    """Styled text as lines of at most `width`."""
-    found, start = [], 0
+    """Return styled text as lines of at most `width`."""
+    folded, start = [], 0
     for line in wrap(text.plain, width, at):
         start = text.plain.index(line, start)
-        found.append(text[start : start + len(line)] if line else Text())
+        folded.append(text[start : start + len(line)] if line else Text())
         start += len(line)
-    return found
+    return folded
 
 
 def wrap(text: str, width: float, at: str = " -/", measure: Callable[[str], float] = cell_len) -> list[str]:
-    """Lines of at most `width`, broken after one of the letters in `at`, or anywhere where there is none.
+    """Return lines of at most `width`, broken after one of the letters in `at`, or anywhere without one.
 
     >>> wrap("gemini/gemini-3-pro", 12), wrap("abcdef", 4)
     (['gemini/', 'gemini-3-pro'], ['abcd', 'ef'])
     """
-    found, line = [], ""
+    wrapped, line = [], ""
     for piece in re.findall(rf"[^{re.escape(at)}]*[{re.escape(at)}]|[^{re.escape(at)}]+", clean(text)):
         if line and measure((line + piece).rstrip()) > width:
-            found.append(line.rstrip())
+            wrapped.append(line.rstrip())
             line = ""
         line += piece
         while measure(line.rstrip()) > width:
             cut = 1
             while measure(line[: cut + 1]) <= width:
                 cut += 1
-            found.append(line[:cut])
+            wrapped.append(line[:cut])
             line = line[cut:]
-    return [*found, line.rstrip()] if line.rstrip() or not found else found
+    return [*wrapped, line.rstrip()] if line.rstrip() or not wrapped else wrapped
 
 
 PLAIN_WIDTH = 160
@@ -350,14 +350,14 @@ NARROWEST = 40
 
 
 def escape(text: str) -> str:
-    """Text from data or a model as it can stand on a terminal: no markup, no control characters, no keys."""
+    """Return text from data or a model as a terminal may show it: no markup, control characters or keys."""
     from rich.markup import escape as plain
 
     return plain(printable(text))
 
 
 def console() -> Console:
-    """Standard output, as wide as the terminal or as COLUMNS says; elsewhere wide enough for tables."""
+    """Return standard output, as wide as the terminal or as COLUMNS says; elsewhere wide enough for tables."""
     from rich.console import Console
 
     class Quiet(Console):
@@ -368,6 +368,6 @@ def console() -> Console:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(0)
 
-    told = os.environ.get("COLUMNS", "")
-    plain = max(NARROWEST, int(told)) if told.isdecimal() else PLAIN_WIDTH
+    columns = os.environ.get("COLUMNS", "")
+    plain = max(NARROWEST, int(columns)) if columns.isdecimal() else PLAIN_WIDTH
     return Quiet(highlight=False, width=None if sys.stdout.isatty() else plain)
