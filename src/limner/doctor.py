@@ -51,7 +51,7 @@ def examine(store: str) -> Iterator[Check]:
         "settings": _settings,
         "models": lambda: _models(store),
     }
-    looks |= {name: partial(_look_up, name) for name in REGISTRIES}
+    looks |= {name: partial(check_registry, name) for name in REGISTRIES}
     for name, look in looks.items():
         try:
             yield look()
@@ -59,14 +59,10 @@ def examine(store: str) -> Iterator[Check]:
             yield Check(name, "bad", f"{type(error).__name__}: {error}")
 
 
-def registries() -> dict[str, Registry[Any]]:
-    """Everything that other packages can add to."""
-    return {name: _registry(name) for name in REGISTRIES}
-
-
-def _registry(name: str) -> Registry[Any]:
-    found: Registry[Any] = EntryPoint(name, REGISTRIES[name], "").load()
-    return found
+def load_registry(name: str) -> Registry[Any]:
+    """Return one of `REGISTRIES`."""
+    registry: Registry[Any] = EntryPoint(name, REGISTRIES[name], "").load()
+    return registry
 
 
 def _python() -> Check:
@@ -179,25 +175,22 @@ def _models(store: str) -> Check:
     return Check("models", "note" if found else "ok", detail)
 
 
-def _look_up(name: str) -> Check:
-    return registered(name, _registry(name))
-
-
-def registered(name: str, registry: Registry[Any]) -> Check:
-    """Return what Limner ships, and what other packages add: each with a line about it, or what is wrong with it."""
+def check_registry(name: str, registry: Registry[Any] | None = None) -> Check:
+    """List what Limner ships and what other packages add, each with a line about it or its error."""
+    registry = registry or load_registry(name)
     own = registry.own()
-    told = [", ".join(own)]
+    lines = [", ".join(own)]
     state: Literal["ok", "note", "bad"] = "ok"
     for entry in registry.entries():
         if entry.own:
             continue
         if entry.name in own:
-            detail, state = "not used, for Limner's own is called so too", "bad" if state == "bad" else "note"
+            detail, state = "not used: Limner has one of the same name", "bad" if state == "bad" else "note"
         else:
             try:
                 registry.get(entry.name)
                 detail = registry.about(entry.name)
             except UsageError as error:
                 detail, state = str(error), "bad"
-        told.append(f"{entry.name} from {entry.package} {entry.version}: {detail}")
-    return Check(name, state, "; ".join(told))
+        lines.append(f"{entry.name} from {entry.package} {entry.version}: {detail}")
+    return Check(name, state, "; ".join(lines))

@@ -23,7 +23,7 @@ from .say import say, say_failures
 @options.data
 @options.selection
 @options.store
-@running.how
+@running.how_without_purse
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.html",
     help="Also write the certificate as a page with a picture of each fault and the answers.",
@@ -37,14 +37,11 @@ def examine_judge_command(judge: str, **given: Any) -> None:
     """
     from ..certify.certification import certify, open_judge_exam, rewatch
     from ..core import settings
-    from ..core.errors import UsageError
     from ..report.tables.certificates import certificate_tables, drift_table
     from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
     from ..store.store import open_or_empty, open_store
 
-    if given["purse"] is not None or given["change_purse"]:
-        raise UsageError("--purse: examine-judge takes --budget alone")
     form = "json" if given["as_json"] else "text"
     asking = options.make_asking({**given, "judges": (judge,)})
     how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}

@@ -78,7 +78,7 @@ PAGE = click.Path(path_type=Path, dir_okay=False)
 @options.data
 @options.selection
 @options.store
-@running.how
+@running.how_without_purse
 @click.option("-o", "--output", type=PAGE, metavar="FILE.html", help="Also write a page with pictures.")
 def prove(exam: str, **given: Any) -> None:
     """Prove that EXAM's rubric works, by the marks of a judge, and list the criteria to mend.
@@ -95,8 +95,6 @@ def prove(exam: str, **given: Any) -> None:
     from ..report.tables.render import show
     from ..store.store import open_or_empty, open_store
 
-    if given["purse"] is not None or given["change_purse"]:
-        raise UsageError("--purse: exam prove takes --budget alone")
     if len(given["judges"]) != 1:
         raise UsageError("name one judge with --judge, such as ocr or openai/gpt-6-sol")
     form = "json" if given["as_json"] else "text"

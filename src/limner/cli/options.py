@@ -134,6 +134,9 @@ selection = together(
     click.option("--sample", type=int, metavar="N", help="Only N questions, chosen in the exam's own proportions."),
     click.option("--sample-seed", type=int, metavar="N", help="Another number gives another sample; 0 by default."),
 )
+exam_options = click.option(
+    "-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam. Repeatable."
+)
 how_asked = together(
     click.option("--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE", help="Sent with each judge call."),
     click.option(
@@ -142,7 +145,7 @@ how_asked = together(
     ),
     click.option("--variant", help="In which way the judge is asked; see `limner exams`."),
     click.option("--reference", metavar="image|none|caption|both", help="What the judge sees of the reference image."),
-    click.option("-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam. Repeatable."),
+    exam_options,
     click.option(
         "--prompts", metavar="DIR|release:FOLDER",
         help="Folder with your own prompts for the judge, or release: and your clone of the exam's release.",
@@ -155,9 +158,6 @@ asking = together(
     ),
     how_asked,
 )  # fmt: skip
-exam_options = click.option(
-    "-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam. Repeatable."
-)
 told = click.option(
     "-O", "told", multiple=True, metavar="KEY=VALUE",
     help="Only marks asked for with this option (reference=none), or a number for the scores to use (n_max=200).",

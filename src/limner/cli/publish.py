@@ -224,14 +224,9 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **give
 @options.store
 @options.selection
 @click.option("--run", "run_it", is_flag=True, help="Do what is missing; needs --budget or a --purse.")
-@click.option(
-    "--budget", type=float, metavar="DOLLARS",
-    help="Stop before this command spends more than this, all rows together; all prices must be known.",
-)  # fmt: skip
-@click.option("--purse", metavar="NAME", help="Share the budget with all who name this purse; see `limner run`.")
-@click.option("--change-purse", is_flag=True, help="Make --budget the purse's limit in place of the one it has.")
-@click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1, 4096), help="Calls at once.")
-@running.retry_failed
+@running.budget
+@running.purse
+@running.calls
 @click.option("-o", "--output", type=options.FOLDER, metavar="DIR", help="Write document.html and document.pdf here.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def reproduce_command(exam: str, run_it: bool, as_json: bool, output: Path | None, **given: Any) -> None:

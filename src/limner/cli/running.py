@@ -64,28 +64,35 @@ on_cluster = together(
     _standing_there,
 )  # fmt: skip
 """What a command that does local work is decorated with; its function never sees these options."""
-how = options.together(
-    click.option(
-        "--budget", type=float, metavar="DOLLARS",
-        help="Stop before this command spends more than this; all prices must be known.",
-    ),
+budget = click.option(
+    "--budget", type=float, metavar="DOLLARS",
+    help="Stop before this command spends more than DOLLARS in total; all prices must be known.",
+)  # fmt: skip
+purse = together(
     click.option(
         "--purse", metavar="NAME",
-        help="Share the budget with all who name this purse: other processes, machines and later runs.",
+        help="Share the budget with every process, machine and later run that names this purse.",
     ),
-    click.option("--change-purse", is_flag=True, help="Make --budget the purse's limit in place of the one it has."),
+    click.option("--change-purse", is_flag=True, help="Replace the purse's limit with --budget."),
+)  # fmt: skip
+calls = together(
     click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1, 4096), help="Calls at once."),
     retry_failed,
-    click.option("--dry-run", is_flag=True, help="Only say what would be done; call and store nothing."),
+)
+ends = together(
+    click.option("--dry-run", is_flag=True, help="Only show what would be done; call and store nothing."),
     click.option("--json", "as_json", is_flag=True, help="End with one JSON object on standard output."),
     on_cluster,
-)  # fmt: skip
+)
+how = together(budget, purse, calls, ends)
+"""How a command runs and what it may spend."""
+how_without_purse = together(budget, calls, ends)
 part = click.option(
     "--shard", metavar="I/N",
     help="Only the I-th of N parts, for stores that cannot be shared. Each part has its own --budget. "
     "`limner merge` brings the stores together.",
 )  # fmt: skip
-batch = options.together(
+batch = together(
     click.option(
         "--batch", is_flag=True,
         help="Hand calls in as batches, at half the price and within a day; run the same command again to fetch them.",
@@ -98,11 +105,11 @@ batch = options.together(
 first_seed = click.option("--seed", type=int, metavar="N", help="Seed of the first drawing; 0, or the preset's.")
 seeds = click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="Drawings per question.")
 repeats = click.option("--repeats", default=1, show_default=True, type=click.IntRange(1), help="Markings per drawing.")
-questions = options.together(options.data, options.store, options.selection)
-drawings = options.together(seeds, first_seed)
-work = options.together(options.strategies, options.asking, options.measuring, questions, drawings, repeats)
+questions = together(options.data, options.store, options.selection)
+drawings = together(seeds, first_seed)
+work = together(options.strategies, options.asking, options.measuring, questions, drawings, repeats)
 """What is drawn and marked, by whom aside."""
-carried_out = options.together(how, part, batch)
+carried_out = together(how, part, batch)
 
 
 def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:

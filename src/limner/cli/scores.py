@@ -267,7 +267,7 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
 @options.reading
 @options.selection
 @options.store
-@running.how
+@running.how_without_purse
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
     help="Also draw the shares; the file's name ends in .svg, .pdf or .png.",

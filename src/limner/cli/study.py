@@ -107,7 +107,7 @@ def serve_command(name: str, **given: Any) -> None:
 @study_command.command("status")
 @click.argument("name", required=False)
 @click.option("--close/--open", "close", default=None, help="Take no more answers, or take them again.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "csv", "md"]), default="text", show_default=True)
+@options.form
 @options.store
 def status_command(name: str | None, **given: Any) -> None:
     """Show how far a study is: places done, checks passed, agreement so far. Without a NAME, list all studies."""

@@ -14,8 +14,8 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from ..core.errors import DataError
-from .answers import Click
-from .forms import CHOICE, FIRST, SECOND, SKIP, TIE, AnswerField
+from .answers import Click, shown_value, stored_click
+from .forms import CHOICE, FIRST, SECOND, SKIP, AnswerField
 from .open import OpenStudy, normal_picture, places_of
 from .places import StudyPlace
 from .records import StudyAnswer, load_answers, load_raters
@@ -25,7 +25,6 @@ LOCAL = "/data/local-files/?d="
 BETWEEN = " | "
 """Stands between sort, thing and place of what is listed."""
 DONE = "nothing more"
-WORDS = {1: "yes", 0: "no"}
 Told = tuple[str, int, tuple[int, ...], list[Click]]
 """A rater, an item's number, the order shown, and what was answered."""
 
@@ -164,26 +163,20 @@ def _results(
     if answer.field == SKIP:
         yield _result("skip", "textarea", {"text": [answer.reason or "skipped"]})
         return
-    one = next(field for field in study.item_form(item) if field.name == answer.field)
-    if one.kind == "criterion":
-        names = [criterion["name"] for criterion in data["criteria"]]
-        n, word = names.index(one.name), dict(one.values)[answer.value]
-        yield _result(f"criterion-{n}", "choices", {"choices": [word]}, f"text-{n}")
-    elif one.kind == "listing":
-        lines = [BETWEEN.join((thing["sort"], thing["item"], thing["place"])) for thing in answer.value["items"]]
-        yield _result(one.name, "textarea", {"text": lines})
-        if answer.value["done"]:
-            yield _result(f"{one.name}-done", "choices", {"choices": [DONE]})
-    elif one.kind == "choice":
-        value = answer.value
-        if value in (FIRST, SECOND) and place.order[0]:
-            value = SECOND if value == FIRST else FIRST
+    kind, words = next((field.kind, field.values) for field in study.item_form(item) if field.name == answer.field)
+    name, value = shown_value(place, answer.field, answer.value)
+    if kind == "criterion":
+        n = [criterion["name"] for criterion in data["criteria"]].index(name)
+        yield _result(f"criterion-{n}", "choices", {"choices": [dict(words)[value]]}, f"text-{n}")
+    elif kind == "listing":
+        lines = [BETWEEN.join((thing["sort"], thing["item"], thing["place"])) for thing in value["items"]]
+        yield _result(name, "textarea", {"text": lines})
+        if value["done"]:
+            yield _result(f"{name}-done", "choices", {"choices": [DONE]})
+    elif kind == "choice":
         yield _result(CHOICE, "choices", {"choices": [value]})
-    elif one.kind == "rank":
-        position = place.order.index(int(one.name.partition("/")[2]) - 1) + 1
-        yield _result(f"rank-{position}", "number", {"number": answer.value})
     else:
-        yield _result(one.name, "number", {"number": answer.value})
+        yield _result(name.replace("/", "-") if kind == "rank" else name, "number", {"number": value})
 
 
 def _result(name: str, type: str, value: dict[str, Any], of: str = "image1") -> dict[str, Any]:
@@ -233,8 +226,9 @@ def _rater(who: Any) -> str:
 def _clicks(
     study: OpenStudy, item: int, order: tuple[int, ...], data: dict[str, Any], annotation: dict[str, Any]
 ) -> list[Click]:
-    form = {one.name: one for one in study.item_form(item)}
-    found: dict[str, Click] = {}
+    form = {field.name: field for field in study.item_form(item)}
+    place = StudyPlace(item, 0, order)
+    clicks: list[Click] = []
     results = annotation.get("result", [])
     seconds = annotation.get("lead_time")
     each = float(seconds) / max(1, len(results)) if isinstance(seconds, int | float) else None
@@ -243,32 +237,32 @@ def _clicks(
         name, value = result["from_name"], result["value"]
         if name in done:
             continue
-        if name == SKIP:
-            found[SKIP] = Click(SKIP, 1, " ".join(value["text"])[:500], each)
-            continue
         head, _, number = name.rpartition("-")
-        if head == "criterion":
+        reason: str | None = None
+        answer: Any = 1
+        if name == SKIP:
+            reason = " ".join(value["text"])
+        elif head == "criterion":
             name = data["criteria"][int(number)]["name"]
-            words = {word: answer for answer, word in form[name].values}
-            answered: Any = words[value["choices"][0]]
+            answer = {word: answer for answer, word in form[name].values}[value["choices"][0]]
         elif head == "rank":
-            name, answered = f"rank/{order[int(number) - 1] + 1}", int(value["number"])
+            name, answer = f"rank/{number}", int(value["number"])
         elif name == CHOICE or result.get("type") == "pairwise":
-            said = value["choices"][0] if "choices" in value else {"left": FIRST, "right": SECOND}[value["selected"]]
-            turned = said != TIE and order[0]
-            name, answered = CHOICE, ({FIRST: SECOND, SECOND: FIRST}[said] if turned else said)
+            name = CHOICE
+            answer = value["choices"][0] if "choices" in value else {"left": FIRST, "right": SECOND}[value["selected"]]
         elif form[name].kind == "listing":
             things = [_thing(line, form[name].sorts) for line in value["text"]]
-            answered = {"items": things, "done": f"{name}-done" in done}
+            answer = {"items": things, "done": f"{name}-done" in done}
         else:
             number = value["number"] if "number" in value else value["rating"]
-            answered = int(number) if number == int(number) else number
-        found[name] = Click(name, form[name].checked(answered), None, each)
-    for name in done:
+            answer = int(number) if number == int(number) else number
+        clicks.append(stored_click(place, list(form.values()), Click(name, answer, reason, each)))
+    listed = {click.field for click in clicks}
+    for name in sorted(done):
         listing = name.removesuffix("-done")
-        if listing not in found and listing in form:
-            found[listing] = Click(listing, {"items": [], "done": True}, None, each)
-    return list(found.values())
+        if listing not in listed and listing in form:
+            clicks.append(Click(listing, {"items": [], "done": True}, None, each))
+    return clicks
 
 
 def _thing(line: str, sorts: Sequence[str]) -> dict[str, str]:

@@ -14,7 +14,6 @@ from ..core.exam import Question
 from ..core.marks import values
 from ..core.redaction import new_token, token_hash
 from ..exams import Kind, kind, name_of
-from ..exams import kind as kind_named
 from ..scoring.entries import load_groups
 from ..store import Store
 from ..store.records import Drawing, evaluator_kinds, kind_of, load_drawings, load_questions
@@ -347,7 +346,7 @@ def disagreements(store: Store, exam: str) -> dict[str, float]:
     kinds = evaluator_kinds(store)
     marks: dict[str, dict[str, dict[str, float]]] = {}
     tops: dict[str, dict[str, int]] = {}
-    protocol = kind_named(kind_of(store, exam)).protocol
+    protocol = kind(kind_of(store, exam)).protocol
     for group in load_groups(store, exam):
         if kinds.get(group.evaluator.id) != "judge":
             continue

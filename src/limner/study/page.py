@@ -108,9 +108,8 @@ class StudyPages:
         seat, n = take_seat(self._study, rater), request.path_params["n"]
         if not 1 <= n <= len(seat.places):
             raise HTTPException(404)
-        found = place_view(self._study, seat, n)
-        after = next((m for m, done in enumerate(seat.done, 1) if m > n and not done), None)
-        return self._pages.response("place.html", **found, after=after, **self._common(token, f"{n} of {found['of']}"))
+        view = place_view(self._study, seat, n)
+        return self._pages.response("place.html", **view, **self._common(token, f"{n} of {view['of']}"))
 
     def end(self, request: Request) -> Response:
         """Thanks, and the way back to the panel; with what is still open."""

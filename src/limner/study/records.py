@@ -99,15 +99,10 @@ class StudyAnswer:
     at: float = dataclasses.field(default_factory=now)
 
 
-def person(rater: str, study: str) -> tuple[str, dict[str, Any]]:
-    """Return the setup of a person in a study: its id and its body."""
-    body = {"judge": f"{PERSON}/{rater}", "study": study}
-    return setup_id(body), body
-
-
 def save_person(store: Store, rater: str, study: str) -> str:
-    """Keep a person as an evaluator; returns the setup's id."""
-    id, body = person(rater, study)
+    """Store a person as an evaluator and return the id of its setup."""
+    body = {"judge": f"{PERSON}/{rater}", "study": study}
+    id = setup_id(body)
     save_setup(store, id, body, PERSON)
     return id
 

@@ -71,33 +71,29 @@ def train(
     if missing:
         raise UsageError(f"training needs {' and '.join(missing)}: install them with pip install 'limner[train]'")
     samples = read_samples(data)
-    told: dict[str, Any] = {}
-    exam = _exam(watched)
-    if watched is not None and exam is not None:
-        told = _refuse_overlap(samples, exam, allow_overlap)
-    found = weights.find(base, None)
+    exam = None if watched is None else exams.read(exams.resolve(watched.exam, watched.data))
+    about = {} if exam is None else _refuse_overlap(samples, exam, allow_overlap)
+    base_weights = weights.find(base, None)
+    import torch
+
     from ..painters.diffusers.pipeline import load_pipeline
     from .trainer import WEIGHTS, Trainer
 
-    dtype = "bfloat16" if _on_gpu() else "float32"
-    pipe = load_pipeline(PipelineSetup(found.source, found.revision, dtype))
+    dtype = "bfloat16" if torch.cuda.is_available() else "float32"
+    pipe = load_pipeline(PipelineSetup(base_weights.source, base_weights.revision, dtype))
     look = None
     if watched is not None and exam is not None and watched.every:
         questions = exam.select(Selection(sample=watched.questions, sample_seed=settings.seed)).questions
         traces: Mapping[str, tuple[str, str]] = read_traces(str(watched.traces)) if watched.traces else {}
         kind = exams.kind(exam.kind)
         look = Validation(watched.exam, watched.data, kind, questions, traces, watched.judges, settings, out, say)
-    identity = " ".join(f"{name}:{value}" for name, value in sorted(found.identity.items()))
+    identity = " ".join(f"{name}:{value}" for name, value in sorted(base_weights.identity.items()))
     trainer = Trainer(
         pipe, identity, samples, settings, out, cache, save_every, look, watched.every if watched else 0,
-        tuple(trackers), told, say,
+        tuple(trackers), about, say,
     )  # fmt: skip
     trainer.train()
     return out / WEIGHTS
-
-
-def _exam(watched: Watched | None) -> Exam[Any] | None:
-    return None if watched is None else exams.read(exams.resolve(watched.exam, watched.data))
 
 
 def _refuse_overlap(samples: Sequence[Question[TrainSample]], exam: Exam[Any], allowed: bool) -> dict[str, Any]:
@@ -117,12 +113,6 @@ def _refuse_overlap(samples: Sequence[Question[TrainSample]], exam: Exam[Any], a
             "out of the samples; or train with --allow-overlap, which every table will tell"
         )
     return {OVERLAP: {"exam": exam.name, "concepts": sorted(shared), "questions": len(questions)}}
-
-
-def _on_gpu() -> bool:
-    import torch
-
-    return bool(torch.cuda.is_available())
 
 
 STEPS = 28

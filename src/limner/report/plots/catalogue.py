@@ -21,7 +21,7 @@ from .multiples import alignment, bands, people, profiles
 from .points import cost, dispersion, pairs, points
 from .rows import distribution, dots, failures, histograms, kinds, violins
 from .source import LEVELS, PlotChoice, categories, heatmap, levels, load, profile
-from .style import WIDTHS, Sketch, checked_format, compose, look, write_figure
+from .style import WIDTHS, Sketch, checked_format, compose, look, save_figure, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -193,10 +193,7 @@ class PlotFigure:
         Raises:
             UsageError: The file's name ends in something else than ``.svg``, ``.pdf`` or ``.png``.
         """
-        path = Path(path)
-        form = checked_format(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_figure(self.figure, path, form)
+        save_figure(self.figure, Path(path))
 
     def to_bytes(self, form: str = "svg") -> bytes:
         """Return what `save` would write as ``svg``, ``pdf`` or ``png``."""

@@ -11,7 +11,7 @@ from ...core.plot_data import Grid, Quantity
 from ...core.protocol import UNREAD, FailureModes
 from ..tables.analyses import FAILED, ModeCounts
 from .rows import kinds
-from .style import GREY, PALE, PALETTE, SMALL, Sketch, look, save
+from .style import GREY, PALE, PALETTE, SMALL, Sketch, compose, look, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -68,7 +68,7 @@ def plot_funnel(name: str, recipe: BuildRecipe, rows: Sequence[Mapping[str, Any]
     """
     with look():
         sketch = funnel_sketch(name, recipe, rows)
-    save([sketch], path, "double")
+    save_figure(compose([sketch], "double"), path)
 
 
 def mode_grid(modes: FailureModes[Any], counts: Sequence[ModeCounts], caption: str) -> Grid:
@@ -95,4 +95,4 @@ def plot_modes(
     """
     with look():
         sketch = kinds(mode_grid(modes, counts, caption), width)
-    save([sketch], path, width)
+    save_figure(compose([sketch], width), path)

@@ -218,14 +218,13 @@ def checked_format(path: Path) -> str:
     return form
 
 
-def save(sketches: Sequence[Sketch], path: Path, width: str) -> None:
-    """Draw the sketches below each other and write them to a file, the same bytes for the same numbers.
+def save_figure(figure: Any, path: Path) -> None:
+    """Write a figure to a file, the same bytes for the same numbers.
 
     Raises:
-        UsageError: The file's name ends in something else than the known formats, or it is more than a page.
+        UsageError: The file's name does not end in one of `FORMATS`.
     """
     form = checked_format(path)
-    figure = compose(sketches, width)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_figure(figure, path, form)
 

@@ -30,6 +30,11 @@ from .steps import StepState
 STYLES, FIT = (Path(__file__).parent / name for name in ("document.css", "fit.js"))
 WIDE = 12
 """Tables with more columns than this have no intervals: they would not fit a page."""
+STATES = {
+    "filled": "filled", "partial": "in part", "missing": "missing", "by_hand": "by hand",
+    "out_of_reach": "out of reach",
+}  # fmt: skip
+"""The states of a paper's cells, fields of `CellCount`, and the words for them."""
 Drawn = dict[tuple[str, ...], str]
 
 
@@ -72,25 +77,16 @@ def _about(found: Checklist) -> str:
 
 
 def _bar(found: Checklist) -> str:
-    cells = found.cells
-    parts = [("filled", cells.filled), ("partial", cells.partial), ("missing", cells.missing)]
-    parts += [("by-hand", cells.by_hand), ("out", cells.out_of_reach)]
-    words = {
-        "filled": "filled",
-        "partial": "in part",
-        "missing": "missing",
-        "by-hand": "by hand",
-        "out": "out of reach",
-    }
-    strips = "".join(f'<i class="{name}" style="flex:{number}"></i>' for name, number in parts if number)
-    told = ", ".join(f'<b class="{name}">■</b> {number:,} {words.get(name, name)}' for name, number in parts)
-    return f'<p class="bar">{strips}</p><p>{cells.paper:,} cells and rows: {told}.</p>'
+    cells = found.cells.to_json()
+    strips = "".join(f'<i class="{state}" style="flex:{cells[state]}"></i>' for state in STATES if cells[state])
+    counts = ", ".join(f'<b class="{state}">■</b> {cells[state]:,} {words}' for state, words in STATES.items())
+    return f'<p class="bar">{strips}</p><p>{cells["paper"]:,} cells and rows: {counts}.</p>'
 
 
 def _state(item: ItemState) -> str:
     cells = item.cells
     if cells is None:
-        return "out"
+        return "out_of_reach"
     return "filled" if not (cells.missing or cells.by_hand or cells.partial) and cells.filled else "missing"
 
 
@@ -123,11 +119,9 @@ def _status(item: ItemState) -> str:
     cells = item.cells
     if cells is None or not cells.paper:
         return ""
-    unit = "cells" if item.wants.layout else "rows"
-    words = {"filled": "filled", "partial": "in part", "missing": "missing", "by_hand": "by hand"}
-    words["out_of_reach"] = "out of reach"
-    told = [f"{number:,} {words[name]}" for name, number in cells.to_json().items() if name in words and number]
-    return f"{cells.paper:,} {unit}: {', '.join(told)}." if item.wants.wants or item.wants.layout else ""
+    unit, counts = "cells" if item.wants.layout else "rows", cells.to_json()
+    parts = [f"{counts[state]:,} {words}" for state, words in STATES.items() if counts[state]]
+    return f"{cells.paper:,} {unit}: {', '.join(parts)}." if item.wants.wants or item.wants.layout else ""
 
 
 def _table(found: Checklist, item: ItemState, store: Store) -> Table:
@@ -266,7 +260,7 @@ def checklist_tables(found: Checklist) -> list[Table]:
     if found.runnable:
         tables.append(steps_table(found))
     if lacking := [step for step in found.steps if step.step.cannot is not None]:
-        rows = [[_row(step), step.step.cannot or ""] for step in lacking]
+        rows = [[step.step.row.name, step.step.cannot or ""] for step in lacking]
         tables.append(simple_table("rows that no command can make", ["row", "why"], rows, prose=["why"]))
     return tables
 
@@ -276,7 +270,7 @@ def items_table(found: Checklist) -> Table:
     rows = [_checklist_row(item) for item in found.items]
     all_cells, (dollars, unknown) = found.cells, found.dollars
     rows.append(["in all", *_cells(all_cells), count(found.calls), money(dollars) + (" +" if unknown else "")])
-    heads = ["item", "cells", "filled", "in part", "missing", "by hand", "out of reach", "calls", "price"]
+    heads = ["item", "cells", *STATES.values(), "calls", "price"]
     notes = [
         "cells: what the paper prints, or the rows of a figure; in part: not over all questions; by hand: people, or "
         "commands that no run makes; out of reach: nothing here can fill them",
@@ -300,13 +294,19 @@ def _checklist_row(item: ItemState) -> list[str]:
 
 def _cells(cells: CellCount) -> list[str]:
     body = cells.to_json()
-    return [f"{body[name]:,}" for name in ("paper", "filled", "partial", "missing", "by_hand", "out_of_reach")]
+    return [f"{body[name]:,}" for name in ("paper", *STATES)]
 
 
 def steps_table(found: Checklist) -> Table:
     """Return a row for every step that is to be run."""
     rows = [
-        [_row(step), ", ".join(step.judges) or MISSING, count(step.to_do), count(step.calls), money(step.dollars)]
+        [
+            step.step.row.name,
+            ", ".join(step.judges) or MISSING,
+            count(step.to_do),
+            count(step.calls),
+            money(step.dollars),
+        ]
         for step in found.runnable
     ]
     dollars, unknown = found.dollars
@@ -320,10 +320,6 @@ def commands(found: Checklist) -> list[str]:
     run = [step.command for step in found.runnable]
     by_hand = list(dict.fromkeys(word for item in found.items for word in item.by_hand))
     return [*run, *(["# no run makes these:", *by_hand] if by_hand else [])]
-
-
-def _row(step: StepState) -> str:
-    return step.step.row.name
 
 
 def differences(found: Checklist) -> dict[str, list[str]]:

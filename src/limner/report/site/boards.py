@@ -16,8 +16,6 @@ from ...scoring.stats import LEAST, rank_intervals
 from .inventory import Inventory
 from .pair_data import TESTED, pair_tests
 
-DEEPEST = 1
-"""So often whoever cuts the common questions can be left out, one after the other."""
 RowKey = tuple[str, str]
 """Painter and strategy."""
 
@@ -48,21 +46,19 @@ class BoardRows:
 
 
 def boards(inventory: Inventory, groups: Sequence[Group]) -> list[BoardRows]:
-    """Everybody's numbers first; then, where somebody cuts the common questions, those without, again and again.
+    """Return the board of all painters; then, if some painters cut the common questions, the board without those.
 
-    Without them there are no categories: what is computed anew is what rests on the common questions.
+    The second board has no categories: only what depends on the common questions is computed again.
     """
     terms, protocol = inventory.terms, inventory.protocol
     whole = standings(inventory.name, groups, protocol, terms.reading, list(inventory.tags), terms.on)
-    found = [_board(inventory, groups, whole, ())]
-    while (cut := found[-1].rows[0].compared.cut) is not None and len(found) <= DEEPEST:
-        gone = (*found[-1].left_out, *cut.painters)
-        kept = [group for group in groups if group.name not in gone]
-        if not any(group.scored and not group.control for group in kept):
-            break
-        rows = fewer_standings(whole, comparable(kept, protocol, terms.on))
-        found.append(_board(inventory, kept, rows, gone))
-    return found
+    first = _board(inventory, groups, whole, ())
+    cut = whole[0].compared.cut
+    kept = [group for group in groups if cut is not None and group.name not in cut.painters]
+    if cut is None or not any(group.scored and not group.control for group in kept):
+        return [first]
+    rows = fewer_standings(whole, comparable(kept, protocol, terms.on))
+    return [first, _board(inventory, kept, rows, tuple(cut.painters))]
 
 
 def settled(board: BoardRows) -> BoardRows:

@@ -182,8 +182,6 @@ def _scaled(picture: Any, side: int) -> Any:
     from PIL import Image
 
     longer = max(picture.size)
-    if longer <= side:
-        return picture
     size = tuple(max(1, round(length * side / longer)) for length in picture.size)
     return picture.resize(size, Image.Resampling.BILINEAR, reducing_gap=1.5)
 
