@@ -55,7 +55,7 @@ def test_options_reach_the_plot(here: Path) -> None:
         (["heatmap", "-o", "a.svg"], "name the exam: limner plot heatmap EXAM"),
         (["heatmap", "genexam"], "name the file to write: -o FILE.svg"),
         (["heatmap", "genexam", "-o", "a.svg"], "name one with --judge: 'one', 'two'"),
-        (["levels", "genexam", "-o", "a.svg", "--by", "subject"], "--by goes with categories and heatmap"),
+        (["levels", "genexam", "-o", "a.svg", "--by", "subject"], "--by applies only to categories and heatmap"),
         (["regions", "genexam", "-o", "a.svg", "--judge", "one"], "regions shows exams of the kind mmmg"),
     ],
 )

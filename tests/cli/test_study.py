@@ -63,7 +63,7 @@ def test_out_and_in(place: str, tmp_path: Path) -> None:
     file = str(tmp_path / "answers.csv")
     run("export", "pilot", "-o", file, place=place)
     assert run("export", "pilot", place=place) == Path(file).read_text("utf-8")
-    assert "forms whole" in run("import", "elsewhere", "--file", file, place=place)
+    assert "forms complete" in run("import", "elsewhere", "--file", file, place=place)
     lines = Path(file).read_text("utf-8").splitlines()
     part = [line for line in lines if ",overall," in line or ",point/1," in line or line.startswith("rater")]
     (tmp_path / "part.csv").write_text("\n".join(part), "utf-8")

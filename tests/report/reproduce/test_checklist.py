@@ -108,8 +108,8 @@ def test_drawings_that_two_judges_mark_are_paid_for_once(store: Store) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--run",), "--run spends money: say how much it may with --budget DOLLARS"),
-        (("--budget", "1"), "--budget, --purse and --retry-failed go with --run"),
+        (("--run",), "--run spends money: set a limit with --budget DOLLARS"),
+        (("--budget", "1"), "--budget, --purse and --retry-failed need --run"),
         (("--item", "Table 77"), "the paper has no 'Table 77'"),
     ],
 )
