@@ -45,7 +45,7 @@ def test_who_is_ahead_and_told_from_the_others(store: Store, tmp_path: Path) -> 
     words, sure, answer = said(tmp_path / "out")
     assert words.startswith("best is ahead with 100.0 strict [")
     assert (
-        sure == "It is told apart from the other painter on the same 13 questions (p < 0.05, corrected for all pairs)."
+        sure == "It differs significantly from the other painter on the same 13 questions (p < 0.05, corrected for all pairs)."
     )
     assert [row["place"] for row in answer["rows"]] == [1, 2]
     assert len(answer["drawn"]["drawings"]) == 2
@@ -60,8 +60,8 @@ def test_who_cannot_be_told_from_the_second(store: Store, tmp_path: Path) -> Non
     build(tmp_path / "out", store=store, images=False)
     words, sure, _ = said(tmp_path / "out")
     assert words.startswith("one is ahead with 23.1 strict")
-    assert sure.startswith("It cannot be told apart from two or three on the same 13 questions.")
-    assert "questions would tell it from the second" in sure
+    assert sure.startswith("It does not differ significantly from two or three on the same 13 questions.")
+    assert "questions would separate it from the second" in sure
 
 
 @pytest.mark.parametrize(("others", "wanted"), [(["control/blank"], "relaxed"), (["control/reference"], "strict")])

@@ -257,7 +257,7 @@ def with_reasons() -> int:
 
 
 def test_of_reasons_no_more_than_a_few_questions_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("limner.report.site.judge_data.AT_ONCE", 10)
+    monkeypatch.setattr("limner.report.site.judge_data.BATCH_DRAWINGS", 10)
     most, add, store = list[int](), JudgeData._entry, filled(tmp_path / "store")
     before = with_reasons()  # Of other tests in the same process.
 

@@ -229,7 +229,7 @@ def test_a_number_that_is_none_becomes_null(number: float) -> None:
 def test_parts_come_in_any_order_and_are_written_when_they_are_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "HELD", 200)
+    monkeypatch.setattr(chunks, "MAX_HELD", 200)
     writer = Chunks(tmp_path)
     wanted: dict[str, list[Any]] = {name: [] for name in ("q/a", "q/b", "list")}
     for number in range(30):

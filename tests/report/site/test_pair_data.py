@@ -116,13 +116,13 @@ def test_many_pairs_are_not_tested_and_many_rows_have_no_intervals(
         return body
 
     (whole,) = parts(site.data(), "pairs/0")
-    monkeypatch.setattr(pair_data, "TESTED", 5)
+    monkeypatch.setattr(pair_data, "MAX_TESTS", 5)
     body = built("untested")
     assert not body["tested"]
     plain = {frozenset(row[:2]): [abs(number or 0) for number in row[2:3]] for row in body["pairs"]["strict"]}
     assert plain == {frozenset(row[:2]): [abs(row[2])] for row in whole["pairs"]["strict"]}
     assert all(len(row) == 6 for row in body["pairs"]["strict"])
-    monkeypatch.setattr(pair_data, "ROWS", 3)
+    monkeypatch.setattr(pair_data, "MAX_INTERVAL_ROWS", 3)
     body = built("unpaired")
     assert not any(body["pairs"].values())
     assert body["values"] == whole["values"]

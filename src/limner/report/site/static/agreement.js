@@ -1,4 +1,4 @@
-// How often judges, or repeats of one judge, agree: for the pages of judges and of differences.
+// The table of agreement between judges, or repeats of one judge: for the pages of judges and of differences.
 "use strict";
 
 (() => {
@@ -13,17 +13,17 @@
       <td class="number">${((100 * alike) / both).toFixed(1)}%</td>
       <td class="number">${L.number(kappa, 2)}</td>
     </tr>`;
-    const help = "Agreement beyond chance: 1 is full agreement, 0 what two would reach without looking";
+    const help = "Agreement beyond chance: 1 is full agreement, 0 is what chance alone would reach";
     return html`<div class="scroll" tabindex="0" role="region" aria-label="Agreement">
       <table>
         <caption>
-          How often two markings agree, over criteria that both decided. Kappa is what remains beyond chance: 1 is full
-          agreement, 0 none.
+          How often two markings agree on criteria that both decided. Kappa is agreement beyond chance: 1 is full
+          agreement, 0 is none.
         </caption>
         <thead>
           <tr>
             <th scope="col">Between</th>
-            <th scope="col" class="number">Alike</th>
+            <th scope="col" class="number">Same</th>
             <th scope="col" class="number">Both decided</th>
             <th scope="col" class="number">Agreement</th>
             <th scope="col" class="number" title=${help}>Cohen's kappa</th>
