@@ -49,9 +49,7 @@ def test_text_recognition_works() -> None:
 @pytest.mark.usefixtures("no_ocr")
 def test_a_store_that_is_there(tmp_path: Path) -> None:
     Store(tmp_path / "store").close()
-    assert found(tmp_path / "store")["store"].detail.endswith(
-        f"opens; version {VERSION}; judge setups: 0"
-    )
+    assert found(tmp_path / "store")["store"].detail.endswith(f"opens; version {VERSION}; judge setups: 0")
 
 
 @pytest.mark.usefixtures("no_ocr")

@@ -77,14 +77,14 @@ def test_out_and_in(place: str, tmp_path: Path) -> None:
     ("words", "said"),
     [
         (("new", "a b", "--exam", "genexam", "--design", "genexam"), "letters, digits"),
-        (("new", "p", "--exam", "genexam", "--design", "genexam"), "name which with --painter"),
+        (("new", "p", "--exam", "genexam", "--design", "genexam"), "choose with --painter"),
         (
             ("new", "p", "--exam", "genexam", "--design", "genexam", "--painter", "x"),
             "no finished drawing of genexam by 'x'",
         ),
         (("new", "p", "--exam", "genexam", "--design", "mmmg"), "it is a design of mmmg"),
         ((*NEW, "--each", "3"), "give --size, not --each"),
-        ((*NEW, "--rater", "a", "--rater", "a"), "one name"),
+        ((*NEW, "--rater", "a", "--rater", "a"), "the same name"),
         ((*NEW, "--completion", "javascript:alert(1)"), "begins with https://"),
         (("status", "nothing"), "no study 'nothing'"),
         (("export", "nothing"), "no study 'nothing'"),

@@ -63,7 +63,7 @@ def test_what_is_not_there_is_told_with_what_is(kept: Store) -> None:
     with pytest.raises(StoreError, match="limner study new"):
         load_study(kept, "pilot")
     save_study(kept, Study("pilot", "sample/genexam", "open", {}))
-    with pytest.raises(StoreError, match="no study 'other'; there is: pilot"):
+    with pytest.raises(StoreError, match="no study 'other'; it has: pilot"):
         load_study(kept, "other")
     with pytest.raises(StoreError, match="no rater 'ben'"):
         load_rater(kept, "pilot", "ben")

@@ -126,10 +126,10 @@ def run_command(name: str, **given: Any) -> None:
             progress = builder.run(how, given["until"], watch)
         counts, _ = builder.look()
         if given["as_json"]:
-            body = {"build": name, "failed": progress.failed, "asked_again": progress.asked_again,
+            summary = {"build": name, "failed": progress.failed, "asked_again": progress.asked_again,
                     "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced,
                     "interrupted": progress.interrupted, "steps": funnel_rows(builder.recipe, counts)}  # fmt: skip
-            say(json.dumps(body))
+            say(json.dumps(summary))
         else:
             say_failures(progress)
             show("text", lambda: [funnel_table(name, builder.recipe, counts)])

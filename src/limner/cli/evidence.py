@@ -92,8 +92,8 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
         counts = {probe.evidence: 0 for probe in plan.probes}
         for probe, _ in runner.backlog.missing_evidence():
             counts[probe.evidence] += 1
-        words = ", ".join(f"{count} {name}" for name, count in counts.items())
-        say(json.dumps(counts) if given["as_json"] else f"to measure: {words}")
+        summary = ", ".join(f"{count} {name}" for name, count in counts.items())
+        say(json.dumps(counts) if given["as_json"] else f"to measure: {summary}")
         return 0
     progress = running.run_with_progress(runner)
     running.report_outcome(given, progress)

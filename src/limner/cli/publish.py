@@ -15,7 +15,7 @@ from .say import say, say_failures
 
 if TYPE_CHECKING:
     from ..report.reproduce import Checklist, Reproduction
-    from ..report.reproduce.checklist import CarriedOut
+    from ..report.reproduce.checklist import RunOutcome
     from ..report.reproduce.steps import StepState
     from ..report.tables.model import Table
     from ..running.progress import Progress
@@ -302,8 +302,8 @@ def _make_steps(asked: Reproduction, store: Store) -> Checklist:
     return checklist
 
 
-def _run(asked: Reproduction, store: Store, given: dict[str, Any]) -> CarriedOut:
-    from ..report.reproduce.checklist import carry_out
+def _run(asked: Reproduction, store: Store, given: dict[str, Any]) -> RunOutcome:
+    from ..report.reproduce.checklist import run_steps
 
     checklist = _make_steps(asked, store)
     with running.show_progress() as watch:
@@ -313,7 +313,7 @@ def _run(asked: Reproduction, store: Store, given: dict[str, Any]) -> CarriedOut
             return watch
 
         how = ("budget", "purse", "change_purse", "concurrency", "retry_failed")
-        done = carry_out(checklist, **{name: given[name] for name in how}, begin=begin)
+        done = run_steps(checklist, **{name: given[name] for name in how}, begin=begin)
     for step, why in done.not_run:
         say(f"not run: {step.step.row.name}: {why}", err=True)
     say_failures(done.failures)
@@ -322,7 +322,7 @@ def _run(asked: Reproduction, store: Store, given: dict[str, Any]) -> CarriedOut
     return done
 
 
-def _show(checklist: Checklist, done: CarriedOut | None, as_json: bool) -> None:
+def _show(checklist: Checklist, done: RunOutcome | None, as_json: bool) -> None:
     from ..report.reproduce.document import checklist_tables, commands
     from ..report.tables.render import show
 

@@ -199,10 +199,10 @@ def import_command(name: str, file: Path, store: str) -> None:
     rater,exam,id,first,second,choice,shown_first. For people who rated elsewhere, a new NAME creates a study.
     """
     from ..store.store import open_store
-    from ..study.bring_in import bring_in
+    from ..study.import_answers import import_answers
 
     with open_store(store) as opened:
-        report = bring_in(opened, name, file)
+        report = import_answers(opened, name, file)
     say(
         f"{name}: {report.answers} answers by {report.raters} raters on {report.items} items; "
         f"{report.done} forms complete"

@@ -70,9 +70,9 @@ def _height(path: Path) -> float:
 @pytest.mark.parametrize(
     ("name", "file", "width", "said"),
     [
-        ("nonsense", "a.svg", "double", "no plot 'nonsense'; there is: categories, heatmap"),
-        ("heatmap", "a.jpg", "double", "written as svg, pdf, png"),
-        ("heatmap", "a.svg", "triple", "no width 'triple'; there is: single, double"),
+        ("nonsense", "a.svg", "double", "no plot 'nonsense'; available: categories, heatmap"),
+        ("heatmap", "a.jpg", "double", "must end in one of svg, pdf, png"),
+        ("heatmap", "a.svg", "triple", "no width 'triple'; available: single, double"),
     ],
 )
 def test_what_cannot_be_is_refused(

@@ -127,7 +127,7 @@ def test_every_sample_can_be_drawn(kind: str, tmp_path: Path, matplotlib: None) 
 
 def test_an_exam_that_says_nothing_and_a_wrong_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paper, "paper_file", lambda exam, file: None)
-    with pytest.raises(UsageError, match="genexam does not say what its data set shows"):
+    with pytest.raises(UsageError, match="genexam does not describe its data set"):
         sheet("sample/genexam")
     path = tmp_path / "data.toml"
     monkeypatch.setattr(paper, "paper_file", lambda exam, file: path)

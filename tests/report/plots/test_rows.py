@@ -173,7 +173,7 @@ def test_it_is_drawn_beside_the_papers(tmp_path: Path) -> None:
     plot_funnel("school", recipe, rows, tmp_path / "a.svg")
     plot_funnel("school", recipe, rows, tmp_path / "b.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    with pytest.raises(UsageError, match="end the name in one of them"):
+    with pytest.raises(UsageError, match="must end in one of"):
         plot_funnel("school", recipe, rows, tmp_path / "funnel.doc")
 
 

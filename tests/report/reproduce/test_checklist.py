@@ -42,7 +42,7 @@ def test_unknown_prices_are_unknown_and_never_nothing() -> None:
     assert (step["dollars"], step["calls"]) == (None, 16)
     assert {item["dollars"] for item in body["items"] if item["name"] == "Table 1"} == {None}
     said = limner("reproduce", SAMPLE, "--painter", "Ideogram 2.0").out
-    assert "and what ideogram/v2 costs" in said
+    assert "plus the unknown price of ideogram/v2" in said
     assert money(None) == "unknown"
 
 

@@ -15,7 +15,7 @@ from limner.exams import SHIPPED
 from limner.painters import open_service
 from limner.report.paper import find
 from limner.report.plots import known as known_plots
-from limner.report.reproduce.cells import row_names, wants_of
+from limner.report.reproduce.cells import request_of, row_names
 from limner.report.reproduce.request import PaperItem, chosen_items, paper_list
 from limner.report.reproduce.rows import row_finder
 from limner.store import Store
@@ -68,7 +68,7 @@ def test_what_a_list_names_is_there(kind: str) -> None:
     assert listing.preset in exam.all_presets
     assert len({item.name for item in listing.items}) == len(listing.items)
     for item in listing.items:
-        wants = wants_of(item, kind)
+        wants = request_of(item, kind)
         assert wants.title
         assert item.layout is None or find(f"{kind}:{item.layout}")
         assert {one.plot for one in item.plots} <= set(known_plots())

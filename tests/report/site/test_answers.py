@@ -45,7 +45,8 @@ def test_who_is_ahead_and_told_from_the_others(store: Store, tmp_path: Path) -> 
     words, sure, answer = said(tmp_path / "out")
     assert words.startswith("best is ahead with 100.0 strict [")
     assert (
-        sure == "It differs significantly from the other painter on the same 13 questions (p < 0.05, corrected for all pairs)."
+        sure == "It differs significantly from the other painter on the same 13 questions "
+        "(p < 0.05, corrected for all pairs)."
     )
     assert [row["place"] for row in answer["rows"]] == [1, 2]
     assert len(answer["drawn"]["drawings"]) == 2

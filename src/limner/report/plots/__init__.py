@@ -1,4 +1,4 @@
-"""Plots for papers: frames (numbers) apart from drawing; matplotlib is loaded only when something is drawn."""
+"""Plots for papers: frames (numbers) are separate from drawing; matplotlib is loaded only when something is drawn."""
 
 from typing import Any
 

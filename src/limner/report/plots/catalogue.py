@@ -1,4 +1,4 @@
-"""All plots by name: those that every exam has, and those of exams' own."""
+"""All plots by name: those of every exam, and those of single exams."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ DRAW_FUNCTIONS: Mapping[str, DrawFunction] = {
         scores, violins,
     )
 }  # fmt: skip
-"""What draws a frame at a width, by the words that exams use for it."""
+"""The functions that draw a frame at a width, by the names that exams use."""
 
 
 @dataclass(frozen=True)
 class PlotKind:
-    """A plot by its name, for every exam that has it.
+    """A plot by name, for every exam that has it.
 
     Attributes:
-        about: One line on what it shows.
-        draw: What draws its numbers at a width.
-        usual: Its numbers, from any exam's source; None where only some exams have the plot.
-        own: Kinds of exam that have it as a plot of their own, which goes before the usual one.
-        compared: Whether it shows no single judge's marks: then `usual` takes the exam and the choice, for a source
-            has one judge.
+        about: A line about it.
+        draw: The function that draws its numbers at a width.
+        usual: The function that returns its numbers from any exam's source; None if only some exams have the plot.
+        own: The exams' own versions of the plot, by kind, which take precedence.
+        compared: Whether it compares several judges: then `usual` takes the exam and the choice instead of a source,
+            which has one judge.
     """
 
     name: str
@@ -63,11 +63,11 @@ class PlotKind:
         return None if self.usual else ", ".join(self.own)
 
     def frame(self, exam: str, choice: PlotChoice) -> Any:
-        """Its numbers, from an exam in a store."""
+        """Return the plot's numbers, from an exam in a store."""
         return self._framed(exam, choice)[0]
 
     def sketch(self, exam: str, choice: PlotChoice, width: str) -> Sketch:
-        """Ready to be drawn at a width."""
+        """Return the plot, ready to be drawn at a width."""
         frame, drawing = self._framed(exam, choice)
         return drawing(frame, width)
 
@@ -81,7 +81,7 @@ class PlotKind:
             with _told(self.name, source.kind):
                 return own.frame(source), partial(_drawn, drawing, self.name, source.kind)
         if self.usual is None:
-            only = f"{self.name} shows exams of the kind {self.only}"
+            only = f"{self.name} is only for exams of the kind {self.only}"
             raise UsageError(f"{only}; {source.exam} is of the kind {source.kind}")
         return self.usual(source), self.draw
 
@@ -94,7 +94,7 @@ def _drawn(drawing: DrawFunction, name: str, kind: str, frame: Any, width: str) 
 
 @contextmanager
 def _told(name: str, kind: str) -> Iterator[None]:
-    """Says whose plot it is that breaks."""
+    """Turn any error into one that names the plot and its exam."""
     try:
         yield
     except LimnerError:
@@ -122,13 +122,13 @@ USUAL = (
 
 
 def known() -> dict[str, PlotKind]:
-    """Every plot by its name: those of all exams, then the exams' own."""
-    found = {plot.name: plot for plot in USUAL}
+    """Return every plot by name: those of all exams, then those of single exams."""
+    plots = {plot.name: plot for plot in USUAL}
     for kind in each():
         for name, own in kind.plots.items():
-            plot = found.get(name) or PlotKind(name, own.about, DRAW_FUNCTIONS[own.draw])
-            found[name] = replace(plot, own={**plot.own, kind.name: own})
-    return found
+            plot = plots.get(name) or PlotKind(name, own.about, DRAW_FUNCTIONS[own.draw])
+            plots[name] = replace(plot, own={**plot.own, kind.name: own})
+    return plots
 
 
 def find(name: str) -> PlotKind:
@@ -139,7 +139,7 @@ def find(name: str) -> PlotKind:
     """
     plots = known()
     if name not in plots:
-        raise UsageError(f"no plot {name!r}; there is: {', '.join(plots)}")
+        raise UsageError(f"no plot {name!r}; available: {', '.join(plots)}")
     return plots[name]
 
 
@@ -156,7 +156,7 @@ def plot(
         width: ``single`` or ``double``: one column of a paper, or both.
 
     Raises:
-        UsageError: There is nothing to show, with what to run; or matplotlib is missing.
+        UsageError: There is nothing to show, or matplotlib is missing; says what to do.
     """
     path = Path(path)
     checked_format(path)
@@ -164,12 +164,12 @@ def plot(
 
 
 def make_figure(name: str, exams: Sequence[str], choice: PlotChoice | None = None, width: str = "double") -> PlotFigure:
-    """Return the same as a figure that is not written yet; see `plot`."""
-    found = find(name)
+    """Return a plot as a figure; see `plot`."""
+    kind = find(name)
     if width not in WIDTHS:
-        raise UsageError(f"no width {width!r}; there is: {', '.join(WIDTHS)}")
-    with look():  # Says at once if matplotlib is missing.
-        sketches = [found.sketch(exam, choice or PlotChoice(), width) for exam in exams]
+        raise UsageError(f"no width {width!r}; available: {', '.join(WIDTHS)}")
+    with look():  # Fails at once if matplotlib is missing.
+        sketches = [kind.sketch(exam, choice or PlotChoice(), width) for exam in exams]
     return PlotFigure(name, tuple(exams), compose(sketches, width))
 
 
@@ -191,18 +191,18 @@ class PlotFigure:
         """Write it to a file, the same bytes for the same numbers.
 
         Raises:
-            UsageError: The file's name ends in something else than ``.svg``, ``.pdf`` or ``.png``.
+            UsageError: The file's name does not end in ``.svg``, ``.pdf`` or ``.png``.
         """
         save_figure(self.figure, Path(path))
 
     def to_bytes(self, form: str = "svg") -> bytes:
-        """Return what `save` would write as ``svg``, ``pdf`` or ``png``."""
+        """Return the figure as ``svg``, ``pdf`` or ``png``."""
         buffer = io.BytesIO()
         write_figure(self.figure, buffer, checked_format(Path(f"plot.{form}")))
         return buffer.getvalue()
 
     def __repr__(self) -> str:
-        """Which plot of which exams."""
+        """Return the plot's name and its exams."""
         return f"<PlotFigure: {self.name} of {', '.join(self.exams)}>"
 
     def _repr_svg_(self) -> str:

@@ -1,4 +1,4 @@
-"""What is asked for: whose paper, from which store, and what stands in the place of what the paper used."""
+"""Requests to reproduce a paper: which paper, from which store, with which replacements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILE = "reproduce.toml"
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Whose paper is made anew, and how.
+    """A request to reproduce a paper.
 
     Attributes:
         exam: As in `limner run`: an installed exam, ``sample/NAME``, or the path of an exam.toml.
@@ -74,7 +74,7 @@ class Reproduction:
 
 
 def paper_list(kind: str) -> PaperList:
-    """Return what the paper of this kind of exam has.
+    """Return the tables and figures of the paper of this kind of exam.
 
     Raises:
         UsageError: The exam has no such list; says which have.
@@ -82,14 +82,14 @@ def paper_list(kind: str) -> PaperList:
     """
     path = paper_file(kind, FILE)
     if path is None:
-        there = [each.name for each in exams.each() if paper_file(each.name, FILE) is not None]
-        raise UsageError(f"{kind} has no list of its paper's tables and figures; there is one for {', '.join(there)}")
+        names = [each.name for each in exams.each() if paper_file(each.name, FILE) is not None]
+        raise UsageError(f"{kind} has no list of its paper's tables and figures; there is one for {', '.join(names)}")
     with naming_exam(kind):
         return read_model(path, PaperList)
 
 
 def chosen_items(listing: PaperList, wanted: tuple[str, ...]) -> list[PaperItem]:
-    """Return the items that are asked for, in the paper's order; all where none is named.
+    """Return the requested items in the paper's order; all if none is named.
 
     Raises:
         UsageError: One is not in the paper.
@@ -105,7 +105,7 @@ _RANGE = re.compile(r"(Figure|Table)s (\d+) to (\d+)")
 
 
 class PaperRow(StrictModel):
-    """How a row of the paper is drawn, where its name and the catalogue of models do not say it all.
+    """How a row of the paper is drawn, where its name and the model catalogue do not say it all.
 
     Attributes:
         model: The painter's spec, or the paper's name of it; the row's own name by default.
@@ -126,7 +126,7 @@ class PaperRow(StrictModel):
 
 
 class PaperJudge(StrictModel):
-    """Who marks a row in place of the preset's judge, and how it is asked."""
+    """A judge in place of the preset's, and how it is asked."""
 
     judge: str | None = None
     args: dict[str, Any] = Field(default_factory=dict)
@@ -135,7 +135,7 @@ class PaperJudge(StrictModel):
 
 
 class PaperPlot(StrictModel):
-    """A plot that shows what a figure shows."""
+    """A plot for a figure."""
 
     plot: str
     score: str | None = None
@@ -144,7 +144,7 @@ class PaperPlot(StrictModel):
 
 
 class PaperItem(StrictModel):
-    """A table or figure.
+    """A table or figure of a paper.
 
     Attributes:
         name: As the paper numbers it; ``Figures 3 to 9`` for several that show the same thing.
@@ -184,8 +184,8 @@ class PaperItem(StrictModel):
         >>> PaperItem(name="Figures 3 to 5", title="x", cannot="y").numbers
         ('Figure 3', 'Figure 4', 'Figure 5')
         """
-        found = _RANGE.fullmatch(self.name)
-        return tuple(f"{found[1]} {n}" for n in range(int(found[2]), int(found[3]) + 1)) if found else (self.name,)
+        match = _RANGE.fullmatch(self.name)
+        return tuple(f"{match[1]} {n}" for n in range(int(match[2]), int(match[3]) + 1)) if match else (self.name,)
 
     @model_validator(mode="after")
     def _whole(self) -> PaperItem:
@@ -197,7 +197,7 @@ class PaperItem(StrictModel):
 
 
 class PaperList(StrictModel):
-    """The whole file.
+    """The tables and figures of a paper, with their rows and judges.
 
     Attributes:
         preset: The preset by which rows are drawn and marked.

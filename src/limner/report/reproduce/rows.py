@@ -1,4 +1,4 @@
-"""The rows a paper's tables need: what draws each of them today, or why nothing can."""
+"""The rows of a paper's tables: what draws each of them today, or why nothing can."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class WantedRow:
 
 @dataclass(frozen=True)
 class RowFinder:
-    """Finds what draws a row.
+    """A finder of the painter for each row.
 
     Attributes:
         presets: The exam's presets, and `judge_given` who marks in place of their judge.
@@ -71,7 +71,7 @@ class RowFinder:
     only: frozenset[str] | None = None
 
     def wanted(self, name: str) -> bool:
-        """Whether a row of the paper is asked for: by its own name, or by that of the model it is drawn with."""
+        """Return whether a row is requested, by its own name or by its model's."""
         model = self.listing.rows.get(name, PaperRow()).model or name
         return self.only is None or bool({plain_name(name), plain_name(model)} & self.only)
 
@@ -98,23 +98,23 @@ class RowFinder:
             return WantedRow(name, cannot=helper, **how)
         spec = given or self._spec(model)
         if spec is None:
-            unknown = f"Limner knows no model of this name; {_stand_in(name)} says what draws it"
+            unknown = f"Limner knows no model of this name; {_painter_option(name)} says what draws it"
             return WantedRow(name, cannot=unknown, **how)
         if given is not None:
             # What the paper's painter was told says nothing to another one.
             how["painter_args"] = {}
             return WantedRow(name, f"{_slug(name if '/' in model else model)}={spec}", spec, cannot=helper, **how)
         # Drawings that the store has under another name are not paid for again.
-        known = sorted(self.stored.get(spec, ()))
-        word = spec if spec in known or not known else f"{known[0]}={spec}"
+        names = sorted(self.stored.get(spec, ()))
+        word = spec if spec in names or not names else f"{names[0]}={spec}"
         return WantedRow(name, word, spec, cannot=self._lacking(name, spec) or helper, **how)
 
     def usual(self, name: str) -> str | None:
-        """Return what the catalogue says draws a row, whatever the user puts in its place."""
+        """Return the painter of a row in the catalogue, whatever the user puts in its place."""
         return self._spec(self.listing.rows.get(name, PaperRow()).model or name)
 
     def mine(self) -> list[WantedRow]:
-        """Return the rows of painters of the user's own."""
+        """Return the rows of the user's own painters."""
         preset = self.listing.preset
         return [
             WantedRow(name, spec if name == spec else f"{name}={spec}", spec, preset=preset, own=True)
@@ -122,16 +122,16 @@ class RowFinder:
         ]
 
     def judge(self, name: str) -> PaperJudge:
-        """Who marks; with why it cannot, where its model is gone or none is known."""
-        found = self.listing.judges.get(name)
-        if found is None:
+        """Return the judge of this name, with the reason if it cannot mark."""
+        judge = self.listing.judges.get(name)
+        if judge is None:
             return PaperJudge(cannot=f"Limner knows no model that the paper calls {name}")
         if (given := self.judges.get(plain_name(name))) is not None:
-            return found.model_copy(update={"judge": given, "cannot": None})
-        if found.cannot or found.judge is None:
-            return found
-        return found.model_copy(
-            update={"cannot": self._gone(found.judge, f"--judge '{name}=SPEC' puts another one in its place")}
+            return judge.model_copy(update={"judge": given, "cannot": None})
+        if judge.cannot or judge.judge is None:
+            return judge
+        return judge.model_copy(
+            update={"cannot": self._gone(judge.judge, f"--judge '{name}=SPEC' puts another one in its place")}
         )
 
     def _spec(self, model: str) -> str | None:
@@ -145,18 +145,18 @@ class RowFinder:
     def _lacking(self, name: str, spec: str) -> str | None:
         kind, _, rest = spec.partition("/")
         if kind == OWN_MACHINE:
-            folder = _stand_in(name, "folder/PATH")
+            folder = _painter_option(name, "folder/PATH")
             return f"no service offers {rest}: draw it on a machine of yours and hand in the pictures with {folder}"
         if kind not in PAINTERS.names() and kind not in self.settings.providers:
-            return f"Limner knows no service that offers it; {_stand_in(name)} says what draws it"
-        return self._gone(spec, f"{_stand_in(name)} puts another one in its place")
+            return f"Limner knows no service that offers it; {_painter_option(name)} says what draws it"
+        return self._gone(spec, f"{_painter_option(name)} puts another one in its place")
 
     def _helper(self, role: str, spec: str) -> str | None:
-        """Why a model of a strategy cannot be asked; options that are no models never stand in the way."""
+        """Return why a strategy's model cannot be asked; options that are not models never prevent a run."""
         return self._gone(spec, f"-S {role}=SPEC puts another one in its place")
 
     def _marker(self, preset: str) -> str | None:
-        """Why a preset's judge cannot mark."""
+        """Return why a preset's judge cannot mark."""
         judge = self.presets.get(preset, {}).get("judge")
         return (
             self._gone(judge, "--judge SPEC puts another one in its place") if judge and not self.judge_given else None
@@ -181,21 +181,21 @@ def row_finder(
     helpers: Mapping[str, str],
     stored: Mapping[str, Collection[str]],
 ) -> RowFinder:
-    """Sorts the painters that a user names into models of the paper (`names`) and others.
+    """Sort the user's painters into models of the paper (`names`) and others, and return the finder.
 
     Raises:
         UsageError: A word is neither a model of the paper nor a painter.
     """
-    known = {plain_name(name) for name in names}
-    known |= {plain_name(row.model) for row in listing.rows.values() if row.model}
+    paper_names = {plain_name(name) for name in names}
+    paper_names |= {plain_name(row.model) for row in listing.rows.values() if row.model}
     given: dict[str, str] = {}
     own: dict[str, str] = {}
     only: set[str] = set()
     for word in painters:
         head, sep, spec = word.partition("=")
-        if plain_name(word) in known:
+        if plain_name(word) in paper_names:
             only.add(plain_name(word))
-        elif sep and plain_name(head) in known:
+        elif sep and plain_name(head) in paper_names:
             only.add(plain_name(head))
             given[plain_name(head)] = spec
         elif "/" in word:
@@ -207,12 +207,12 @@ def row_finder(
     return RowFinder(listing, settings, catalogue.today(), presets, judge, given, own, judges, helpers, stored, limited)
 
 
-def _stand_in(name: str, spec: str = "SPEC") -> str:
+def _painter_option(name: str, spec: str = "SPEC") -> str:
     return f"--painter '{name}={spec}'"
 
 
 def _slug(name: str) -> str:
-    """Return a name that commands take, which is still the paper's: `plain_name` finds no difference.
+    """Return a name that is valid in commands and has the same `plain_name` as the paper's.
 
     >>> _slug("BAGEL (thinking)")
     'BAGEL-thinking'
