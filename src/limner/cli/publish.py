@@ -123,15 +123,15 @@ def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None
     Needs only the store. Painters are compared on the questions that all of them have; a line below the plot names
     the judge, the reading and the number of questions.
     """
-    from ..report.plots import PlotChoice, find, known, plot
+    from ..report.plots import PlotChoice, find_plot, load_plots, plot
 
     if name is None:
-        plots = known()
+        plots = load_plots()
         width = max(map(len, plots))
         for key, each in plots.items():
             say(f"{key:{width}}  {each.about}" + (f" ({each.only} only)" if each.only else ""))
         return
-    find(name)
+    find_plot(name)
     if not exams:
         raise click.UsageError(f"name the exam: limner plot {name} EXAM -o FILE.pdf")
     if given["output"] is None:

@@ -66,7 +66,7 @@ def _split_answer(
     if name.startswith(f"{RANK}/"):
         yield drawings[int(name.partition("/")[2]) - 1], RANK, value, reason
         return
-    field = next((one for one in study.item_form(item) if one.name == name), None)
+    field = next((each for each in study.item_form(item) if each.name == name), None)
     if field is not None and field.kind == "listing":
         for mark in listed_marks(field, value["items"]):
             thing = mark.criterion.count("/") > 1

@@ -11,7 +11,7 @@ import pytest
 from limner.core.errors import UsageError
 from limner.core.plot_data import WAYS
 from limner.exams import SHIPPED
-from limner.report.plots import PlotChoice, known, plot
+from limner.report.plots import PlotChoice, load_plots, plot
 from limner.report.plots.catalogue import DRAW_FUNCTIONS
 from limner.report.plots.style import WIDTHS
 from limner.store import Store
@@ -29,7 +29,9 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
 
 def test_every_plot_is_drawn_here() -> None:
     # The plot of data has no painters; tests/report/plots/test_data_set.py draws it.
-    assert {*EXAMS, "data"} == {name for name, each in known().items() if each.usual or each.own.keys() & set(SHIPPED)}
+    assert {*EXAMS, "data"} == {
+        name for name, each in load_plots().items() if each.usual or each.own.keys() & set(SHIPPED)
+    }
     assert set(DRAW_FUNCTIONS) == set(WAYS)
 
 

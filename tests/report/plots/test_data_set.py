@@ -15,14 +15,14 @@ from limner.core.plot_data import BarPanel, DataSheet, HistogramPanel, MapPanel,
 from limner.exams import SHIPPED, paper
 from limner.exams import paper as data_set
 from limner.exams.paper import data_panels
-from limner.report.plots import PlotChoice, known, plot
+from limner.report.plots import PlotChoice, load_plots, plot
 from tests.needs import shared
 
 NOWHERE = "/nonexistent/store"
 
 
 def sheet(exam: str, data: Path | None = None) -> DataSheet:
-    found = known()["data"].frame(exam, PlotChoice(store=NOWHERE, data=data))
+    found = load_plots()["data"].frame(exam, PlotChoice(store=NOWHERE, data=data))
     assert isinstance(found, DataSheet)
     return found
 

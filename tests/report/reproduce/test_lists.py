@@ -14,7 +14,7 @@ from limner.core.errors import DataError, UsageError
 from limner.exams import SHIPPED
 from limner.painters import open_service
 from limner.report.paper import find
-from limner.report.plots import known as known_plots
+from limner.report.plots import load_plots as known_plots
 from limner.report.reproduce.cells import request_of, row_names
 from limner.report.reproduce.request import PaperItem, chosen_items, paper_list
 from limner.report.reproduce.rows import row_finder
@@ -90,7 +90,7 @@ def test_every_row_is_drawn_by_something_or_says_why_not(kind: str) -> None:
     finder = row_finder(listing, names, (), settings.load(), presets, judge=None, judges={}, helpers={}, stored={})
     rows = [finder.find(name) for name in names]
     assert all(row.word or row.strategy or row.cannot for row in rows)
-    assert not any("knows no model of this name" in (row.cannot or "") for row in rows)
+    assert not any("does not know a model of this name" in (row.cannot or "") for row in rows)
     assert any(row.cannot is None for row in rows)
 
 
@@ -105,9 +105,9 @@ def test_options_of_rows_are_such_as_their_painters_take(kind: str, store: Store
 
 
 def test_an_item_says_what_it_is() -> None:
-    with pytest.raises(ValueError, match="neither a layout nor plots"):
+    with pytest.raises(ValueError, match="needs a layout, plots, or a reason"):
         PaperItem(name="Table 9", title="x")
-    with pytest.raises(ValueError, match="add title"):
+    with pytest.raises(ValueError, match="needs a title"):
         PaperItem(name="Table 9", cannot="x")
 
 

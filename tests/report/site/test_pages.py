@@ -21,7 +21,7 @@ from limner.exams.genexam.data import ScoringPointsRubric
 from limner.exams.views import view
 from limner.report.site import build, chunks
 from limner.report.site.builder import boxes_in, write_boxes
-from limner.report.site.chunks import Chunks, encode, key, no_folders, without_folders
+from limner.report.site.chunks import Chunks, encode, make_key, no_folders, without_folders
 from limner.report.site.inventory import DrawingSlot
 from limner.report.site.judge_data import UNDECIDED, Faults, JudgeTable
 from limner.report.site.pages import PAGES, POLICY, Provenance, exam_page, index_page, store_name, text
@@ -248,11 +248,11 @@ any_text = st.text(st.characters(exclude_categories=()), max_size=300)
 
 @given(any_text)
 def test_a_key_is_plain_and_short(words: str) -> None:
-    assert re.fullmatch(r"[A-Za-z0-9_]{1,40}-[0-9a-f]{8}", key(words))
+    assert re.fullmatch(r"[A-Za-z0-9_]{1,40}-[0-9a-f]{8}", make_key(words))
 
 
 def test_no_key_is_a_device_of_windows_or_leaves_its_folder() -> None:
-    found = [key(word) for word in ("con", "NUL", "aux", "..", ".", "", *WORDS)]
+    found = [make_key(word) for word in ("con", "NUL", "aux", "..", ".", "", *WORDS)]
     assert len(set(found)) == len(found)
     assert not any(word in {"con", "nul", "aux"} or "." in word or "/" in word for word in map(str.casefold, found))
 

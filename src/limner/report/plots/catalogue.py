@@ -20,7 +20,7 @@ from .maps import by_judge, differences, judges, matrices, raters, scores
 from .multiples import alignment, bands, people, profiles
 from .points import cost, dispersion, pairs, points
 from .rows import distribution, dots, failures, histograms, kinds, violins
-from .source import LEVELS, PlotChoice, categories, heatmap, levels, load, profile
+from .source import LEVELS, PlotChoice, categories, heatmap, levels, load_source, profile
 from .style import WIDTHS, Sketch, checked_format, compose, look, save_figure, write_figure
 
 if TYPE_CHECKING:
@@ -74,11 +74,11 @@ class PlotKind:
     def _framed(self, exam: str, choice: PlotChoice) -> tuple[Any, DrawFunction]:
         if self.usual and self.compared:
             return self.usual(exam, choice), self.draw
-        source = load(exam, choice)
+        source = load_source(exam, choice)
         own = self.own.get(source.kind)
         if own is not None:
             drawing = self.draw if self.usual else DRAW_FUNCTIONS[own.draw]
-            with _told(self.name, source.kind):
+            with _name_in_errors(self.name, source.kind):
                 return own.frame(source), partial(_drawn, drawing, self.name, source.kind)
         if self.usual is None:
             only = f"{self.name} is only for exams of the kind {self.only}"
@@ -87,13 +87,13 @@ class PlotKind:
 
 
 def _drawn(drawing: DrawFunction, name: str, kind: str, frame: Any, width: str) -> Sketch:
-    with _told(name, kind):
+    with _name_in_errors(name, kind):
         sketch = drawing(frame, width)
-    return replace(sketch, paint=_told(name, kind)(sketch.paint))
+    return replace(sketch, paint=_name_in_errors(name, kind)(sketch.paint))
 
 
 @contextmanager
-def _told(name: str, kind: str) -> Iterator[None]:
+def _name_in_errors(name: str, kind: str) -> Iterator[None]:
     """Turn any error into one that names the plot and its exam."""
     try:
         yield
@@ -121,7 +121,7 @@ USUAL = (
 """The plots that every exam has."""
 
 
-def known() -> dict[str, PlotKind]:
+def load_plots() -> dict[str, PlotKind]:
     """Return every plot by name: those of all exams, then those of single exams."""
     plots = {plot.name: plot for plot in USUAL}
     for kind in each():
@@ -131,13 +131,13 @@ def known() -> dict[str, PlotKind]:
     return plots
 
 
-def find(name: str) -> PlotKind:
+def find_plot(name: str) -> PlotKind:
     """Return the plot of this name.
 
     Raises:
         UsageError: There is none.
     """
-    plots = known()
+    plots = load_plots()
     if name not in plots:
         raise UsageError(f"no plot {name!r}; available: {', '.join(plots)}")
     return plots[name]
@@ -149,7 +149,7 @@ def plot(
     """Draw a plot of one exam, or of several below each other, into a file.
 
     Args:
-        name: One of `known`.
+        name: One of `load_plots`.
         exams: Their names in the store.
         path: Ends in ``.svg``, ``.pdf`` or ``.png``.
         choice: Which marks, from which store.
@@ -165,7 +165,7 @@ def plot(
 
 def make_figure(name: str, exams: Sequence[str], choice: PlotChoice | None = None, width: str = "double") -> PlotFigure:
     """Return a plot as a figure; see `plot`."""
-    kind = find(name)
+    kind = find_plot(name)
     if width not in WIDTHS:
         raise UsageError(f"no width {width!r}; available: {', '.join(WIDTHS)}")
     with look():  # Fails at once if matplotlib is missing.

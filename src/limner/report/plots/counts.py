@@ -34,8 +34,8 @@ def funnel_sketch(name: str, recipe: BuildRecipe, rows: Sequence[Mapping[str, An
             _bar(panels[0], n, row["arrived"] / most[0], PALE)
             _bar(panels[0], n, left / most[0], PALETTE[0])
             waiting = row["waiting"] + row["pending"] + sum(row["failed"].values())
-            said = f"{left:,}" + (f" (+{waiting:,})" if waiting else "")
-            panels[0].text(0.0, n, said, ha="center", va="center", fontsize=SMALL, color="white" if left else GREY)
+            label = f"{left:,}" + (f" (+{waiting:,})" if waiting else "")
+            panels[0].text(0.0, n, label, ha="center", va="center", fontsize=SMALL, color="white" if left else GREY)
             if row["paper"] is not None:
                 _bar(panels[1], n, row["paper"] / most[1], PALETTE[1])
                 share = row["paper"] / most[1]

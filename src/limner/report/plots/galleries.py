@@ -38,12 +38,12 @@ def drawings(source: StoreSource) -> Gallery:
     images = source.pictures([wanted])
     rows = [next((row for row in rows if row.question.id == wanted), None) for rows in source.rows]
     tiles = [Tile(images[0][wanted])] if images[0] else []
-    tiles += [Tile(images[n + 1].get(wanted), (_told(source, row),)) for n, row in enumerate(rows)]
+    tiles += [Tile(images[n + 1].get(wanted), (_describe_score(source, row),)) for n, row in enumerate(rows)]
     columns = (*(["reference"] if images[0] else []), *source.names)
     return Gallery(("",), columns, (tuple(tiles),), wanted, source.caption)
 
 
-def _told(source: StoreSource, row: Row | None) -> str:
+def _describe_score(source: StoreSource, row: Row | None) -> str:
     if row is None:
         return "not drawn or not marked"
     score = source.score

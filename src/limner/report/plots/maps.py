@@ -320,21 +320,21 @@ def raters(grid: Grid, width: str) -> Sketch:
             off = (place - (len(columns) - 1) / 2) * shift
             for n, cells in enumerate(grid.cells):
                 if (ends := cells[place].ends) is not None:
-                    known = cells[place].value is not None
-                    panel.plot(ends, [rows.at[n] + off] * 2, color=colour if known else PALE, lw=0.9 if known else 1.6,
+                    exact = cells[place].value is not None
+                    panel.plot(ends, [rows.at[n] + off] * 2, color=colour if exact else PALE, lw=0.9 if exact else 1.6,
                                alpha=0.7, zorder=2, solid_capstyle="butt")  # fmt: skip
-            found = [
+            points = [
                 (value, rows.at[n] + off)
                 for n, cells in enumerate(grid.cells)
                 if (value := cells[place].value) is not None
             ]
-            xs, ys = [value for value, _ in found], [y for _, y in found]
+            xs, ys = [value for value, _ in points], [y for _, y in points]
             panel.plot(xs, ys, marker, color=colour, ms=3.4, mec="white", mew=0.3, label=column, zorder=3)
-        told = [(value, rows.at[n]) for n, value in enumerate(grid.published) if value is not None]
-        if told:
+        published = [(value, rows.at[n]) for n, value in enumerate(grid.published) if value is not None]
+        if published:
             label = broken(f"paper: {grid.printed}" if grid.printed else "paper", 1.5)
-            panel.plot([value for value, _ in told], [n for _, n in told], "D", mfc="none", mec=GREY, mew=0.7, ms=4.2,
-                       label=label, zorder=2.5)  # fmt: skip
+            xs, ys = [value for value, _ in published], [n for _, n in published]
+            panel.plot(xs, ys, "D", mfc="none", mec=GREY, mew=0.7, ms=4.2, label=label, zorder=2.5)  # fmt: skip
         for end in rows.between:
             panel.axhline(end, color=PALE, lw=0.4)
         rows.set(panel)

@@ -174,7 +174,7 @@ def quantities(field: Comparable, score: Score) -> list[Quantity]:
     return cells
 
 
-def load(exam: str, choice: PlotChoice) -> StoreSource:
+def load_source(exam: str, choice: PlotChoice) -> StoreSource:
     """Return everything that a plot of this exam may show.
 
     Raises:

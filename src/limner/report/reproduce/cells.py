@@ -21,11 +21,11 @@ class CellCount:
     """The number of cells of a table, or rows of a figure, by state.
 
     Attributes:
-        filled: The store has them, over all questions.
-        partial: The store has them over some of the questions, or with failures.
-        missing: A run would fill them.
-        by_hand: People, or commands that no run makes, would fill them.
-        out_of_reach: Nothing here can fill them.
+        filled: In the store, over all questions.
+        partial: In the store, over some of the questions or with failures.
+        missing: Can be filled by a run.
+        by_hand: Can be filled by people or further commands.
+        out_of_reach: Cannot be filled here.
     """
 
     filled: int = 0
@@ -58,7 +58,7 @@ def row_state(step: StepState | None, row: TableRow | None, cell: Cell | None) -
         return "filled" if row.coverage is None or row.coverage >= 1 else "partial"
     if step is None or step.step.cannot is not None:
         return "out_of_reach"
-    # A row with nothing left to do has no number because this exam has no question for it, or its judge no answer.
+    # A finished row has no number if the exam has no question for it, or the judge no answer.
     return "missing" if step.to_do is None or step.to_do > 0 else "out_of_reach"
 
 
@@ -67,9 +67,9 @@ class TableCounter:
     """A counter of the cells of one table.
 
     Attributes:
-        steps: By the paper's name of a row; in tables of judges by judge; with a judge in each column by both.
-        labels: An evaluator's id -> what tables call it.
-        limited: Whether rows without a step are not asked for, and not counted.
+        steps: The steps by the paper's name of a row; in tables of judges by judge; with a judge per column by both.
+        labels: Evaluator's id -> its label in tables.
+        limited: Whether rows without a step are not requested, and not counted.
     """
 
     layout: Layout
@@ -199,7 +199,7 @@ class ItemRequest:
     Attributes:
         layout: Its table, where it has one, and `sections` those that it shows.
         wants: Key of a row -> the row and the judge that make it.
-        own: Whether painters of the user's own may stand in it too.
+        own: Whether the user's own painters may be shown in it.
     """
 
     item: PaperItem

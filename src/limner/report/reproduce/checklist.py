@@ -38,9 +38,9 @@ class ItemState:
     """One table or figure against the store.
 
     Attributes:
-        cells: What it has; None where it cannot be made.
+        cells: The counts of its cells; None if it cannot be reproduced.
         steps: The steps that make its rows, by the keys of `ItemRequest`.
-        by_hand: Commands that no run makes.
+        by_hand: Commands to run by hand.
     """
 
     wants: ItemRequest
@@ -82,11 +82,11 @@ class Checklist:
 
     Attributes:
         cite: The paper.
-        steps: The steps in the order in which they are run; what cannot be run among them.
-        groups: What the store has marked.
-        evaluators: Who marked it.
-        planner: Makes the plans.
-        notes: What a user must know.
+        steps: The steps in order, including those that cannot be run.
+        groups: The marked drawings in the store.
+        evaluators: Their evaluators.
+        planner: The maker of the plans.
+        notes: Notes for the user.
     """
 
     asked: Reproduction
@@ -172,10 +172,10 @@ class Checklist:
 def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -> Checklist:
     """Compare a paper with a store; nothing is called or stored.
 
-    Who only wants the steps leaves the items out: their cells are not `counted` then.
+    If only the steps are needed, `counted=False` skips the items.
 
     Raises:
-        UsageError: What is asked for is not in the paper, or no painter.
+        UsageError: A requested item is not in the paper, or a painter is not valid.
     """
     kind, loaded_settings = asked.kind, settings.load()
     listing = paper_list(kind)
@@ -197,7 +197,7 @@ def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -
         groups = find_groups(asked.name, store=store, reading=reading, selection=asked.selection)[1]
     evaluators = evaluators_of(store, asked.name) if stored else []
     cite = next((each.layout.paper.cite for each in wants if each.layout), kind)
-    notes = [f"{why}; without it calls and prices are not known"] if why else []
+    notes = [f"{why}; without the questions, calls and prices are unknown"] if why else []
     notes += [f"cannot be run here: {word}" for word in _unfit(states.values()) if word != why]
     checklist = Checklist(
         asked, listing, cite, reading, (), tuple(states.values()), tuple(groups), tuple(evaluators), planner, finder,
@@ -303,8 +303,8 @@ class RunOutcome:
 
     Attributes:
         progress: What each step did.
-        not_run: Steps that could not be done, and why.
-        stopped: Why nothing more was done: the budget is reached.
+        not_run: Steps that could not be run, and why.
+        stopped: Why the run stopped early: the budget was reached.
     """
 
     progress: list[Progress] = field(default_factory=list)
@@ -344,23 +344,23 @@ def run_steps(
 ) -> RunOutcome:
     """Run every step that is not done.
 
-    A step that cannot start, for want of a key, a price or a package, is left out and told; the others go on.
+    A step that cannot start, because a key, a price or a package is missing, is skipped and reported.
 
     Args:
         checklist: What is to be done.
-        budget: Dollars that all steps together may spend.
+        budget: Dollars that all steps may spend in total.
         purse: The purse they spend from; see `limner.calls.purse`.
         change_purse: Whether `budget` becomes the purse's limit.
         concurrency: Calls at once.
-        retry_failed: Whether refusals and unreadable replies are tried again.
-        begin: Called before each step; what it gives back watches the step.
+        retry_failed: Whether refusals and unreadable replies are retried.
+        begin: Called before each step; returns the function to call after each of its parts.
     """
     outcome, shared = RunOutcome(), Budget(budget, purse)
     how: dict[str, Any] = {"budget": budget, "purse": purse, "concurrency": concurrency, "retry_failed": retry_failed}
     steps = checklist.steps if retry_failed else checklist.runnable
     for step in (step for step in steps if step.step.cannot is None):
         if step.plan is None:
-            outcome.not_run.append((step, step.why or "its questions are not known"))
+            outcome.not_run.append((step, step.why or "its questions are unknown"))
             continue
         plan = replace(step.plan, **how, change_purse=change_purse and not outcome.progress)
         runner = Runner(plan, checklist.planner.store, budget=shared)

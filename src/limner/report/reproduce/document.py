@@ -19,7 +19,7 @@ from ...store import Store
 from ...store.store import shown
 from ..paper import build
 from ..paper.schema import specs
-from ..plots import PlotChoice, find, plot
+from ..plots import PlotChoice, find_plot, plot
 from ..tables.model import MISSING, Table, simple_table
 from ..tables.render.html import STYLE, escape, fragment
 from .cells import CellCount
@@ -155,7 +155,7 @@ def _figure(checklist: Checklist, item: ItemState, paper_plot: PaperPlot, drawn:
         yield f'<p>{escape(paper_plot.part)} The same plot as <a href="#{_anchor(place)}">{escape(place)}</a>.</p>'
         return
     try:
-        if not checklist.there and find(paper_plot.plot).name != "data":
+        if not checklist.there and find_plot(paper_plot.plot).name != "data":
             raise LimnerError("the store has no drawings yet")
         with tempfile.TemporaryDirectory(prefix="limner-") as folder:
             path = Path(folder) / "plot.svg"
@@ -166,7 +166,7 @@ def _figure(checklist: Checklist, item: ItemState, paper_plot: PaperPlot, drawn:
         return
     drawn[key] = item.wants.item.name
     picture = base64.b64encode(drawing).decode()
-    words = f"{paper_plot.part} {find(paper_plot.plot).about}".strip()
+    words = f"{paper_plot.part} {find_plot(paper_plot.plot).about}".strip()
     yield f'<figure{_upright(drawing)}><img alt="{escape(words)}" src="data:image/svg+xml;base64,{picture}">'
     yield f"<figcaption>{escape(words)}</figcaption></figure>"
 
@@ -181,7 +181,7 @@ def _choice(checklist: Checklist, item: ItemState, paper_plot: PaperPlot) -> Plo
     """Return the choice of a figure's rows under the paper's judge, if the store has them."""
     groups = [group for step in item.steps.values() for group in checklist.groups_of(step)]
     judges: tuple[str, ...] = ()
-    if not find(paper_plot.plot).compared and groups:
+    if not find_plot(paper_plot.plot).compared and groups:
         judges = (groups[0].evaluator.id,)
         groups = [group for group in groups if group.evaluator.id == judges[0]]
     painters = tuple(dict.fromkeys(group.painter for group in groups))

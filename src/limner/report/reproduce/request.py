@@ -28,13 +28,13 @@ class Reproduction:
     Attributes:
         exam: As in `limner run`: an installed exam, ``sample/NAME``, or the path of an exam.toml.
         painters: Only these rows: ``MODEL`` or ``MODEL=SPEC`` for a model of the paper, ``[NAME=]SPEC`` for another.
-        strategy_options: Who thinks in strategies in place of the paper's models, by role, such as ``planner``.
-        judges: ``SPEC`` marks in place of the preset's judge, ``NAME=SPEC`` in place of another judge of the paper.
-        judge_args: Sent with each call of the former.
-        regions: What counts regions in place of what the paper used; `aesthetics` the same for looks.
-        selection: Only these questions, and `selection_words` the same for the command line.
+        strategy_options: Models in strategies in place of the paper's, by role, such as ``planner``.
+        judges: ``SPEC`` in place of the preset's judge, ``NAME=SPEC`` in place of another judge of the paper.
+        judge_args: Arguments of calls of the judge in place of the preset's.
+        regions: The region counter in place of the paper's; `aesthetics` is the same for aesthetics.
+        selection: Only these questions; `selection_words` are the same as arguments of commands.
         items: Only these tables and figures.
-        reading: How replies are read; as the preset says, where nothing is said.
+        reading: How replies are read; by default as in the preset.
     """
 
     exam: str
@@ -63,12 +63,12 @@ class Reproduction:
 
     @property
     def judge(self) -> str | None:
-        """Who marks in place of the preset's judge."""
+        """The judge in place of the preset's."""
         return next((word for word in self.judges if "=" not in word.partition("?")[0]), None)
 
     @property
     def other_judges(self) -> dict[str, str]:
-        """Who marks in place of other judges of the paper, by plain name."""
+        """The judges in place of other judges of the paper, by plain name."""
         parts = [word.partition("=") for word in self.judges if "=" in word.partition("?")[0]]
         return {plain_name(name): spec for name, _, spec in parts}
 
@@ -83,7 +83,9 @@ def paper_list(kind: str) -> PaperList:
     path = paper_file(kind, FILE)
     if path is None:
         names = [each.name for each in exams.each() if paper_file(each.name, FILE) is not None]
-        raise UsageError(f"{kind} has no list of its paper's tables and figures; there is one for {', '.join(names)}")
+        raise UsageError(
+            f"{kind} has no list of its paper's tables and figures; exams that have one: {', '.join(names)}"
+        )
     with naming_exam(kind):
         return read_model(path, PaperList)
 
@@ -179,7 +181,7 @@ class PaperItem(StrictModel):
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Every table or figure it stands for.
+        """Every table or figure that it represents.
 
         >>> PaperItem(name="Figures 3 to 5", title="x", cannot="y").numbers
         ('Figure 3', 'Figure 4', 'Figure 5')
@@ -190,9 +192,9 @@ class PaperItem(StrictModel):
     @model_validator(mode="after")
     def _whole(self) -> PaperItem:
         if not (self.layout or self.plots or self.cannot):
-            raise ValueError("it has neither a layout nor plots, and does not say why it cannot be made")
+            raise ValueError("it needs a layout, plots, or a reason in cannot")
         if not (self.title or self.layout):
-            raise ValueError("what it shows is not said: add title")
+            raise ValueError("it needs a title or a layout")
         return self
 
 

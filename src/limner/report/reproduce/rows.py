@@ -17,7 +17,7 @@ from ..paper.holdings import plain_name
 from .request import PaperJudge, PaperList, PaperRow
 
 OWN_MACHINE = "weights"
-"""Before the catalogue's models that no service offers."""
+"""The prefix of models in the catalogue that no service offers."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class WantedRow:
     """A row and how it is drawn.
 
     Attributes:
-        name: What the paper calls it, or the name of a painter of the user's own.
-        word: The painter as commands name it; nothing where the strategy draws by itself.
-        spec: What the painter is.
-        own: Whether it is no row of the paper.
-        cannot: Why no command can draw it, with what would help.
+        name: The paper's name, or the name of the user's own painter.
+        word: The painter as an argument of commands; None if the strategy needs no painter.
+        spec: The painter's spec.
+        own: Whether it is the user's own painter and not a row of the paper.
+        cannot: Why it cannot be drawn, and what would help.
     """
 
     name: str
@@ -49,13 +49,13 @@ class RowFinder:
     """A finder of the painter for each row.
 
     Attributes:
-        presets: The exam's presets, and `judge_given` who marks in place of their judge.
-        given: What the user lets draw for a model of the paper, by its plain name.
-        own: Painters of the user's own, by name.
-        judges: Who marks in place of a judge of the paper, by its plain name.
-        helpers: What the user lets think in a strategy, by role.
-        stored: Spec -> the names under which the store has its drawings.
-        only: The plain names of the rows that are wanted; None for all.
+        presets: The exam's presets; `judge_given` replaces their judge.
+        given: The user's painters in place of the paper's models, by plain name.
+        own: The user's own painters, by name.
+        judges: The judges in place of the paper's, by plain name.
+        helpers: The models in strategies in place of the paper's, by role.
+        stored: Spec -> the names of its drawings in the store.
+        only: The plain names of the requested rows; None for all.
     """
 
     listing: PaperList
@@ -98,13 +98,13 @@ class RowFinder:
             return WantedRow(name, cannot=helper, **how)
         spec = given or self._spec(model)
         if spec is None:
-            unknown = f"Limner knows no model of this name; {_painter_option(name)} says what draws it"
+            unknown = f"Limner does not know a model of this name; name a painter with {_painter_option(name)}"
             return WantedRow(name, cannot=unknown, **how)
         if given is not None:
-            # What the paper's painter was told says nothing to another one.
+            # Arguments of the paper's painter do not apply to another one.
             how["painter_args"] = {}
             return WantedRow(name, f"{_slug(name if '/' in model else model)}={spec}", spec, cannot=helper, **how)
-        # Drawings that the store has under another name are not paid for again.
+        # Drawings that are stored under another name are not paid again.
         names = sorted(self.stored.get(spec, ()))
         word = spec if spec in names or not names else f"{names[0]}={spec}"
         return WantedRow(name, word, spec, cannot=self._lacking(name, spec) or helper, **how)
@@ -125,14 +125,12 @@ class RowFinder:
         """Return the judge of this name, with the reason if it cannot mark."""
         judge = self.listing.judges.get(name)
         if judge is None:
-            return PaperJudge(cannot=f"Limner knows no model that the paper calls {name}")
+            return PaperJudge(cannot=f"Limner does not know the model that the paper calls {name}")
         if (given := self.judges.get(plain_name(name))) is not None:
             return judge.model_copy(update={"judge": given, "cannot": None})
         if judge.cannot or judge.judge is None:
             return judge
-        return judge.model_copy(
-            update={"cannot": self._gone(judge.judge, f"--judge '{name}=SPEC' puts another one in its place")}
-        )
+        return judge.model_copy(update={"cannot": self._gone(judge.judge, f"replace it with --judge '{name}=SPEC'")})
 
     def _spec(self, model: str) -> str | None:
         if "/" in model:
@@ -146,21 +144,19 @@ class RowFinder:
         kind, _, rest = spec.partition("/")
         if kind == OWN_MACHINE:
             folder = _painter_option(name, "folder/PATH")
-            return f"no service offers {rest}: draw it on a machine of yours and hand in the pictures with {folder}"
+            return f"no service offers {rest}: draw it on your own machine, and use the pictures with {folder}"
         if kind not in PAINTERS.names() and kind not in self.settings.providers:
-            return f"Limner knows no service that offers it; {_painter_option(name)} says what draws it"
-        return self._gone(spec, f"{_painter_option(name)} puts another one in its place")
+            return f"Limner does not know a service that offers it; name a painter with {_painter_option(name)}"
+        return self._gone(spec, f"replace it with {_painter_option(name)}")
 
     def _helper(self, role: str, spec: str) -> str | None:
         """Return why a strategy's model cannot be asked; options that are not models never prevent a run."""
-        return self._gone(spec, f"-S {role}=SPEC puts another one in its place")
+        return self._gone(spec, f"replace it with -S {role}=SPEC")
 
     def _marker(self, preset: str) -> str | None:
         """Return why a preset's judge cannot mark."""
         judge = self.presets.get(preset, {}).get("judge")
-        return (
-            self._gone(judge, "--judge SPEC puts another one in its place") if judge and not self.judge_given else None
-        )
+        return self._gone(judge, "replace it with --judge SPEC") if judge and not self.judge_given else None
 
     def _gone(self, spec: str, otherwise: str) -> str | None:
         facts = self.settings.models.get(spec)

@@ -69,7 +69,7 @@ class StepState:
 
     Attributes:
         command: What does it, ready to be pasted.
-        plan: None where it cannot be run here, or where the exam's questions are not known.
+        plan: The plan; None if it cannot be run here, or the exam's questions are unknown.
         why: Why there is no plan.
         label: The row of the store it makes; with `strategy` and `evaluators`.
         found: What it would still do; None where that is not known.

@@ -27,7 +27,7 @@ from ...store.records import evaluator_kinds, load_setups
 from ...store.schema import attempts, calls, evidence
 from ...store.schema import exams as exam_table
 from ...store.store import using_store
-from .chunks import Chunks, key
+from .chunks import Chunks, make_key
 from .exam_data import ExamData
 from .inventory import Inventory, Terms
 from .pages import PAGES, Provenance, exam_page, index_page, store_name
@@ -157,7 +157,7 @@ def _slugs(names: Sequence[str]) -> dict[str, str]:
     for name in names:
         plain = name.replace("/", "-")
         safe = re.fullmatch(r"[a-z][a-z0-9_-]{3,40}", plain) and plain not in slugs.values()
-        slugs[name] = plain if safe else key(name).lower()
+        slugs[name] = plain if safe else make_key(name).lower()
     return slugs
 
 

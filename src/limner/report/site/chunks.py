@@ -42,7 +42,7 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def key(*parts: str) -> str:
+def make_key(*parts: str) -> str:
     """Return a short, readable and unique name for a file or a link, the same in every build.
 
     It has only letters, digits, ``-`` and ``_``, so it is safe in a URL and on every file system; the hash at its end
@@ -71,7 +71,7 @@ class Chunks:
         self._made: set[Path] = set()
 
     def add(self, name: str, part: Any) -> None:
-        """Add a part to the file ``NAME.js``; `name` is fixed or ends in a `key`."""
+        """Add a part to the file ``NAME.js``; `name` is fixed or ends with the result of `make_key`."""
         text = f"limner({_quoted(name)},{_quoted(encode(part))});\n"
         self._waiting.setdefault(name, []).append(text)
         self._held += len(text)

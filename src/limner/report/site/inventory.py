@@ -17,7 +17,7 @@ from ...scoring.entries import open_kind
 from ...scoring.numbers import criteria_of
 from ...store import Store
 from ...store.records import Drawing, load_drawings, load_exam, load_questions, whole_drawings
-from .chunks import key
+from .chunks import make_key
 
 MAX_TAG_VALUES = 60
 """A tag with more values than this is not offered as a filter."""
@@ -85,7 +85,7 @@ class PainterRow:
     @cached_property
     def key(self) -> str:
         """The row's name in links and files."""
-        return key(self.label, self.strategy)
+        return make_key(self.label, self.strategy)
 
     @property
     def what(self) -> str:
@@ -133,7 +133,7 @@ class Inventory:
         # All versions are in memory already.
         self.questions: Sequence[Question[Any]] = [self.versions.get(each.hash, each) for each in newest]
         self.numbers = {question.id: number for number, question in enumerate(self.questions)}
-        self.keys = [key(question.id) for question in self.questions]
+        self.keys = [make_key(question.id) for question in self.questions]
         self.painters: list[PainterRow] = []
         self.places: dict[tuple[str, str], int] = {}
         self.slots: dict[str, DrawingSlot] = {}

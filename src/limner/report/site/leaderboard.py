@@ -47,7 +47,7 @@ def board_json(board: BoardRows, table: JudgeTable, inventory: Inventory) -> dic
     listed = []
     for at, standing in enumerate(board.rows):
         row = (standing.painter, standing.strategy)
-        ranks = {score: list(found[row]) for score, found in board.ranks.items() if row in found}
+        ranks = {score: list(by_row[row]) for score, by_row in board.ranks.items() if row in by_row}
         body = {"p": inventory.places[row], **row_json(standing)}
         for view in VIEWS:
             if body["views"][view] is not None:
@@ -103,7 +103,7 @@ def numbers_json(body: Numbers) -> dict[str, Any]:
     """
     return {
         "n": body.n,
-        "scores": {name: _interval(found) for name, found in body.scores.items() if found.value is not None},
+        "scores": {name: _interval(interval) for name, interval in body.scores.items() if interval.value is not None},
         "bounds": {name: [_cut(low), _cut(high)] for name, (low, high) in body.bounds.items()},
         "decided": dict(body.decided),
     }
@@ -156,7 +156,7 @@ def published(kind: str, values: dict[str, list[str]]) -> list[dict[str, Any]]:
 
     Returns:
         ``{"model", "group", "judge", "table", "tag", "value", "scores"}``, one for each model, table and category;
-        with ``board``, its day, where it stands on the release's leaderboard and not in the paper.
+        with ``board``, its date, if it is on the release's leaderboard instead of in the paper.
     """
     spelt = {tag: {_plain(value): value for value in rows} for tag, rows in values.items()}
     rows: dict[tuple[str, ...], dict[str, Any]] = {}

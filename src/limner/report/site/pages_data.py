@@ -70,7 +70,7 @@ def write_questions(inventory: Inventory, judges: JudgeData, pictures: Pictures,
             "criteria": [len(inventory.criteria(q)) for q in some],
             "reference": [pictures.small(q.reference.sha256 if q.reference else None) for q in some],
             "tags": {tag: [places[tag].get(q.tags.get(tag, ""), -1) for q in some] for tag in tags},
-            "met": [[found.get(n) for n in numbers] for found in means],
+            "met": [[by_question.get(n) for n in numbers] for by_question in means],
         }
         chunks.add("questions", body)
         chunks.add("words", {"start": start, "words": [_words(q) for q in some]})

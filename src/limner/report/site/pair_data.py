@@ -226,11 +226,11 @@ class PairData:
             for slot in inventory.slots.values():
                 if slot.number in kept.rows:
                     drawn.setdefault(slot.seed, set()).add(slot.number)
-            for one, other in combinations(sorted(drawn)[:MAX_SEEDS], 2):
-                sides = _side(kept, drawn[one]), _side(kept, drawn[other])
+            for first_seed, second_seed in combinations(sorted(drawn)[:MAX_SEEDS], 2):
+                sides = _side(kept, drawn[first_seed]), _side(kept, drawn[second_seed])
                 for name, gap in differences(*sides, inventory.protocol, [score.name for score in scores]).items():
                     pairs.setdefault(name, []).append(
-                        [place, one, other, *_cut(gap.difference), _round(gap.one), _round(gap.other)]
+                        [place, first_seed, second_seed, *_cut(gap.difference), _round(gap.one), _round(gap.other)]
                     )
         return pairs
 

@@ -43,7 +43,7 @@ class PictureSpec:
     max_side: int | None = None
 
 
-def place(folder: Path, sha256: str, suffix: str) -> Path:
+def picture_path(folder: Path, sha256: str, suffix: str) -> Path:
     """Return the path of a picture."""
     return folder / sha256[:2] / f"{sha256}.{suffix}"
 
@@ -110,7 +110,7 @@ class Pictures:
         for folder, suffixes in ((self.spec.small, self._small), (self.spec.large, self._large)):
             if folder is not None:
                 for image, suffix in suffixes.items():
-                    place(folder, image, suffix).unlink(missing_ok=True)
+                    picture_path(folder, image, suffix).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Stop the processes."""
@@ -168,13 +168,13 @@ def _one(spec: PictureSpec, blobs: Blobs, image: str) -> str:
             suffix, large = "webp", _encoded(_scaled(picture, spec.max_side), "WEBP", quality=88, method=2)
         elif info.format in WEB_FORMATS:
             suffix, large = info.suffix, data
-            same = None if "://" in spec.blobs else place(Path(spec.blobs), image, suffix)
+            same = None if "://" in spec.blobs else picture_path(Path(spec.blobs), image, suffix)
         else:
             picture = decode(data)
             suffix, large = "png", _encoded(picture, "PNG")
-        _put(place(spec.large, image, suffix), large, same)
+        _put(picture_path(spec.large, image, suffix), large, same)
     small = reduced(data, SIDE, info) if picture is None else shrunk(picture, SIDE)
-    _put(place(spec.small, image, SMALL), _encoded(small, "JPEG", quality=75))
+    _put(picture_path(spec.small, image, SMALL), _encoded(small, "JPEG", quality=75))
     return suffix
 
 

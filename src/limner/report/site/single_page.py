@@ -118,7 +118,7 @@ def single_page(title: str, tables: Iterable[Table], head: str, about: str, sect
 
 def _section(section: PageSection, blobs: Blobs) -> str:
     lines = "".join(f'<p class="said"><bdi>{text(line)}</bdi></p>' for line in section.said)
-    figures = "".join(_figure(one, blobs) for one in section.figures)
+    figures = "".join(_figure(figure, blobs) for figure in section.figures)
     return f'<h3><bdi>{text(section.title)}</bdi></h3>{lines}<div class="figures">{figures}</div>'
 
 
