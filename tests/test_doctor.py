@@ -119,7 +119,7 @@ def test_a_check_that_breaks_is_a_finding(tmp_path: Path, monkeypatch: pytest.Mo
     assert found(tmp_path)["disk"] == Check("disk", "bad", "PermissionError: no way in")
 
 
-def test_a_bucket_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+def test_a_bucket_that_cannot_be_used_is_reported(tmp_path: Path) -> None:
     pytest.importorskip("obstore", reason="buckets come with limner[s3]")
     url = f"sqlite:///{tmp_path}/results.db?blobs=s3://some-bucket"
     with FailingBucket() as bucket, told(bucket.url):

@@ -62,7 +62,7 @@ def test_a_mistake_leaves_no_store_behind(tmp_path: Path) -> None:
     assert not (tmp_path / "limner-store").exists()
 
 
-def test_what_is_missing_is_told() -> None:
+def test_what_is_missing_is_reported() -> None:
     run("new", "school", "--recipe", "exam")
     with pytest.raises(UsageError, match="needs the annotator"):
         run("run", "school")

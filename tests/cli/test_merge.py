@@ -47,7 +47,7 @@ def test_contradictions_are_listed_and_the_earlier_may_stand() -> None:
         assert found.exec_driver_sql(query).scalar() == wanted.exec_driver_sql(query).scalar()
 
 
-def test_what_is_left_out_is_said_by_the_exit_code() -> None:
+def test_what_is_left_out_is_reported_by_the_exit_code() -> None:
     with Store("one") as store:
         store.write(lambda connection: connection.execute(calls.update().values(status="submitted")))
     said = limner("merge", "all", "one", code=3)

@@ -59,6 +59,6 @@ def test_options_reach_the_plot(here: Path) -> None:
         (["regions", "genexam", "-o", "a.svg", "--judge", "one"], "regions is only for exams of the kind mmmg"),
     ],
 )
-def test_what_is_wrong_is_said(words: list[str], said: str, here: Path) -> None:
+def test_what_is_wrong_is_reported(words: list[str], said: str, here: Path) -> None:
     assert said in limner("plot", *words, code=2).err
     assert not (here / "a.svg").exists()

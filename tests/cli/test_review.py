@@ -43,7 +43,7 @@ def ended(process: subprocess.Popen[str]) -> None:
     process.communicate(timeout=30)
 
 
-def test_links_are_told_and_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_are_printed_and_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from limner.build.base import STEPS
     from tests.build.review_page.desk import steps
 

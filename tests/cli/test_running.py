@@ -172,7 +172,7 @@ def test_a_preset_is_named_with_what_differs_from_it(words: list[str], judge: st
     assert "reading paper" in said.out
 
 
-def test_files_for_the_same_id_are_told_of(words: list[str], judge: str, small_exam: SmallExam) -> None:
+def test_files_for_the_same_id_are_reported(words: list[str], judge: str, small_exam: SmallExam) -> None:
     first, second = small_exam.ids[:2]
     (small_exam.drawings / f"{first}.JPG").write_bytes(picture(1, "JPEG"))
     (small_exam.drawings / f"{second.lower()}.png").write_bytes(picture(1))
@@ -184,7 +184,7 @@ def test_files_for_the_same_id_are_told_of(words: list[str], judge: str, small_e
     assert states == {id: "missing" if id == first else "done" for id in small_exam.ids}
 
 
-def test_misnamed_files_are_told_of_and_a_list_renames_them(
+def test_misnamed_files_are_reported_and_a_list_renames_them(
     words: list[str], judge: str, small_exam: SmallExam, tmp_path: Path
 ) -> None:
     for file in small_exam.drawings.iterdir():
@@ -206,7 +206,7 @@ def test_a_store_from_the_environment(words: list[str], judge: str, monkeypatch:
     assert "mine" in limner("scores", "genexam").out
 
 
-def test_the_budget_of_a_shard_is_its_own_and_it_is_said() -> None:
+def test_the_budget_of_a_shard_is_its_own_and_it_is_reported() -> None:
     words = ["run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--limit", "2", "--dry-run"]
     said = limner(*words, "--shard", "1/4", "--budget", "5")
     assert "note: --budget 5 is for this shard alone: all 4 shards together may spend $20\n" in said.err

@@ -109,7 +109,7 @@ def test_all_long_commands_have_sections_and_examples() -> None:
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_every_option_stands_in_one_section(name: str) -> None:
+def test_every_option_is_in_one_section(name: str) -> None:
     said = limner(name, "--help").out
     assert OTHER_SECTION not in said, "an option that no section of help.toml names"
     body = said.partition("\nExamples:")[0]

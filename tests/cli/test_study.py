@@ -92,7 +92,7 @@ def test_out_and_in(place: str, tmp_path: Path) -> None:
         (("new", "p", "--exam", "mmmg", "--design", "mmmg"), "no exam 'mmmg'"),
     ],
 )
-def test_what_is_wrong_is_told(place: str, words: tuple[str, ...], said: str) -> None:
+def test_what_is_wrong_is_reported(place: str, words: tuple[str, ...], said: str) -> None:
     with pytest.raises(LimnerError, match=re.escape(said)):
         run(*words, place=place)
 

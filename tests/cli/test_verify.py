@@ -42,6 +42,6 @@ def test_a_damaged_image_and_its_repair(world: ExamRun) -> None:
     limner("verify", "--store", "store")
 
 
-def test_no_store_is_no_whole_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_store_is_not_a_whole_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "no store at nothing" in limner("verify", "--store", "nothing", code=1).err

@@ -163,7 +163,7 @@ def test_a_form_that_is_not_whole_is_kept_and_does_not_count_until_it_is(store: 
         ("anna,genexam,{id},{painter},overall,1,2", "more cells than columns"),
     ],
 )
-def test_what_does_not_fit_is_told_with_its_line(store: Store, tmp_path: Path, rows: str, said: str) -> None:
+def test_what_does_not_fit_is_reported_with_its_line(store: Store, tmp_path: Path, rows: str, said: str) -> None:
     fill(store, "genexam", judges=())
     id = next(one.question_id for one in load_drawings(store, "genexam", PAINTER) if one.status == "done")
     text = "rater,exam,id,painter,criterion,value\n" + rows.format(id=id, painter=PAINTER)

@@ -59,7 +59,7 @@ def test_a_person_is_an_evaluator_of_its_kind(kept: Store) -> None:
     assert id == save_person(kept, "anna", "pilot") != save_person(kept, "anna", "other")
 
 
-def test_what_is_not_there_is_told_with_what_is(kept: Store) -> None:
+def test_what_is_not_there_is_reported_with_what_is(kept: Store) -> None:
     with pytest.raises(StoreError, match="limner study new"):
         load_study(kept, "pilot")
     save_study(kept, Study("pilot", "sample/genexam", "open", {}))

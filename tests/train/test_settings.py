@@ -32,6 +32,6 @@ def test_settings_from_words() -> None:
         ({"precision": "fp8"}, "must be bf16 or no"),
     ],
 )
-def test_wrong_words_are_told(given: dict[str, str], said: str) -> None:
+def test_wrong_words_are_reported(given: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         parse(given)

@@ -107,7 +107,7 @@ def test_looking_needs_an_exam(data: Path, base: Path) -> None:
     assert "--look-every needs --exam" in said.err
 
 
-def test_missing_packages_are_told(data: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_reported(data: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from limner.train import start
 
     monkeypatch.setattr(start, "find_spec", lambda name: None if name == "peft" else object())

@@ -94,7 +94,7 @@ def test_aibenchs_figure_6a(aibench: Store, matplotlib: None, tmp_path: Path) ->
     plot("by-judge", ["aibench"], tmp_path / "a.png", PlotChoice(store=aibench))
 
 
-def test_nobody_to_show(tmp_path: Path) -> None:
+def test_no_painter_to_show(tmp_path: Path) -> None:
     with Store(tmp_path / "s") as store:
         synthetic.fill(store, "genexam", painters=3, questions=6, images=False)
         with pytest.raises(UsageError, match="no person has rated or chosen"):

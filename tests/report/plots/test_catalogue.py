@@ -54,7 +54,7 @@ def test_one_painter_has_no_dispersion(stores: Stores) -> None:
 
 
 @pytest.mark.slow
-def test_several_exams_stand_below_each_other(stores: Stores, tmp_path: Path) -> None:
+def test_several_exams_are_below_each_other(stores: Stores, tmp_path: Path) -> None:
     choice = PlotChoice(store=stores.store("worldgenbench", "3"))
     path = tmp_path / "new" / "both.svg"
     plot("heatmap", ["worldgenbench", "worldgenbench"], path, choice, "single")

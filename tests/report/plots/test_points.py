@@ -36,7 +36,7 @@ def test_cost_counts_failed_tries_and_leaves_out_unknown_prices(tmp_path: Path) 
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=12), st.booleans())
-def test_nobody_on_the_front_is_beaten_and_all_others_are(found: list[tuple[int, int]], less: bool) -> None:
+def test_front_is_not_beaten_and_all_others_are(found: list[tuple[int, int]], less: bool) -> None:
     on = set(front(found, less))
     assert on
 

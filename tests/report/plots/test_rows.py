@@ -138,7 +138,7 @@ def check_tiles(found: StoreSource, store: Store) -> None:
             assert tile.words == (f"{found.score.name} {'–' if value is None else f'{value:.1f}'}",)
 
 
-def test_pictures_keep_their_shape_and_broken_ones_are_said(matplotlib: None) -> None:
+def test_pictures_keep_their_shape_and_broken_ones_are_reported(matplotlib: None) -> None:
     good = [Tile(picture(n, size=(40, 20)), ("a",)) for n in range(7)]
     tiles = (*good, Tile(b"no picture"), Tile(None))
     frame = Gallery(("",), tuple(f"painter {n}" for n in range(9)), (tiles,), "Q", "caption")

@@ -51,7 +51,7 @@ def test_no_two_rows_look_the_same(names: list[str], inches: float) -> None:
     assert len(set(whole(names, inches))) == len(names)
 
 
-def test_a_formula_in_a_name_is_no_formula() -> None:
+def test_a_formula_in_a_name_is_not_a_formula() -> None:
     figure = compose([sketch(("$x^2$ and $", "b"))], "single")
     figure.draw_without_rendering()
     labels = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels()]

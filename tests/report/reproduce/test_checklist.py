@@ -56,7 +56,7 @@ def test_without_data_calls_and_prices_are_not_known() -> None:
 
 
 @pytest.mark.slow
-def test_models_that_are_gone_are_told_with_their_successor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_that_are_gone_are_reported_with_their_successor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_TODAY", "2026-11-16")
     body = limner("reproduce", SAMPLE, "--json").json()
     steps = {step["row"]: step for step in body["steps"]}
@@ -75,7 +75,7 @@ def test_models_that_are_gone_are_told_with_their_successor(monkeypatch: pytest.
     assert not all(step["cannot"] for step in other["steps"])
 
 
-def test_a_painter_of_one_s_own_stands_in_every_table(store: Store) -> None:
+def test_a_painter_of_one_s_own_is_in_every_table(store: Store) -> None:
     found = make_checklist(Reproduction(SAMPLE, painters=("mine=control/text",), judges=("ocr",)), store)
     (step,) = found.steps
     assert "--painter mine=control/text" in step.command

@@ -118,7 +118,7 @@ def test_items_are_chosen_by_name() -> None:
         chosen_items(listing, ("Table 99",))
 
 
-def test_a_wrong_list_is_told_with_its_exam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_list_is_reported_with_its_exam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "reproduce.toml").write_text('[[items]]\nname = "Table 1"\nlayuot = "table1"\n', "utf-8")
     monkeypatch.setattr("limner.report.reproduce.request.paper_file", lambda *_: tmp_path / "reproduce.toml")
     with pytest.raises(DataError, match=r"the exam 'genexam' is broken: .*items\.0\."):

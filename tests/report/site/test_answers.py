@@ -37,7 +37,7 @@ def put(desk: Desk, painter: str, right: list[int], relaxed: int = 1) -> None:
         desk.put(painter, question, desk.marks(question, lambda top: top) if n in right else marks | {first: 0})
 
 
-def test_who_is_ahead_and_told_from_the_others(store: Store, tmp_path: Path) -> None:
+def test_leader_differs_significantly_from_the_others(store: Store, tmp_path: Path) -> None:
     desk = Desk(store, EXAM)
     put(desk, "best", list(range(13)))
     put(desk, "poor", [], 0)
@@ -53,7 +53,7 @@ def test_who_is_ahead_and_told_from_the_others(store: Store, tmp_path: Path) -> 
     assert answer["drawn"]["reference"]
 
 
-def test_who_cannot_be_told_from_the_second(store: Store, tmp_path: Path) -> None:
+def test_leader_does_not_differ_from_the_second(store: Store, tmp_path: Path) -> None:
     desk = Desk(store, EXAM)
     put(desk, "one", [0, 1, 2])
     put(desk, "two", [0, 1])
@@ -66,7 +66,7 @@ def test_who_cannot_be_told_from_the_second(store: Store, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("others", "wanted"), [(["control/blank"], "relaxed"), (["control/reference"], "strict")])
-def test_a_score_that_every_control_reaches_is_no_headline(
+def test_a_score_that_every_control_reaches_is_not_a_headline(
     store: Store, tmp_path: Path, others: list[str], wanted: str
 ) -> None:
     """Nobody has a drawing wholly right, nor has the control: that score says nothing, and the next one answers."""
@@ -81,7 +81,7 @@ def test_a_score_that_every_control_reaches_is_no_headline(
     assert ("mine is ahead" in words) == (wanted == "relaxed")
 
 
-def test_controls_alone_and_one_alone_are_said_to_be_so(store: Store, tmp_path: Path) -> None:
+def test_controls_alone_and_a_single_painter_are_reported(store: Store, tmp_path: Path) -> None:
     desk = Desk(store, EXAM)
     put(desk, "control/reference", list(range(13)))
     put(desk, "control/blank", [], 0)

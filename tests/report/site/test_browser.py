@@ -273,7 +273,7 @@ def test_differences_and_failures_lead_to_their_drawing(browser: Browser, site: 
 
 
 @pytest.mark.parametrize("after", ["#q=../../../data/site", "#q=nothing-here"])
-def test_an_address_that_names_nothing_is_told_so_and_loads_nothing(browser: Browser, site: Site, after: str) -> None:
+def test_an_unknown_address_is_reported_and_loads_nothing(browser: Browser, site: Site, after: str) -> None:
     page = browser.open(site.folder / "exams/genexam/question.html", after)
     page.locator(".wrong").wait_for()
     loaded = page.evaluate("[...document.scripts].map((one) => one.src)")

@@ -194,7 +194,7 @@ def test_an_address_that_names_nothing_shows_something_that_is_there(browser: Br
     assert page.locator(".middle .worth").inner_text()
 
 
-def test_a_drawing_stands_beside_its_reference_and_both_have_their_boxes(browser: Browser, site: Site) -> None:
+def test_a_drawing_is_beside_its_reference_and_both_have_their_boxes(browser: Browser, site: Site) -> None:
     data = site.data()
     key = next(iter(keys(data).values()))
     drawing = next(one for one in parts(data, f"q/{key}") if one.get("drawing", {}).get("steps"))["drawing"]["d"]

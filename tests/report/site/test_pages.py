@@ -85,7 +85,7 @@ def test_words_read_back_as_they_were(word: str) -> None:
 
 
 @pytest.mark.parametrize("page", [*PAGES, "first"])
-def test_nothing_stands_inside_a_page_that_its_policy_forbids(page: str) -> None:
+def test_nothing_is_inside_a_page_that_its_policy_forbids(page: str) -> None:
     made = index_page([foot("x")], 0, "s") if page == "first" else exam_page(page, foot("x"), [("x", "a")], 0, "s")
     for tag, attrs in Tags(made).tags:
         assert not any(name.startswith("on") or name == "style" for name in attrs)

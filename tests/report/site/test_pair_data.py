@@ -52,7 +52,7 @@ def test_the_pages_numbers_are_those_of_limner_compare(site: Site, exam: str, wa
     assert body["score"] == painters(exam, store=site.store, judges=[judge] if judge else [])[0].score.name
 
 
-def test_met_is_told_question_by_question_where_it_is_the_score(
+def test_met_is_reported_question_by_question_where_it_is_the_score(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Comparable, "score", lambda *_: MET)

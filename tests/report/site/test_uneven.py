@@ -120,7 +120,7 @@ def test_the_leaderboard_tells_the_comparison_before_its_numbers(browser: Browse
 
 
 @pytest.mark.slow
-def test_one_click_leaves_out_whoever_cuts_and_another_takes_back(browser: Browser, odd: Site) -> None:
+def test_one_click_leaves_out_a_painter_that_cuts_and_another_takes_back(browser: Browser, odd: Site) -> None:
     page = board(browser, odd)
     relaxed = page.locator("thead th").all_inner_texts().index(page.locator("th", has_text="relaxed").inner_text()) + 1
 

@@ -71,7 +71,7 @@ def test_another_device_goes_on_where_the_first_stopped(store: Store, pilot: Any
         assert 'data-done="2"' in got.text
 
 
-def test_the_end_is_told_with_the_way_back_to_the_panel(store: Store) -> None:
+def test_the_end_shows_the_way_back_to_the_panel(store: Store) -> None:
     fill(store, "genexam", questions=4)
     made = make(store, raters=["anna"], completion="https://panel.example/done?cc=ABC")
     _, token = first_link(made)
@@ -130,7 +130,7 @@ def test_a_link_that_is_none_leads_nowhere(store: Store, pilot: Any) -> None:
     assert seen[-1] == 429
 
 
-def test_a_raters_link_is_no_admins_and_the_other_way_round(store: Store, pilot: Any) -> None:
+def test_rater_link_and_admin_link_are_not_interchangeable(store: Store, pilot: Any) -> None:
     _, token = first_link(pilot)
     with visitor(store) as client:
         for word in (token, pilot.join):
