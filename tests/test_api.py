@@ -194,7 +194,7 @@ def test_the_stored_exam_is_used_when_no_folder_is_named(
         (Asking(prompts=Path("mine"), preset="paper"), ["prompts from mine"]),
     ],
 )
-def test_deviations_from_a_preset_are_told(asking: Asking, expected: list[str]) -> None:
+def test_deviations_from_a_preset_are_reported(asking: Asking, expected: list[str]) -> None:
     assert preset_deviations("genexam", asking) == expected
 
 

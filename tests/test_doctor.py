@@ -32,7 +32,7 @@ def found(store: str | Path) -> dict[str, Check]:
 def test_a_machine_that_is_fit(tmp_path: Path) -> None:
     checks = found(tmp_path / "store")
     assert list(checks) == ["python", "store", "file system", "disk", "OCR", "settings", "models", *REGISTRIES]
-    assert checks["store"].detail.endswith("none yet; the first run makes it")
+    assert checks["store"].detail.endswith("does not exist yet; the first run creates it")
     assert "genexam" in checks["exams"].detail
     assert "folder" in checks["painters"].detail
     assert all(checks[name].state == "ok" for name in REGISTRIES)
@@ -49,9 +49,7 @@ def test_text_recognition_works() -> None:
 @pytest.mark.usefixtures("no_ocr")
 def test_a_store_that_is_there(tmp_path: Path) -> None:
     Store(tmp_path / "store").close()
-    assert found(tmp_path / "store")["store"].detail.endswith(
-        f"opens; version {VERSION}; ways of asking judges in it: 0"
-    )
+    assert found(tmp_path / "store")["store"].detail.endswith(f"opens; version {VERSION}; judge setups: 0")
 
 
 @pytest.mark.usefixtures("no_ocr")
@@ -77,7 +75,7 @@ def test_the_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: 
     monkeypatch.setattr(psutil, "disk_partitions", lambda all: parts)
     check = found(tmp_path / "store")["file system"]
     assert check.state == state
-    assert f"{tmp_path} lies on {kind}" in check.detail
+    assert f"{tmp_path} is on {kind}" in check.detail
     assert ("use a local disk or PostgreSQL" in check.detail) == (state == "bad")
 
 
@@ -121,7 +119,7 @@ def test_a_check_that_breaks_is_a_finding(tmp_path: Path, monkeypatch: pytest.Mo
     assert found(tmp_path)["disk"] == Check("disk", "bad", "PermissionError: no way in")
 
 
-def test_a_bucket_that_cannot_be_used_is_told(tmp_path: Path) -> None:
+def test_a_bucket_that_cannot_be_used_is_reported(tmp_path: Path) -> None:
     pytest.importorskip("obstore", reason="buckets come with limner[s3]")
     url = f"sqlite:///{tmp_path}/results.db?blobs=s3://some-bucket"
     with FailingBucket() as bucket, told(bucket.url):

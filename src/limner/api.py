@@ -1,4 +1,4 @@
-"""The Python API: what the command line calls, in a few functions."""
+"""The Python API: the few functions that the command line calls."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .running.setup import Asking
     from .running.setup import make_plan as plan
 
-# Scores alone need not wait for everything that a run needs.
+# Scores alone need not import everything that a run needs.
 __getattr__, __dir__ = loaded_on_use(__name__, {"Asking": ".running.setup", "plan": ".running.setup:make_plan"})
 
 __all__ = [
@@ -71,7 +71,7 @@ def run(
         data: The exam's data folder; not needed once the store has the exam.
         store: A folder or database URL.
         selection: Which questions; all by default.
-        asking: Everything about the judges beyond their names; `judges` go before its own.
+        asking: The judges' settings; `judges` replace its own.
         watch: Called after every step.
         **how: ``strategies``, ``strategy_options``, ``seeds``, ``repeats``, ``concurrency``, ``retry_failed``,
             ``draw``, ``batch``; see `plan` and `limner.running.plan.Plan`.
@@ -79,12 +79,12 @@ def run(
     from .running.batch import make_runner
     from .running.setup import Asking, make_plan
 
-    with using_store(store, create=True) as found:
+    with using_store(store, create=True) as opened:
         asking = asking or Asking()
         if judges:
             asking = replace(asking, judges=judges)
-        made = make_plan(exam, found, data=data, painters=painters, asking=asking, selection=selection, **how)
-        return make_runner(made, found, watch).run()
+        plan = make_plan(exam, opened, data=data, painters=painters, asking=asking, selection=selection, **how)
+        return make_runner(plan, opened, watch).run()
 
 
 def scores(
@@ -99,34 +99,34 @@ def scores(
     store: Store | str | Path = DEFAULT,
     **which: Any,
 ) -> Standings:
-    """Every painter's numbers under every evaluator, the best first and controls last: a list of `Standing`.
+    """Return every painter's numbers under every evaluator, the best first and controls last: a list of `Standing`.
 
-    It is shown as `limner scores` shows it; ``to_polars()`` and ``to_pandas()`` give its numbers as frames.
+    A notebook shows it like `limner scores`; ``to_polars()`` and ``to_pandas()`` return its numbers as frames.
 
     Args:
         exam: The exam's name in the store.
         by: Tags to break the numbers down by; ``dimension`` lists the exam's dimensions.
         reading: How stored replies are read: ``careful``, ``paper`` or ``release``.
-        constants: Numbers the exam's scores are computed with, in place of the usual ones.
+        constants: Constants of the exam's scores, in place of the defaults.
         on: The questions painters are compared on: those all of them have (``common``), or each its own (``all``).
-        sort: What rows are ordered by in place of the main score: another, ``name``, ``coverage`` or ``cost``.
-        study: Also correct the scores of judges by what people marked in this study; see `limner.scoring.corrected`.
+        sort: The order of the rows, in place of the main score: another score, ``name``, ``coverage`` or ``cost``.
+        study: Also correct the judges' scores with people's marks in this study; see `limner.scoring.corrected`.
         store: Where the results are.
         **which: ``painters``, ``without``, ``judges``, ``variant``, ``selection``, …; see `groups`.
     """
-    with using_store(store) as found_store:
+    with using_store(store) as opened:
         how: dict[str, Any] = {"reading": reading, "constants": constants}
         if study is not None:
             from .study.answers import people_of
 
-            people, frame = people_of(found_store, exam, study, reading, constants)
-        kind, found = groups(exam, store=found_store, brief=True, **how, **which)
-        tags = {tag for group in found for entry in group.entries for tag in entry.question.tags} if by else set()
+            people, frame = people_of(opened, exam, study, reading, constants)
+        kind, marked = groups(exam, store=opened, brief=True, **how, **which)
+        tags = {tag for group in marked for entry in group.entries for tag in entry.question.tags} if by else set()
         for tag in by:
-            if found and tag not in tags and not (tag == "dimension" and kind.protocol.dimensions):
-                raise UsageError(f"--by {tag}: there is: {', '.join(sorted(tags | {'dimension'}))}")
+            if marked and tag not in tags and not (tag == "dimension" and kind.protocol.dimensions):
+                raise UsageError(f"--by {tag}: no such tag; available: {', '.join(sorted(tags | {'dimension'}))}")
         name, read = exams.name_of(exam), checked_reading(reading)
-        rows = standings(name, found, kind.protocol, read, by, which_questions(on), sort)
+        rows = standings(name, marked, kind.protocol, read, by, which_questions(on), sort)
     if study is None:
         return Standings(rows, kind.name)
     shown = [row for row in rows if row.evaluator.kind in SHOWN]
@@ -163,19 +163,19 @@ def compare(
 def compare(
     exam: str | list[str] | tuple[str, ...], *, store: Store | str | Path = DEFAULT, **how: Any
 ) -> Comparisons | ExamComparison:
-    """Painters against each other, on the questions that all of them have: a list with a `Comparison` per evaluator.
+    """Compare painters on the questions that all of them have: return a list with a `Comparison` per evaluator.
 
     Args:
-        exam: The exam's name in the store. Several names: do these exams put painters in the same order?
+        exam: The exam's name in the store. With several names: do these exams rank painters in the same order?
         store: Where the results are.
         **how: ``score``, ``by``, ``gap``, ``reading``, ``constants``, ``on``, ``painters``, ``without``, ``judges``,
             ``selection``, …; see `limner.scoring.compare.painters`. For several exams ``score``, ``reading``,
             ``painters`` and ``judges``.
     """
-    with using_store(store) as found:
+    with using_store(store) as opened:
         if isinstance(exam, str):
-            return Comparisons(comparing.painters(exam, store=found, **how))
-        return exam_comparison(comparing.exams(list(exam), store=found, **how))
+            return Comparisons(comparing.painters(exam, store=opened, **how))
+        return exam_comparison(comparing.exams(list(exam), store=opened, **how))
 
 
 def agree(
@@ -190,16 +190,16 @@ def agree(
     judges: Sequence[str] = (),
     **which: Any,
 ) -> JudgeAgreement:
-    """How far judges, people and metrics agree on the same drawings; see `limner.scoring.compare.judges`.
+    """Measure how far judges, people and metrics agree on the same drawings; see `limner.scoring.compare.judges`.
 
     Args:
         exam: The exam's name in the store.
-        score: The score of drawings and painters; by default the first that all judges settle.
+        score: The score of drawings and painters; by default the first that all judges decide.
         reading: How stored replies are read.
-        constants: Numbers the exam's scores are computed with, in place of the usual ones.
+        constants: Constants of the exam's scores, in place of the defaults.
         store: Where the marks are.
         study: Only people of this study, and only its drawings.
-        by: Tags for whose values there are numbers apart; ``painter`` for each painter's drawings.
+        by: Tags to break the numbers down by; ``painter`` for each painter's drawings.
         judges: Only these: judges, metrics, persons (``person/anna``), people of a study (``people/pilot``).
         **which: ``painters``, ``variant``, ``options``, ``selection``, …; see `limner.groups`.
     """
@@ -220,11 +220,11 @@ def table(
     study: str | None = None,
     **which: Any,
 ) -> Table:
-    """Return a table of a benchmark's paper: the published figures, and beside them those of a store.
+    """Return a table of a benchmark's paper: the published figures with those of a store beside them.
 
     Args:
         name: Such as ``genexam:table2``; `limner table` lists them all.
-        store: Where the results are; by default ``limner-store``, which need not be there.
+        store: Where the results are; by default ``limner-store``, which need not exist.
         exam: The exam's name in the store, if it has several exams of this kind.
         published: Whether to show the paper's figures.
         intervals: Whether to show intervals.
@@ -240,8 +240,8 @@ def table(
     how: dict[str, Any] = {"exam": exam, "section": section, "study": study, "on": on, "reading": reading}
     choice = TableChoice(published, intervals, which=which, **how)
     try:
-        with using_store(DEFAULT if store is None else store) as found:
-            return build(layout, found, choice)
+        with using_store(DEFAULT if store is None else store) as opened:
+            return build(layout, opened, choice)
     except NoStore:
         if store is not None or not published:
             raise
@@ -249,7 +249,7 @@ def table(
 
 
 def plot(name: str, *exams: str, width: str = "double", **choice: Any) -> PlotFigure:
-    """Return a plot of an exam's scores, several exams below each other; in a notebook it is shown.
+    """Return a plot of an exam's scores, several exams below each other; a notebook shows it.
 
     Args:
         name: Such as ``categories`` or ``heatmap``; `limner plot` lists them all.
@@ -259,7 +259,7 @@ def plot(name: str, *exams: str, width: str = "double", **choice: Any) -> PlotFi
             `limner.report.plots.PlotChoice`.
 
     Raises:
-        UsageError: There is nothing to show, with what to run; or matplotlib is missing.
+        UsageError: There is nothing to show, or matplotlib is missing; says what to do.
     """
     from .report.plots import PlotChoice, make_figure
 
@@ -269,28 +269,30 @@ def plot(name: str, *exams: str, width: str = "double", **choice: Any) -> PlotFi
 
 
 def show(exam: str, id: str, *, store: Store | str | Path = DEFAULT, **which: Any) -> QuestionView:
-    """One question: its prompt, every drawing, every mark with its reason; in a notebook with the pictures.
+    """Return one question with its prompt, every drawing, and every mark with its reason.
+
+    A notebook shows it with the pictures.
 
     Args:
         exam: The exam's name in the store.
-        id: The question's.
+        id: The question's id.
         store: Where the results are.
         **which: ``painters``, ``judges``, ``reading``, ``variant``, …; see `limner.groups`.
     """
-    with using_store(store) as found:
-        body = describe_question(exam, id, store=found, **which)
-        return QuestionView(body, small_pictures(body, found))
+    with using_store(store) as opened:
+        body = describe_question(exam, id, store=opened, **which)
+        return QuestionView(body, small_pictures(body, opened))
 
 
 @dataclass(frozen=True)
 class Sorting:
-    """What is to be sorted into an exam's modes of failure, and who sorts it.
+    """The errors to sort into an exam's failure modes, and their sorter.
 
     Attributes:
-        asked: Painters in their order, each with how many questions its judge answered.
+        asked: Painters in their order, each with the number of questions that the judge answered.
         drawings: The drawings with wrong answers.
-        judge: Who answered.
-        notes: On which questions painters are compared, and who is left out.
+        judge: The judge that answered.
+        notes: The questions on which painters are compared, and the painters left out.
     """
 
     sorter: ModeSorter
@@ -312,10 +314,10 @@ def sorting(
     on: str = "common",
     **which: Any,
 ) -> Sorting:
-    """Return the wrong answers about painters' drawings, and what sorts them by mode; nothing is called yet.
+    """Return the wrong answers about painters' drawings with their sorter; nothing is called yet.
 
     Raises:
-        UsageError: The exam has no modes of failure, several evaluators have marked, or nothing is wrong.
+        UsageError: The exam has no failure modes, several evaluators have marked, or nothing is wrong.
     """
     from .core.images import Preparer
     from .core.prompts import Prompts
@@ -323,15 +325,15 @@ def sorting(
     from .running.modes import ModeSorter, WrongDrawing
     from .running.setup import service_limits
 
-    kind, found = groups(exam, store=store, reading=reading, **which)
+    kind, marked = groups(exam, store=store, reading=reading, **which)
     if kind.modes is None:
-        there = [each.name for each in exams.each() if each.modes is not None]
-        raise UsageError(f"{exam} has no modes of failure; there are some in {', '.join(there) or 'no exam'}")
-    sides = comparables(found, kind.protocol, which_questions(on))
+        names = [each.name for each in exams.each() if each.modes is not None]
+        raise UsageError(f"{exam} has no failure modes; exams that have some: {', '.join(names) or 'none'}")
+    sides = comparables(marked, kind.protocol, which_questions(on))
     if len(sides) != 1:
         listed = ", ".join(f"'{side.evaluator.name}'" for side in sides)
-        said = f"was marked by several evaluators; name one with --judge: {listed}" if sides else "has no marks yet"
-        raise UsageError(f"{exam} {said}")
+        problem = f"was marked by several evaluators; name one with --judge: {listed}" if sides else "has no marks yet"
+        raise UsageError(f"{exam} {problem}")
     (side,) = sides
     asked, wrong = [], []
     for group, entries in zip(side.groups, side.inside, strict=True):
@@ -342,7 +344,7 @@ def sorting(
                 wrong.append(WrongDrawing(group.name, drawing.painter, entry.question, drawing.image, marks))
     if not wrong:
         raise UsageError(f"{exam}: no question was answered wrongly; there is nothing to sort")
-    known = settings.load()
-    mind = open_model(model, dict(args or {}), known, Preparer(store.blobs.get))
-    sorter = ModeSorter(exams.name_of(exam), kind.modes, mind, Prompts(kind.modes.prompts, prompts), store)
-    return Sorting(sorter, tuple(asked), tuple(wrong), side.evaluator.name, service_limits(known), tuple(side.notes))
+    loaded = settings.load()
+    chat_model = open_model(model, dict(args or {}), loaded, Preparer(store.blobs.get))
+    sorter = ModeSorter(exams.name_of(exam), kind.modes, chat_model, Prompts(kind.modes.prompts, prompts), store)
+    return Sorting(sorter, tuple(asked), tuple(wrong), side.evaluator.name, service_limits(loaded), tuple(side.notes))

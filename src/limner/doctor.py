@@ -1,4 +1,4 @@
-"""Is this machine fit for work? Each check says what it saw and what to do."""
+"""Checks that a machine and a store are ready; each says what it found and what to do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .core.errors import UsageError
 from .core.registry import Registry
 
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smbfs", "smb3", "afs", "ncpfs", "9p", "ceph", "glusterfs", "lustre"})
-"""File systems on which SQLite's locks cannot be trusted, beside every fuse one that goes over a network."""
+"""File systems on which SQLite's locks are not reliable, besides network file systems over fuse."""
 FREE_BYTES = 2**30
 REGISTRIES = {
     "exams": "limner.exams:EXAMS",
@@ -28,12 +28,12 @@ REGISTRIES = {
     "judges": "limner.judges:JUDGES",
     "probes": "limner.evidence.probe:PROBES",
 }
-"""Where everything stands that other packages can add to."""
+"""The registries that other packages can add to."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at."""
+    """The result of one check."""
 
     name: str
     state: Literal["ok", "note", "bad"]
@@ -41,8 +41,8 @@ class Check:
 
 
 def examine(store: str) -> Iterator[Check]:
-    """All checks; one that breaks is itself a finding."""
-    looks: dict[str, Callable[[], Check]] = {
+    """Yield the result of every check; a check that raises an error counts as bad."""
+    checks: dict[str, Callable[[], Check]] = {
         "python": _python,
         "store": lambda: _store(store),
         "file system": lambda: _file_system(store),
@@ -51,22 +51,18 @@ def examine(store: str) -> Iterator[Check]:
         "settings": _settings,
         "models": lambda: _models(store),
     }
-    looks |= {name: partial(_look_up, name) for name in REGISTRIES}
-    for name, look in looks.items():
+    checks |= {name: partial(check_registry, name) for name in REGISTRIES}
+    for name, check in checks.items():
         try:
-            yield look()
+            yield check()
         except Exception as error:
             yield Check(name, "bad", f"{type(error).__name__}: {error}")
 
 
-def registries() -> dict[str, Registry[Any]]:
-    """Everything that other packages can add to."""
-    return {name: _registry(name) for name in REGISTRIES}
-
-
-def _registry(name: str) -> Registry[Any]:
-    found: Registry[Any] = EntryPoint(name, REGISTRIES[name], "").load()
-    return found
+def load_registry(name: str) -> Registry[Any]:
+    """Return one of `REGISTRIES`."""
+    registry: Registry[Any] = EntryPoint(name, REGISTRIES[name], "").load()
+    return registry
 
 
 def _python() -> Check:
@@ -74,7 +70,7 @@ def _python() -> Check:
 
 
 def _folder(store: str) -> Path | None:
-    """Return the nearest existing folder of a store that lies in files."""
+    """Return the nearest existing folder of a store in files; None for a database server."""
     if store.startswith("sqlite:///"):
         path = Path(store.removeprefix("sqlite:///").partition("?")[0]).parent
     elif "://" in store:
@@ -95,21 +91,21 @@ def _store(store: str) -> Check:
 
     folder, name = _folder(store), shown(store)
     if folder is not None and not os.access(folder, os.W_OK):
-        return Check("store", "bad", f"{folder} cannot be written to; choose another --store")
+        return Check("store", "bad", f"{folder} is not writable; choose another --store")
     if not store_exists(store):
-        return Check("store", "ok", f"{name}: none yet; the first run makes it")
+        return Check("store", "ok", f"{name} does not exist yet; the first run creates it")
     with Store(store, create=False) as opened:
         for report in verify.check(opened, quick=True):
             if report.defects:
-                more = f"`limner verify --store {name}` says more"
+                more = f"run `limner verify --store {name}` for details"
                 return Check("store", "bad", f"{name} is damaged: {report.defects[0].detail[:300]}; {more}")
         opened.blobs.check()
-        ways = len(load_setups(opened))
-    return Check("store", "ok", f"{name} opens; version {VERSION}; ways of asking judges in it: {ways}")
+        setups = len(load_setups(opened))
+    return Check("store", "ok", f"{name} opens; version {VERSION}; judge setups: {setups}")
 
 
 def is_network(kind: str) -> bool:
-    """Whether a file system of this kind goes over a network."""
+    """Return whether a file system of this kind is on a network."""
     return kind in NETWORK or (kind.startswith("fuse.") and kind not in ("fuse.lxcfs", "fuse.overlayfs"))
 
 
@@ -121,12 +117,12 @@ def _file_system(store: str) -> Check:
         return Check("file system", "ok", "the store is a database server")
     inside = [part for part in psutil.disk_partitions(all=True) if folder.is_relative_to(part.mountpoint)]
     if not inside:
-        return Check("file system", "note", f"cannot tell what {folder} lies on")
+        return Check("file system", "note", f"the file system of {folder} is unknown")
     part = max(inside, key=lambda part: len(part.mountpoint))
     if is_network(part.fstype):
-        detail = f"{folder} lies on {part.fstype}: SQLite may corrupt there; use a local disk or PostgreSQL"
+        detail = f"{folder} is on {part.fstype}, which may corrupt SQLite; use a local disk or PostgreSQL"
         return Check("file system", "bad", detail)
-    return Check("file system", "ok", f"{folder} lies on {part.fstype}")
+    return Check("file system", "ok", f"{folder} is on {part.fstype}")
 
 
 def _disk(store: str) -> Check:
@@ -145,59 +141,56 @@ def _ocr() -> Check:
     image = Image.new("RGB", (320, 80), "white")
     ImageDraw.Draw(image).text((20, 20), "Limner reads", font=font(32), fill="black")
     engine = RapidOcr()
-    read = " ".join(line.text for line in engine.read(image))
-    right = read.replace(" ", "").casefold() == "limnerreads"
-    return Check("OCR", "ok" if right else "bad", f"{engine.name} reads {read!r}")
+    text = " ".join(line.text for line in engine.read(image))
+    correct = text.replace(" ", "").casefold() == "limnerreads"
+    return Check("OCR", "ok" if correct else "bad", f"{engine.name} reads {text!r}")
 
 
 def _settings() -> Check:
     from .core import settings
 
-    known = settings.load()
-    have = [name for name, p in known.providers.items() if p.key_env and os.environ.get(p.key_env)]
-    lack = [f"{name} ({p.key_env})" for name, p in known.providers.items() if p.key_env and name not in have]
-    words = [f"keys set for: {', '.join(have) or 'none'}"]
+    providers = settings.load().providers
+    have = [name for name, p in providers.items() if p.key_env and os.environ.get(p.key_env)]
+    lack = [f"{name} ({p.key_env})" for name, p in providers.items() if p.key_env and name not in have]
+    lines = [f"keys set for: {', '.join(have) or 'none'}"]
     if lack:
-        words.append(f"not for: {', '.join(lack)}")
-    return Check("settings", "ok" if have else "note", "; ".join(words))
+        lines.append(f"not for: {', '.join(lack)}")
+    return Check("settings", "ok" if have else "note", "; ".join(lines))
 
 
 def _models(store: str) -> Check:
-    """Models of presets, of the user's settings and of the store that are gone or going."""
+    """Check whether models of presets and of the store are retired or soon will be."""
     from . import exams
     from .core import catalogue, settings
     from .store import Store, store_exists
     from .store.records import models_used
 
-    known, day = settings.load(), catalogue.today()
+    models, day = settings.load().models, catalogue.today()
     used = {str(preset["judge"]) for kind in exams.each() for preset in kind.all_presets.values() if "judge" in preset}
     if store_exists(store):
         with Store(store, create=False) as opened:
             used |= models_used(opened)
-    found = catalogue.warnings(sorted(used), known.models, day)
-    detail = "; ".join(found.values()) or f"none of the {len(used)} models of presets and store is gone or going"
-    return Check("models", "note" if found else "ok", detail)
+    warnings = catalogue.warnings(sorted(used), models, day)
+    detail = "; ".join(warnings.values()) or f"all {len(used)} models of presets and store are available"
+    return Check("models", "note" if warnings else "ok", detail)
 
 
-def _look_up(name: str) -> Check:
-    return registered(name, _registry(name))
-
-
-def registered(name: str, registry: Registry[Any]) -> Check:
-    """Return what Limner ships, and what other packages add: each with a line about it, or what is wrong with it."""
+def check_registry(name: str, registry: Registry[Any] | None = None) -> Check:
+    """List what Limner ships and what other packages add, each with a line about it or its error."""
+    registry = registry or load_registry(name)
     own = registry.own()
-    told = [", ".join(own)]
+    lines = [", ".join(own)]
     state: Literal["ok", "note", "bad"] = "ok"
     for entry in registry.entries():
         if entry.own:
             continue
         if entry.name in own:
-            detail, state = "not used, for Limner's own is called so too", "bad" if state == "bad" else "note"
+            detail, state = "not used: Limner has one of the same name", "bad" if state == "bad" else "note"
         else:
             try:
                 registry.get(entry.name)
                 detail = registry.about(entry.name)
             except UsageError as error:
                 detail, state = str(error), "bad"
-        told.append(f"{entry.name} from {entry.package} {entry.version}: {detail}")
-    return Check(name, state, "; ".join(told))
+        lines.append(f"{entry.name} from {entry.package} {entry.version}: {detail}")
+    return Check(name, state, "; ".join(lines))

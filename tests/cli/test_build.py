@@ -62,7 +62,7 @@ def test_a_mistake_leaves_no_store_behind(tmp_path: Path) -> None:
     assert not (tmp_path / "limner-store").exists()
 
 
-def test_what_is_missing_is_told() -> None:
+def test_what_is_missing_is_reported() -> None:
     run("new", "school", "--recipe", "exam")
     with pytest.raises(UsageError, match="needs the annotator"):
         run("run", "school")
@@ -71,4 +71,4 @@ def test_what_is_missing_is_told() -> None:
     code, text = run("review", "school", "--reviewer", "anna", "--write", "a.jsonl")
     assert (code, text) == (0, "0 items wait for anna, in a.jsonl\n")
     code, text = run("run", "school", "--dry-run")
-    assert "note: step images has taken nothing in yet" in text
+    assert "note: step images has no items yet" in text

@@ -80,7 +80,7 @@ def test_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(doctor, "_ocr", lambda: Check("OCR", "ok", "reads"))
     out = limner("doctor").out
-    assert "  ok  store: limner-store: none yet; the first run makes it" in out
+    assert "  ok  store: limner-store does not exist yet; the first run creates it" in out
     monkeypatch.setattr(doctor, "_ocr", lambda: Check("OCR", "bad", "blind"))
     assert " bad  OCR: blind" in limner("doctor", code=1).out
     assert not Path("limner-store").exists()

@@ -31,10 +31,10 @@ def test_models_are_shown_found_and_refused() -> None:
     assert "no such model" in limner("models", "--find", "nobody", code=2).err
 
 
-def test_an_update_is_told_and_kept(tmp_path: Path) -> None:
+def test_an_update_is_reported_and_kept(tmp_path: Path) -> None:
     (tmp_path / "news.toml").write_text('[models."openai/o3"]\nshutdown = 2026-11-01\n')
     said = limner("models", "update", "news.toml").out
-    assert "openai/o3: shutdown is 2026-11-01 (was 2026-12-11)\n1 fact is new; kept in " in said
+    assert "openai/o3: shutdown is 2026-11-01 (was 2026-12-11)\n1 new fact; stored in " in said
     (row,) = limner("models", "--find", "openai/o3", "--format", "json").json()
     assert row["state"] == "gone"
     assert "is neither TOML nor JSON" in limner("models", "update", __file__, code=1).err

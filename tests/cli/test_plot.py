@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from limner.report.plots import known
+from limner.report.plots import load_plots
 from limner.store import Store
 from tests.cli.invoke import limner
 from tests.needs import need
@@ -28,7 +28,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_list() -> None:
     lines = limner("plot").out.splitlines()
-    assert [line.split()[0] for line in lines] == list(known())
+    assert [line.split()[0] for line in lines] == list(load_plots())
     assert all(len(line.split("  ", 1)[1].strip()) > 10 for line in lines)
     assert any("(mmmg only)" in line for line in lines)
 
@@ -55,10 +55,10 @@ def test_options_reach_the_plot(here: Path) -> None:
         (["heatmap", "-o", "a.svg"], "name the exam: limner plot heatmap EXAM"),
         (["heatmap", "genexam"], "name the file to write: -o FILE.svg"),
         (["heatmap", "genexam", "-o", "a.svg"], "name one with --judge: 'one', 'two'"),
-        (["levels", "genexam", "-o", "a.svg", "--by", "subject"], "--by goes with categories and heatmap"),
-        (["regions", "genexam", "-o", "a.svg", "--judge", "one"], "regions shows exams of the kind mmmg"),
+        (["levels", "genexam", "-o", "a.svg", "--by", "subject"], "--by applies only to categories and heatmap"),
+        (["regions", "genexam", "-o", "a.svg", "--judge", "one"], "regions is only for exams of the kind mmmg"),
     ],
 )
-def test_what_is_wrong_is_said(words: list[str], said: str, here: Path) -> None:
+def test_what_is_wrong_is_reported(words: list[str], said: str, here: Path) -> None:
     assert said in limner("plot", *words, code=2).err
     assert not (here / "a.svg").exists()

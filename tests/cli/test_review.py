@@ -43,7 +43,7 @@ def ended(process: subprocess.Popen[str]) -> None:
     process.communicate(timeout=30)
 
 
-def test_links_are_told_and_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_are_printed_and_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from limner.build.base import STEPS
     from tests.build.review_page.desk import steps
 
@@ -52,7 +52,7 @@ def test_links_are_told_and_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         prepare(store, tmp_path)
     process = serve(tmp_path, "--reviewer", "dora", "--adjudicator", "emil", "--reviewer", "anna")
     lines = told(process)
-    assert lines[0] == "anna has a link already; --new-links makes another"
+    assert lines[0] == "anna already has a link; --new-links makes a new one"
     links = dict(line.split(": ", 1) for line in lines[1:3])
     assert links.keys() == {"dora", "emil"}
     page = urllib.request.urlopen(links["dora"], timeout=20).read().decode()

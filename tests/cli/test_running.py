@@ -19,7 +19,7 @@ import pytest
 import sqlalchemy as sa
 from rich.console import Console
 
-from limner.cli.running import Bars
+from limner.cli.running import ProgressBars
 from limner.running.progress import Progress
 from limner.store import Store
 from limner.store.schema import metadata
@@ -172,7 +172,7 @@ def test_a_preset_is_named_with_what_differs_from_it(words: list[str], judge: st
     assert "reading paper" in said.out
 
 
-def test_files_for_the_same_id_are_told_of(words: list[str], judge: str, small_exam: SmallExam) -> None:
+def test_files_for_the_same_id_are_reported(words: list[str], judge: str, small_exam: SmallExam) -> None:
     first, second = small_exam.ids[:2]
     (small_exam.drawings / f"{first}.JPG").write_bytes(picture(1, "JPEG"))
     (small_exam.drawings / f"{second.lower()}.png").write_bytes(picture(1))
@@ -184,7 +184,7 @@ def test_files_for_the_same_id_are_told_of(words: list[str], judge: str, small_e
     assert states == {id: "missing" if id == first else "done" for id in small_exam.ids}
 
 
-def test_misnamed_files_are_told_of_and_a_list_renames_them(
+def test_misnamed_files_are_reported_and_a_list_renames_them(
     words: list[str], judge: str, small_exam: SmallExam, tmp_path: Path
 ) -> None:
     for file in small_exam.drawings.iterdir():
@@ -193,7 +193,7 @@ def test_misnamed_files_are_told_of_and_a_list_renames_them(
     assert "note: mine: 4 files look misnamed: " in said
     assert f"`limner exam rename genexam {small_exam.drawings}` lists how to rename them" in said
     listed = limner("exam", "rename", "genexam", small_exam.drawings, "--store", "store")
-    assert "4 of 4 questions have no image; 4 would be mended" in listed.err
+    assert "4 of 4 questions have no image; renaming would fix 4" in listed.err
     subprocess.run(["sh"], input=listed.out, text=True, check=True)
     assert limner("run", "genexam", *words, "--judge", judge, "--json").json()["done"] == 8
     assert limner("exam", "rename", "genexam", small_exam.drawings, "--store", "store").out == ""
@@ -206,10 +206,10 @@ def test_a_store_from_the_environment(words: list[str], judge: str, monkeypatch:
     assert "mine" in limner("scores", "genexam").out
 
 
-def test_the_budget_of_a_shard_is_its_own_and_it_is_said() -> None:
+def test_the_budget_of_a_shard_is_its_own_and_it_is_reported() -> None:
     words = ["run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--limit", "2", "--dry-run"]
     said = limner(*words, "--shard", "1/4", "--budget", "5")
-    assert "note: --budget 5 is for this shard alone: 4 shards may spend $20 together\n" in said.err
+    assert "note: --budget 5 is for this shard alone: all 4 shards together may spend $20\n" in said.err
     counts = [limner(*words, "--shard", f"{i}/2", "--json").json()["drawings"] for i in (1, 2)]
     assert sum(counts) == 2
 
@@ -221,7 +221,7 @@ def drawn(progress: Progress, width: int = 80, height: int = 24, *, ended: bool 
     """The lines of the bars, 20 seconds after the start, as they are read."""
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=width, height=height, color_system=None)
-    bars = Bars(progress, clock=lambda: progress.started + 20)
+    bars = ProgressBars(progress, clock=lambda: progress.started + 20)
     bars.ended = ended
     console.print(bars)
     return [line.rstrip() for line in ESCAPE.sub("", out.getvalue()).splitlines()]
@@ -337,7 +337,7 @@ def test_on_a_real_terminal(tmp_path: Path, times: int) -> None:
     if times == 0:
         assert "3/3" in said
     if times == 1:
-        assert "interrupted; run the same command again to go on" in said
+        assert "interrupted; run the same command again to resume" in said
     if times == 2:
         assert len(sent) == 2
 
@@ -361,7 +361,7 @@ def test_every_command_that_works_here_has_them(command: str) -> None:
 
 def test_shares_without_a_cluster_are_a_mistake() -> None:
     said = limner("run", "sample/genexam", "--painter", "control/reference", "--ray-gpus", "0.5", code=2).err
-    assert "--ray-gpus and --ray-workers go with --ray" in said
+    assert "--ray-gpus and --ray-workers need --ray" in said
 
 
 def test_a_dry_run_joins_no_cluster() -> None:

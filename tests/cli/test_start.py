@@ -16,7 +16,7 @@ import limner as package
 from limner.cli import COMMANDS
 from limner.cli import limner as group
 from limner.cli.demo import NOTES
-from limner.cli.options import REST, Sectioned, _help
+from limner.cli.options import OTHER_SECTION, SectionedCommand, _load_help
 from tests.cli.invoke import limner
 from tests.docs.blocks import ROOT
 
@@ -94,7 +94,7 @@ def test_a_reader_that_stops_reading(tmp_path: Path) -> None:
 
 
 LONG = ("run", "draw", "mark", "scores", "compare", "agree", "table", "plot", "report")
-EXAMPLES = [(about, words) for each in _help()["examples"].values() for about, words in each.items()]
+EXAMPLES = [(about, words) for each in _load_help()["examples"].values() for about, words in each.items()]
 
 
 def command(name: str) -> click.Command:
@@ -104,14 +104,14 @@ def command(name: str) -> click.Command:
 
 
 def test_all_long_commands_have_sections_and_examples() -> None:
-    assert set(_help()["examples"]) == set(LONG)
-    assert all(isinstance(command(name), Sectioned) for name in LONG)
+    assert set(_load_help()["examples"]) == set(LONG)
+    assert all(isinstance(command(name), SectionedCommand) for name in LONG)
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_every_option_stands_in_one_section(name: str) -> None:
+def test_every_option_is_in_one_section(name: str) -> None:
     said = limner(name, "--help").out
-    assert REST not in said, "an option that no section of help.toml names"
+    assert OTHER_SECTION not in said, "an option that no section of help.toml names"
     body = said.partition("\nExamples:")[0]
     for param in command(name).params:
         if isinstance(param, click.Option) and not param.hidden:
@@ -122,7 +122,7 @@ def test_every_option_stands_in_one_section(name: str) -> None:
 
 def test_sections_name_only_what_there_is() -> None:
     there = {param.name for name in LONG for param in command(name).params} | {"_click_default_help"}
-    named = [name for names in _help()["sections"].values() for name in names]
+    named = [name for names in _load_help()["sections"].values() for name in names]
     assert set(named) <= there
     assert len(named) == len(set(named))
 

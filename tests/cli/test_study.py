@@ -63,7 +63,7 @@ def test_out_and_in(place: str, tmp_path: Path) -> None:
     file = str(tmp_path / "answers.csv")
     run("export", "pilot", "-o", file, place=place)
     assert run("export", "pilot", place=place) == Path(file).read_text("utf-8")
-    assert "forms whole" in run("import", "elsewhere", "--file", file, place=place)
+    assert "forms complete" in run("import", "elsewhere", "--file", file, place=place)
     lines = Path(file).read_text("utf-8").splitlines()
     part = [line for line in lines if ",overall," in line or ",point/1," in line or line.startswith("rater")]
     (tmp_path / "part.csv").write_text("\n".join(part), "utf-8")
@@ -77,14 +77,14 @@ def test_out_and_in(place: str, tmp_path: Path) -> None:
     ("words", "said"),
     [
         (("new", "a b", "--exam", "genexam", "--design", "genexam"), "letters, digits"),
-        (("new", "p", "--exam", "genexam", "--design", "genexam"), "name which with --painter"),
+        (("new", "p", "--exam", "genexam", "--design", "genexam"), "choose with --painter"),
         (
             ("new", "p", "--exam", "genexam", "--design", "genexam", "--painter", "x"),
             "no finished drawing of genexam by 'x'",
         ),
         (("new", "p", "--exam", "genexam", "--design", "mmmg"), "it is a design of mmmg"),
         ((*NEW, "--each", "3"), "give --size, not --each"),
-        ((*NEW, "--rater", "a", "--rater", "a"), "one name"),
+        ((*NEW, "--rater", "a", "--rater", "a"), "the same name"),
         ((*NEW, "--completion", "javascript:alert(1)"), "begins with https://"),
         (("status", "nothing"), "no study 'nothing'"),
         (("export", "nothing"), "no study 'nothing'"),
@@ -92,7 +92,7 @@ def test_out_and_in(place: str, tmp_path: Path) -> None:
         (("new", "p", "--exam", "mmmg", "--design", "mmmg"), "no exam 'mmmg'"),
     ],
 )
-def test_what_is_wrong_is_told(place: str, words: tuple[str, ...], said: str) -> None:
+def test_what_is_wrong_is_reported(place: str, words: tuple[str, ...], said: str) -> None:
     with pytest.raises(LimnerError, match=re.escape(said)):
         run(*words, place=place)
 

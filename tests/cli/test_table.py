@@ -41,7 +41,7 @@ def test_published_and_own(here: Path) -> None:
     assert "openai/gpt-image-1¹" in alone
 
 
-def test_without_a_store_the_published_figures_stand_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_store_only_published_figures_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     said = limner("table", "genexam:table2")
     assert "Nano Banana Pro" in said.out

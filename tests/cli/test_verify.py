@@ -34,14 +34,14 @@ def test_a_damaged_image_and_its_repair(world: ExamRun) -> None:
     image = str(world.drawings()[0].image)
     damage(world.blob(), "truncated")
     said = limner("verify", "--store", "store", code=1)
-    assert " bad  images: 8 images looked at, 1 wrong" in said.out
+    assert " bad  images: 8 images checked, 1 wrong" in said.out
     assert image in said.out
     body = json.loads(limner("verify", "--store", "store", "--json", code=1).out)
     assert [defect["subject"] for part in body["parts"] for defect in part["defects"]] == [image]
-    assert "  ok  images: 8 images looked at, 1 repaired" in limner("verify", "--store", "store", "--repair").out
+    assert "  ok  images: 8 images checked, 1 repaired" in limner("verify", "--store", "store", "--repair").out
     limner("verify", "--store", "store")
 
 
-def test_no_store_is_no_whole_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_store_is_not_a_whole_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "no store at nothing" in limner("verify", "--store", "nothing", code=1).err

@@ -12,7 +12,7 @@ import pytest
 from limner.core import registry
 from limner.core.errors import UsageError
 from limner.core.registry import Registration, Registry, entries
-from limner.doctor import registered, registries
+from limner.doctor import REGISTRIES, check_registry, load_registry
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def test_a_broken_one_is_told_with_its_package(monkeypatch: pytest.MonkeyPatch, 
     assert str(caught.value).startswith(f"the thing 'bad' of limner-more 1.2 ({value}) is broken: {said}")
     assert things.get("own") is GOOD
     assert (things.names(), things.usages(), things.about("bad")) == (["bad", "own"], ["bad", "thing/WORD"], "")
-    check = registered("things", things)
+    check = check_registry("things", things)
     assert (check.state, check.detail.startswith("own; bad from limner-more 1.2: the thing 'bad' of")) == ("bad", True)
 
 
@@ -77,16 +77,16 @@ def test_two_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
         things.get("other")
     assert things.names() == ["other", "own"]
     assert things.get("own") is GOOD
-    assert registered("things", things).state == "bad"
+    assert check_registry("things", things).state == "bad"
 
 
 def test_none_hides_one_of_limner_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
     hiding = Registration("own", f"{HERE}:NOTHING", "a-first-by-name", "1.0")
     things = made(monkeypatch, hiding, OWN)
     assert things.get("own") is GOOD
-    check = registered("things", things)
+    check = check_registry("things", things)
     assert (check.state, check.detail) == (
-        "note", "own; own from a-first-by-name 1.0: not used, for Limner's own is called so too",
+        "note", "own; own from a-first-by-name 1.0: not used: Limner has one of the same name",
     )  # fmt: skip
 
 
@@ -119,7 +119,8 @@ def test_names_load_nothing(group: str) -> None:
 
 
 def test_all_of_limner_s_own_can_be_loaded() -> None:
-    for name, found in registries().items():
+    for name in REGISTRIES:
+        found = load_registry(name)
         own = found.own()
         assert own, name
         for one in own:

@@ -10,7 +10,7 @@ from typing import Any
 
 from PIL import Image
 
-from limner.report.plots import PlotChoice, known
+from limner.report.plots import PlotChoice, load_plots
 from limner.report.plots.style import compose, look
 from limner.store import Store
 from tests.docs.blocks import ROOT
@@ -29,19 +29,19 @@ def pictures() -> Iterator[tuple[str, bytes]]:
     for name, exam, width, filling, choosing in SHOWN:
         with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
             synthetic.fill(store, exam, **filling)
-            frame = known()[name].frame(exam, PlotChoice(store=store, **choosing))
+            frame = load_plots()[name].frame(exam, PlotChoice(store=store, **choosing))
             with look():
-                figure = compose([known()[name].draw(frame, width)], width)
+                figure = compose([load_plots()[name].draw(frame, width)], width)
                 raw = io.BytesIO()
                 figure.savefig(raw, format="png")
         yield f"plot-{name}.png", _small(raw)
     for file, exam, fill in (("people", "mmmg", made_up.rated), ("people-aibench", "aibench", made_up.compared)):
         with tempfile.TemporaryDirectory() as folder, Store(folder) as store:
             fill(store)
-            frame = known()["people"].frame(exam, PlotChoice(store=store))
+            frame = load_plots()["people"].frame(exam, PlotChoice(store=store))
             with look():
                 raw = io.BytesIO()
-                compose([known()["people"].draw(frame, "double")], "double").savefig(raw, format="png")
+                compose([load_plots()["people"].draw(frame, "double")], "double").savefig(raw, format="png")
         yield f"plot-{file}.png", _small(raw)
 
 

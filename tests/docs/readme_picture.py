@@ -59,7 +59,7 @@ def shots(site: Path) -> list[Image.Image]:
         page.wait_for_selector("html[data-ready=yes]")
         page.locator("article.drawing", has_text="mine").locator(".look").click()
         page.locator("dialog[open]").wait_for()
-        page.locator("dialog").get_by_label("Text that OCR read").check()
+        page.locator("dialog").get_by_label("Text read by OCR").check()
         page.locator("dialog .overlay").first.wait_for()
         page.wait_for_load_state("networkidle")
         taken.append(page.locator("dialog[open]").screenshot())

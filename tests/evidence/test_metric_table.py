@@ -103,7 +103,7 @@ def test_the_command_keeps_them_as_evaluators(tmp_path: Path) -> None:
     file = table(tmp_path, f"{id},control/blank,,,aesr1,12.5\n,control/blank,,,fid,88\n")
     words = ("evidence", "sample/genexam", "--store", store, "--metric")
     said = limner(*words, file, "--dry-run").err
-    assert "aesr1, fid: 1 numbers of drawings, 1 of painters" in said
+    assert "aesr1, fid: values for 1 drawings and 1 painters" in said
     with Store(store) as opened:
         assert not list(load_ratings(opened, "sample/genexam"))
     for _ in range(2):

@@ -14,8 +14,8 @@ from limner.serve.base import CSRF
 from limner.store import Store
 from limner.store.markings import load_markings
 from limner.store.ratings import load_ratings
-from limner.study.bring_in import bring_in
 from limner.study.exchange import answer_rows, write_answers
+from limner.study.import_answers import import_answers
 from limner.study.open import open_study, places_of
 from limner.study.records import load_answers, load_raters
 from tests.study.made import answer, fill, make
@@ -50,7 +50,7 @@ def test_a_study_is_made_served_killed_exported_and_brought_in(postgres: str, tm
         answer(store)
         file = tmp_path / "answers.csv"
         file.write_text(write_answers(answer_rows(study), False, "csv"), "utf-8")
-        report = bring_in(store, "elsewhere", file)
+        report = import_answers(store, "elsewhere", file)
         assert report.partial == 0
         found = {name: sorted((r.drawing, r.value or 0) for r in load_ratings(store, "genexam", name)) for name in
                  ("pilot", "elsewhere")}  # fmt: skip

@@ -289,7 +289,7 @@ def test_batches_are_shown_and_cancelled(place: Place) -> None:
     plan(place, looks=10**6)
     code, _, err = place.limner([word for word in place.words("--batch-wait", "0") if word != "--json"])
     assert code == 3
-    assert f"{QUESTIONS} calls stand in batches: the same command fetches what comes" in err
+    assert f"{QUESTIONS} calls are in batches: run the same command again to fetch them" in err
     shown = json.loads(place.limner(["batches", "--store", "store", "--json"])[1])
     assert [(one["service"], one["model"], one["calls"], one["status"]) for one in shown] == [
         ("fake", "judge", QUESTIONS, "submitted")

@@ -169,8 +169,8 @@ def test_ctrl_c_leaves_the_batch_and_says_how_to_come_back(place: Place) -> None
     process = Child(forks(), place.root, words)
     server.configure(seed=SEED, looks=10**6, kill={"pid": process.pid, "at_request": 4, "signal": "SIGINT"})
     assert process.go() == 130
-    assert f"{QUESTIONS} calls stand in batches: the same command fetches what comes" in process.said
-    assert "run the same command again to go on" in process.said
+    assert f"{QUESTIONS} calls are in batches: run the same command again to fetch them" in process.said
+    assert "run the same command again to resume" in process.said
     server.configure(seed=SEED)
     last = Child(forks(), place.root, words)
     assert last.go() == 0, last.said

@@ -17,7 +17,7 @@ from limner import api
 from limner.core.errors import UsageError
 from limner.core.evaluator import Evaluator
 from limner.exams import kind
-from limner.report.plots.source import PlotChoice, load
+from limner.report.plots.source import PlotChoice, load_source
 from limner.report.site import build
 from limner.scoring import Comparable, Entry, Group, comparable, compare
 from limner.store import Store
@@ -65,7 +65,7 @@ def test_all_commands_give_one_answer(three: Desk, tmp_path: Path) -> None:
     assert {place["painter"]: place["score"]["value"] for place in one["places"]} == wanted
     assert one["questions"] == 2
     assert one["compared"]["left_out"] == {"c": "4 refusal"}
-    source = load(EXAM, PlotChoice(store=three.store))
+    source = load_source(EXAM, PlotChoice(store=three.store))
     assert dict(zip(source.names, (values["strict"] for values in source.field.values), strict=True)) == {
         "a": 50.0,
         "b": 100.0,

@@ -135,7 +135,7 @@ def test_strata_of_the_design_are_used(tmp_path: Path, store: Store) -> None:
 
 def test_what_is_not_there_is_said(held: tuple[Rehearsal, dict[str, list[str]]]) -> None:
     made, _ = held
-    with pytest.raises(StoreError, match="no study 'other'; there is: pilot"):
+    with pytest.raises(StoreError, match="no study 'other'; it has: pilot"):
         api.scores(EXAM, store=made.store, study="other")
     save_study(made.store, Study("empty", EXAM, "open", {}))
     with pytest.raises(UsageError, match="nobody has marked criteria in the study empty yet"):

@@ -106,7 +106,7 @@ def test_as_text_json_and_csv(store: Store, tmp_path: Path) -> None:
     rates = {row["first"]: float(row["value"]) for row in rows if row["measure"] == "win_rate" and not row["second"]}
     assert rates == {each["painter"]: each["rate"]["value"] for each in body["painters"]}
     assert limner("agree", EXAM, "--pairs", "--weights", "--store", tmp_path / "store", code=2).err
-    assert "--train goes with --weights" in limner("agree", EXAM, "--train", "a", code=2).err
+    assert "--train needs --weights" in limner("agree", EXAM, "--train", "a", code=2).err
 
 
 TRUE = {"semantic": 0.7, "spelling": 0.1, "readability": 0.1, "logic": 0.1}

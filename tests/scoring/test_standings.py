@@ -193,7 +193,10 @@ def test_variants_never_mix(desk: Desk) -> None:
         ({"variant": "odd"}, r"no variant 'odd' in this store; it has: release"),
         ({"painters": ["nobody"]}, r"has no drawing of exam by 'nobody'; it has: p"),
         ({"reading": "fast"}, r"no reading 'fast'; choose from: careful, paper, release"),
-        ({"by": ["colour"]}, r"--by colour: there is: difficulty, dimension, img_type, subject, taxonomy"),
+        (
+            {"by": ["colour"]},
+            r"--by colour: no such tag; available: difficulty, dimension, img_type, subject, taxonomy",
+        ),
     ],
 )
 def test_names_that_the_store_does_not_know(desk: Desk, which: dict[str, Any], said: str) -> None:

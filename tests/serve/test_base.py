@@ -60,7 +60,7 @@ def test_errors_are_pages_that_tell_nothing_of_the_inside(visitor: TestClient) -
         assert "<h1>" in found.text
         assert "secret" not in found.text
     asked = visitor.get("/nowhere", headers={"accept": "application/json"})
-    assert asked.json() == {"error": "There is no such page. Check that you have the whole link."}
+    assert asked.json() == {"error": "There is no such page. Check that the link is complete."}
 
 
 def test_a_change_needs_its_pages_proof(visitor: TestClient) -> None:
@@ -120,5 +120,5 @@ def test_a_socket_is_open_before_anything_is_promised() -> None:
     with listen("127.0.0.1", 0) as opened:
         port = opened.getsockname()[1]
         assert address_of(opened) == f"http://127.0.0.1:{port}"
-        with pytest.raises(Exception, match="take another port"):
+        with pytest.raises(Exception, match="choose another port"):
             listen("127.0.0.1", port)

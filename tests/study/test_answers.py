@@ -166,13 +166,13 @@ def test_what_is_listed_becomes_marks_that_settle_precision(store: Store) -> Non
     assert group.scored[0].scores["sp_relation"] == 1.0
 
 
-def test_without_the_listing_there_is_no_marking_of_precision(store: Store) -> None:
+def test_without_the_listing_precision_is_not_marked(store: Store) -> None:
     study, rater, (place, *_) = one_rater(store, "fepbench")
     click(study, rater, place, *(Click(one.name, 1) for one in study.form(place)[:-1]))
     assert markings(store, "fepbench") == []
 
 
-def test_repeats_stand_beside_the_first_answers(store: Store) -> None:
+def test_repeats_are_beside_the_first_answers(store: Store) -> None:
     fill(store, "genexam", questions=10)
     make(store, raters=["anna"], changes={"repeats": 0.3, "attention": 5})
     answer(store)
@@ -203,6 +203,6 @@ def test_what_cannot_be_answered_is_refused(store: Store, name: str, value: Any)
      {"items": [{"sort": "s", "item": "a" * 501, "place": "b"}]},
      {"items": [{"sort": "s", "item": "a", "place": "b"}] * 101}],
 )  # fmt: skip
-def test_what_is_no_list_is_refused(value: Any) -> None:
+def test_what_is_not_a_list_is_refused(value: Any) -> None:
     with pytest.raises(ValueError):
         AnswerField("extra", "listing", "", sorts=("s",)).checked(value)

@@ -89,7 +89,7 @@ def test_fepbench_asks_every_atom_with_its_parts_then_a_list(store: Store) -> No
 
 def test_a_design_is_found_by_name_or_file(tmp_path: Path) -> None:
     kind = exams.kind("genexam")
-    with pytest.raises(UsageError, match=r"genexam has no design 'mmmg'; it is a design of mmmg; there is: genexam, "):
+    with pytest.raises(UsageError, match=r"genexam has no design 'mmmg'; it is a design of mmmg; available: genexam, "):
         find_design("mmmg", kind)
     own = tmp_path / "own.toml"
     own.write_text(

@@ -17,8 +17,8 @@ from limner.store import Store
 from limner.store.markings import load_markings
 from limner.store.ratings import load_comparisons, load_ratings
 from limner.store.records import load_drawings, load_setups
-from limner.study.bring_in import bring_in
 from limner.study.exchange import COLUMNS, PAIRS, answer_rows, read_thing, write_answers
+from limner.study.import_answers import import_answers
 from limner.study.label_studio import make_config, write_annotations, write_tasks
 from limner.study.open import open_study
 from limner.study.records import load_answers, load_study
@@ -62,7 +62,7 @@ def test_what_is_exported_comes_in_elsewhere_the_same(two: Any, tmp_path: Path, 
     study = answer(two[0])
     file = tmp_path / f"answers.{form}"
     file.write_text(write_answers(answer_rows(study), study.design.unit == "pair", form), "utf-8")
-    report = bring_in(two[1], "elsewhere", file)
+    report = import_answers(two[1], "elsewhere", file)
     assert report.partial == 0
     assert report.raters == 2
     assert load_study(two[1], "elsewhere").status == "imported"
@@ -71,7 +71,7 @@ def test_what_is_exported_comes_in_elsewhere_the_same(two: Any, tmp_path: Path, 
     again = write_answers(answer_rows(open_study(two[1], "elsewhere")), study.design.unit == "pair", form)
     assert sorted(again.splitlines()) == sorted(file.read_text("utf-8").splitlines())
     before = len(load_answers(two[1], "elsewhere"))
-    bring_in(two[1], "elsewhere", file)
+    import_answers(two[1], "elsewhere", file)
     assert len(load_answers(two[1], "elsewhere")) == before
 
 
@@ -85,7 +85,7 @@ def test_label_studio_goes_both_ways(two: Any, tmp_path: Path, design: str) -> N
     study = answer(two[0])
     file = tmp_path / "annotations.json"
     file.write_text(write_annotations(study), "utf-8")
-    report = bring_in(two[1], "pilot", file)
+    report = import_answers(two[1], "pilot", file)
     assert report.partial == 0
     found, wanted = results(two[1], exam), results(two[0], exam)
     assert found["marks"] == wanted["marks"]
@@ -118,7 +118,7 @@ def test_strategy_and_seed_may_be_absent_where_one_drawing_fits(store: Store, tm
     fill(store, "genexam", judges=())
     id = next(one.question_id for one in load_drawings(store, "genexam", PAINTER) if one.status == "done")
     text = f"rater,exam,id,painter,criterion,value\nanna,genexam,{id},{PAINTER},overall,7.5\n"
-    report = bring_in(store, "elsewhere", write(tmp_path, text))
+    report = import_answers(store, "elsewhere", write(tmp_path, text))
     assert (report.answers, report.done) == (1, 1)
     (found,) = load_ratings(store, "genexam", "elsewhere")
     assert (found.value, found.scale) == (7.5, "overall")
@@ -128,9 +128,9 @@ def test_with_two_strategies_the_row_has_to_say_which(store: Store, tmp_path: Pa
     fill(store, "genexam", judges=(), strategies=("direct", "edit"))
     id = next(one.question_id for one in load_drawings(store, "genexam", PAINTER) if one.status == "done")
     head = "rater,exam,id,painter,strategy,criterion,value\n"
-    with pytest.raises(DataError, match="say which with strategy and seed"):
-        bring_in(store, "elsewhere", write(tmp_path, f"{head}anna,genexam,{id},{PAINTER},,overall,7\n"))
-    bring_in(store, "elsewhere", write(tmp_path, f"{head}anna,genexam,{id},{PAINTER},edit,overall,7\n"))
+    with pytest.raises(DataError, match="specify strategy and seed"):
+        import_answers(store, "elsewhere", write(tmp_path, f"{head}anna,genexam,{id},{PAINTER},,overall,7\n"))
+    import_answers(store, "elsewhere", write(tmp_path, f"{head}anna,genexam,{id},{PAINTER},edit,overall,7\n"))
 
 
 def test_a_form_that_is_not_whole_is_kept_and_does_not_count_until_it_is(store: Store, tmp_path: Path) -> None:
@@ -142,11 +142,11 @@ def test_a_form_that_is_not_whole_is_kept_and_does_not_count_until_it_is(store: 
     head = "rater,exam,id,painter,criterion,value\n"
     row = f"anna,genexam,{item.question_id},{PAINTER}"
     lines = [f"{row},{name},1" for name in names]
-    report = bring_in(store, "elsewhere", write(tmp_path, head + "\n".join(lines[:-1])))
+    report = import_answers(store, "elsewhere", write(tmp_path, head + "\n".join(lines[:-1])))
     assert (report.done, report.partial) == (0, 1)
     assert "readability" in report.details[0]
     assert [one for one in load_markings(store, "genexam") if one.origin == "import"] == []
-    report = bring_in(store, "elsewhere", write(tmp_path, head + lines[-1]))
+    report = import_answers(store, "elsewhere", write(tmp_path, head + lines[-1]))
     assert (report.done, report.partial) == (1, 0)
     (found,) = [one for one in load_markings(store, "genexam") if one.origin == "import"]
     assert len(found.marks or []) == len(names) - 1
@@ -155,20 +155,20 @@ def test_a_form_that_is_not_whole_is_kept_and_does_not_count_until_it_is(store: 
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ("anna,genexam,nowhere,x,overall,1", "id nowhere: there is no drawing by 'x'"),
-        ("anna,genexam,{id},nobody,overall,1", "there is no drawing by 'nobody'; drawn by: "),
-        ("anna,genexam,{id},{painter},point/1,7", "point/1: 7 is none of 1, 0"),
-        ("anna,genexam,{id},{painter},overall,good", "no number"),
+        ("anna,genexam,nowhere,x,overall,1", "id nowhere: no drawing by 'x'"),
+        ("anna,genexam,{id},nobody,overall,1", "no drawing by 'nobody'; this question was drawn by: "),
+        ("anna,genexam,{id},{painter},point/1,7", "point/1: 7 is not one of 1, 0"),
+        ("anna,genexam,{id},{painter},overall,good", "not a number"),
         (",genexam,{id},{painter},overall,1", "no rater"),
         ("anna,genexam,{id},{painter},overall,1,2", "more cells than columns"),
     ],
 )
-def test_what_does_not_fit_is_told_with_its_line(store: Store, tmp_path: Path, rows: str, said: str) -> None:
+def test_what_does_not_fit_is_reported_with_its_line(store: Store, tmp_path: Path, rows: str, said: str) -> None:
     fill(store, "genexam", judges=())
     id = next(one.question_id for one in load_drawings(store, "genexam", PAINTER) if one.status == "done")
     text = "rater,exam,id,painter,criterion,value\n" + rows.format(id=id, painter=PAINTER)
     with pytest.raises(DataError, match=r"file\.csv:2") as caught:
-        bring_in(store, "elsewhere", write(tmp_path, text))
+        import_answers(store, "elsewhere", write(tmp_path, text))
     assert said in str(caught.value)
     assert load_answers(store, "elsewhere") == []
 
@@ -179,12 +179,12 @@ def test_a_file_of_another_exam_or_shape_is_refused(store: Store, tmp_path: Path
     make(store, changes=FEW)
     id = next(one.question_id for one in load_drawings(store, "mmmg") if one.status == "done")
     text = f"rater,exam,id,painter,criterion,value\nanna,mmmg,{id},{PAINTER},overall,1\n"
-    with pytest.raises(UsageError, match="is of genexam, the file of mmmg"):
-        bring_in(store, "pilot", write(tmp_path, text))
+    with pytest.raises(UsageError, match="is of genexam, but the file is of mmmg"):
+        import_answers(store, "pilot", write(tmp_path, text))
     with pytest.raises(DataError, match="column rater is missing"):
-        bring_in(store, "x", write(tmp_path, "who,exam\nanna,genexam\n"))
+        import_answers(store, "x", write(tmp_path, "who,exam\nanna,genexam\n"))
     with pytest.raises(DataError, match="no row"):
-        bring_in(store, "x", write(tmp_path, "rater,exam,id,painter,criterion,value\n"))
+        import_answers(store, "x", write(tmp_path, "rater,exam,id,painter,criterion,value\n"))
 
 
 @pytest.mark.slow

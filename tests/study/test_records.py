@@ -20,7 +20,6 @@ from limner.study.records import (
     load_rater,
     load_raters,
     load_study,
-    person,
     save_person,
     save_rater,
     save_study,
@@ -57,14 +56,14 @@ def test_a_person_is_an_evaluator_of_its_kind(kept: Store) -> None:
     id = save_person(kept, "anna", "pilot")
     assert load_setups(kept)[id] == {"judge": "person/anna", "study": "pilot"}
     assert evaluator_kinds(kept)[id] == "person"
-    assert id == person("anna", "pilot")[0] != person("anna", "other")[0]
+    assert id == save_person(kept, "anna", "pilot") != save_person(kept, "anna", "other")
 
 
-def test_what_is_not_there_is_told_with_what_is(kept: Store) -> None:
+def test_what_is_not_there_is_reported_with_what_is(kept: Store) -> None:
     with pytest.raises(StoreError, match="limner study new"):
         load_study(kept, "pilot")
     save_study(kept, Study("pilot", "sample/genexam", "open", {}))
-    with pytest.raises(StoreError, match="no study 'other'; there is: pilot"):
+    with pytest.raises(StoreError, match="no study 'other'; it has: pilot"):
         load_study(kept, "other")
     with pytest.raises(StoreError, match="no rater 'ben'"):
         load_rater(kept, "pilot", "ben")

@@ -106,7 +106,7 @@ def test_plots(folder: Path) -> None:
     ]  # fmt: skip
     assert (folder / "levels.svg").read_bytes().startswith(b"<?xml")
     assert elsewhere[0] == 2
-    assert "atoms shows exams of the kind fepbench; flags is of the kind flags" in elsewhere[2]
+    assert "atoms is only for exams of the kind fepbench; flags is of the kind flags" in elsewhere[2]
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from limner.train.settings import WIDEST, bucket, buckets, order
+from limner.train.settings import MAX_ASPECT, bucket, buckets, order
 
 
 @given(st.integers(64, 2048), st.sampled_from([16, 32, 64]))
@@ -16,7 +16,7 @@ def test_buckets_have_nearly_the_area_and_never_more(size: int, step: int) -> No
         assert width % step == height % step == 0
         assert width * height <= size * size or (width, height) == (step, step)
         assert width * (height + step) > size * size
-        assert 1 / WIDEST <= width / height <= WIDEST
+        assert 1 / MAX_ASPECT <= width / height <= MAX_ASPECT
 
 
 @given(st.integers(1, 5000), st.integers(1, 5000))

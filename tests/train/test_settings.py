@@ -24,14 +24,14 @@ def test_settings_from_words() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"ranks": "1"}, "--set ranks: there is: steps, size"),
-        ({"rank": "x"}, "a number is wanted"),
+        ({"ranks": "1"}, "--set ranks: no such setting; available: steps, size"),
+        ({"rank": "x"}, "must be a number"),
         ({"rank": "0"}, "at least 1"),
         ({"compiled": "yes"}, "true or false"),
         ({"recompute": "2"}, "from 0 to 1"),
-        ({"precision": "fp8"}, "there is: bf16, no"),
+        ({"precision": "fp8"}, "must be bf16 or no"),
     ],
 )
-def test_wrong_words_are_told(given: dict[str, str], said: str) -> None:
+def test_wrong_words_are_reported(given: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         parse(given)

@@ -35,7 +35,7 @@ def exam_data(folder: Path, prompt: str) -> Path:
 
 def test_samples_that_give_the_exam_away_are_refused(data: Path, base: Path, tmp_path: Path) -> None:
     watched = Watched("mmmg", exam_data(tmp_path / "exam", "Draw a plant cell with its parts."))
-    with pytest.raises(UsageError, match=r"1 training concepts stand in 1 questions of mmmg: 'plant cell' \(PhD_Biol"):
+    with pytest.raises(UsageError, match=r"1 training concepts occur in 1 questions of mmmg: 'plant cell' \(PhD_Biol"):
         train(data, str(base), tmp_path / "out", parse(FEW), watched=watched, say=lambda _: None)
     assert not (tmp_path / "out").exists()
 
@@ -107,7 +107,7 @@ def test_looking_needs_an_exam(data: Path, base: Path) -> None:
     assert "--look-every needs --exam" in said.err
 
 
-def test_missing_packages_are_told(data: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_reported(data: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from limner.train import start
 
     monkeypatch.setattr(start, "find_spec", lambda name: None if name == "peft" else object())

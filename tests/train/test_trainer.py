@@ -96,7 +96,7 @@ def test_killed_it_goes_on_to_the_same_curve(data: Path, tmp_path: Path) -> None
 def test_another_family_is_refused(data: Path, tmp_path: Path) -> None:
     from limner.train.trainer import Trainer
 
-    with pytest.raises(UsageError, match="StableDiffusion3Pipeline is no FLUX"):
+    with pytest.raises(UsageError, match="StableDiffusion3Pipeline is not a FLUX"):
         Trainer(tiny.sd3(), "tiny", read_samples(data), SHORT, tmp_path / "out", None).train()
 
 

@@ -26,7 +26,7 @@ size = 7
 kind = "criteria"
 criteria = ["*"]
 """
-UNSEEN = "does not show this"
+UNSEEN = "does not contain this drawing or pair"
 """What is said of a drawing that is not in the study's sample."""
 
 

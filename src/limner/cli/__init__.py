@@ -1,4 +1,7 @@
-"""The command line. Only click is imported here; each command loads what it needs when it runs."""
+"""The command line: the commands by group, and the program's entry point.
+
+Only click is imported here; each command loads what it needs when it runs.
+"""
 
 from __future__ import annotations
 
@@ -18,45 +21,45 @@ from .say import say
 GROUPS: dict[str, dict[str, str]] = {
     "Draw and mark": {
         "run": "Draw what is missing, mark what is unmarked, show the scores.",
-        "draw": "Only draw what is missing.",
-        "mark": "Only mark stored drawings.",
-        "rate": "Let a model rate stored drawings without a rubric, as a baseline.",
+        "draw": "Draw what is missing, without marking.",
+        "mark": "Mark stored drawings.",
+        "rate": "Rate stored drawings with a model but without a rubric, as a baseline.",
         "import": "Import results of a benchmark's own scorer.",
     },
     "Scores": {
         "scores": "Show scores from a store.",
-        "compare": "Compare painters: who is better, and how certain that is.",
+        "compare": "Compare painters: which is better, and how certain is that?",
         "agree": "Compare judges on the same drawings.",
         "show": "Show one question: prompt, drawings, every mark with its reason.",
-        "modes": "Let a chat model sort what painters got wrong into modes of failure.",
-        "export": "Write one row per drawing and judge.",
+        "modes": "Sort painters' errors into failure modes with a chat model.",
+        "export": "Export one row per drawing and judge.",
     },
     "Judges": {
-        "examine-judge": "Examine a judge on faults of known effect; ask it again to see whether it has moved.",
+        "examine-judge": "Examine a judge on faults of known effect, or check whether it has drifted since.",
     },
     "People": {
-        "study": "Let people mark drawings: make a study, serve its page, take answers out and in.",
+        "study": "Let people mark drawings: create a study, serve its page, export and import answers.",
     },
     "Publish": {
         "table": "Show a paper's table, with the published figures and your own.",
         "plot": "Draw a plot of scores for print: SVG, PDF or PNG.",
-        "report": "Build a site of static pages: leaderboards, painters, questions, gallery.",
-        "reproduce": "Make a paper's tables and figures anew: what is there, what the rest costs, one document.",
+        "report": "Build a static site: leaderboards, painters, questions, gallery.",
+        "reproduce": "Reproduce a paper: what your store has, what the rest costs, everything in one document.",
     },
     "Cost": {
-        "estimate": "Say what a run would still cost.",
-        "spend": "Say what was spent, by painter, judge and exam.",
-        "batches": "Show the batches that services have, or cancel one.",
+        "estimate": "Estimate what a run would still cost.",
+        "spend": "Show what was spent, by painter, judge and exam.",
+        "batches": "Show the batches submitted to services, or cancel one.",
     },
     "Models": {
-        "models": "Show what is known of models: dates, prices, successors; refresh it.",
+        "models": "Show facts about models (dates, prices, successors), or update them.",
     },
     "Exams": {
         "exams": "List installed exams.",
         "exam": "Check an exam's data, prove its rubric, or start an exam of your own.",
     },
     "Build": {
-        "build": "Make an exam by a recipe: from your images, topics or papers.",
+        "build": "Build an exam with a recipe: from your images, topics or papers.",
     },
     "Train": {
         "train": "Train FLUX-Reason: a painter that draws from chains of reasoning.",
@@ -65,26 +68,26 @@ GROUPS: dict[str, dict[str, str]] = {
         "evidence": "Measure stored drawings: text, regions, aesthetics.",
     },
     "Store": {
-        "verify": "Check a store: its database, every image against its hash, orphans.",
-        "merge": "Bring stores together: nothing lost, nothing doubled.",
+        "verify": "Check a store: its database, every image against its hash, orphaned files.",
+        "merge": "Merge stores into one, without losing or duplicating anything.",
     },
     "First steps": {
         "demo": "Run the bundled samples offline, with controls.",
         "docs": "Show a page of the documentation, such as the tutorial.",
         "doctor": "Check that this machine and this store are ready to use.",
-        "completion": "Print what makes Tab complete commands, options and names in bash, zsh or fish.",
+        "completion": "Print the setup for Tab completion in bash, zsh or fish.",
     },
 }
 COMMANDS = {name: help for group in GROUPS.values() for name, help in group.items()}
 _FILES = {"Draw and mark": "run", "Judges": "certify", "First steps": "demo", "People": "study", "Models": "cost"}
-"""The module with a group's commands, where it is not called like the group."""
+"""The module with a group's commands, if its name differs from the group's."""
 
 
-class Lazy(click.Group):
-    """Loads a command's module when the command is used."""
+class LazyGroup(click.Group):
+    """A group that loads a command's module when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order of `COMMANDS`."""
+        """Return the names in the order of `COMMANDS`."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -97,43 +100,45 @@ class Lazy(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, without loading any."""
+        """Write the list of commands, without loading any."""
         width = max(map(len, COMMANDS))
         for group, inside in GROUPS.items():
             with formatter.section(group):
                 formatter.write_dl([(name.ljust(width), help) for name, help in inside.items()])
 
 
-@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="limner")
 def limner() -> None:
-    """Examines text-to-image models on knowledge: can they draw what a textbook would show, and draw it right?
+    """Examine text-to-image models on knowledge.
 
-    Exit codes: 0 done, 1 error, 2 usage, 3 done in part (failures are stored), 4 budget reached, 130 interrupted.
+    Can they draw what a textbook would show, and draw it right?
+
+    Exit codes: 0 done, 1 error, 2 usage, 3 partly done (failures are stored), 4 budget reached, 130 interrupted.
     """
 
 
 def main() -> NoReturn:
-    """Run the command line; errors meant for users become one message and an exit code."""
+    """Run the command line; turn errors meant for users into one message and an exit code."""
     from ..core.errors import LimnerError
     from ..core.redaction import printable
 
-    watch()
-    gc.set_threshold(50_000)  # Scores hold a million objects: the usual 700 searches them for garbage far too often.
+    count_interrupts()
+    gc.set_threshold(50_000)  # Scores hold a million objects: the default of 700 collects garbage far too often.
     if "_LIMNER_COMPLETE" in os.environ:
-        from . import complete as complete  # It knows how bash breaks words.
+        from . import complete as complete  # It handles how bash splits words.
     try:
         limner.main(prog_name="limner", standalone_mode=False)
     except LimnerError as error:
         say(f"limner: {error}", err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        # In its own frame of usage and hints, which are Limner's words.
+        # Usage and hints around the message are Limner's own words.
         vars(error)["message"] = printable(error.message)
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        say("limner: interrupted; run the same command again to go on", err=True)
+        say("limner: interrupted; run the same command again to resume", err=True)
         sys.exit(130)
     except click.exceptions.Exit as request:
         sys.exit(request.exit_code)
@@ -144,16 +149,16 @@ def main() -> NoReturn:
 
 
 GRACE_S = 1.5
-"""After the second signal the process may use so long to end in order: workers stopped, faults stored."""
+"""Seconds after the second signal in which the process may stop its workers and store faults."""
 INTERRUPTED = 130
 _watching = False
 
 
-def watch() -> None:
-    """Count interrupts from now on, in a thread of its own; the second one is the last.
+def count_interrupts() -> None:
+    """Start a thread that counts interrupts; the second one ends the process.
 
-    Handlers run in the main thread only, and not while that waits in a library, for a database or for other threads.
-    The interpreter writes the number of every signal into a pipe at once.
+    Signal handlers run only in the main thread, and not while it waits for a library, a database or other threads. The
+    interpreter writes the number of every signal into a pipe at once.
     """
     global _watching
     if _watching or os.name != "posix" or threading.current_thread() is not threading.main_thread():
@@ -162,26 +167,26 @@ def watch() -> None:
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    threading.Thread(target=_count, args=(reader,), name="limner-interrupts", daemon=True).start()
+    threading.Thread(target=_wait_for_second, args=(reader,), name="limner-interrupts", daemon=True).start()
 
 
-def _count(reader: int) -> None:
+def _wait_for_second(reader: int) -> None:
     left = 2
     while left > 0:
         left -= sum(number in (signal.SIGINT, signal.SIGTERM) for number in os.read(reader, 64))
-    end = threading.Timer(GRACE_S, _end)
+    end = threading.Timer(GRACE_S, _end_now)
     end.daemon = True
     end.start()
 
 
-def _end() -> None:
+def _end_now() -> None:
     if (pools := sys.modules.get("multiprocessing")) is not None:
-        # Limner's own workers end by themselves when they lose sight of it; those of a pool do not.
+        # Limner's own workers stop when it is gone; those of a pool do not.
         for child in pools.active_children():
             child.kill()
-    # A live progress line hides the cursor. Nobody may be reading: then nothing is said.
-    words = b"\x1b[?25h\n" if os.isatty(2) else b""
-    words += b"limner: ended at once; run the same command again to go on\n"
+    # A live progress line hides the cursor. If nobody reads standard error, writing would block.
+    message = b"\x1b[?25h\n" if os.isatty(2) else b""
+    message += b"limner: ended at once; run the same command again to resume\n"
     if select.select([], [2], [], 0)[1]:
-        os.write(2, words)
+        os.write(2, message)
     os._exit(INTERRUPTED)

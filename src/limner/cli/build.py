@@ -1,4 +1,4 @@
-"""Making exams: build list, new, run, status, review, export."""
+"""Commands that build exams: build list, new, run, status, review, export."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ import click
 from . import options, running
 from .say import say, say_failures
 
-chosen = options.together(
+build_settings = options.combine_options(
     click.option("--set", "settings", multiple=True, metavar="STEP.SETTING=VALUE",
-                 help="A setting of a step; kept for later runs. Repeatable."),
+                 help="A setting of a step; stored for later runs. Repeatable."),
     click.option("-S", "roles", multiple=True, metavar="ROLE=PROVIDER/MODEL",
-                 help="Whom to ask: annotator=openai/gpt-5; ROLE.ARGUMENT=VALUE goes along. Kept, repeatable."),
-    click.option("--prompts", type=options.FOLDER, metavar="DIR", help="Folder with your own wording; kept."),
+                 help="The model for a role, such as annotator=openai/gpt-5; ROLE.ARGUMENT=VALUE is an argument of its "
+                 "calls. Stored, repeatable."),
+    click.option("--prompts", type=options.FOLDER, metavar="DIR", help="A folder with your own prompts; stored."),
 )  # fmt: skip
 
 
 @click.group("build")
 def build_command() -> None:
-    """Make an exam by a recipe: from your images, topics or papers."""
+    """Build an exam with a recipe: from your images, topics or papers."""
 
 
 @build_command.command("list")
@@ -38,21 +39,21 @@ def list_command(store: str, form: str) -> None:
 
     with open_or_empty(store) as opened:
         builds = load_builds(opened)
-    found = list(recipes())
+    installed = list(recipes())
     if form == "json":
-        told = [
-            {"recipe": one.name, "exam": one.exam, "title": one.title, "roles": dict(one.roles),
+        body = [
+            {"recipe": recipe.name, "exam": recipe.exam, "title": recipe.title, "roles": dict(recipe.roles),
              "steps": [{"name": place.name, "step": place.step.name, "about": place.step.about,
-                        "settings": place.settings.model_dump(mode="json")} for place in one.places]}
-            for one in found
+                        "settings": place.settings.model_dump(mode="json")} for place in recipe.places]}
+            for recipe in installed
         ]  # fmt: skip
-        say(json.dumps({"recipes": told, "builds": [{"name": b.name, "recipe": b.recipe} for b in builds]}))
+        say(json.dumps({"recipes": body, "builds": [{"name": b.name, "recipe": b.recipe} for b in builds]}))
         return
-    for one in found:
-        say(f"{one.name}: {one.title}")
-        for role, about in one.roles.items():
+    for recipe in installed:
+        say(f"{recipe.name}: {recipe.title}")
+        for role, about in recipe.roles.items():
             say(f"    -S {role}=PROVIDER/MODEL: {about}")
-        for place in one.places:
+        for place in recipe.places:
             say(f"    {place.name}: {place.step.about}")
             settings = place.settings.model_dump(mode="json", exclude_defaults=False)
             for name, value in settings.items():
@@ -64,36 +65,36 @@ def list_command(store: str, form: str) -> None:
 @build_command.command("new")
 @click.argument("name")
 @click.option("--recipe", required=True, metavar="NAME|EXAM=FOLDER", help="See `limner build list`.")
-@chosen
+@build_settings
 @options.store
 def new_command(name: str, recipe: str, settings: tuple[str, ...], roles: tuple[str, ...], prompts: Path | None,
                 store: str) -> None:  # fmt: skip
-    """Start a build called NAME, which is also the name of the exam that it makes."""
+    """Start a build called NAME, which is also the name of its exam."""
     from ..build.open import new_build
     from ..store import store_exists
     from ..store.store import open_or_empty, open_store
 
-    given: dict[str, Any] = {"settings": settings, "roles": options.pairs(roles, "-S"), "prompts": prompts}
+    given: dict[str, Any] = {"settings": settings, "roles": options.parse_pairs(roles, "-S"), "prompts": prompts}
     if not store_exists(store):
         with open_or_empty(store) as empty:
             new_build(empty, name, recipe, **given)
     with open_store(store, create=True) as opened:
         builder = new_build(opened, name, recipe, **given)
-    say(f"build {name} by the recipe {builder.recipe.name}: {', '.join(p.name for p in builder.recipe.places)}")
+    say(f"build {name} with the recipe {builder.recipe.name}: {', '.join(p.name for p in builder.recipe.places)}")
     say(f"    limner build run {name}")
 
 
 @build_command.command("run")
 @click.argument("name")
-@chosen
-@click.option("--until", metavar="STEP", help="Go no further than this step.")
+@build_settings
+@click.option("--until", metavar="STEP", help="Stop after this step.")
 @options.store
-@running.how
+@running.run_options
 def run_command(name: str, **given: Any) -> None:
-    """Carry a build on: every step does what it has not done yet. Run it again to resume.
+    """Continue a build: every step does what is still missing. Run it again to resume.
 
-    A step that gets other settings, another model or other wording does its items anew; the others do only what changes
-    for them. --dry-run says what it would cost at most.
+    A step with new settings, another model or other prompts processes its items again; other steps do only what
+    changes for them. --dry-run shows what it would cost at most.
     """
     from ..build.engine import Spending, build_estimate, empty_sources
     from ..build.open import change_build, with_models
@@ -105,47 +106,47 @@ def run_command(name: str, **given: Any) -> None:
     from ..running.setup import service_limits
     from ..store.store import open_store
 
-    known, form = settings.load(), "json" if given["as_json"] else "text"
+    loaded, form = settings.load(), "json" if given["as_json"] else "text"
     with open_store(given["store"]) as store:
         change: dict[str, Any] = {"settings": given["settings"], "prompts": given["prompts"]}
-        change |= {"roles": options.pairs(given["roles"], "-S"), "keep": not given["dry_run"]}
-        builder = with_models(change_build(store, load_build(store, name), **change), known)
+        change |= {"roles": options.parse_pairs(given["roles"], "-S"), "keep": not given["dry_run"]}
+        builder = with_models(change_build(store, load_build(store, name), **change), loaded)
         if given["dry_run"]:
-            found = build_estimate(builder, known)
+            estimates = build_estimate(builder, loaded)
             for place in empty_sources(builder):
-                how_to = f"`limner build run {name} --until {place}` lets what comes after it be counted"
-                say(f"note: step {place} has taken nothing in yet; {how_to}", err=True)
-            items = max((one.steps for one in found), default=0)
-            body = {"build": name, "estimates": [one.to_json() for one in found]}
-            show(form, lambda: [estimate_table(f"build {name}, at most", items, found)], body=lambda: body)
+                hint = f"run `limner build run {name} --until {place}` to estimate the later steps"
+                say(f"note: step {place} has no items yet; {hint}", err=True)
+            items = max((estimate.steps for estimate in estimates), default=0)
+            body = {"build": name, "estimates": [estimate.to_json() for estimate in estimates]}
+            show(form, lambda: [estimate_table(f"build {name}, at most", items, estimates)], body=lambda: body)
             return
         names = ("budget", "purse", "change_purse", "concurrency", "retry_failed")
-        how = Spending(**{word: given[word] for word in names}, limits=service_limits(known))
-        with running.shown() as watch:
+        how = Spending(**{word: given[word] for word in names}, limits=service_limits(loaded))
+        with running.show_progress() as watch:
             progress = builder.run(how, given["until"], watch)
         counts, _ = builder.look()
         if given["as_json"]:
-            told = {"build": name, "failed": progress.failed, "asked_again": progress.asked_again,
+            summary = {"build": name, "failed": progress.failed, "asked_again": progress.asked_again,
                     "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced,
                     "interrupted": progress.interrupted, "steps": funnel_rows(builder.recipe, counts)}  # fmt: skip
-            say(json.dumps(told))
+            say(json.dumps(summary))
         else:
             say_failures(progress)
             show("text", lambda: [funnel_table(name, builder.recipe, counts)])
             if progress.interrupted:
-                say("interrupted; run the same command again to go on", err=True)
+                say("interrupted; run the same command again to resume", err=True)
     sys.exit(running.exit_code(progress.interrupted, progress.failed))
 
 
 @build_command.command("status")
 @click.argument("name")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Also draw the funnel beside the paper's; the file's name ends in .svg, .pdf or .png.")  # fmt: skip
-@click.option("--items", metavar="STEP", help="List the items that this step took out, with why.")
+              help="Also plot the funnel beside the paper's, as .svg, .pdf or .png.")  # fmt: skip
+@click.option("--items", metavar="STEP", help="List the items that this step removed, with the reasons.")
 @options.store
 @click.option("--format", "form", type=click.Choice(["text", "json", "md", "csv"]), default="text", show_default=True)
 def status_command(name: str, output: Path | None, items: str | None, store: str, form: str) -> None:
-    """Show what each step of a build let through and why not, beside the paper's own counts."""
+    """Show how many items each step of a build kept and removed, beside the paper's own counts."""
     from ..build.open import open_build
     from ..build.records import load_rows
     from ..report.tables.render import show
@@ -162,34 +163,34 @@ def status_command(name: str, output: Path | None, items: str | None, store: str
             return
         rows = funnel_rows(builder.recipe, counts)
         body = {"build": name, "recipe": builder.recipe.name, "steps": rows,
-                "paper": [mile.model_dump() for mile in builder.recipe.paper]}  # fmt: skip
+                "paper": [count.model_dump() for count in builder.recipe.paper]}  # fmt: skip
         show(form, lambda: [funnel_table(name, builder.recipe, counts)], body=lambda: body)
         if output is not None:
             from ..report.plots.counts import plot_funnel
 
             plot_funnel(name, builder.recipe, rows, output)
-            say(f"drawn in {output}", err=True)
+            say(f"written: {output}", err=True)
 
 
 @build_command.command("review")
 @click.argument("name")
-@click.option("--reviewer", "reviewers", multiple=True, metavar="NAME", help="Who reviews; gets a link. Repeatable.")
+@click.option("--reviewer", "reviewers", multiple=True, metavar="NAME", help="A reviewer, who gets a link. Repeatable.")
 @click.option("--adjudicator", "adjudicators", multiple=True, metavar="NAME",
               help="Who decides where reviewers disagree; gets a link. Repeatable.")  # fmt: skip
-@click.option("--new-links", is_flag=True, help="Make new links for those named; their old ones no longer work.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; 0.0.0.0 lets others in.")
-@click.option("--port", default=8101, show_default=True, help="0 takes a free one.")
+@click.option("--new-links", is_flag=True, help="Make new links for the named people; their old ones stop working.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on; 0.0.0.0 for all.")
+@click.option("--port", default=8101, show_default=True, help="The port; 0 for a free one.")
 @click.option("--write", "to", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Serve nothing; write what waits for this reviewer into a .csv or .jsonl file.")  # fmt: skip
+              help="Write this reviewer's waiting items to a .csv or .jsonl file, and serve nothing.")  # fmt: skip
 @click.option("--read", "source", type=click.Path(path_type=Path, dir_okay=False, exists=True), metavar="FILE",
-              help="Serve nothing; keep what the reviewer has filled in there.")  # fmt: skip
+              help="Read the reviewer's answers from this file, and serve nothing.")  # fmt: skip
 @options.store
 def review_command(name: str, reviewers: tuple[str, ...], adjudicators: tuple[str, ...], to: Path | None,
                    source: Path | None, store: str, **served: Any) -> None:  # fmt: skip
-    """Review what a build has made: accept, edit, add, reject, comment.
+    """Review the items of a build: accept, edit, add, reject, comment.
 
-    Serves a page until Ctrl-C; each reviewer has a link of their own. For people who review elsewhere, --write and
-    --read go by a file: set action to accept, edit, add, reject, comment or settle; change holds the new fields.
+    Serves a page until Ctrl-C; each reviewer has a personal link. For review outside the page, --write and --read use
+    a file: set its column action to accept, edit, add, reject, comment or settle; change holds the new fields.
     """
     from ..build.open import open_build
     from ..build.review_files import read_review, write_review
@@ -206,26 +207,26 @@ def review_command(name: str, reviewers: tuple[str, ...], adjudicators: tuple[st
         if to is not None:
             say(f"{write_review(builder, to, people[0])} items wait for {people[0]}, in {to}")
         elif source is not None:
-            kept = read_review(opened, name, source, people[0])
-            say(f"{kept} reviews of {people[0]} kept; `limner build run {name}` applies them")
+            count = read_review(opened, name, source, people[0])
+            say(f"{count} reviews by {people[0]} stored; `limner build run {name}` applies them")
 
 
 @build_command.command("export")
 @click.argument("name")
 @click.argument("folder", type=options.FOLDER)
 @click.option("--licence", "--license", metavar="SPDX", default="CC-BY-4.0", show_default=True,
-              help="Of the questions and points; each picture keeps its own.")  # fmt: skip
-@click.option("--version", default="1.0.0", show_default=True, help="Of the data set.")
+              help="Licence of the questions and points; each picture keeps its own.")  # fmt: skip
+@click.option("--version", default="1.0.0", show_default=True, help="Version of the data set.")
 @click.option("--pass-on", multiple=True, metavar="LICENCE",
-              help="A further licence under which pictures may be passed on. Repeatable.")  # fmt: skip
+              help="Another licence that allows passing pictures on. Repeatable.")  # fmt: skip
 @click.option("--train", "training", is_flag=True,
-              help="Write the training part instead: train.jsonl and images/, for limner train.")  # fmt: skip
+              help="Write the training part instead: train.jsonl and images/, for `limner train`.")  # fmt: skip
 @options.store
 def export_command(name: str, folder: Path, licence: str, version: str, pass_on: tuple[str, ...], training: bool,
                    store: str) -> None:  # fmt: skip
-    """Write what a build has made into FOLDER: an exam that `limner run` takes at once.
+    """Write the result of a build to FOLDER: an exam, ready for `limner run`.
 
-    Pictures whose licence does not let them be passed on are listed with where they come from, and not copied.
+    Pictures whose licence does not allow passing them on are not copied, but listed with their sources.
     """
     from ..build.export import export
     from ..build.open import open_build
@@ -240,10 +241,10 @@ def export_command(name: str, folder: Path, licence: str, version: str, pass_on:
         say(f"    limner train flux-reason --data {folder} --base FOLDER")
         return
     with open_store(store) as opened:
-        made = export(open_build(opened, name), folder, licence=licence, version=version, pass_on=pass_on)
-    say(f"{made.questions} questions and {made.pictures} pictures are now in {folder}")
-    if made.withheld:
-        say(f"{made.withheld} pictures may not be passed on: {folder / 'recover.csv'} lists where they come from")
+        exported = export(open_build(opened, name), folder, licence=licence, version=version, pass_on=pass_on)
+    say(f"{exported.questions} questions and {exported.pictures} pictures are now in {folder}")
+    if exported.withheld:
+        say(f"{exported.withheld} pictures may not be passed on: {folder / 'recover.csv'} lists their sources")
     say(f"    limner exam check {folder / 'exam.toml'}")
     say(f"    limner run {folder / 'exam.toml'} --painter control/reference --judge ocr")
 
@@ -251,7 +252,7 @@ def export_command(name: str, folder: Path, licence: str, version: str, pass_on:
 def serve_review(
     store: str, build: str, reviewers: Sequence[str], adjudicators: Sequence[str], new_links: bool, host: str, port: int
 ) -> None:
-    """Serve a build's review until interrupted; tells the links of those who had none."""
+    """Serve a build's review until interrupted; print the links of those who had none."""
     from ..build.open import open_build
     from ..build.reviews import Reviewer, load_reviewers, save_reviewer
     from ..core.errors import UsageError
@@ -268,19 +269,19 @@ def serve_review(
 
     with open_store(store) as opened:
         open_build(opened, build)
-        there, links = load_reviewers(opened, build), dict[str, str]()
+        known_reviewers, links = load_reviewers(opened, build), dict[str, str]()
         for name in (*reviewers, *adjudicators):
-            if name in there and not new_links:
-                say(f"{name} has a link already; --new-links makes another")
+            if name in known_reviewers and not new_links:
+                say(f"{name} already has a link; --new-links makes a new one")
                 continue
             links[name] = new_token()
             save_reviewer(opened, build, Reviewer(name, token_hash(links[name]), name in adjudicators))
         if not load_reviewers(opened, build):
-            raise UsageError(f"nobody reviews {build} yet: name each with --reviewer NAME")
+            raise UsageError(f"{build} has no reviewers yet: name each with --reviewer NAME")
 
         def ready(address: str) -> None:
             for name, token in links.items():
                 say(f"{name}: {address}/r/{token}/")
-            say(f"serving the review of {build} at {address}; Ctrl-C ends it. `limner build run {build}` applies it")
+            say(f"serving the review of {build} at {address}; stop with Ctrl-C. `limner build run {build}` applies it")
 
         serve(review_app(opened, build), host, port, ready=ready)

@@ -1,4 +1,4 @@
-"""Is a judge right? examine-judge."""
+"""The command that examines judges: examine-judge."""
 
 from __future__ import annotations
 
@@ -14,65 +14,64 @@ from .say import say, say_failures
 
 @click.command("examine-judge")
 @click.argument("judge")
-@click.option("--exam", required=True, metavar="EXAM", help="The exam whose references it is examined on.")
-@click.option("--again", is_flag=True, help="Ask the gold set of its certificate again: has it moved?")
-@click.option("--questions", default=50, show_default=True, type=click.IntRange(2), help="On so many questions.")
-@click.option("--seed", default=0, show_default=True, help="Another number chooses other questions and places.")
-@click.option("--every-dose", is_flag=True, help="Every dose of every fault on every question; they take turns if not.")
-@options.how_asked
+@click.option("--exam", required=True, metavar="EXAM", help="The exam whose references are used.")
+@click.option("--again", is_flag=True, help="Repeat the gold set of its certificate: has the judge drifted?")
+@click.option("--questions", default=50, show_default=True, type=click.IntRange(2), help="The number of questions.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the choice of questions and places.")
+@click.option(
+    "--every-dose", is_flag=True, help="Every dose of every fault on every question, instead of taking turns."
+)
+@options.judge_settings
 @options.data
 @options.selection
 @options.store
-@running.how
+@running.run_options_without_purse
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.html",
-    help="Also write the certificate as a page with a picture of each fault and the answers.",
+    help="Also write the certificate as a page, with a picture of each fault and the answers.",
 )  # fmt: skip
 def examine_judge_command(judge: str, **given: Any) -> None:
-    """Examine JUDGE on references with faults of known effect, and keep its certificate.
+    """Examine JUDGE on references with faults of known effect, and store its certificate.
 
-    What was asked before costs nothing; run it again to resume. --dry-run reads the references and says what the rest
-    would cost. With --again a gold set is asked once more, and a sequential test says whether the judge has moved; of a
-    judge that is gone, its successor is asked.
+    Stored replies cost nothing: run it again to resume. --dry-run reads the references and shows what the rest would
+    cost. --again repeats a gold set, and a sequential test shows whether the judge has drifted; for a retired judge,
+    its successor is examined.
     """
     from ..certify.certification import certify, open_judge_exam, rewatch
     from ..core import settings
-    from ..core.errors import UsageError
     from ..report.tables.certificates import certificate_tables, drift_table
     from ..report.tables.costs import estimate_table
     from ..report.tables.render import show
     from ..store.store import open_or_empty, open_store
 
-    if given["purse"] is not None or given["change_purse"]:
-        raise UsageError("--purse: examine-judge takes --budget alone")
     form = "json" if given["as_json"] else "text"
     asking = options.make_asking({**given, "judges": (judge,)})
     how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
-    place = open_or_empty(given["store"]) if given["dry_run"] else open_store(given["store"], create=True)
-    with place as store:
+    opening = open_or_empty(given["store"]) if given["dry_run"] else open_store(given["store"], create=True)
+    with opening as store:
         if given["again"]:
             again = rewatch(judge, given["exam"], store, asking, given["data"])
             if given["dry_run"]:
                 estimate = again.estimate(given["retry_failed"])
-                count = len({one["question"] for one in again.baseline.body["gold"]})
+                count = len({trial["question"] for trial in again.baseline.body["gold"]})
                 show(form, lambda: [estimate_table(given["exam"], count, [estimate])], body=estimate.to_json)
                 return
-            with running.shown() as watch:
+            with running.show_progress() as watch:
                 row, progress = again.ask(watch, **how)
             show(form, lambda: [drift_table(row)], body=lambda: {"date": row.day, **row.body})
         else:
-            found = open_judge_exam(judge, given["exam"], store, asking, given["data"], options.make_selection(given))
+            opened = open_judge_exam(judge, given["exam"], store, asking, given["data"], options.make_selection(given))
             if not given["dry_run"]:
-                found.examination.check(given["budget"])
-            steps = found.trials(given["questions"], given["seed"], given["every_dose"])
+                opened.examination.check(given["budget"])
+            steps = opened.trials(given["questions"], given["seed"], given["every_dose"])
             if given["dry_run"]:
-                estimate = found.examination.estimate(steps, settings.load(), given["retry_failed"])
-                count = min(given["questions"], len(found.exam.questions))
+                estimate = opened.examination.estimate(steps, settings.load(), given["retry_failed"])
+                count = min(given["questions"], len(opened.exam.questions))
                 show(form, lambda: [estimate_table(given["exam"], count, [estimate])], body=estimate.to_json)
                 return
-            with running.shown() as watch:
+            with running.show_progress() as watch:
                 row, progress = certify(
-                    found, steps, seed=given["seed"], selected=given["questions"], every_dose=given["every_dose"],
+                    opened, steps, seed=given["seed"], selected=given["questions"], every_dose=given["every_dose"],
                     watch=watch, **how,
                 )  # fmt: skip
             show(form, lambda: certificate_tables(row), body=lambda: {"date": row.day, **row.body})

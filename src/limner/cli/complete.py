@@ -1,4 +1,4 @@
-"""What the shell offers when Tab is pressed: names, with nothing heavy loaded and no store opened."""
+"""Tab completion of names, without loading anything heavy or opening a store."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 Complete = Callable[[click.Context, click.Parameter, str], list[str | CompletionItem]]
 CORE = Path(__file__).parents[1] / "core"
 SHIPPED = (CORE / "providers.toml", CORE / "services.toml", CORE / "models.toml")
-OWN = "limner.toml"
+OWN_SETTINGS = "limner.toml"
 CONTROLS = ("reference", "blank", "text", "shuffled", "erased", "swapped")
 EXAMINERS = ("ocr", "ocr/mentions")
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_LIMNER_COMPLETE"
 """Set by the shell's function when Tab is pressed."""
 BREAKS = ":="
-"""Where bash takes one word for two."""
+"""Characters at which bash splits a word in two."""
 
 
 class LimnerBash(BashComplete):
-    """Bash breaks words at ``:`` and ``=``, as in ``genexam:table2``: they are one word again here."""
+    """Completion for bash that rejoins words which bash splits at ``:`` and ``=``, as in ``genexam:table2``."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the words before the cursor, and the one that is being written."""
+        """Return the words before the cursor, and the word being typed."""
         words = click.shell_completion.split_arg_string(os.environ["COMP_WORDS"])
         at = int(os.environ["COMP_CWORD"])
         joined: list[str] = []
@@ -48,7 +48,7 @@ class LimnerBash(BashComplete):
         return joined[:-1], joined[-1] if joined else ""
 
     def format_completion(self, item: CompletionItem) -> str:
-        """Return what bash is to put in place of what stands behind the last break."""
+        """Return the text that replaces what follows the last break."""
         value = str(item.value).removeprefix(self._before) if self._before else item.value
         return super().format_completion(CompletionItem(value, item.type, item.help))
 
@@ -57,10 +57,10 @@ add_completion_class(LimnerBash)
 
 
 def exams(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
-    """Return installed exams and their samples, and files that describe one."""
+    """Return installed exams, their samples, and exam files in this folder."""
     installed = _registered("limner.exams")
-    files = sorted(str(path) for path in Path().glob("*.toml") if path.name != OWN)
-    return _beginning([*installed, *(f"sample/{name}" for name in installed), *files], incomplete)
+    files = sorted(str(path) for path in Path().glob("*.toml") if path.name != OWN_SETTINGS)
+    return _matching([*installed, *(f"sample/{name}" for name in installed), *files], incomplete)
 
 
 def painters(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
@@ -68,48 +68,47 @@ def painters(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
     name, equals, _ = incomplete.partition("=")
     kinds = [f"{kind}/" for kind in _registered("limner.painters") if kind != "control"]
     specs = [*(f"control/{control}" for control in CONTROLS), *kinds, *_models("painters")]
-    return _beginning([f"{name}={one}" for one in specs] if equals else specs, incomplete)
+    return _matching([f"{name}={spec}" for spec in specs] if equals else specs, incomplete)
 
 
 def judges(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
     """Return the examiners, kinds of judges, panels, and models that see pictures."""
     kinds = [f"{kind}/" for kind in _registered("limner.judges") if kind not in ("ocr", "model", "panel")]
     panels = [f"panel/{name}" for file in _settings() for name in file.get("panels", {})]
-    return _beginning([*EXAMINERS, *panels, *kinds, *_models("models")], incomplete)
+    return _matching([*EXAMINERS, *panels, *kinds, *_models("models")], incomplete)
 
 
 def presets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
-    """Presets of the exam that is named, or of all."""
+    """Return the presets of the named exam, or of all exams."""
     exam = _exam(ctx).removeprefix("sample/")
     folders = dict(_exam_folders())
     chosen = [folders[exam]] if exam in folders else list(folders.values())
-    return _beginning([name for folder in chosen for name in _toml(folder / "presets.toml")], incomplete)
+    return _matching([name for folder in chosen for name in _toml(folder / "presets.toml")], incomplete)
 
 
 def tables(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
-    """Tables of papers, as ``exam:table``."""
-    found = []
+    """Return the tables of papers, as ``exam:table``."""
+    names = []
     for exam, folder in _exam_folders():
-        found += [f"{exam}:{name}" for name in _toml(folder / "paper" / "tables.toml").get("tables", {})]
-    return _beginning(found, incomplete)
+        names += [f"{exam}:{name}" for name in _toml(folder / "paper" / "tables.toml").get("tables", {})]
+    return _matching(names, incomplete)
 
 
 def strategies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str | CompletionItem]:
-    """Strategies; behind a ``+`` the next one."""
+    """Return the strategies; after a ``+``, the next one."""
     before, plus, _ = incomplete.rpartition("+")
-    return _beginning([f"{before}{plus}{name}" for name in _registered("limner.strategies")], incomplete)
+    return _matching([f"{before}{plus}{name}" for name in _registered("limner.strategies")], incomplete)
 
 
 def _exam(ctx: click.Context) -> str:
-    """The exam that is named; an option that still lacks its value keeps click from taking it as the argument."""
-    found = ctx.params.get("exam") or next((word for word in ctx.args if not word.startswith("-")), "")
-    return found if isinstance(found, str) else ""
+    """Return the named exam; click does not parse it while an option still lacks its value."""
+    exam = ctx.params.get("exam") or next((word for word in ctx.args if not word.startswith("-")), "")
+    return exam if isinstance(exam, str) else ""
 
 
-def _beginning(names: Iterable[str], incomplete: str) -> list[str | CompletionItem]:
-    """Those that begin so, each once; what could drive a terminal is no name to be offered."""
-    found = dict.fromkeys(name for name in names if name and name.startswith(incomplete) and name.isprintable())
-    return list(found)
+def _matching(names: Iterable[str], incomplete: str) -> list[str | CompletionItem]:
+    """Return the names that begin with the typed text, each once; names that could control a terminal are left out."""
+    return list(dict.fromkeys(name for name in names if name and name.startswith(incomplete) and name.isprintable()))
 
 
 def _registered(group: str) -> list[str]:
@@ -119,24 +118,24 @@ def _registered(group: str) -> list[str]:
 
 
 def _models(sort: str) -> list[str]:
-    """Models that draw (``painters``), or chat models (``models``), that the settings know."""
-    found = [name for file in _settings() for name in file.get(sort, {}) if "/" in name]
+    """Return the models in the settings that draw (``painters``), or chat models (``models``)."""
+    names = [name for file in _settings() for name in file.get(sort, {}) if "/" in name]
     drawing = {name for file in _settings() for name in file.get("painters", {})} if sort == "models" else set()
-    return [name for name in found if name not in drawing and not name.startswith("weights/")]
+    return [name for name in names if name not in drawing and not name.startswith("weights/")]
 
 
 def _settings() -> list[dict[str, Any]]:
-    return [_toml(file) for file in (*SHIPPED, Path(OWN))]
+    return [_toml(file) for file in (*SHIPPED, Path(OWN_SETTINGS))]
 
 
 def _toml(file: Path) -> dict[str, Any]:
-    with suppress(OSError, ValueError):  # A wrong file is told by the commands that need it.
+    with suppress(OSError, ValueError):  # The commands that need the file report its errors.
         return tomllib.loads(file.read_text("utf-8"))
     return {}
 
 
 def _exam_folders() -> Iterator[tuple[str, Path]]:
-    """Installed exams with the folders their modules stand in; none of them is loaded."""
+    """Yield installed exams with their modules' folders, without loading them."""
     from importlib.util import find_spec
 
     from ..core.registry import entries
@@ -152,7 +151,7 @@ def _exam_folders() -> Iterator[tuple[str, Path]]:
 @click.command("completion")
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion_command(shell: str) -> None:
-    """Print what makes Tab complete commands, options and names.
+    """Print the setup that lets Tab complete commands, options and names.
 
     \b
     bash:  add to ~/.bashrc    eval "$(limner completion bash)"
@@ -164,6 +163,6 @@ def completion_command(shell: str) -> None:
     from .say import say
 
     context = click.get_current_context().find_root()
-    found = get_completion_class(shell)
-    assert found is not None
-    say(found(context.command, {}, "limner", VARIABLE).source())
+    completion = get_completion_class(shell)
+    assert completion is not None
+    say(completion(context.command, {}, "limner", VARIABLE).source())

@@ -1,4 +1,4 @@
-"""What a run costs and did cost: estimate, spend."""
+"""Commands on cost: estimate, spend, batches, models."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .say import say
 @options.exam
 @options.painters
 @options.painter_args
-@running.work
+@running.plan_options
 @running.retry_failed
-@running.part
-@click.option("--batch", is_flag=True, help="What it would cost with --batch.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@running.shard
+@click.option("--batch", is_flag=True, help="Estimate the cost with --batch.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
-    """Say what `limner run` with the same options would still cost; what is already stored costs nothing.
+    """Estimate what `limner run` with the same options would still cost; what is stored costs nothing.
 
-    Without --painter it says what `limner mark` would cost, with --shard what that part of the run alone would.
+    Without --painter, estimates `limner mark`; with --shard, only that part of the run.
     """
     from ..core import settings
     from ..core.errors import UsageError
@@ -35,18 +35,17 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
     if not draw and not asking.judges and not asking.preset:
         raise UsageError("name a painter with --painter, or a judge with --judge")
     shard = running.make_shard(given)
-    place = open_or_empty(given["store"]) if draw else open_store(given["store"])
-    with place as store:
+    with open_or_empty(given["store"]) if draw else open_store(given["store"]) as store:
         plan = running.make_plan(exam, store, given, asking, draw, batch=given["batch"], shard=shard)
-        running.tell_models(plan, asking)
-        found = estimate(plan, store, settings.load())
-    dollars, unknown = total(found)
-    body = {"steps": [one.to_json() for one in found], "dollars": dollars, "unknown_prices": unknown}
+        running.warn_of_models(plan, asking)
+        estimates = estimate(plan, store, settings.load())
+    dollars, unknown = total(estimates)
+    body = {"steps": [line.to_json() for line in estimates], "dollars": dollars, "unknown_prices": unknown}
     if shard is not None:
         body["shard"] = str(shard)
     show(
         "json" if as_json else "text",
-        lambda: [estimate_table(exam, len(plan.exam.questions), found, shard)],
+        lambda: [estimate_table(exam, len(plan.exam.questions), estimates, shard)],
         body=lambda: body,
     )
 
@@ -58,12 +57,12 @@ def estimate_command(exam: str, as_json: bool, **given: Any) -> None:
 )  # fmt: skip
 @click.option(
     "--purse", metavar="[NAME]", is_flag=False, flag_value="",
-    help="Show the purses instead, or one of them: limit, spent, set aside, and by which process.",
+    help="Show instead the purses, or one of them: limit, spent, reserved, and by which process.",
 )  # fmt: skip
 @options.store
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def spend_command(by: tuple[str, ...], purse: str | None, store: str, as_json: bool) -> None:
-    """Say what was spent: image calls (paint) and chat calls (chat), failed attempts included."""
+    """Show what was spent on image calls (paint) and chat calls (chat), failed attempts included."""
     from ..calls.purse import read_purses
     from ..report.tables.costs import purse_table, spend_table
     from ..report.tables.render import show
@@ -72,9 +71,9 @@ def spend_command(by: tuple[str, ...], purse: str | None, store: str, as_json: b
 
     with open_store(store) as opened:
         if purse is not None:
-            found = read_purses(opened, purse or None)
-            how = "json" if as_json else "text"
-            show(how, lambda: [purse_table(one) for one in found], body=lambda: [one.to_json() for one in found])
+            purses = read_purses(opened, purse or None)
+            form = "json" if as_json else "text"
+            show(form, lambda: [purse_table(each) for each in purses], body=lambda: [each.to_json() for each in purses])
             return
         rows = spent(opened, by)
     show(
@@ -85,14 +84,14 @@ def spend_command(by: tuple[str, ...], purse: str | None, store: str, as_json: b
 
 
 @click.command("batches")
-@click.option("--all", "every", is_flag=True, help="Also those that have ended.")
-@click.option("--cancel", metavar="ID", help="Ask the service to stop this one; what it has answered is paid for.")
+@click.option("--all", "every", is_flag=True, help="Also show ended batches.")
+@click.option("--cancel", metavar="ID", help="Ask the service to cancel this batch; calls already answered are paid.")
 @options.store
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def batches_command(every: bool, cancel: str | None, store: str, as_json: bool) -> None:
-    """Show the batches that services have: calls handed in with --batch, and the price set aside for them.
+    """Show the batches at the services: calls submitted with --batch, and the money reserved for them.
 
-    Their results are fetched by the command that handed them in: run it again.
+    To fetch the results, run the command that submitted them again.
     """
     from ..calls.batches import read_batches
     from ..core import settings
@@ -104,20 +103,20 @@ def batches_command(every: bool, cancel: str | None, store: str, as_json: bool) 
     with open_store(store) as opened:
         if cancel is not None:
             say(cancel_batch(opened, cancel, settings.load()), err=True)
-        found = read_batches(opened, only_open=not every)
-    how = "json" if as_json else "text"
-    show(how, lambda: [batches_table(store, found)], body=lambda: [one.to_json() for one in found])
+        batches = read_batches(opened, only_open=not every)
+    form = "json" if as_json else "text"
+    show(form, lambda: [batches_table(store, batches)], body=lambda: [batch.to_json() for batch in batches])
 
 
 @click.group("models", invoke_without_command=True)
-@click.option("--find", metavar="WORD", help="Only models whose name or maker has the word in it.")
-@click.option("--gone", is_flag=True, help="Only models that are gone or will be soon.")
+@click.option("--find", metavar="WORD", help="Only models whose name or maker contains WORD.")
+@click.option("--gone", is_flag=True, help="Only models that are retired or soon will be.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
 @click.pass_context
 def models_command(context: click.Context, find: str | None, gone: bool, form: str) -> None:
-    """Show what is known of models: when they came, when they go and who comes after them, what they cost.
+    """Show facts about models: release and shutdown dates, successors, prices.
 
-    Facts come with Limner; `limner models update` refreshes them, and limner.toml goes before both.
+    The facts ship with Limner; `limner models update` refreshes them, and limner.toml overrides both.
     """
     if context.invoked_subcommand is not None:
         return
@@ -126,20 +125,20 @@ def models_command(context: click.Context, find: str | None, gone: bool, form: s
     from ..report.tables.costs import chosen_models, models_body, models_table
     from ..report.tables.render import show
 
-    known, day = settings.load(), catalogue.today()
-    rows = chosen_models(known, find, gone, day)
+    loaded, day = settings.load(), catalogue.today()
+    rows = chosen_models(loaded, find, gone, day)
     if not rows:
-        raise UsageError("no such model is known; `limner models` shows all that are")
-    show(form, lambda: [models_table(rows, known, day)], body=lambda: models_body(rows, known, day))
+        raise UsageError("no such model; `limner models` lists all known models")
+    show(form, lambda: [models_table(rows, loaded, day)], body=lambda: models_body(rows, loaded, day))
 
 
 @models_command.command("update")
 @click.argument("source", metavar="FILE|URL|SERVICE")
 def update_command(source: str) -> None:
-    """Refresh what is known of models, without waiting for a new Limner.
+    """Update the facts about models, without waiting for a new version of Limner.
 
-    FILE or URL is a catalogue: TOML or JSON with the fields of limner.toml. SERVICE is one that lists its models with
-    the days on which they are shut down, such as openai. Kept in your configuration folder.
+    FILE or URL is a catalogue: TOML or JSON with the fields of limner.toml. SERVICE is a service that lists its models
+    with their shutdown dates, such as openai. The facts are stored in your configuration folder.
     """
     from ..core import catalogue, settings
     from ..models.refresh import update
@@ -147,5 +146,5 @@ def update_command(source: str) -> None:
     changes = update(source, settings.load())
     for change in changes:
         say(str(change))
-    where = f"; kept in {catalogue.refreshed_file()}" if changes else ""
-    say(f"{len(changes)} {'fact is' if len(changes) == 1 else 'facts are'} new{where}")
+    where = f"; stored in {catalogue.refreshed_file()}" if changes else ""
+    say(f"{len(changes)} new {'fact' if len(changes) == 1 else 'facts'}{where}")

@@ -1,4 +1,4 @@
-"""First steps: demo, docs, doctor."""
+"""Commands for first steps: demo, docs, doctor."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .say import say
 
 NOTES = """
 What this shows
-  The controls are painters whose right result is known: a reference must pass, a drawing of something else and a blank
-  sheet must fail. The built-in examiner needs no network: it reads the words in each picture, decides what words can
-  prove, and abstains from the rest. A judge that sees the whole picture decides everything. The tutorial goes on with
-  controls that fool examiners, and with your own images: limner docs tutorial.
+  Controls are painters whose correct result is known: a reference must pass; a drawing of something else and a blank
+  sheet must fail. The built-in examiner needs no network: it reads the text in each picture, decides what text can
+  prove, and abstains from the rest. A judge that sees the whole picture decides everything. The tutorial continues
+  with controls that fool examiners, and with your own images: limner docs tutorial.
 """
 QUESTIONS = 1
-"""Of each exam; reading the words of one picture takes about a second, twice where words are missing."""
+"""Questions of each exam; reading the text of a picture takes about a second, or two if words are missing."""
 
 
 @click.command("demo")
@@ -37,22 +37,21 @@ def demo_command(store: str, output: Path, shown: bool) -> None:
     from ..report.tables.render import show
     from ..report.tables.status import CONTROL_WORDS, demo_sentence, demo_table
     from ..store.store import open_store
-    from .running import shown as progress_shown
 
-    found, failed, interrupted = {}, 0, False
+    standings, failed, interrupted = {}, 0, False
     painters, some = [f"control/{name}" for name in CONTROL_WORDS], Selection(limit=QUESTIONS)
     with open_store(store, create=True) as opened:
         for name in SHIPPED:
             exam = f"sample/{name}"
-            with progress_shown() as watch:
+            with running.show_progress() as watch:
                 progress = api.run(exam, painters=painters, judges=["ocr"], store=opened, selection=some, watch=watch)
-            found[name] = api.scores(exam, painters=painters, judges=["ocr"], store=opened, selection=some)
+            standings[name] = api.scores(exam, painters=painters, judges=["ocr"], store=opened, selection=some)
             failed, interrupted = failed + progress.failed, progress.interrupted
             if interrupted:
                 break
-    show("text", lambda: [demo_table(found)])
-    for name, standings in found.items():
-        say(demo_sentence(name, kind(name).title, standings))
+    show("text", lambda: [demo_table(standings)])
+    for name, rows in standings.items():
+        say(demo_sentence(name, kind(name).title, rows))
     say(NOTES)
     if not interrupted:
         site = build(output, store=store)
@@ -77,7 +76,7 @@ def docs_command(page: str, listed: bool) -> None:
         return say("\n".join(sorted(pages)))
     name = page.removeprefix("docs/").removesuffix(".md")
     if name not in pages:
-        raise click.UsageError(f"no page {page}; limner docs --list names the pages")
+        raise click.UsageError(f"no page {page}; `limner docs --list` lists the pages")
     text = pages[name].read_text("utf-8")
     if not sys.stdout.isatty():
         return say(text)
@@ -90,7 +89,7 @@ def docs_command(page: str, listed: bool) -> None:
 
 
 def _pages() -> Path:
-    """Return the folder of the documentation: in the installed package, or in the repository beside it."""
+    """Return the documentation folder, in the installed package or in the repository."""
     package = Path(__file__).parents[1]
     return next(folder for folder in (package / "docs", package.parents[1] / "docs") if folder.is_dir())
 
@@ -101,8 +100,8 @@ def doctor_command(store: str) -> None:
     """Check that this machine and this store are ready to use."""
     from ..doctor import examine
 
-    fit = True
+    ok = True
     for check in examine(store):
-        fit = fit and check.state != "bad"
+        ok = ok and check.state != "bad"
         say(f"{check.state:>4}  {check.name}: {check.detail}")
-    sys.exit(0 if fit else 1)
+    sys.exit(0 if ok else 1)

@@ -1,4 +1,4 @@
-"""Exams: those installed, and your own."""
+"""Commands on exams, installed and your own: exams, exam check, new, prove, rename, stats."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def exams_command() -> None:
 
     for name in kinds():
         try:
-            found = kind(name)
+            exam_kind = kind(name)
         except UsageError as error:
             say(f"{name}: {error}")
             continue
-        protocol = found.protocol
-        say(f"{name}: {found.title}")
+        protocol = exam_kind.protocol
+        say(f"{name}: {exam_kind.title}")
         for score in protocol.scored:
             say(f"    {score.name} (0-{score.top:g}): {score.about}")
         say(f"    variants: {', '.join(protocol.variants)}")
@@ -39,14 +39,14 @@ def exams_command() -> None:
             say(f"    -O {option}={'|'.join(values)}")
         for constant, number in protocol.constants.items():
             say(f"    -O {constant}={number:g} with scores, show and export")
-        for preset, body in found.all_presets.items():
-            say(f"    --preset {preset}: {_words(body)}")
-        if found.sample is not None:
+        for preset, body in exam_kind.all_presets.items():
+            say(f"    --preset {preset}: {_describe_preset(body)}")
+        if exam_kind.sample is not None:
             say(f"    bundled sample: sample/{name}")
 
 
-def _words(body: Mapping[str, Any]) -> str:
-    """Return a preset in one line: judge and arguments, variant, options, reading, drawing."""
+def _describe_preset(body: Mapping[str, Any]) -> str:
+    """Describe a preset in one line: judge and arguments, variant, options, reading, drawing."""
     args = [f"{key}={value}" for key, value in body.get("judge_args", {}).items()]
     options = [f"{key}={value}" for key, value in body.get("options", {}).items()]
     drawn = {**body.get("painter_args", {}), **body.get("draw_options", {})}
@@ -72,21 +72,21 @@ PAGE = click.Path(path_type=Path, dir_okay=False)
 
 @click.command("prove")
 @click.argument("exam")
-@options.asking
-@click.option("--seed", default=0, show_default=True, help="Another number puts corruptions into other places.")
-@click.option("--every-fault", is_flag=True, help="Ask about every corruption, also where the first ones were enough.")
+@options.judge_options
+@click.option("--seed", default=0, show_default=True, help="Seed of the places of the corruptions.")
+@click.option("--every-fault", is_flag=True, help="Ask about every corruption, even if the first ones were enough.")
 @options.data
 @options.selection
 @options.store
-@running.how
+@running.run_options_without_purse
 @click.option("-o", "--output", type=PAGE, metavar="FILE.html", help="Also write a page with pictures.")
 def prove(exam: str, **given: Any) -> None:
-    """Prove that EXAM's rubric works, by the marks of a judge, and list the criteria to mend.
+    """Prove with a judge's marks that EXAM's rubric works, and list the criteria to fix.
 
-    The reference must pass; a white sheet, the prompt in type and another question's reference must fail; every
-    criterion must be taken away by some corruption of the reference. The judge is also asked without a picture, and
-    twice about the same one. What was asked before costs nothing; run it again to resume. --dry-run reads the
-    references and says what the rest would cost at most.
+    The reference must pass; a white sheet, the typed prompt and another question's reference must fail; and some
+    corruption of the reference must make each criterion fail. The judge is also asked without a picture, and twice
+    about the same one. Stored replies cost nothing: run it again to resume. --dry-run reads the references and shows
+    what the rest would cost at most.
     """
     from ..certify.certification import open_judge_exam, open_proof
     from ..core import settings
@@ -95,23 +95,21 @@ def prove(exam: str, **given: Any) -> None:
     from ..report.tables.render import show
     from ..store.store import open_or_empty, open_store
 
-    if given["purse"] is not None or given["change_purse"]:
-        raise UsageError("--purse: exam prove takes --budget alone")
     if len(given["judges"]) != 1:
         raise UsageError("name one judge with --judge, such as ocr or openai/gpt-6-sol")
     form = "json" if given["as_json"] else "text"
     asking = options.make_asking(given)
-    place = open_or_empty(given["store"]) if given["dry_run"] else open_store(given["store"], create=True)
-    with place as store:
+    opening = open_or_empty(given["store"]) if given["dry_run"] else open_store(given["store"], create=True)
+    with opening as store:
         selection = options.make_selection(given)
-        found = open_judge_exam(given["judges"][0], exam, store, asking, given["data"], selection)
+        opened = open_judge_exam(given["judges"][0], exam, store, asking, given["data"], selection)
         if not given["dry_run"]:
-            found.examination.check(given["budget"])
-        run = open_proof(found, given["seed"], given["every_fault"])
+            opened.examination.check(given["budget"])
+        run = open_proof(opened, given["seed"], given["every_fault"])
         if given["dry_run"]:
             estimate = run.estimate(settings.load(), given["retry_failed"])
-            count = len(found.exam.questions)
-            show(form, lambda: [estimate_table(found.exam.name, count, [estimate])], body=estimate.to_json)
+            count = len(opened.exam.questions)
+            show(form, lambda: [estimate_table(opened.exam.name, count, [estimate])], body=estimate.to_json)
             return
         progress = _carry_out(run, store, form, given)
     for part in progress:
@@ -125,7 +123,7 @@ def _carry_out(run: ProofRun, store: Store, form: str, given: dict[str, Any]) ->
     from ..report.tables.render import show
 
     how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
-    with running.shown() as watch:
+    with running.show_progress() as watch:
         proof, progress = run.prove(criterion_faults, watch=watch, **how)
     body = run.told(proof, given["seed"])
     show(form, lambda: proof_tables(body), body=lambda: body)
@@ -146,23 +144,23 @@ exam_command.add_command(prove)
 
 @click.command("stats")
 @click.argument("exam")
-@options.painters
+@options.only_painters
 @options.without
 @options.judges
 @options.on
-@click.option("--flagged", is_flag=True, help="Show only questions and criteria that are worth a look.")
+@click.option("--flagged", is_flag=True, help="Show only questions and criteria worth a look.")
 @options.reading
-@options.asked
+@options.mark_filters
 @options.selection
 @options.store
 @options.form
 @click.option("-o", "--output", type=PAGE, metavar="FILE.html", help="Also write a page with pictures.")
 def stats(exam: str, **given: Any) -> None:
-    """Show which questions and criteria of EXAM tell painters apart, by the marks in a store.
+    """Show which questions and criteria of EXAM discriminate between painters, by the marks in a store.
 
-    For each judge: the share right, the correlation with the rest of the exam (point-biserial), the difference between
-    the best and the worst painters; criteria that no painter meets or misses; and criteria on which judges differ.
-    Controls count only where there is nobody else.
+    For each judge: the share correct, the correlation with the rest of the exam (point-biserial), the difference
+    between the best and the worst painters; criteria that no painter or every painter meets; and criteria on which
+    judges disagree. Controls count only if there are no other painters.
     """
     from .. import api, exams
     from ..report.tables.analyses import item_tables, items_csv
@@ -178,21 +176,21 @@ def stats(exam: str, **given: Any) -> None:
             store=store,
             reading=given["reading"],
             selection=options.make_selection(given),
-            **options.make_which(given),
+            **options.group_filters(given),
         )
         name, protocol = exams.name_of(exam), kind.protocol
         on = next(word for word in ON if word == given["on"])
-        found = item_statistics(groups, protocol, on)
+        statistics = item_statistics(groups, protocol, on)
         show(
             given["form"],
-            lambda: item_tables(found, name, given["flagged"]) or [nothing_marked()],
-            body=lambda: {"exam": name, "judges": [one.to_json() for one in found]},
-            records=lambda: items_csv(found),
+            lambda: item_tables(statistics, name, given["flagged"]) or [nothing_marked()],
+            body=lambda: {"exam": name, "judges": [judge.to_json() for judge in statistics]},
+            records=lambda: items_csv(statistics),
         )
         if given["output"] is not None:
             from ..report.site.single_page import item_page
 
-            _write(given["output"], item_page(name, found, protocol, store.blobs))
+            _write(given["output"], item_page(name, statistics, protocol, store.blobs))
 
 
 exam_command.add_command(stats)
@@ -207,16 +205,15 @@ def check(exam: str, data: Path | None) -> None:
 
     from ..exams import kind, read, resolve
 
-    named = resolve(exam, data)
-    found = read(named)
-    say(f"{found.name}: {len(found.questions)} questions, all well-formed")
-    for tag in kind(found.kind).protocol.breakdowns:
-        counts = Counter(question.tags.get(tag, "(none)") for question in found.questions)
+    loaded = read(resolve(exam, data))
+    say(f"{loaded.name}: {len(loaded.questions)} questions, all well-formed")
+    for tag in kind(loaded.kind).protocol.breakdowns:
+        counts = Counter(question.tags.get(tag, "(none)") for question in loaded.questions)
         shown = ", ".join(f"{value} {count}" for value, count in counts.most_common(12))
         say(f"    {tag}: {shown}" + (" …" if len(counts) > 12 else ""))
-    for name, ids in found.subsets.items():
+    for name, ids in loaded.subsets.items():
         say(f"    subset {name}: {len(ids)}")
-    for note in found.notes:
+    for note in loaded.notes:
         say(f"note: {note}")
 
 
@@ -226,9 +223,9 @@ def check(exam: str, data: Path | None) -> None:
 @options.data
 @options.store
 def rename(exam: str, folder: Path, data: Path | None, store: str) -> None:
-    """List files in FOLDER that look misnamed, as commands that rename them.
+    """List files in FOLDER that look misnamed, as shell commands that rename them.
 
-    Nothing is renamed: read the list, then run it in a shell. EXAM is read from --data, or from the store.
+    Nothing is renamed: check the list, then run it in a shell. EXAM is read from --data or from the store.
     """
     from shlex import join
 
@@ -237,20 +234,20 @@ def rename(exam: str, folder: Path, data: Path | None, store: str) -> None:
 
     ids = [question.id for question in load_exam_or_data(exam, data, store)[1].questions]
     painter = FolderPainter(str(folder), f"folder/{folder}", folder)
-    found = painter.misnamed(ids, ids)
-    for old, new in found:
+    renames = painter.misnamed(ids, ids)
+    for old, new in renames:
         if not (target := folder / new).parent.is_dir():
             say(join(["mkdir", "-p", "--", str(target.parent)]))
         say(join(["mv", "-n", "--", str(folder / old), str(target)]))
     missing = painter.missing(ids)
-    say(f"{len(missing)} of {len(ids)} questions have no image; {len(found)} would be mended", err=True)
+    say(f"{len(missing)} of {len(ids)} questions have no image; renaming would fix {len(renames)}", err=True)
 
 
 class FirstShipped(click.Option):
-    """An option for which the first of the shipped exams is taken where it is not given."""
+    """An option whose default is the first of the shipped exams."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the help, with that exam's name."""
+        """Return the help with that exam's name."""
         from ..exams import SHIPPED
 
         self.show_default = SHIPPED[0]
@@ -259,13 +256,15 @@ class FirstShipped(click.Option):
 
 @exam_command.command("new")
 @click.argument("folder", type=options.FOLDER)
-@click.option("--like", cls=FirstShipped, metavar="EXAM", help="The exam whose rules and sample to start from.")
+@click.option(
+    "--like", cls=FirstShipped, metavar="EXAM", help="The exam whose rules and sample are the starting point."
+)
 def new(folder: Path, like: str | None) -> None:
     """Write a small valid exam into FOLDER, for you to edit."""
     from ..exams import SHIPPED, write_starter
 
     like = like or SHIPPED[0]
     path = write_starter(folder, like)
-    say(f"a small exam like {like} is now in {folder}; edit it, then:")
+    say(f"a small exam like {like} is now in {folder}; edit it, then run:")
     say(f"    limner exam check {path}")
     say(f"    limner run {path} --painter control/reference --judge ocr")

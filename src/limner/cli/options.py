@@ -19,62 +19,62 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 FOLDER = click.Path(path_type=Path)
-REST = "Other options"
-"""The section of what no other section names."""
-LISTED = re.compile(r"\{(\w+)(?:\.(\w+))?\}")
+OTHER_SECTION = "Other options"
+"""The section for options that no other section names."""
+PLACEHOLDER = re.compile(r"\{(\w+)(?:\.(\w+))?\}")
 
 
-class Listing(click.Option):
-    """An option whose help lists what is registered: ``{painters}``; ``{evidence}``, and ``{probes.ocr}`` for one."""
+class ListingOption(click.Option):
+    """An option whose help lists registered names: ``{painters}``, ``{evidence}``, or ``{probes.ocr}`` for one kind."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the help, with the names of what is installed; nothing of it is loaded."""
-        self.help = LISTED.sub(_names, self.help or "")
+        """Return the help with the installed names filled in; nothing is loaded for it."""
+        self.help = PLACEHOLDER.sub(_names, self.help or "")
         return super().get_help_record(ctx)
 
 
-def _names(found: re.Match[str]) -> str:
+def _names(match: re.Match[str]) -> str:
     from ..core.registry import names
 
-    if found[1] == "evidence":
+    if match[1] == "evidence":
         return ", ".join(dict.fromkeys(name.partition(".")[0] for name in names("limner.probes")))
-    listed, only = names(f"limner.{found[1]}"), f"{found[2]}." if found[2] else ""
+    listed, only = names(f"limner.{match[1]}"), f"{match[2]}." if match[2] else ""
     shown = [name.removeprefix(only) for name in listed if name.startswith(only)]
     # A chat model is named by its provider.
     return ", ".join(name for name in shown if name != "model")
 
 
-class Sectioned(click.Command):
-    """A command whose help has its options in sections and ends with examples; ``help.toml`` says which."""
+class SectionedCommand(click.Command):
+    """A command whose help groups its options in sections and ends with examples, as ``help.toml`` defines."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """One section after another; what no section names stands in the last."""
-        told: dict[str, list[tuple[str, str]]] = {title: [] for title in _help()["sections"]}
-        of = {name: title for title, names in _help()["sections"].items() for name in names}
+        """Write the options section by section, those of no section last."""
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in _load_help()["sections"]}
+        titles = {name: title for title, names in _load_help()["sections"].items() for name in names}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None:
-                told.setdefault(of.get(param.name or "", REST), []).append(record)
-        for title, records in told.items():
+                sections.setdefault(titles.get(param.name or "", OTHER_SECTION), []).append(record)
+        for title, records in sections.items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """What is often asked, and the words for it; lines are whole, to be copied."""
+        """Write the examples; each command stays on one line, ready to copy."""
         with formatter.section("Examples"):
-            for about, words in _help()["examples"].get(self.name, {}).items():
+            for about, words in _load_help()["examples"].get(self.name, {}).items():
                 formatter.write(f"{'':>{formatter.current_indent}}{about}:\n")
                 formatter.write(f"{'':>{formatter.current_indent + 2}}{words}\n")
 
 
-def _help() -> dict[str, Any]:
+def _load_help() -> dict[str, Any]:
     import tomllib
 
     return tomllib.loads(Path(__file__).with_name("help.toml").read_text("utf-8"))
 
 
-def together(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Several options as one decorator, listed in the order given."""
+def combine_options(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Combine several options into one decorator, listed in the given order."""
 
     def decorate(function: F) -> F:
         for option in reversed(options):
@@ -87,23 +87,28 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
 exam = click.argument("exam", shell_complete=complete.exams)
 store = click.option(
     "--store", envvar="LIMNER_STORE", default="limner-store", show_default=True, metavar="URL",
-    help="A folder, sqlite:///FILE.db, or postgresql://…?blobs=FOLDER.",
+    help="The store: a folder, sqlite:///FILE.db, or postgresql://…?blobs=FOLDER.",
 )  # fmt: skip
 data = click.option("--data", type=FOLDER, metavar="DIR", help="The exam's data folder.")
 painters = click.option(
-    "--painter", "painters", cls=Listing, multiple=True, metavar="[NAME=]SPEC", shell_complete=complete.painters,
-    help="KIND/…, such as folder/PATH or python/MODULE:FUNCTION, where KIND is one of {painters}; or PROVIDER/MODEL "
-    "such as openai/gpt-image-2. NAME=SPEC gives it a short name. Repeatable.",
+    "--painter", "painters", cls=ListingOption, multiple=True, metavar="[NAME=]SPEC", shell_complete=complete.painters,
+    help="A painter: PROVIDER/MODEL, such as openai/gpt-image-2, or KIND/…, such as folder/PATH or "
+    "python/MODULE:FUNCTION, where KIND is one of {painters}. NAME=SPEC gives it a short name. Repeatable.",
+)  # fmt: skip
+only_painters = click.option(
+    "--painter", "painters", multiple=True, metavar="NAME", shell_complete=complete.painters,
+    help="Only drawings by this painter. Repeatable.",
 )  # fmt: skip
 painter_args = click.option(
     "--painter-arg", "painter_args", multiple=True, metavar="KEY=VALUE",
     help="An option for the painters, such as quality=high. Repeatable.",
 )  # fmt: skip
-strategies = together(
+strategies = combine_options(
     click.option(
-        "--strategy", "strategies", cls=Listing, multiple=True, metavar="NAME[+NAME…]",
+        "--strategy", "strategies", cls=ListingOption, multiple=True, metavar="NAME[+NAME…]",
         shell_complete=complete.strategies,
-        help="How to draw: {strategies}; join several with +, as in rewrite+best-of-4. Repeatable; direct by default.",
+        help="How to draw: {strategies}; combine several with +, as in rewrite+best-of-4. Repeatable; direct by "
+        "default.",
     ),
     click.option(
         "-S", "strategy_options", multiple=True, metavar="KEY=VALUE",
@@ -111,139 +116,144 @@ strategies = together(
         "Repeatable.",
     ),
 )  # fmt: skip
-measuring = together(
+measuring = combine_options(
     click.option(
-        "--regions", cls=Listing, metavar="WORD",
-        help="What counts regions: {probes.regions}, or none; classical by default.",
+        "--regions", cls=ListingOption, metavar="BACKEND",
+        help="How regions are counted: {probes.regions}, or none; classical by default.",
     ),
     click.option(
-        "--aesthetics", cls=Listing, metavar="WORD", help="What rates looks: {probes.aesthetics}, or PROVIDER/MODEL.",
+        "--aesthetics", cls=ListingOption, metavar="BACKEND",
+        help="How aesthetics are rated: {probes.aesthetics}, or PROVIDER/MODEL.",
     ),
 )  # fmt: skip
 devices = click.option(
     "--devices",
     metavar="0,1|cpu",
-    help="Where painters that run here (diffusers/…, transformers/…, worker/…) do so, with one worker on each device. "
-    "Does not change drawings.",
+    help="Devices for local painters (diffusers/…, transformers/…, worker/…), with one worker on each. Does not change "
+    "drawings.",
 )
-selection = together(
-    click.option("--subset", help="Only the questions of this named list of the exam, such as mini."),
+selection = combine_options(
+    click.option("--subset", metavar="NAME", help="Only the questions of this subset of the exam, such as mini."),
     click.option("--ids", metavar="A,B|@FILE", help="Only these questions."),
     click.option("--where", multiple=True, metavar="TAG=VALUE", help="Only questions with this tag. Repeatable."),
     click.option("--limit", type=int, metavar="N", help="Only the first N questions."),
-    click.option("--sample", type=int, metavar="N", help="Only N questions, chosen in the exam's own proportions."),
-    click.option("--sample-seed", type=int, metavar="N", help="Another number gives another sample; 0 by default."),
+    click.option("--sample", type=int, metavar="N", help="Only a sample of N questions, in the exam's proportions."),
+    click.option("--sample-seed", type=int, metavar="N", help="Seed of the sample; 0 by default."),
 )
-how_asked = together(
-    click.option("--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE", help="Sent with each judge call."),
-    click.option(
-        "--preset", shell_complete=complete.presets,
-        help="Named settings of the exam, such as paper; options that you give replace them.",
-    ),
-    click.option("--variant", help="In which way the judge is asked; see `limner exams`."),
-    click.option("--reference", metavar="image|none|caption|both", help="What the judge sees of the reference image."),
-    click.option("-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam. Repeatable."),
-    click.option(
-        "--prompts", metavar="DIR|release:FOLDER",
-        help="Folder with your own prompts for the judge, or release: and your clone of the exam's release.",
-    ),
-)  # fmt: skip
-asking = together(
-    click.option(
-        "--judge", "judges", cls=Listing, multiple=True, metavar="SPEC", shell_complete=complete.judges,
-        help="PROVIDER/MODEL such as openai/gpt-6-sol, or one of {judges}, such as replay/FILE. Repeatable.",
-    ),
-    how_asked,
-)  # fmt: skip
 exam_options = click.option(
     "-O", "exam_options", multiple=True, metavar="KEY=VALUE", help="An option of the exam. Repeatable."
 )
-told = click.option(
-    "-O", "told", multiple=True, metavar="KEY=VALUE",
-    help="Only marks asked for with this option (reference=none), or a number for the scores to use (n_max=200).",
+judge_settings = combine_options(
+    click.option(
+        "--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE",
+        help="An argument of each judge call. Repeatable.",
+    ),
+    click.option(
+        "--preset", shell_complete=complete.presets,
+        help="Named settings of the exam, such as paper; your own options override them.",
+    ),
+    click.option("--variant", help="How the judge is asked; see `limner exams`."),
+    click.option("--reference", metavar="image|none|caption|both", help="How the judge sees the reference image."),
+    exam_options,
+    click.option(
+        "--prompts", metavar="DIR|release:FOLDER",
+        help="A folder with your own judge prompts, or release: and your clone of the exam's release.",
+    ),
+)  # fmt: skip
+judge_options = combine_options(
+    click.option(
+        "--judge", "judges", cls=ListingOption, multiple=True, metavar="SPEC", shell_complete=complete.judges,
+        help="A judge: PROVIDER/MODEL, such as openai/gpt-6-sol, or one of {judges}, such as replay/FILE. Repeatable.",
+    ),
+    judge_settings,
+)  # fmt: skip
+score_options = click.option(
+    "-O", "score_options", multiple=True, metavar="KEY=VALUE",
+    help="Only marks requested with this option (reference=none), or a constant of the scores (n_max=200). Repeatable.",
 )  # fmt: skip
 judges = click.option(
     "--judge", "judges", multiple=True, metavar="NAME[?ARG=VALUE]", shell_complete=complete.judges,
-    help="Only this judge; 'openai/gpt-6-sol?reasoning_effort=low': only if asked with this argument. Repeatable.",
+    help="Only this judge; 'openai/gpt-6-sol?reasoning_effort=low' only as called with this argument. Repeatable.",
 )  # fmt: skip
 without = click.option(
     "--without", multiple=True, metavar="PAINTER", shell_complete=complete.painters,
     help="Leave this painter out. Repeatable.",
 )  # fmt: skip
-asked = together(
-    told,
-    click.option("--variant", help="Only marks for which the judge was asked in this variant; see `limner exams`."),
+mark_filters = combine_options(
+    score_options,
+    click.option("--variant", help="Only marks requested in this variant; see `limner exams`."),
     click.option(
         "--wording",
         metavar="HASH|shipped|release",
-        help="Only marks asked for with these prompts: those whose hash begins so, the shipped ones or the release's.",
+        help="Only marks requested with these prompts: the beginning of their hash, the shipped ones, or the "
+        "release's.",
     ),
 )
 on = click.option(
     "--on", type=click.Choice(["common", "all"]), default="common",
-    help="Compare painters on the questions that all of them have (common, the default), or each on all its own.",
+    help="Compare painters on the questions that all of them have (common, the default), or each on all of its own.",
 )  # fmt: skip
 exclude_flagged = click.option(
     "--exclude-flagged", is_flag=True,
-    help="Leave out drawings that contain words addressed to the examiner; this lowers coverage.",
+    help="Leave out drawings with text that addresses the examiner; this lowers coverage.",
 )  # fmt: skip
 reading = click.option(
     "--reading", type=click.Choice(["careful", "paper", "release"]), default="careful", show_default=True,
-    help="By which rules stored replies are turned into marks.",
+    help="The rules that turn stored replies into marks.",
 )  # fmt: skip
 form = click.option(
     "--format", "form", type=click.Choice(["text", "json", "csv", "md"]), default="text", show_default=True
 )
 
 
-def pairs(words: tuple[str, ...], option: str) -> dict[str, str]:
-    """``KEY=VALUE`` words as a mapping."""
-    found = {}
+def parse_pairs(words: tuple[str, ...], option: str) -> dict[str, str]:
+    """Parse ``KEY=VALUE`` words into a mapping."""
+    pairs = {}
     for word in words:
         key, sep, value = word.partition("=")
         if not (sep and key):
             raise click.UsageError(f"{option} takes KEY=VALUE, not {word!r}")
-        found[key] = value
-    return found
+        pairs[key] = value
+    return pairs
 
 
 def make_selection(given: dict[str, Any]) -> Selection:
-    """Return the selection among a command's arguments."""
+    """Return the selection of questions that a command's arguments define."""
     from ..core.exam import Selection
 
     names = ("subset", "ids", "where", "limit", "sample", "sample_seed")
     return Selection.parse(**{name: given[name] for name in names})
 
 
-def typed(words: tuple[str, ...], option: str) -> dict[str, Any]:
-    """``KEY=VALUE`` words as a mapping; values that read as JSON are taken as such."""
-    from ..core.settings import parse_value as value_of
+def parse_values(words: tuple[str, ...], option: str) -> dict[str, Any]:
+    """Parse ``KEY=VALUE`` words into a mapping; values that are JSON are parsed as JSON."""
+    from ..core.settings import parse_value
 
-    return {key: value_of(value) for key, value in pairs(words, option).items()}
+    return {key: parse_value(value) for key, value in parse_pairs(words, option).items()}
 
 
-def parted(words: tuple[str, ...]) -> dict[str, Any]:
-    """``KEY=VALUE`` words as options of asking, and as numbers the scores are computed with."""
-    found = pairs(words, "-O")
+def split_score_options(words: tuple[str, ...]) -> dict[str, Any]:
+    """Split ``KEY=VALUE`` words into options of requests and numeric constants of the scores."""
+    pairs = parse_pairs(words, "-O")
     numbers: dict[str, float] = {}
-    for key, value in found.items():
+    for key, value in pairs.items():
         try:
             numbers[key] = float(value)
         except ValueError:
             continue
         if not isfinite(numbers[key]):
             raise click.UsageError(f"-O {key} takes a number, not {value!r}")
-    return {"options": {k: v for k, v in found.items() if k not in numbers}, "constants": numbers}
+    return {"options": {k: v for k, v in pairs.items() if k not in numbers}, "constants": numbers}
 
 
-def make_which(given: dict[str, Any]) -> dict[str, Any]:
-    """Whose drawings and whose marks, as `limner.api.groups` takes it, among a command's arguments."""
+def group_filters(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the filters of drawings and marks that a command's arguments define, for `limner.api.groups`."""
     names = ("painters", "without", "judges", "variant", "wording")
-    return {name: given[name] for name in names if name in given} | parted(given.get("told", ()))
+    return {name: given[name] for name in names if name in given} | split_score_options(given.get("score_options", ()))
 
 
 def make_measuring(given: dict[str, Any]) -> Measuring | None:
-    """Return what is to be measured beyond what the exam needs, among a command's arguments."""
+    """Return the measurements that a command's arguments ask for beyond what the exam needs."""
     from ..evidence.backends import Measuring
 
     regions, aesthetics = given.get("regions"), given.get("aesthetics")
@@ -251,13 +261,13 @@ def make_measuring(given: dict[str, Any]) -> Measuring | None:
 
 
 def make_asking(given: dict[str, Any]) -> Asking:
-    """Everything about the judges among a command's arguments."""
+    """Return the judges and their settings that a command's arguments define."""
     from ..api import Asking
 
-    options = pairs(given["exam_options"], "-O")
+    options = parse_pairs(given["exam_options"], "-O")
     if "judges" not in given:
         return Asking(options=options)
     if given["reference"] is not None:
         options["reference"] = given["reference"]
-    args = typed(given["judge_args"], "--judge-arg")
+    args = parse_values(given["judge_args"], "--judge-arg")
     return Asking(given["judges"], args, given["variant"], options, given["preset"], given["prompts"])

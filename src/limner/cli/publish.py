@@ -1,4 +1,4 @@
-"""For others to see: table, plot, report, reproduce."""
+"""Commands that publish results: table, plot, report, reproduce."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from .say import say, say_failures
 
 if TYPE_CHECKING:
     from ..report.reproduce import Checklist, Reproduction
-    from ..report.reproduce.checklist import CarriedOut
+    from ..report.reproduce.checklist import RunOutcome
     from ..report.reproduce.steps import StepState
     from ..report.tables.model import Table
     from ..running.progress import Progress
     from ..store import Store
 
-ALONE = {"by": ("categories", "heatmap", "people"), "question": ("drawings",), "data": ("data",)}
-"""Options of `plot` that only some plots have."""
+PLOT_OPTIONS = {"by": ("categories", "heatmap", "people"), "question": ("drawings",), "data": ("data",)}
+"""Options of `limner plot` that only some plots have, with those plots."""
 
 
-@click.command("table", cls=options.Sectioned)
+@click.command("table", cls=options.SectionedCommand)
 @click.argument("name", required=False, metavar="[EXAM:TABLE]", shell_complete=complete.tables)
-@options.painters
+@options.only_painters
 @options.without
 @options.judges
-@options.asked
+@options.mark_filters
 @options.on
 @options.reading
 @options.store
@@ -38,16 +38,16 @@ ALONE = {"by": ("categories", "heatmap", "people"), "question": ("drawings",), "
 @click.option("--published/--no-published", default=True, show_default=True, help="Show the paper's figures.")
 @click.option("--intervals/--no-intervals", default=True, show_default=True, help="Show intervals.")
 @click.option("--study", metavar="NAME", help="Compare judges with the people of this study.")
-@click.option("--section", metavar="TITLE", help="Only this section of a table that has sections, such as Biology.")
+@click.option("--section", metavar="TITLE", help="Only this section of a table with sections, such as Biology.")
 @click.option(
     "--format", "form", type=click.Choice(["text", "md", "csv", "latex", "html"]),
-    help="By default chosen by the ending of --output, otherwise text.",
+    help="By default the format of --output, otherwise text.",
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 def table_command(name: str | None, **given: Any) -> None:
-    """Show a table of a benchmark's paper: the published figures, and beside them those of your store.
+    """Show a table of a benchmark's paper: the published figures with those of your store beside them.
 
-    Without a name it lists the tables.
+    Without a name, list the tables.
     """
     from .. import api
     from ..report.paper import find, known, wrong
@@ -63,15 +63,13 @@ def table_command(name: str | None, **given: Any) -> None:
     source = click.get_current_context().get_parameter_source("store")
     named = source is not click.core.ParameterSource.DEFAULT
     choice = {key: given[key] for key in ("published", "intervals", "reading", "exam", "section", "study")}
-    # A store nobody named need not be there.
-    which = {"store": given["store"] if named else None, "on": given["on"], **options.make_which(given)}
+    # The default store need not exist.
+    which = {"store": given["store"] if named else None, "on": given["on"], **options.group_filters(given)}
     table = api.table(name, **choice, **which)
     _write(table, given["form"], given["output"])
     if all(row.published for sheet in table.flat for row in sheet.rows()):
-        rest = (
-            "published figures only" if any(True for sheet in table.flat for _ in sheet.rows()) else "nothing to show"
-        )
-        say(f"limner: {given['store']} has nothing marked for {layout.key}; {rest}", err=True)
+        rest = "published figures only" if any(any(sheet.rows()) for sheet in table.flat) else "nothing to show"
+        say(f"limner: {given['store']} has no marks for {layout.key}; {rest}", err=True)
 
 
 def _write(table: Table, form: str | None, output: Path | None) -> None:
@@ -82,17 +80,17 @@ def _write(table: Table, form: str | None, output: Path | None) -> None:
         return
     form = form or SUFFIXES.get(output.suffix.lower())
     if form is None:
-        raise click.UsageError(f"-o {output}: say --format, or end the name in {', '.join(SUFFIXES)}")
+        raise click.UsageError(f"-o {output}: give --format, or a file name that ends in {', '.join(SUFFIXES)}")
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(rendered(table, form, page=True), encoding="utf-8")
 
 
-@click.command("plot", cls=options.Sectioned)
+@click.command("plot", cls=options.SectionedCommand)
 @click.argument("name", required=False, metavar="[NAME")
 @click.argument("exams", nargs=-1, metavar="EXAM…]", shell_complete=complete.exams)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-    help="The file to write; its name ends in .svg, .pdf or .png.",
+    help="The file to write; its name must end in .svg, .pdf or .png.",
 )  # fmt: skip
 @click.option(
     "--judge",
@@ -101,16 +99,18 @@ def _write(table: Table, form: str | None, output: Path | None) -> None:
     metavar="NAME[?ARG=VALUE]",
     help="The judge to show. Repeatable for `judges` and `by-judge`.",
 )
-@options.asked
+@options.mark_filters
 @options.on
 @options.reading
-@click.option("--score", metavar="NAME", help="The score to draw; by default the first that most painters have.")
+@click.option("--score", metavar="NAME", help="The score to plot; by default the first that most painters have.")
 @click.option("--by", metavar="TAG", help="The tag whose values are the categories; by default as in the exam's paper.")
 @click.option(
-    "--data", type=options.FOLDER, metavar="DIR", help="Of `data`: the exam's data folder, if not the store's."
+    "--data", type=options.FOLDER, metavar="DIR", help="For `data`: the exam's data folder; by default the store."
 )
-@click.option("--question", metavar="ID", help="Of `drawings`: the question; by default the first that all have.")
-@options.painters
+@click.option(
+    "--question", metavar="ID", help="For `drawings`: the question; by default the first that all painters have."
+)
+@options.only_painters
 @options.without
 @click.option(
     "--width", type=click.Choice(["single", "double"]), default="double", show_default=True,
@@ -120,59 +120,59 @@ def _write(table: Table, form: str | None, output: Path | None) -> None:
 def plot_command(name: str | None, exams: tuple[str, ...], **given: Any) -> None:
     """Draw a plot of an exam's scores for print, several exams below each other. Without a name, list all plots.
 
-    Needs only the store. Painters are compared on the questions that all of them have; a line below the plot says
-    who judged, by which reading, and on how many questions.
+    Needs only the store. Painters are compared on the questions that all of them have; a line below the plot names
+    the judge, the reading and the number of questions.
     """
-    from ..report.plots import PlotChoice, find, known, plot
+    from ..report.plots import PlotChoice, find_plot, load_plots, plot
 
     if name is None:
-        plots = known()
+        plots = load_plots()
         width = max(map(len, plots))
         for key, each in plots.items():
             say(f"{key:{width}}  {each.about}" + (f" ({each.only} only)" if each.only else ""))
         return
-    find(name)
+    find_plot(name)
     if not exams:
         raise click.UsageError(f"name the exam: limner plot {name} EXAM -o FILE.pdf")
     if given["output"] is None:
         raise click.UsageError("name the file to write: -o FILE.svg, FILE.pdf or FILE.png")
     which = {key: given[key] for key in ("reading", "score", "store", "by", "question", "data")}
-    which |= {key: value for key, value in options.make_which(given).items() if key != "constants"}
+    which |= {key: value for key, value in options.group_filters(given).items() if key != "constants"}
     which["on"] = given["on"]
-    for option, having in ALONE.items():
+    for option, having in PLOT_OPTIONS.items():
         if given[option] and name not in having:
-            raise click.UsageError(f"--{option} goes with {' and '.join(having)}")
+            raise click.UsageError(f"--{option} applies only to {' and '.join(having)}")
     plot(name, exams, given["output"], PlotChoice(**which), given["width"])
     say(f"{given['output']}: {name} of {', '.join(exams)}")
 
 
-@click.command("report", cls=options.Sectioned)
+@click.command("report", cls=options.SectionedCommand)
 @click.argument("exams", nargs=-1, metavar="[EXAM]...", shell_complete=complete.exams)
 @click.option("-o", "--output", required=True, type=options.FOLDER, metavar="DIR", help="The folder for the site.")
 @options.judges
 @options.without
-@options.asked
+@options.mark_filters
 @options.on
 @options.reading
-@click.option("--no-images", is_flag=True, help="Only small pictures: a smaller site, no drawings in full size.")
+@click.option("--no-images", is_flag=True, help="Only small pictures, for a smaller site.")
 @click.option(
     "--max-side", type=click.IntRange(320, 8192), metavar="PIXELS", help="Longest side of full-size pictures."
 )
 @options.store
 def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **given: Any) -> None:
-    """Build a site of static pages from a store; all its exams by default.
+    """Build a static site from a store; all its exams by default.
 
-    Leaderboards, painters, every question with all drawings and marks, a gallery, differences, failures. It opens from
-    disk, without a server or a network. Run it again at any time, also while a run goes on: existing pictures are
-    used again.
+    It has leaderboards, painters, every question with all drawings and marks, a gallery, differences and failures. It
+    opens from disk, without a server or a network. Run it again at any time, even during a run; existing pictures are
+    reused.
     """
     from ..report.site import build
 
     loud = sys.stderr.isatty()
 
-    def watch(words: str) -> None:
+    def watch(line: str) -> None:
         if loud:
-            say(words, err=True, nl=False, over=True)
+            say(line, err=True, nl=False, over=True)
 
     built = build(
         output,
@@ -183,7 +183,7 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **give
         images=not no_images,
         max_side=given["max_side"],
         watch=watch,
-        **options.make_which(given),
+        **options.group_filters(given),
     )
     if loud:
         say(err=True, nl=False, over=True)
@@ -191,11 +191,11 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **give
         say(f"image {image[:12]} cannot be shown: {why}", err=True)
     if len(built.unshown) > 5:
         say(f"and {len(built.unshown) - 5} more images cannot be shown", err=True)
-    for said in built.broken:
-        say(f"limner: {said}", err=True)
+    for error in built.broken:
+        say(f"limner: {error}", err=True)
     counts = {"exam": built.exams, "drawing": built.drawings, "new picture": built.pictures}
-    told = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
-    say(f"{built.index}: {told}, {built.seconds:.1f} s")
+    summary = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for what, count in counts.items())
+    say(f"{built.index}: {summary}, {built.seconds:.1f} s")
 
 
 @click.command("reproduce")
@@ -203,42 +203,39 @@ def report_command(exams: tuple[str, ...], output: Path, no_images: bool, **give
 @click.option("--item", "items", multiple=True, metavar="NAME", help="Only this table or figure, such as 'Table 2'.")
 @click.option(
     "--painter", "painters", multiple=True, metavar="MODEL[=SPEC]|[NAME=]SPEC",
-    help="Only this model of the paper; MODEL=SPEC says what draws in its place, such as folder/PATH. Or a painter of "
-    "your own, as in `limner run`. Repeatable.",
+    help="Only this model of the paper; MODEL=SPEC names a painter to use in its place, such as folder/PATH. Or a "
+    "painter of your own, as in `limner run`. Repeatable.",
 )  # fmt: skip
 @click.option(
     "-S", "strategy_options", multiple=True, metavar="ROLE=SPEC",
-    help="A model in the place of the paper's in strategies, such as planner=openai/gpt-6-sol. Repeatable.",
+    help="A model to use in strategies in place of the paper's, such as planner=openai/gpt-6-sol. Repeatable.",
 )  # fmt: skip
 @click.option(
     "--judge", "judges", multiple=True, metavar="[NAME=]SPEC",
-    help="Who marks in place of the paper's judge; NAME=SPEC in place of another judge of the paper. Repeatable.",
+    help="A judge to use in place of the paper's; NAME=SPEC for another judge of the paper. Repeatable.",
 )  # fmt: skip
-@click.option("--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE", help="Sent with each call of --judge.")
+@click.option(
+    "--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE", help="An argument of each call of --judge."
+)
 @options.measuring
 @click.option(
     "--reading", type=click.Choice(["careful", "paper", "release"]),
-    help="By which rules stored replies are turned into marks; by default those of the paper's preset.",
+    help="The rules that turn stored replies into marks; by default those of the paper's preset.",
 )  # fmt: skip
 @options.data
 @options.store
 @options.selection
-@click.option("--run", "run_it", is_flag=True, help="Do what is missing; needs --budget or a --purse.")
-@click.option(
-    "--budget", type=float, metavar="DOLLARS",
-    help="Stop before this command spends more than this, all rows together; all prices must be known.",
-)  # fmt: skip
-@click.option("--purse", metavar="NAME", help="Share the budget with all who name this purse; see `limner run`.")
-@click.option("--change-purse", is_flag=True, help="Make --budget the purse's limit in place of the one it has.")
-@click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1, 4096), help="Calls at once.")
-@running.retry_failed
+@click.option("--run", "run_it", is_flag=True, help="Run what is missing; needs --budget or --purse.")
+@running.budget
+@running.purse
+@running.call_options
 @click.option("-o", "--output", type=options.FOLDER, metavar="DIR", help="Write document.html and document.pdf here.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def reproduce_command(exam: str, run_it: bool, as_json: bool, output: Path | None, **given: Any) -> None:
-    """Make a paper anew: what of its tables and figures your store has, what the rest costs, and the commands.
+    """Reproduce a paper: show what your store has of its tables and figures, what the rest costs, and the commands.
 
-    Without --run nothing is called or stored. With it every missing row is drawn and marked, one after the other; run
-    it again to resume. -o writes one document with all tables and figures, the paper's figures beside yours.
+    Without --run nothing is called or stored. With --run every missing row is drawn and marked, one after the other;
+    run it again to resume. -o writes one document with all tables and figures, the paper's numbers beside yours.
 
     \b
     limner reproduce genexam --data DIR
@@ -248,17 +245,17 @@ def reproduce_command(exam: str, run_it: bool, as_json: bool, output: Path | Non
     from ..store import store_exists
     from ..store.store import open_or_empty, open_store
 
-    asked = _asked(exam, given)
+    asked = _make_request(exam, given)
     if run_it and given["budget"] is None and given["purse"] is None:
-        raise UsageError("--run spends money: say how much it may with --budget DOLLARS, or name a --purse")
+        raise UsageError("--run spends money: set a limit with --budget DOLLARS, or name a --purse")
     if not run_it and (given["budget"] is not None or given["purse"] is not None or given["retry_failed"]):
-        raise UsageError("--budget, --purse and --retry-failed go with --run")
+        raise UsageError("--budget, --purse and --retry-failed need --run")
     code, done = 0, None
     if run_it:
         if not store_exists(given["store"]):
-            # A mistake in the words or the data must not leave an empty store behind.
+            # A mistake in the arguments or the data must not leave an empty store behind.
             with open_or_empty(given["store"]) as empty:
-                _steps(asked, empty)
+                _make_steps(asked, empty)
         with open_store(given["store"], create=True) as store:
             done = _run(asked, store, given)
             code = done.exit_code
@@ -272,7 +269,7 @@ def reproduce_command(exam: str, run_it: bool, as_json: bool, output: Path | Non
     sys.exit(code)
 
 
-def _asked(exam: str, given: dict[str, Any]) -> Reproduction:
+def _make_request(exam: str, given: dict[str, Any]) -> Reproduction:
     from ..report.reproduce import Reproduction
 
     words: list[str] = []
@@ -283,18 +280,18 @@ def _asked(exam: str, given: dict[str, Any]) -> Reproduction:
     return Reproduction(
         exam,
         **{name: given[name] for name in names},
-        strategy_options=options.pairs(given["strategy_options"], "-S"),
-        judge_args=options.typed(given["judge_args"], "--judge-arg"),
+        strategy_options=options.parse_pairs(given["strategy_options"], "-S"),
+        judge_args=options.parse_values(given["judge_args"], "--judge-arg"),
         selection=options.make_selection(given),
         selection_words=tuple(words),
     )
 
 
-def _steps(asked: Reproduction, store: Store) -> Checklist:
-    """Return what there is to be run.
+def _make_steps(asked: Reproduction, store: Store) -> Checklist:
+    """Return the checklist with the steps to run.
 
     Raises:
-        UsageError: The exam's questions are not known.
+        UsageError: The exam's questions are unknown.
     """
     from ..core.errors import UsageError
     from ..report.reproduce import make_checklist
@@ -305,18 +302,18 @@ def _steps(asked: Reproduction, store: Store) -> Checklist:
     return checklist
 
 
-def _run(asked: Reproduction, store: Store, given: dict[str, Any]) -> CarriedOut:
-    from ..report.reproduce.checklist import carry_out
+def _run(asked: Reproduction, store: Store, given: dict[str, Any]) -> RunOutcome:
+    from ..report.reproduce.checklist import run_steps
 
-    checklist = _steps(asked, store)
-    with running.shown() as watch:
+    checklist = _make_steps(asked, store)
+    with running.show_progress() as watch:
 
         def begin(step: StepState) -> Callable[[Progress], None]:
             say(f"{step.step.row.name}: {step.command}", err=True)
             return watch
 
         how = ("budget", "purse", "change_purse", "concurrency", "retry_failed")
-        done = carry_out(checklist, **{name: given[name] for name in how}, begin=begin)
+        done = run_steps(checklist, **{name: given[name] for name in how}, begin=begin)
     for step, why in done.not_run:
         say(f"not run: {step.step.row.name}: {why}", err=True)
     say_failures(done.failures)
@@ -325,7 +322,7 @@ def _run(asked: Reproduction, store: Store, given: dict[str, Any]) -> CarriedOut
     return done
 
 
-def _show(checklist: Checklist, done: CarriedOut | None, as_json: bool) -> None:
+def _show(checklist: Checklist, done: RunOutcome | None, as_json: bool) -> None:
     from ..report.reproduce.document import checklist_tables, commands
     from ..report.tables.render import show
 
@@ -346,7 +343,7 @@ def _show(checklist: Checklist, done: CarriedOut | None, as_json: bool) -> None:
 
 
 def _write_document(checklist: Checklist, store: Store, output: Path) -> int:
-    """Write the document; without a PDF it is done in part."""
+    """Write the document and return the exit code: 3 if the PDF could not be written."""
     from ..core.errors import LimnerError
     from ..report.reproduce.document import write_html, write_pdf
 

@@ -1,4 +1,4 @@
-"""Drawing and marking: run, draw, mark, import."""
+"""Commands that draw and mark: run, draw, mark, import, rate."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from . import options, running
 from .say import say
 
 
-@click.command("run", cls=options.Sectioned)
+@click.command("run", cls=options.SectionedCommand)
 @options.exam
 @options.painters
 @options.painter_args
 @options.devices
-@running.work
-@running.carried_out
+@running.plan_options
+@running.all_run_options
 def run_command(exam: str, **given: Any) -> None:
     """Draw what is missing, mark what is unmarked, show the scores. Run it again to resume.
 
@@ -28,7 +28,7 @@ def run_command(exam: str, **given: Any) -> None:
     sys.exit(running.carry_out(exam, given, draw=True))
 
 
-@click.command("draw", cls=options.Sectioned)
+@click.command("draw", cls=options.SectionedCommand)
 @options.exam
 @options.painters
 @options.painter_args
@@ -37,35 +37,37 @@ def run_command(exam: str, **given: Any) -> None:
 @options.exam_options
 @running.questions
 @running.drawings
-@running.carried_out
+@running.all_run_options
 def draw_command(exam: str, **given: Any) -> None:
     """Draw what is missing, without marking. Run it again to resume."""
     sys.exit(running.carry_out(exam, given, draw=True))
 
 
-@click.command("mark", cls=options.Sectioned)
+@click.command("mark", cls=options.SectionedCommand)
 @options.exam
-@options.painters
-@options.asking
+@options.only_painters
+@options.judge_options
 @options.measuring
 @running.questions
 @running.repeats
-@running.carried_out
+@running.all_run_options
 def mark_command(exam: str, **given: Any) -> None:
-    """Mark stored drawings. Needs only the store; --data is not read. Run it again to resume."""
+    """Mark stored drawings. Reads only the store, not --data. Run it again to resume."""
     sys.exit(running.carry_out(exam, given, draw=False))
 
 
 @click.command("import")
 @options.exam
 @options.data
-@click.option("--results", type=options.FOLDER, required=True, metavar="DIR", help="Output of the released scorer.")
-@click.option("--images", type=options.FOLDER, metavar="DIR", help="The drawings, <id>.png, if you have them.")
+@click.option(
+    "--results", type=options.FOLDER, required=True, metavar="DIR", help="The output of the benchmark's scorer."
+)
+@click.option("--images", type=options.FOLDER, metavar="DIR", help="The drawings, as <id>.png, if you have them.")
 @click.option("--regions", type=options.FOLDER, metavar="FILE", help="Region counts, for exams that use them.")
 @click.option("--painter", required=True, metavar="NAME", help="The model that drew.")
 @click.option("--judge", required=True, metavar="NAME", help="The model that marked.")
 @options.store
-@click.option("--json", "as_json", is_flag=True, help="Say what was imported as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON.")
 def import_command(
     exam: str,
     data: Path | None,
@@ -77,25 +79,25 @@ def import_command(
     store: str,
     as_json: bool,
 ) -> None:
-    """Import results of a benchmark's own scorer, so that they are scored and compared like any others."""
+    """Import results of a benchmark's own scorer, to score and compare them like any others."""
     from ..running.import_results import import_results
 
-    found = import_results(
+    imported = import_results(
         exam, results, painter=painter, judge=judge, data=data, images=images, regions=regions, store=store
     )
     if as_json:
-        body = {"results": found.results, "images": found.images, "failures": dict(found.failures)}
+        body = {"results": imported.results, "images": imported.images, "failures": dict(imported.failures)}
         say(json.dumps(body))
     else:
-        unread, unmeasured = found.failures["unreadable"], found.failures["probe"]
-        said = f", {unread} of them unreadable" if unread else ""
-        said += f", {unmeasured} with a measurement that failed" if unmeasured else ""
-        say(f"{found.results} results imported, {found.images} with their drawing{said}, into {store}")
-        for detail in found.details[:5]:
+        unread, unmeasured = imported.failures["unreadable"], imported.failures["probe"]
+        failures = f", {unread} of them unreadable" if unread else ""
+        failures += f", {unmeasured} with a failed measurement" if unmeasured else ""
+        say(f"{imported.results} results imported into {store}, {imported.images} with their drawing{failures}")
+        for detail in imported.details[:5]:
             say(f"note: {detail}", err=True)
-        if len(found.details) > 5:
-            say(f"… and {len(found.details) - 5} more", err=True)
-    sys.exit(3 if found.failures else 0)
+        if len(imported.details) > 5:
+            say(f"… and {len(imported.details) - 5} more", err=True)
+    sys.exit(3 if imported.failures else 0)
 
 
 @click.command("rate")
@@ -105,25 +107,32 @@ def import_command(
     help="score: a number for each drawing; arena: the better of two, in both orders; wiscore: WISE's score.",
 )  # fmt: skip
 @click.option(
-    "--judge", required=True, metavar="PROVIDER/MODEL", help="Who is asked, such as openai/gpt-5; or replay/FILE."
+    "--judge",
+    required=True,
+    metavar="PROVIDER/MODEL",
+    help="The model that rates, such as openai/gpt-5; or replay/FILE.",
 )
-@click.option("--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE", help="Sent with each call. Repeatable.")
-@click.option("--prompts", type=options.FOLDER, metavar="DIR", help="Folder with your own wording.")
-@click.option("--against", metavar="PAINTER", help="Of arena: only pairs with this painter, such as control/reference.")
-@options.painters
+@click.option(
+    "--judge-arg", "judge_args", multiple=True, metavar="KEY=VALUE", help="An argument of each call. Repeatable."
+)
+@click.option("--prompts", type=options.FOLDER, metavar="DIR", help="A folder with your own prompts.")
+@click.option(
+    "--against", metavar="PAINTER", help="With arena: only pairs with this painter, such as control/reference."
+)
+@options.only_painters
 @options.selection
 @options.store
-@running.how
+@running.run_options
 def rate_command(exam: str, **given: Any) -> None:
-    """Let a model rate stored drawings without the exam's rubric, as a baseline. Run it again to resume.
+    """Rate stored drawings with a model but without the exam's rubric, as a baseline. Run it again to resume.
 
-    Each baseline by each model is an evaluator of its own; `limner agree` holds it against judges and people. Needs
+    Each baseline by each model is a separate evaluator, which `limner agree` compares with judges and people. Needs
     only the store.
     """
     from ..store.store import open_store
 
     if given["against"] and given["baseline"] != "arena":
-        raise click.UsageError("--against goes with --as arena")
+        raise click.UsageError("--against needs --as arena")
     with open_store(given["store"]) as store:
         sys.exit(_rate(exam, given, store))
 
@@ -142,22 +151,22 @@ def _rate(exam: str, given: dict[str, Any], store: Any) -> int:
     plan = api.plan(exam, store, selection=options.make_selection(given), draw=False, **how)
     if given["against"]:
         known_painters(store, plan.exam.name, [given["against"]])
-    args = options.typed(given["judge_args"], "--judge-arg")
+    args = options.parse_values(given["judge_args"], "--judge-arg")
     model = open_model(given["judge"], args, settings.load(), Preparer(store.blobs.get))
     prompts = Prompts(SHIPPED, given["prompts"])
     runner = RatingRunner(plan, store, find_baseline(given["baseline"]), model, prompts, given["against"])
     runner.check()
     if given["dry_run"]:
-        _tell(given, len(runner.items()), runner.estimate(), model.name)
+        _print_estimate(given, len(runner.items()), runner.estimate(), model.name)
         return 0
-    progress = running.watched(runner)
-    running.close(given, progress)
+    progress = running.run_with_progress(runner)
+    running.report_outcome(given, progress)
     return running.exit_code(progress.interrupted, progress.failed)
 
 
-def _tell(given: dict[str, Any], asks: int, dollars: float | None, model: str) -> None:
+def _print_estimate(given: dict[str, Any], asks: int, dollars: float | None, model: str) -> None:
     if given["as_json"]:
         say(json.dumps({"asks": asks, "estimate": dollars}))
         return
-    price = "nobody knows what that costs" if dollars is None else f"about ${dollars:.4f} by a rule of thumb"
-    say(f"to ask {model}: {asks} times; {price}; what is answered already costs nothing")
+    price = "at an unknown price" if dollars is None else f"for about ${dollars:.4f}, by a rule of thumb"
+    say(f"{asks} requests to {model}, {price}; stored answers cost nothing")

@@ -1,4 +1,4 @@
-"""What run, draw and mark share: plan, progress, closing words, exit code."""
+"""Options and steps that running commands share: plan, progress, outcome, exit code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from . import options
-from .options import together
+from .options import combine_options
 from .say import say, say_failures
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ retry_failed = click.option("--retry-failed", is_flag=True, help="Also retry ref
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _standing_there(function: F) -> F:
-    """Have workers where ``--ray`` says while the command runs, unless it is a dry run."""
+def _with_ray_workers(function: F) -> F:
+    """Start workers on the cluster that ``--ray`` names while the command runs, unless it is a dry run."""
 
     @wraps(function)
     def run(*args: Any, ray: str | None, ray_gpus: tuple[str, ...], ray_workers: int | None, **given: Any) -> Any:
         if ray is None and (ray_gpus or ray_workers is not None):
-            raise click.UsageError("--ray-gpus and --ray-workers go with --ray")
+            raise click.UsageError("--ray-gpus and --ray-workers need --ray")
         if ray is None or given.get("dry_run"):
             return function(*args, **given)
         from ..workers.ray import cluster
@@ -48,65 +48,77 @@ def _standing_there(function: F) -> F:
     return cast(F, run)
 
 
-on_cluster = together(
+ray_options = combine_options(
     click.option(
         "--ray", envvar="LIMNER_RAY", metavar="auto|HOST:PORT",
-        help="Do local work (painters that run here, OCR, regions, aesthetics, preparing images) on this Ray cluster.",
+        help="Do local work (local painters, OCR, regions, aesthetics, preparing images) on this Ray cluster.",
     ),
     click.option(
         "--ray-gpus", multiple=True, metavar="[WORKER=]N",
-        help="How much of a GPU one worker takes: 0.5, 1, 2; diffusers=1 for one sort. Repeatable; 1 by default.",
+        help="GPUs for each worker: 0.5, 1, 2; diffusers=1 for one kind. Repeatable; 1 by default.",
     ),
     click.option(
         "--ray-workers", type=click.IntRange(1), metavar="N",
-        help="Workers of each sort; by default as many as the cluster has room for.",
+        help="Workers of each kind; by default as many as the cluster has room for.",
     ),
-    _standing_there,
+    _with_ray_workers,
 )  # fmt: skip
-"""What a command that does local work is decorated with; its function never sees these options."""
-how = options.together(
-    click.option(
-        "--budget", type=float, metavar="DOLLARS",
-        help="Stop before this command spends more than this; all prices must be known.",
-    ),
+"""Options of commands that do local work; the decorated function does not receive them."""
+budget = click.option(
+    "--budget", type=float, metavar="DOLLARS",
+    help="Stop before this command spends more than DOLLARS in total; all prices must be known.",
+)  # fmt: skip
+purse = combine_options(
     click.option(
         "--purse", metavar="NAME",
-        help="Share the budget with all who name this purse: other processes, machines and later runs.",
+        help="Share the budget with every process, machine and later run that names this purse.",
     ),
-    click.option("--change-purse", is_flag=True, help="Make --budget the purse's limit in place of the one it has."),
+    click.option("--change-purse", is_flag=True, help="Replace the purse's limit with --budget."),
+)  # fmt: skip
+call_options = combine_options(
     click.option("--concurrency", default=64, show_default=True, type=click.IntRange(1, 4096), help="Calls at once."),
     retry_failed,
-    click.option("--dry-run", is_flag=True, help="Only say what would be done; call and store nothing."),
+)
+output_options = combine_options(
+    click.option("--dry-run", is_flag=True, help="Only show what would be done; call nothing, store nothing."),
     click.option("--json", "as_json", is_flag=True, help="End with one JSON object on standard output."),
-    on_cluster,
-)  # fmt: skip
-part = click.option(
+    ray_options,
+)
+run_options = combine_options(budget, purse, call_options, output_options)
+"""How a command runs, and what it may spend."""
+run_options_without_purse = combine_options(budget, call_options, output_options)
+shard = click.option(
     "--shard", metavar="I/N",
-    help="Only the I-th of N parts, for stores that cannot be shared. Each part has its own --budget. "
-    "`limner merge` brings the stores together.",
+    help="Only part I of N, for machines that cannot share a store. Each part has its own --budget; `limner merge` "
+    "combines the stores.",
 )  # fmt: skip
-batch = options.together(
+batch = combine_options(
     click.option(
         "--batch", is_flag=True,
-        help="Hand calls in as batches, at half the price and within a day; run the same command again to fetch them.",
+        help="Submit calls as batches, at half the price and within a day; run the same command again to fetch the "
+        "results.",
     ),
     click.option(
         "--batch-wait", type=click.FloatRange(0), metavar="HOURS",
-        help="Wait at most so long for batches, 0 not at all; without end by default.",
+        help="Wait at most this long for batches, 0 for not at all; without a limit by default.",
     ),
 )  # fmt: skip
-first_seed = click.option("--seed", type=int, metavar="N", help="Seed of the first drawing; 0, or the preset's.")
+first_seed = click.option(
+    "--seed", type=int, metavar="N", help="Seed of the first drawing; by default 0, or the preset's."
+)
 seeds = click.option("--seeds", default=1, show_default=True, type=click.IntRange(1), help="Drawings per question.")
 repeats = click.option("--repeats", default=1, show_default=True, type=click.IntRange(1), help="Markings per drawing.")
-questions = options.together(options.data, options.store, options.selection)
-drawings = options.together(seeds, first_seed)
-work = options.together(options.strategies, options.asking, options.measuring, questions, drawings, repeats)
-"""What is drawn and marked, by whom aside."""
-carried_out = options.together(how, part, batch)
+questions = combine_options(options.data, options.store, options.selection)
+drawings = combine_options(seeds, first_seed)
+plan_options = combine_options(
+    options.strategies, options.judge_options, options.measuring, questions, drawings, repeats
+)
+"""What is drawn and marked, except the painters."""
+all_run_options = combine_options(run_options, shard, batch)
 
 
 def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
-    """Plan and run; returns the exit code."""
+    """Plan and run a command, and return its exit code."""
     from .. import api
     from ..core.errors import UsageError
     from ..exams import ExamSource
@@ -119,7 +131,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
     if draw and not given["painters"] and not given.get("strategies"):
         raise UsageError("name a painter with --painter, such as folder/PATH or control/reference")
     if given["batch_wait"] is not None and not given["batch"]:
-        raise UsageError("--batch-wait: add --batch")
+        raise UsageError("--batch-wait needs --batch")
     if "judges" in given and not asking.judges and not asking.preset:
         raise UsageError("name a judge with --judge, such as ocr or openai/gpt-6-sol, or a --preset")
 
@@ -135,26 +147,26 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
         how["batch_wait"] = None if hours is None else hours * 3600
         return make_plan(exam, store, given, asking, draw, shard=shard, **how)
 
-    read: Exam[Any] | None = None
+    whole: Exam[Any] | None = None
     if draw and not given["dry_run"] and not store_exists(given["store"]):
-        # A mistake in the words or the data must not leave an empty store behind.
+        # A mistake in the arguments or the data must not leave an empty store behind.
         with open_or_empty(given["store"]) as empty:
-            tried = make(empty)
-            make_runner(tried, empty).check()
-            read = tried.whole
-    place = open_or_empty(given["store"]) if draw and given["dry_run"] else open_store(given["store"], create=draw)
-    with place as store:
-        plan = make(store, read)
-        _tell(plan, asking)
-        tell_models(plan, asking)
+            trial = make(empty)
+            make_runner(trial, empty).check()
+            whole = trial.whole
+    opening = open_or_empty(given["store"]) if draw and given["dry_run"] else open_store(given["store"], create=draw)
+    with opening as store:
+        plan = make(store, whole)
+        _print_notes(plan, asking)
+        warn_of_models(plan, asking)
         runner = make_runner(plan, store)
         if given["dry_run"]:
             to_draw, to_mark = runner.backlog.counts()
             counts = {"drawings": to_draw, "markings": to_mark, "questions": len(plan.exam.questions)}
-            _say(given, counts, runner.unpriced() if given["budget"] is not None else None)
+            _print_counts(given, counts, runner.unpriced() if given["budget"] is not None else None)
             return 0
-        progress = watched(runner)
-        close(given, progress)
+        progress = run_with_progress(runner)
+        report_outcome(given, progress)
         if plan.judges and not given["as_json"] and not progress.interrupted and not progress.submitted:
             from ..core.exam import Selection
             from ..report.tables.render import show
@@ -163,7 +175,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
             backlog = runner.backlog
             names = [painter.name for painter in plan.painters] or list(plan.only_painters or ())
             rows = {(backlog.label(arm.painter), arm.strategy.name) for arm in plan.arms}
-            found = api.scores(
+            standings = api.scores(
                 plan.exam.name,
                 store=store,
                 painters=names,
@@ -173,20 +185,20 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
                     group.evaluator.id in backlog.setups and (not rows or (group.painter, group.strategy) in rows)
                 ),
             )
-            show("text", lambda: standing_tables(found, plan.exam.kind))
+            show("text", lambda: standing_tables(standings, plan.exam.kind))
     return exit_code(progress.interrupted, progress.failed + progress.submitted)
 
 
-def watched(runner: Any) -> Progress:
-    """Run, with bars that show how far it is."""
-    with shown(runner.progress) as watch:
+def run_with_progress(runner: Any) -> Progress:
+    """Run, with progress bars."""
+    with show_progress(runner.progress) as watch:
         runner.watch = watch
         progress: Progress = runner.run()
     return progress
 
 
 def exit_code(interrupted: bool, undone: int) -> int:
-    """130 where a command was interrupted, 3 where something failed or is still to come, 0 otherwise."""
+    """Return 130 after an interrupt, 3 if something failed or is not done yet, 0 otherwise."""
     return 130 if interrupted else 3 if undone else 0
 
 
@@ -197,10 +209,10 @@ def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, dr
     words = {
         "painters": given["painters"],
         "asking": asking,
-        "painter_options": options.typed(given.get("painter_args", ()), "--painter-arg"),
+        "painter_options": options.parse_values(given.get("painter_args", ()), "--painter-arg"),
         "devices": given.get("devices"),
         "strategies": given.get("strategies", ()),
-        "strategy_options": options.pairs(given.get("strategy_options", ()), "-S"),
+        "strategy_options": options.parse_pairs(given.get("strategy_options", ()), "-S"),
         "measuring": options.make_measuring(given),
         "draw": draw,
         "seeds": given.get("seeds", 1),
@@ -212,20 +224,20 @@ def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, dr
 
 
 def make_shard(given: dict[str, Any]) -> Shard | None:
-    """Return the part of the plan among a command's arguments; says what its budget is."""
+    """Return the shard that a command's arguments name, and say what its budget means."""
     from ..running.plan import Shard
 
     if given["shard"] is None:
         return None
     shard = Shard.parse(given["shard"])
     if given.get("budget") is not None and shard.n > 1:
-        all_of_them = f"{shard.n} shards may spend ${given['budget'] * shard.n:g} together"
-        say(f"note: --budget {given['budget']:g} is for this shard alone: {all_of_them}", err=True)
+        total = f"all {shard.n} shards together may spend ${given['budget'] * shard.n:g}"
+        say(f"note: --budget {given['budget']:g} is for this shard alone: {total}", err=True)
     return shard
 
 
-def _tell(plan: Plan, asking: Asking) -> None:
-    """What a user should know before it starts."""
+def _print_notes(plan: Plan, asking: Asking) -> None:
+    """Print what a user should know before the run starts."""
     from ..painters import FolderPainter
     from ..running.setup import preset_deviations
 
@@ -235,46 +247,46 @@ def _tell(plan: Plan, asking: Asking) -> None:
             same = painter.collisions()
             notes += [f"{painter.name}: files for the same id: {', '.join(names)}" for names in same[:5]]
             notes += [f"{painter.name}: … and {len(same) - 5} more ids with several files"] if len(same) > 5 else []
-            notes += _misnamed(painter, plan)
+            notes += _describe_misnamed(painter, plan)
     for note in notes:
         say(f"note: {note}", err=True)
     for word in preset_deviations(plan.exam.kind, asking):
         say(f"differs from preset {asking.preset}: {word}", err=True)
 
 
-def tell_models(plan: Plan, asking: Asking) -> None:
-    """Warn of models that are gone or going; a preset's judge is never replaced unasked."""
+def warn_of_models(plan: Plan, asking: Asking) -> None:
+    """Warn of models that are retired or soon will be; a preset's judge is never replaced silently."""
     from .. import exams
     from ..core import catalogue, settings
 
-    usual = None if asking.judges else exams.kind(plan.exam.kind).preset(asking.preset).get("judge")
+    preset_judge = None if asking.judges else exams.kind(plan.exam.kind).preset(asking.preset).get("judge")
     models, day = settings.load().models, catalogue.today()
     for name, word in catalogue.warnings(plan.models, models, day).items():
         say(f"warning: {word}", err=True)
-        if name == usual and (heir := catalogue.successor_of(name, models, day)) is not None:
+        if name == preset_judge and (successor := catalogue.successor_of(name, models, day)) is not None:
             say(
-                f"preset {asking.preset} asks {name}: with --judge {heir} another evaluator marks, and its scores "
-                "stand apart from those of the paper's judge",
+                f"preset {asking.preset} uses the judge {name}; --judge {successor} is another evaluator, whose scores "
+                "are not comparable with those of the paper's judge",
                 err=True,
             )
 
 
-def _misnamed(painter: FolderPainter, plan: Plan) -> list[str]:
-    """Return what is to be said of files that look misnamed."""
+def _describe_misnamed(painter: FolderPainter, plan: Plan) -> list[str]:
+    """Return a note about files that look misnamed, if there are any."""
     from shlex import join
 
     everyone = (plan.whole or plan.exam).questions
-    found = painter.misnamed((q.id for q in plan.exam.questions), (q.id for q in everyone))
-    if not found:
+    renames = painter.misnamed((q.id for q in plan.exam.questions), (q.id for q in everyone))
+    if not renames:
         return []
-    some = ", ".join(f"{old} for {new}" for old, new in found[:3]) + (" …" if len(found) > 3 else "")
-    how = join(["limner", "exam", "rename", plan.exam.name, painter.spec.removeprefix("folder/")])
-    told = "1 file looks" if len(found) == 1 else f"{len(found)} files look"
-    return [f"{painter.name}: {told} misnamed: {some}; `{how}` lists how to rename them"]
+    some = ", ".join(f"{old} for {new}" for old, new in renames[:3]) + (" …" if len(renames) > 3 else "")
+    command = join(["limner", "exam", "rename", plan.exam.name, painter.spec.removeprefix("folder/")])
+    files = "1 file looks" if len(renames) == 1 else f"{len(renames)} files look"
+    return [f"{painter.name}: {files} misnamed: {some}; `{command}` lists how to rename them"]
 
 
-def _say(given: dict[str, Any], counts: dict[str, int], unpriced: list[str] | None) -> None:
-    """What is to be done, and with a budget whose price nobody knows."""
+def _print_counts(given: dict[str, Any], counts: dict[str, int], unpriced: list[str] | None) -> None:
+    """Print what is to be done and, with a budget, which prices are unknown."""
     if given["as_json"]:
         say(json.dumps(counts if unpriced is None else {**counts, "unpriced": unpriced}))
     else:
@@ -285,20 +297,19 @@ def _say(given: dict[str, Any], counts: dict[str, int], unpriced: list[str] | No
             say("--budget can be kept: every price is known")
 
 
-def close(given: dict[str, Any], progress: Progress) -> None:
-    """What was done, what failed and how to go on."""
-    from ..store.store import shown as hidden
+def report_outcome(given: dict[str, Any], progress: Progress) -> None:
+    """Print what was done, what failed, and how to continue."""
+    from ..store.store import shown as public_url
 
     if progress.cut:
-        which = "1 prompt was" if progress.cut == 1 else f"{progress.cut} prompts were"
-        told = "longer than what the painter reads; `limner show EXAM ID` says what was cut"
-        say(f"note: {which} {told}", err=True)
+        prompts = "1 prompt was" if progress.cut == 1 else f"{progress.cut} prompts were"
+        say(f"note: {prompts} longer than the painter reads; `limner show EXAM ID` shows what was cut off", err=True)
     body = {
         "done": progress.done, "stored": progress.stored, "failed": progress.failed,
         "failures": dict(progress.failures), "asked_again": progress.asked_again,
         "not_applicable": progress.not_applicable,
         "spent": round(progress.spent, 6), "unpriced_calls": progress.unpriced, "doubted_calls": progress.doubted,
-        "interrupted": progress.interrupted, "store": hidden(str(given["store"])),
+        "interrupted": progress.interrupted, "store": public_url(str(given["store"])),
     }  # fmt: skip
     if given.get("batch"):
         body["submitted"] = progress.submitted
@@ -307,47 +318,48 @@ def close(given: dict[str, Any], progress: Progress) -> None:
         return
     say_failures(progress)
     if progress.submitted:
-        which = "1 call stands" if progress.submitted == 1 else f"{progress.submitted} calls stand"
-        say(f"{which} in batches: the same command fetches what comes; `limner batches` shows them", err=True)
+        calls = "1 call is" if progress.submitted == 1 else f"{progress.submitted} calls are"
+        say(f"{calls} in batches: run the same command again to fetch them; `limner batches` shows them", err=True)
     if progress.interrupted:
-        say("interrupted; run the same command again to go on", err=True)
+        say("interrupted; run the same command again to resume", err=True)
 
 
-OFTEN = 5
-"""So often in a second bars are drawn anew."""
-NARROW = 100
-"""Below so many columns names get a quarter of the line, and otherwise a third."""
-SHORTEST, LONGEST = 4, 40
-"""Columns of a bar."""
+REFRESHES_PER_SECOND = 5
+
+NARROW_COLUMNS = 100
+"""On a terminal with fewer columns, names get a quarter of the line instead of a third."""
+MIN_BAR_COLUMNS, MAX_BAR_COLUMNS = 4, 40
 
 
 @contextmanager
-def shown(progress: Progress | None = None) -> Iterator[Callable[[Progress], None]]:
-    """Shows how far a run is, and gives what is to be called after every step.
+def show_progress(progress: Progress | None = None) -> Iterator[Callable[[Progress], None]]:
+    """Show a run's progress; yield the function to call after every step.
 
     Args:
-        progress: Where it stands, if that is known before its first step ends.
+        progress: The progress before the first step, if it is known.
     """
     if not sys.stderr.isatty():
-        yield _Plain()
+        yield _PlainProgress()
         return
     from rich.console import Console
     from rich.live import Live
 
     console = Console(stderr=True, highlight=False)
     if console.is_dumb_terminal:
-        yield _Plain()
+        yield _PlainProgress()
         return
-    bars = Bars(progress)
-    with Live(bars, console=console, refresh_per_second=OFTEN, transient=False, vertical_overflow="crop"):
+    bars = ProgressBars(progress)
+    with Live(
+        bars, console=console, refresh_per_second=REFRESHES_PER_SECOND, transient=False, vertical_overflow="crop"
+    ):
         try:
             yield bars.watch
         finally:
             bars.ended = True
 
 
-class _Plain:
-    """A line every few seconds, and one at the end."""
+class _PlainProgress:
+    """Progress as a line every few seconds, and one at the end."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + 5
@@ -358,18 +370,18 @@ class _Plain:
             say(progress.describe(time.monotonic()), err=True)
 
 
-class Bars:
-    """A bar for everyone who draws, measures and marks, and one for the whole; drawn from where the run stands now.
+class ProgressBars:
+    """Progress bars: one for each painter, probe and judge, and one for the whole run.
 
     Attributes:
-        ended: Whether nothing more comes; there is no time left to be told then.
+        ended: Whether the run has ended; no remaining time is shown then.
     """
 
     def __init__(self, progress: Progress | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._progress, self._clock, self.ended = progress, clock, False
 
     def watch(self, progress: Progress) -> None:
-        """Where the run stands, from now on."""
+        """Set the progress to show from now on."""
         self._progress = progress
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -380,15 +392,15 @@ class Bars:
             return
         room = max(3, console.size.height - 4)
         yield self._table(progress, options.max_width, room)
-        if found := progress.counts()[1:-1]:
-            yield Text(" · ".join(found), "dim")
+        if counts := progress.counts()[1:-1]:
+            yield Text(" · ".join(counts), "dim")
         if self.ended:
             return
         if progress.waiting:
-            told = ", ".join(f"{count} for {_printable(what)}" for what, count in progress.waiting.items())
-            yield Text(f"calls wait: {told}", "yellow", no_wrap=True, overflow="ellipsis")
+            waiting = ", ".join(f"{count} for {_printable(what)}" for what, count in progress.waiting.items())
+            yield Text(f"waiting calls: {waiting}", "yellow", no_wrap=True, overflow="ellipsis")
         if progress.interrupted:
-            yield Text("stopping: what is in flight is finished; Ctrl-C again ends at once", "yellow")
+            yield Text("stopping after the calls in flight; Ctrl-C again ends at once", "yellow")
 
     def _table(self, progress: Progress, width: int, room: int) -> Table:
         from rich.progress_bar import ProgressBar
@@ -396,16 +408,16 @@ class Bars:
         from rich.text import Text
 
         at, parts = self._clock(), list(progress.parts.items())
-        shown, folded = _chosen(parts, room)
+        shown, folded = _split_parts(parts, room)
         rows = [(does, _printable(name), part) for (does, name), part in shown]
         rows.append(("all" if parts else "", "", progress))
         numbers = [self._numbers(part, at) for _, _, part in rows]
         used = max(len(does) for does, _, _ in rows) + len(numbers[0]) + 2
         used += sum(max(map(len, column)) for column in zip(*numbers, strict=True))
-        # Numbers stay whole: first the bars give way, then the names.
-        longest = min(max(len(name) for _, name, _ in rows), width // (4 if width < NARROW else 3))
-        names = max(0, min(longest, width - used - SHORTEST))
-        bar = max(SHORTEST, min(LONGEST, width - used - names))
+        # Numbers are never cut: first the bars get shorter, then the names.
+        longest = min(max(len(name) for _, name, _ in rows), width // (4 if width < NARROW_COLUMNS else 3))
+        names = max(0, min(longest, width - used - MIN_BAR_COLUMNS))
+        bar = max(MIN_BAR_COLUMNS, min(MAX_BAR_COLUMNS, width - used - names))
         table = Table.grid(padding=(0, 1), expand=False)
         table.add_column(no_wrap=True, style="dim")
         table.add_column(no_wrap=True, overflow="ellipsis", width=names)
@@ -425,7 +437,7 @@ class Bars:
         return table
 
     def _numbers(self, part: Progress, at: float) -> tuple[str, ...]:
-        """Settled steps, failures, rate, spend, time left."""
+        """Return settled steps, failures, rate, spending and remaining time."""
         failed = f"{part.failed} failed" if part.failed else ""
         return f"{part.settled}/{part.total}", failed, f"{part.rate(at):.1f}/s", _money(part), self._left(part, at)
 
@@ -434,9 +446,9 @@ class Bars:
 
         if part.settled >= part.total:
             return "done"
-        # Steps of one sort may take a hundred times longer than others: the whole waits for whoever needs longest.
-        open_parts = [one for one in part.parts.values() if one.settled < one.total] or [part]
-        times = [one.seconds_left(at) for one in open_parts]
+        # Steps of one kind may take a hundred times longer than others: the slowest decides.
+        open_parts = [each for each in part.parts.values() if each.settled < each.total] or [part]
+        times = [each.seconds_left(at) for each in open_parts]
         left = None if None in times else max(seconds for seconds in times if seconds is not None)
         return "" if self.ended else "…" if left is None else f"{duration(left)} left"
 
@@ -445,10 +457,10 @@ def _style(cell: str) -> str:
     return "red" if cell.endswith(" failed") else "dim" if cell == "done" else ""
 
 
-def _chosen(
+def _split_parts(
     parts: list[tuple[tuple[str, str], Progress]], room: int
 ) -> tuple[list[tuple[tuple[str, str], Progress]], list[tuple[tuple[str, str], Progress]]]:
-    """Those that fit on the screen, in their order, and the others; whoever is not done goes before who is."""
+    """Split the parts into those that fit on the screen, unfinished ones first, and the others."""
     if len(parts) <= room:
         return parts, []
     first = sorted(range(len(parts)), key=lambda n: (parts[n][1].settled >= parts[n][1].total, n))

@@ -1,4 +1,4 @@
-"""The one way the command line says a line; tables have their own in `limner.report.tables.render`."""
+"""Printing lines of text; tables are printed by `limner.report.tables.render`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def say(text: str = "", *, err: bool = False, nl: bool = True, over: bool = False) -> None:
-    """Print a text of whatever origin.
+    """Print a text, made safe for the terminal.
 
     Args:
-        text: What to say.
-        err: To standard error.
-        nl: Whether the line ends.
-        over: Whether to write over the line that stands there, as a terminal can.
+        text: The text, of any origin.
+        err: Whether to print to standard error.
+        nl: Whether to end the line.
+        over: Whether to overwrite the current line of the terminal.
     """
     from ..core.redaction import printable
 
@@ -25,7 +25,7 @@ def say(text: str = "", *, err: bool = False, nl: bool = True, over: bool = Fals
 
 
 def say_failures(progress: Progress) -> None:
-    """Say what failed, and what to do about it."""
+    """Print what failed, and what to do about it."""
     for detail in progress.details:
         say(f"failed: {detail}", err=True)
     if progress.failed > len(progress.details):

@@ -1,4 +1,4 @@
-"""What the marks say: scores, compare, agree, show, export."""
+"""Commands that evaluate marks: scores, compare, agree, show, export, modes."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from . import complete, options, running
 from .say import say, say_failures
 
 
-@click.command("scores", cls=options.Sectioned)
+@click.command("scores", cls=options.SectionedCommand)
 @options.exam
-@options.painters
+@options.only_painters
 @options.without
 @options.judges
 @options.on
 @click.option(
     "--sort",
     metavar="NAME",
-    help="Order and place rows by this score, or order them by name, coverage or cost; by the main score by default.",
+    help="Rank rows by this score, or order them by name, coverage or cost; by default by the main score.",
 )
-@click.option("--by", multiple=True, metavar="TAG", help="Also scores by this tag, or by dimension. Repeatable.")
-@click.option("--analyses", is_flag=True, help="Also show what the exam's paper reports besides its scores.")
+@click.option("--by", multiple=True, metavar="TAG", help="Also show scores by this tag, or by dimension. Repeatable.")
+@click.option("--analyses", is_flag=True, help="Also show the other analyses of the exam's paper.")
 @options.reading
-@options.asked
+@options.mark_filters
 @options.selection
 @options.exclude_flagged
-@click.option("--study", metavar="NAME", help="Also scores corrected by what people marked in this study.")
+@click.option("--study", metavar="NAME", help="Also show scores corrected with the people's marks of this study.")
 @options.store
 @click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 def scores_command(exam: str, **given: Any) -> None:
-    """Show the scores of a store. Needs only the store."""
+    """Show the scores in a store. Needs only the store."""
     from .. import api
     from ..report.tables.render import show
 
-    found = api.scores(
+    standings = api.scores(
         exam,
         by=given["by"],
         reading=given["reading"],
@@ -48,37 +48,37 @@ def scores_command(exam: str, **given: Any) -> None:
         study=given["study"],
         selection=options.make_selection(given),
         exclude_flagged=given["exclude_flagged"],
-        **options.make_which(given),
+        **options.group_filters(given),
     )
     show(
         given["form"].replace("table", "text"),
-        lambda: [*found.tables(), *(found.analyses() if given["analyses"] else [])],
-        body=found.to_json,
-        records=found.to_csv,
+        lambda: [*standings.tables(), *(standings.analyses() if given["analyses"] else [])],
+        body=standings.to_json,
+        records=standings.to_csv,
     )
 
 
-@click.command("compare", cls=options.Sectioned)
+@click.command("compare", cls=options.SectionedCommand)
 @click.argument("exam", required=False, shell_complete=complete.exams)
-@click.option("--exams", metavar="A,B,…", help="Instead of EXAM: do these exams put painters in the same order?")
-@options.painters
+@click.option("--exams", metavar="A,B,…", help="Instead of EXAM: do these exams rank painters in the same order?")
+@options.only_painters
 @options.without
 @options.judges
 @options.on
-@click.option("--score", metavar="NAME", help="Compare by this score; by default the first known for all painters.")
-@click.option("--by", metavar="TAG", help="Make one comparison for each value of this tag.")
-@click.option("--gap", type=float, metavar="X", help="For the number of questions needed: a difference of X.")
+@click.option("--score", metavar="NAME", help="Compare by this score; by default the first that all painters have.")
+@click.option("--by", metavar="TAG", help="One comparison for each value of this tag.")
+@click.option("--gap", type=float, metavar="X", help="Show how many questions would detect a difference of X.")
 @options.reading
-@options.asked
+@options.mark_filters
 @options.selection
 @options.store
 @options.form
 def compare_command(exam: str | None, **given: Any) -> None:
-    """Compare painters on the questions that all of them have: who is better, and how certain that is.
+    """Compare painters on the questions that all of them have, and show how certain the differences are.
 
-    Needs only the store. For each judge, and each way in which it was asked, it shows every painter's place with its
-    uncertainty, and the difference between every two painters with a test. With --exams it shows instead whether
-    exams put painters in the same order.
+    Needs only the store. For each judge, and each way it was asked, shows every painter's rank with its uncertainty,
+    and the difference between every two painters with a test. With --exams, shows instead whether exams rank painters
+    in the same order.
     """
     from .. import api
     from ..report.tables.render import show
@@ -87,70 +87,70 @@ def compare_command(exam: str | None, **given: Any) -> None:
         raise click.UsageError("name one EXAM, or several with --exams A,B")
     how = {name: given[name] for name in ("reading", "score", "store")}
     if exam is None:
-        _refuse(given)
+        _refuse_single_exam_options(given)
         names = [name.strip() for name in given["exams"].split(",") if name.strip()]
         across = api.compare(names, painters=given["painters"], judges=given["judges"], **how)
         show(given["form"], across.tables, body=across.to_json, records=across.to_csv)
         return
-    found = api.compare(
+    comparisons = api.compare(
         exam,
         by=given["by"],
         gap=given["gap"],
         on=given["on"],
         selection=options.make_selection(given),
         **how,
-        **options.make_which(given),
+        **options.group_filters(given),
     )
-    show(given["form"], found.tables, body=found.to_json, records=found.to_csv)
+    show(given["form"], comparisons.tables, body=comparisons.to_json, records=comparisons.to_csv)
 
 
-def _refuse(given: dict[str, Any]) -> None:
-    """Options that say nothing about several exams at once."""
-    said = {**given, "on": given["on"] != "common"}
-    for name in ("by", "gap", "variant", "wording", "told", "without", "on", "subset", "ids", "where", "limit"):
-        if said[name]:
-            raise click.UsageError(f"{'-O' if name == 'told' else '--' + name} goes with one EXAM, not with --exams")
+def _refuse_single_exam_options(given: dict[str, Any]) -> None:
+    """Refuse options that do not apply to several exams at once."""
+    used = {**given, "-O": given["score_options"], "on": given["on"] != "common"}
+    for name in ("by", "gap", "variant", "wording", "-O", "without", "on", "subset", "ids", "where", "limit"):
+        if used[name]:
+            raise click.UsageError(f"{name if name == '-O' else '--' + name} applies to one EXAM, not to --exams")
 
 
-hooks = options.together(
-    click.option("--pairs", is_flag=True, help="Instead: who wins where two drawings were chosen between."),
-    click.option("--weights", is_flag=True, help="Instead: weights of the exam's dimensions, fitted to people."),
-    click.option("--train", metavar="A,B", help="Of --weights: fit on these raters, show on the others."),
+alternatives = options.combine_options(
+    click.option("--pairs", is_flag=True, help="Show instead which painter wins in choices between two drawings."),
+    click.option("--weights", is_flag=True, help="Show instead weights of the exam's dimensions, fitted to people."),
+    click.option("--train", metavar="A,B", help="With --weights: fit on these raters, test on the others."),
 )
 
 
-@click.command("agree", cls=options.Sectioned)
+@click.command("agree", cls=options.SectionedCommand)
 @options.exam
-@options.painters
+@options.only_painters
 @options.without
 @click.option(
     "--judge", "--judges", "judges", multiple=True, metavar="NAME[,NAME…]",
-    help="Only these: a judge ('openai/gpt-6-sol?reasoning_effort=low': only if asked with this argument), a metric, "
-    "person/NAME, or people/STUDY for a study's people together. Repeatable.",
+    help="Only these: a judge ('openai/gpt-6-sol?reasoning_effort=low' only as called with this argument), a metric, "
+    "person/NAME, or people/STUDY for all people of a study together. Repeatable.",
 )  # fmt: skip
-@click.option("--study", metavar="NAME", help="Only the drawings and people of this study, with its weights.")
+@click.option("--study", metavar="NAME", help="Only the drawings and people of this study, weighted by its design.")
 @click.option("--score", metavar="NAME", help="Compare by this score; by default the first that all judges decide.")
 @click.option(
     "--by",
     multiple=True,
     metavar="TAG",
-    help="Also numbers for each value of this tag, or for each painter. Repeatable.",
+    help="Also show numbers for each value of this tag, or for each painter. Repeatable.",
 )
 @options.reading
-@options.asked
+@options.mark_filters
 @options.selection
-@hooks
+@alternatives
 @options.store
 @options.form
 def agree_command(exam: str, **given: Any) -> None:
-    """Compare judges, people and metrics on the same drawings: do they give the same marks, scores and order?
+    """Compare judges, people and metrics on the same drawings.
 
     Needs only the store. A judge that was asked in several ways, such as AIBench's single and batched, counts as
-    several judges. Shows how far judges agree on marks, on scores and on the order of painters, how steady each
-    judge is over repeats, and what an image costs in dollars and seconds. If people took part in a study, each judge
-    is compared with them, beside how far they agree with each other.
+    several judges. Shows how far judges agree on marks, scores and the order of painters, how consistent each judge is
+    over repeats, and what an image costs in dollars and seconds. If a study has people's marks, each judge is compared
+    with them, and they with each other.
     """
-    if shown_instead(exam, given):
+    if show_alternative(exam, given):
         return
     from .. import api
     from ..report.tables.render import show
@@ -159,11 +159,11 @@ def agree_command(exam: str, **given: Any) -> None:
     from ..store.store import open_store
 
     with open_store(given["store"]) as store:
-        there = evaluators_of(store, stored_exam(exam, store).name)
-        known = {name for each in there for name in (each.judge, each.label)}
-        known |= {f"people/{each.setup['study']}" for each in there if "study" in each.setup}
-        words = [name for word in given["judges"] for name in ([word] if word in known else word.split(","))]
-        found = api.agree(
+        evaluators = evaluators_of(store, stored_exam(exam, store).name)
+        names = {name for evaluator in evaluators for name in (evaluator.judge, evaluator.label)}
+        names |= {f"people/{each.setup['study']}" for each in evaluators if "study" in each.setup}
+        words = [name for word in given["judges"] for name in ([word] if word in names else word.split(","))]
+        agreement = api.agree(
             exam,
             score=given["score"],
             reading=given["reading"],
@@ -171,21 +171,21 @@ def agree_command(exam: str, **given: Any) -> None:
             study=given["study"],
             by=given["by"],
             selection=options.make_selection(given),
-            **options.make_which({**given, "judges": words}),
+            **options.group_filters({**given, "judges": words}),
         )
-    show(given["form"], found.tables, body=found.to_json, records=found.to_csv)
+    show(given["form"], agreement.tables, body=agreement.to_json, records=agreement.to_csv)
 
 
 @click.command("show")
 @options.exam
 @click.argument("id")
-@options.painters
+@options.only_painters
 @options.judges
 @options.reading
-@options.asked
+@options.mark_filters
 @options.store
-@click.option("--steps", type=options.FOLDER, metavar="FILE.png", help="Also write a picture of the steps.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--steps", type=options.FOLDER, metavar="FILE.png", help="Also write a picture of the drawing steps.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
     """Show one question: its prompt, every drawing, every mark with its reason. Needs only the store."""
     from ..report.tables.question import describe_question, print_question
@@ -195,7 +195,7 @@ def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
         id,
         store=given["store"],
         reading=given["reading"],
-        **options.make_which(given),
+        **options.group_filters(given),
     )
     if as_json:
         say(json.dumps(body, ensure_ascii=False, indent=2))
@@ -210,11 +210,11 @@ def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
 
 @click.command("export")
 @options.exam
-@options.painters
+@options.only_painters
 @options.without
 @options.judges
 @options.reading
-@options.asked
+@options.mark_filters
 @options.selection
 @options.exclude_flagged
 @options.store
@@ -229,9 +229,9 @@ def show_command(exam: str, id: str, as_json: bool, **given: Any) -> None:
 @click.option("-o", "--output", type=options.FOLDER, metavar="FILE", help="Standard output by default.")
 @click.option("--images", type=options.FOLDER, metavar="DIR", help="Also write the drawings as DIR/PAINTER/ID.png.")
 def export_command(exam: str, form: str, output: Path | None, images: Path | None, **given: Any) -> None:
-    """Write one row per question, painter and judge. Needs only the store.
+    """Export one row per question, painter and judge. Needs only the store.
 
-    With --images, drawings that nobody has marked are written too, and have rows without a judge.
+    With --images, unmarked drawings are exported too; their rows have no judge.
     """
     from .. import api, exams
     from ..report.tables.export import check_form, export_rows, write_images, write_rows
@@ -246,7 +246,7 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
             selection=options.make_selection(given),
             exclude_flagged=given["exclude_flagged"],
             unmarked=images is not None,
-            **options.make_which(given),
+            **options.group_filters(given),
         )
         rows = list(export_rows(exams.name_of(exam), kind.protocol, groups, given["reading"]))
         write_rows(rows, form, output)
@@ -257,26 +257,28 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
 @click.command("modes")
 @options.exam
 @click.option("--model", required=True, metavar="PROVIDER/MODEL", help="The chat model that sorts, or replay/FILE.")
-@click.option("--model-arg", "model_args", multiple=True, metavar="KEY=VALUE", help="Sent with each call. Repeatable.")
-@click.option("--prompts", type=options.FOLDER, metavar="DIR", help="Folder with your own wording.")
-@options.painters
+@click.option(
+    "--model-arg", "model_args", multiple=True, metavar="KEY=VALUE", help="An argument of each call. Repeatable."
+)
+@click.option("--prompts", type=options.FOLDER, metavar="DIR", help="A folder with your own prompts.")
+@options.only_painters
 @options.without
 @options.judges
-@options.asked
+@options.mark_filters
 @options.on
 @options.reading
 @options.selection
 @options.store
-@running.how
+@running.run_options_without_purse
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-    help="Also draw the shares; the file's name ends in .svg, .pdf or .png.",
+    help="Also plot the shares; the file name must end in .svg, .pdf or .png.",
 )  # fmt: skip
 def modes_command(exam: str, **given: Any) -> None:
-    """Let a chat model sort what painters got wrong into the exam's modes of failure, and count them.
+    """Sort painters' errors into the exam's failure modes with a chat model, and count them.
 
-    It sees each drawing once, with the questions that were answered wrongly about it. What was sorted before costs
-    nothing; run it again to resume. --dry-run says what it would cost.
+    The model sees each drawing once, with the questions that were answered wrongly about it. Stored replies cost
+    nothing: run it again to resume. --dry-run shows what it would cost.
     """
     from .. import api
     from ..core import settings
@@ -290,26 +292,26 @@ def modes_command(exam: str, **given: Any) -> None:
             exam,
             store,
             model=given["model"],
-            args=options.typed(given["model_args"], "--model-arg"),
+            args=options.parse_values(given["model_args"], "--model-arg"),
             prompts=given["prompts"],
             reading=given["reading"],
             on=given["on"],
             selection=options.make_selection(given),
-            **options.make_which(given),
+            **options.group_filters(given),
         )
         if given["dry_run"]:
-            found = sorting.sorter.estimate(sorting.drawings, settings.load(), given["retry_failed"])
-            questions = len({one.question.id for one in sorting.drawings})
+            estimate = sorting.sorter.estimate(sorting.drawings, settings.load(), given["retry_failed"])
+            questions = len({drawing.question.id for drawing in sorting.drawings})
             form = "json" if given["as_json"] else "text"
-            show(form, lambda: [estimate_table(exam, questions, [found])], body=found.to_json)
+            show(form, lambda: [estimate_table(exam, questions, [estimate])], body=estimate.to_json)
             return
-        with running.shown() as watch:
+        with running.show_progress() as watch:
             how = {name: given[name] for name in ("budget", "concurrency", "retry_failed")}
             drawings, progress = sorting.sorter.sort(sorting.drawings, limits=sorting.limits, watch=watch, **how)
     counts = count_modes(sorting.sorter.modes, sorting.asked, drawings)
     form = "json" if given["as_json"] else "text"
     body = {"exam": exam, "model": given["model"], "judge": sorting.judge, "spent": round(progress.spent, 6),
-            "unpriced_calls": progress.unpriced, "painters": [one.to_json() for one in counts]}  # fmt: skip
+            "unpriced_calls": progress.unpriced, "painters": [painter.to_json() for painter in counts]}  # fmt: skip
     title = f"{exam} · judge {sorting.judge} · wrong answers by mode, sorted by {sorting.sorter.model.name}"
     show(form, lambda: [modes_table(title, sorting.sorter.modes, counts, sorting.notes)], body=lambda: body)
     if given["output"] is not None:
@@ -321,12 +323,12 @@ def modes_command(exam: str, **given: Any) -> None:
     sys.exit(3 if progress.failed else 0)
 
 
-def shown_instead(exam: str, given: dict[str, Any]) -> bool:
-    """Show choices or weights where they are asked for; whether that was so."""
+def show_alternative(exam: str, given: dict[str, Any]) -> bool:
+    """Show choices or weights if they are asked for; return whether they were."""
     if given["train"] and not given["weights"]:
-        raise click.UsageError("--train goes with --weights")
+        raise click.UsageError("--train needs --weights")
     if given["pairs"] and given["weights"]:
-        raise click.UsageError("--pairs and --weights are two things: give one of them")
+        raise click.UsageError("give either --pairs or --weights, not both")
     if given["pairs"]:
         _pairs(exam, given)
     elif given["weights"]:
@@ -339,7 +341,7 @@ def _pairs(exam: str, given: dict[str, Any]) -> None:
     from ..report.tables.render import show
     from ..scoring.preferences import preferences
 
-    found = preferences(
+    choices = preferences(
         exam,
         study=given.get("study"),
         judges=given["judges"],
@@ -349,9 +351,9 @@ def _pairs(exam: str, given: dict[str, Any]) -> None:
     )
     show(
         given["form"],
-        lambda: preference_tables(found),
-        body=lambda: [each.to_json() for each in found],
-        records=lambda: preferences_csv(found),
+        lambda: preference_tables(choices),
+        body=lambda: [choice.to_json() for choice in choices],
+        records=lambda: preferences_csv(choices),
     )
 
 
@@ -360,7 +362,7 @@ def _weights(exam: str, given: dict[str, Any]) -> None:
     from ..report.tables.render import show
     from ..scoring.weights import fitted_weights
 
-    found = fitted_weights(
+    weights = fitted_weights(
         exam,
         study=given.get("study"),
         train=[name.strip() for name in (given["train"] or "").split(",") if name.strip()],
@@ -373,7 +375,7 @@ def _weights(exam: str, given: dict[str, Any]) -> None:
     )
     show(
         given["form"],
-        lambda: weight_tables(found),
-        body=found.to_json,
-        records=lambda: weights_csv(found),
+        lambda: weight_tables(weights),
+        body=weights.to_json,
+        records=lambda: weights_csv(weights),
     )

@@ -1,4 +1,4 @@
-"""Studies: people who mark drawings. study new, serve, status, export, import, link."""
+"""Commands on studies with people: study new, serve, status, link, export, import."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ADDRESS = "http://127.0.0.1:8100"
 
 @click.group("study")
 def study_command() -> None:
-    """Let people mark drawings: make a study, serve its page, see how far it is, take answers out and in."""
+    """Let people mark drawings: create a study, serve its page, see its progress, export and import answers."""
 
 
 @study_command.command("new")
@@ -26,21 +26,23 @@ def study_command() -> None:
 @click.option("--design", required=True, metavar="NAME|FILE.toml", help="A design of the exam, or your own.")
 @click.option("--painter", "painters", multiple=True, metavar="NAME", help="Only this painter's drawings. Repeatable.")
 @click.option("--rater", "raters", multiple=True, metavar="NAME", help="A rater's name. Repeatable.")
-@click.option("--people", type=click.IntRange(1), metavar="N", help="So many raters without names.")
-@click.option("--overlap", type=click.IntRange(1), metavar="N", help="So many raters for each item.")
-@click.option("--size", type=click.IntRange(1), metavar="N", help="So many references, or drawings of each painter.")
-@click.option("--each", type=click.IntRange(1), metavar="N", help="So many in each cell, in designs that cross tags.")
-@click.option("--by", type=click.Choice(["random", "disagreement"]), help="How items are taken.")
-@click.option("--seed", type=int, metavar="N", help="Another number takes another sample; 0 by default.")
-@click.option("--consent", type=FILE, metavar="FILE", help="What raters agree to before they begin, as plain text.")
-@click.option("--completion", metavar="URL", help="Where raters go at the end, such as Prolific's completion link.")
+@click.option("--people", type=click.IntRange(1), metavar="N", help="The number of raters, if they have no names.")
+@click.option("--overlap", type=click.IntRange(1), metavar="N", help="Raters for each item.")
+@click.option("--size", type=click.IntRange(1), metavar="N", help="References in all, or drawings of each painter.")
+@click.option("--each", type=click.IntRange(1), metavar="N", help="Items in each cell, for designs that cross tags.")
+@click.option("--by", type=click.Choice(["random", "disagreement"]), help="How items are sampled.")
+@click.option("--seed", type=int, metavar="N", help="Seed of the sample; 0 by default.")
+@click.option("--consent", type=FILE, metavar="FILE", help="A text that raters agree to before they begin.")
+@click.option(
+    "--completion", metavar="URL", help="Where raters are sent at the end, such as Prolific's completion link."
+)
 @click.option("--address", default=ADDRESS, show_default=True, metavar="URL", help="Where the page will be served.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @options.store
 def new_command(name: str, **given: Any) -> None:
-    """Make a study of drawings in the store, and show its links.
+    """Create a study of drawings in the store, and show its links.
 
-    The links are shown once: only their hashes are stored. `limner study link` makes another one for a rater.
+    The links are shown only once: only their hashes are stored. `limner study link` makes a new one for a rater.
     """
     import json
 
@@ -56,49 +58,51 @@ def new_command(name: str, **given: Any) -> None:
             raise UsageError(f"--consent {given['consent']}: cannot be read: {error}") from error
     changes = {"raters": given["overlap"], **{key: given[key] for key in ("size", "each", "by", "seed")}}
     with open_store(given["store"]) as store:
-        made = create_study(
+        created = create_study(
             store, name, given["exam"], given["design"], painters=given["painters"], raters=given["raters"],
             people=given["people"], changes=changes, consent=consent, completion=given["completion"],
         )  # fmt: skip
     address = given["address"].rstrip("/")
-    links = {rater: f"{address}/r/{token}" for rater, token in made.links.items()}
-    admin, join = f"{address}/admin/{made.admin}", f"{address}/join/{made.join}"
+    links = {rater: f"{address}/r/{token}" for rater, token in created.links.items()}
+    admin, join = f"{address}/admin/{created.admin}", f"{address}/join/{created.join}"
     if given["form"] == "json":
-        body = {"study": name, "items": made.items, "places": made.places, "notes": made.notes, "links": links}
+        body = {"study": name, "items": created.items, "places": created.places, "notes": created.notes, "links": links}
         say(json.dumps(body | {"admin": admin, "join": join}, indent=2))
         return
-    say(f"{name}: {made.items} items, {made.places} places for {len(links)} raters")
-    for note in made.notes:
+    say(f"{name}: {created.items} items, {created.places} places for {len(links)} raters")
+    for note in created.notes:
         say(f"note: {note}")
     for rater, link in links.items():
         say(f"{rater}  {link}")
     say(f"admin  {admin}")
     say(f"panel  {join}")
-    say(f"Keep these links: they are shown once. Now run: limner study serve {name}")
+    say(f"Save these links: they are shown only once. Now run: limner study serve {name}")
 
 
 @study_command.command("serve")
 @click.argument("name")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at; 0.0.0.0 for all.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8100, show_default=True, help="0 takes a free one.")
-@click.option("--behind-proxy", is_flag=True, help="A proxy stands before it and says who the client is.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on; 0.0.0.0 for all.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8100, show_default=True, help="The port; 0 for a free one."
+)
+@click.option("--behind-proxy", is_flag=True, help="Trust a proxy in front of the server to name the client.")
 @options.store
 def serve_command(name: str, **given: Any) -> None:
-    """Serve a study's page until interrupted. Every answer is in the store before it is acknowledged."""
+    """Serve a study's page until interrupted. Every answer is stored before it is acknowledged."""
     from ..core.errors import UsageError
 
     try:
         from ..serve.base import serve
         from ..study.page import study_app
     except ModuleNotFoundError as error:
-        raise UsageError(f"a study's page needs {error.name}; install it with: pip install 'limner[web]'") from error
+        raise UsageError(f"serving a study needs {error.name}; install it with: pip install 'limner[web]'") from error
     from ..store.store import open_store
 
     with open_store(given["store"]) as store:
         app = study_app(store, name)
 
         def ready(address: str) -> None:
-            say(f"{name} is served at {address}; stop with Ctrl+C")
+            say(f"serving {name} at {address}; stop with Ctrl-C")
             sys.stdout.flush()
 
         serve(app, given["host"], given["port"], ready=ready, behind_proxy=given["behind_proxy"])
@@ -106,11 +110,11 @@ def serve_command(name: str, **given: Any) -> None:
 
 @study_command.command("status")
 @click.argument("name", required=False)
-@click.option("--close/--open", "close", default=None, help="Take no more answers, or take them again.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "csv", "md"]), default="text", show_default=True)
+@click.option("--close/--open", "close", default=None, help="Close the study to answers, or open it again.")
+@options.form
 @options.store
 def status_command(name: str | None, **given: Any) -> None:
-    """Show how far a study is: places done, checks passed, agreement so far. Without a NAME, list all studies."""
+    """Show a study's progress: places done, checks passed, agreement so far. Without NAME, list all studies."""
     from ..report.tables.render import show
     from ..report.tables.status import agreement_table, progress_table, studies_table
     from ..store.store import open_store
@@ -120,9 +124,9 @@ def status_command(name: str | None, **given: Any) -> None:
 
     with open_store(given["store"]) as store:
         if name is None:
-            found = [load_study(store, one) for one in study_names(store)]
-            body = [{"study": one.name, "exam": one.exam, "status": one.status} for one in found]
-            show(given["form"], lambda: [studies_table(found)], body=lambda: body)
+            studies = [load_study(store, each) for each in study_names(store)]
+            body = [{"study": each.name, "exam": each.exam, "status": each.status} for each in studies]
+            show(given["form"], lambda: [studies_table(studies)], body=lambda: body)
             return
         if given["close"] is not None:
             set_status(store, name, "closed" if given["close"] else "open")
@@ -142,7 +146,7 @@ def status_command(name: str | None, **given: Any) -> None:
 @click.option("--address", default=ADDRESS, show_default=True, metavar="URL", help="Where the page is served.")
 @options.store
 def link_command(name: str, rater: str, address: str, store: str) -> None:
-    """Make a new link for a rater who lost theirs; the old one leads nowhere from then on."""
+    """Make a new link for a rater who lost theirs; the old one stops working."""
     from ..store.store import open_store
     from ..study.new import new_link
 
@@ -154,13 +158,13 @@ def link_command(name: str, rater: str, address: str, store: str) -> None:
 @click.argument("name")
 @click.option(
     "--format", "form", type=click.Choice(["csv", "jsonl", "label-studio", "label-studio-tasks"]), default="csv",
-    show_default=True, help="Answers, or with label-studio-tasks what is to be answered.",
+    show_default=True, help="The answers, or with label-studio-tasks the tasks to answer.",
 )  # fmt: skip
-@click.option("-o", "--output", type=FILE, metavar="FILE", help="Write to a file.")
-@click.option("--images", type=options.FOLDER, metavar="DIR", help="With Label Studio: also write the pictures there.")
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="Write to this file.")
+@click.option("--images", type=options.FOLDER, metavar="DIR", help="For Label Studio: also write the pictures here.")
 @options.store
 def export_command(name: str, **given: Any) -> None:
-    """Write a study's answers: CSV (pairs in a shape of their own), JSON lines, or for Label Studio."""
+    """Export a study's answers as CSV, JSON lines, or for Label Studio."""
     from ..core.errors import UsageError
     from ..store.store import open_store
     from ..study.exchange import answer_rows, write_answers
@@ -168,7 +172,7 @@ def export_command(name: str, **given: Any) -> None:
     from ..study.open import open_study
 
     if given["images"] is not None and not given["form"].startswith("label-studio"):
-        raise UsageError("--images goes with --format label-studio or label-studio-tasks")
+        raise UsageError("--images needs --format label-studio or label-studio-tasks")
     with open_store(given["store"]) as store:
         study = open_study(store, name)
         if given["form"] == "label-studio-tasks":
@@ -181,7 +185,7 @@ def export_command(name: str, **given: Any) -> None:
         say(text, nl=False)
     else:
         given["output"].write_text(text, "utf-8")
-        say(f"written to {given['output']}")
+        say(f"written: {given['output']}")
 
 
 @study_command.command("import")
@@ -189,18 +193,19 @@ def export_command(name: str, **given: Any) -> None:
 @click.option("--file", "file", type=FILE, required=True, metavar="FILE", help="CSV, JSON lines, or Label Studio JSON.")
 @options.store
 def import_command(name: str, file: Path, store: str) -> None:
-    """Bring people's answers in, of this study or from elsewhere.
+    """Import people's answers, of this study or from elsewhere.
 
     A CSV has the columns rater,exam,id,painter,strategy,seed,criterion,value,reason,seconds, or for pairs
-    rater,exam,id,first,second,choice,shown_first. A study of a new name is made for people who rated elsewhere.
+    rater,exam,id,first,second,choice,shown_first. For people who rated elsewhere, a new NAME creates a study.
     """
     from ..store.store import open_store
-    from ..study.bring_in import bring_in
+    from ..study.import_answers import import_answers
 
     with open_store(store) as opened:
-        report = bring_in(opened, name, file)
+        report = import_answers(opened, name, file)
     say(
-        f"{name}: {report.answers} answers of {report.raters} raters on {report.items} items; {report.done} forms whole"
+        f"{name}: {report.answers} answers by {report.raters} raters on {report.items} items; "
+        f"{report.done} forms complete"
     )
     for line in report.details:
         say(line, err=True)

@@ -1,4 +1,4 @@
-"""The one base of our servers: an application with limits, security headers, static files and pages for errors."""
+"""The base of all web servers: an application with limits, security headers, static files and error pages."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ TEMPLATES = HERE / "templates"
 
 
 class Pages:
-    """Renders templates; whatever is put into one is escaped."""
+    """A renderer of templates that escapes every value."""
 
     def __init__(self, *folders: Path) -> None:
         loader = FileSystemLoader([*folders, TEMPLATES])
         self._found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
 
     def response(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-        """Return the page of a template."""
+        """Render a template as a response."""
         return HTMLResponse(self._found.get_template(template).render(**values), status)
 
 
@@ -52,35 +52,37 @@ def make_app(
     limits: WebLimits | None = None,
     state: Mapping[str, Any] | None = None,
 ) -> Starlette:
-    """Return an application of ours.
+    """Return a web application.
 
     Args:
-        routes: What it answers.
-        pages: Its templates; `base.html` and `error.html` are always there.
-        static: Further folders of static files, by the name below ``/static/``; ``/static/base/`` is always there.
-        limits: What one client may do.
-        state: What its endpoints find under `request.app.state`.
+        routes: The routes.
+        pages: The templates; `base.html` and `error.html` are always available.
+        static: Further folders of static files, by the name below ``/static/``; ``/static/base/`` is always available.
+        limits: The limits of one client.
+        state: Values for the endpoints, under `request.app.state`.
     """
     shown = pages or Pages()
 
-    def told(request: Request, status: int, detail: str) -> Response:
+    def error_response(request: Request, status: int, detail: str) -> Response:
         if "application/json" in request.headers.get("accept", "") or request.method not in ("GET", "HEAD", "POST"):
             return JSONResponse({"error": detail}, status)
         return shown.response("error.html", status, title=_phrase(status), detail=detail)
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        detail = error.detail if error.detail != _phrase(error.status_code) else _usual(error.status_code)
-        return told(request, error.status_code, detail)
+        detail = error.detail if error.detail != _phrase(error.status_code) else _default_detail(error.status_code)
+        return error_response(request, error.status_code, detail)
 
     async def broken(request: Request, error: Exception) -> Response:
-        # What went wrong may hold what a visitor must not see: it goes to the log alone.
-        answer = told(request, 500, "Something went wrong here. What you answered before is kept. Please try again.")
-        answer.headers.update(HEADERS)  # It is made outside of `Secured`.
-        return answer
+        # The error may contain what a visitor must not see: it goes only to the log.
+        response = error_response(
+            request, 500, "Something went wrong. Your earlier answers are kept. Please try again."
+        )
+        response.headers.update(HEADERS)  # This response does not pass through `Secured`.
+        return response
 
     async def wrong(request: Request, error: Exception) -> Response:
-        return told(request, 503, "The store cannot be used just now. What you answered before is kept.")
+        return error_response(request, 503, "The store is not available at the moment. Your earlier answers are kept.")
 
     folders = {"base": STATIC, **(static or {})}
     mounts = [Mount(f"/static/{name}", StaticFiles(directory=folder)) for name, folder in folders.items()]
@@ -98,26 +100,26 @@ def _phrase(status: int) -> str:
     return HTTPStatus(status).phrase
 
 
-def _usual(status: int) -> str:
-    """Return what is said of a status where nobody said more."""
+def _default_detail(status: int) -> str:
+    """Return the default detail of a status."""
     return {
-        404: "There is no such page. Check that you have the whole link.",
-        405: "This cannot be done with this page.",
+        404: "There is no such page. Check that the link is complete.",
+        405: "This page does not support this request.",
     }.get(status, _phrase(status))
 
 
-CLIENTS = 10_000
-"""So many clients are remembered; the longest silent is forgotten first."""
+MAX_CLIENTS = 10_000
+"""Clients that are remembered; the least recent is forgotten first."""
 
 
 @dataclass(frozen=True)
 class WebLimits:
-    """What one client may do.
+    """The limits of one client.
 
     Attributes:
-        body: Bytes of one request at most.
-        requests: Requests a client may make at once under one link; as many come back in `period` seconds, evenly.
-        wrong: The same for requests that were refused (404 and the like), so that links cannot be guessed by trying.
+        body: The largest request body, in bytes.
+        requests: Requests of a client at once under one link; as many are added in `period` seconds, evenly.
+        wrong: The same for refused requests (404 and the like), so that links cannot be guessed.
     """
 
     body: int = 256 * 1024
@@ -127,26 +129,26 @@ class WebLimits:
 
 
 class TooBig(Exception):
-    """A request's body is over the limit."""
+    """A request body over the limit."""
 
 
 class Bucket:
-    """How much a client may still do, by name: full at first, and filling evenly."""
+    """The remaining requests of each client: full at first, refilled evenly."""
 
     def __init__(self, most: int, period: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._most, self._rate, self._clock = float(most), most / period, clock
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, name: str) -> float:
-        """Seconds until there is room for one more; 0 where there is."""
+        """Return the seconds until one more request is allowed; 0 if it is now."""
         level = self._level(name)
         return 0.0 if level >= 1 else (1 - level) / self._rate
 
     def take(self, name: str) -> None:
-        """Count one more."""
+        """Count one more request."""
         self._levels[name] = (max(0.0, self._level(name) - 1), self._clock())
         self._levels.move_to_end(name)
-        while len(self._levels) > CLIENTS:
+        while len(self._levels) > MAX_CLIENTS:
             self._levels.popitem(last=False)
 
     def _level(self, name: str) -> float:
@@ -155,7 +157,7 @@ class Bucket:
 
 
 class Limited:
-    """Middleware: refuses what is too big (413) or too often (429, with when to come again)."""
+    """Middleware that refuses requests that are too big (413) or too frequent (429, with Retry-After)."""
 
     def __init__(self, app: ASGIApp, limits: WebLimits | None = None) -> None:
         self._app, self._limits = app, limits or WebLimits()
@@ -163,12 +165,12 @@ class Limited:
         self._wrong = Bucket(self._limits.wrong, self._limits.period)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See the class."""
+        """Handle a request within the limits."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         client = scope["client"][0] if scope.get("client") else ""
-        # Many may come from one address; under a secret link each is counted alone. Links that are none count as wrong.
+        # Many clients may share an address, so each secret link is counted separately. Invalid links count as wrong.
         place = f"{client} {'/'.join(scope['path'].split('/')[:3])}"
         if wait := max(self._all.wait(place), self._wrong.wait(client)):
             headers = {"Retry-After": str(int(wait) + 1)}
@@ -205,7 +207,7 @@ class Limited:
 
 
 CSRF = "x-limner-csrf"
-"""The header, and the form's field, with a page's proof."""
+"""The header, or form field, with a page's CSRF token."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -214,46 +216,46 @@ HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # The address holds a secret: it goes nowhere else.
+    # The address contains a secret and must not be passed on.
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "X-Robots-Tag": "noindex, nofollow",
 }
-KEEP_NOT = "no-store"
+NO_STORE = "no-store"
 
 
 class Secured:
-    """Middleware: security headers on every answer; nothing is kept by caches unless the answer says so."""
+    """Middleware that adds security headers to every response, and forbids caching by default."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See the class."""
+        """Handle a request, and add the headers to its response."""
 
         async def secured(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                headers.setdefault("Cache-Control", KEEP_NOT)
+                headers.setdefault("Cache-Control", NO_STORE)
             await send(message)
 
         await self._app(scope, receive, secured if scope["type"] == "http" else send)
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """Return the fields of a plain form; the last of a name counts."""
+    """Return the fields of a form; of several with one name, the last counts."""
     return dict(parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True))
 
 
 async def check_change(request: Request, token: str) -> None:
-    """Whether a change comes from our own page under this secret link: its proof, and no other site's page.
+    """Check that a change comes from a page under this secret link, and not from another site.
 
     Raises:
-        HTTPException: 403; says what to do.
+        HTTPException: 403, with what to do.
     """
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     own = urlsplit(str(request.base_url)).netloc
@@ -265,29 +267,29 @@ async def check_change(request: Request, token: str) -> None:
     if proof is None and request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         proof = (await form_of(request)).get(CSRF, "")
     if foreign or not same(proof or "", csrf_of(token)):
-        raise HTTPException(403, "This change does not come from a page of ours. Open your link again.")
+        raise HTTPException(403, "This change does not come from this site's own page. Please open your link again.")
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return an open socket; port 0 takes a free one.
+    """Return an open socket; port 0 means a free one.
 
     Raises:
-        UsageError: The address cannot be had; says why.
+        UsageError: The address cannot be used; says why.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((host, port))
-        found.listen(128)
+        listening.bind((host, port))
+        listening.listen(128)
     except OSError as error:
-        found.close()
-        raise UsageError(f"--host {host} --port {port}: {error.strerror or error}; take another port") from error
-    return found
+        listening.close()
+        raise UsageError(f"--host {host} --port {port}: {error.strerror or error}; choose another port") from error
+    return listening
 
 
 def address_of(listening: socket.socket) -> str:
-    """Where a browser on this machine finds it."""
+    """Return the address for a browser on this machine."""
     host, port = listening.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -304,11 +306,11 @@ def serve(
     """Serve until interrupted.
 
     Args:
-        app: What is served.
-        host: The address to listen at; others than this machine's own can be reached from elsewhere.
-        port: 0 takes a free one.
-        ready: Told the address once it is open.
-        behind_proxy: Whether a proxy stands before it that says who the client is.
+        app: The application.
+        host: The address to listen on.
+        port: The port; 0 for a free one.
+        ready: Called with the address once it is open.
+        behind_proxy: Whether to trust a proxy in front of the server to name the client.
     """
     listening = listen(host, port)
     ready(address_of(listening))

@@ -1,4 +1,4 @@
-"""From clicks to results: each click is kept, and a finished form becomes a marking, ratings or a comparison."""
+"""Answers of raters: each click is stored, and a finished form becomes a marking, ratings or a comparison."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from ..store.markings import Marking, marking_setups
 from ..store.ratings import PairChoice, Rating
 from ..store.records import evaluator_kinds, kind_of, load_drawings, load_questions, load_setups
 from ..store.schema import comparisons, markings, ratings, study_answers
-from .forms import CHECK, CHOICE, FIRST, LONGEST, SECOND, SKIP, AnswerField
+from .forms import CHECK, CHOICE, FIRST, MAX_TEXT, SECOND, SKIP, AnswerField
 from .open import OpenStudy
 from .places import StudyPlace
 from .records import PERSON, Study, StudyAnswer, StudyRater, inclusion, load_items, load_study, rows_of_answers
 from .sampling import cell_name
 
 RANK = "rank"
-"""The scale on which a rank is kept."""
+"""The scale on which ranks are stored."""
 
 
 @dataclass(frozen=True)
 class Click:
-    """One answer as a rater gives it, by the positions on the page; a value of None takes it back."""
+    """One answer as a rater gives it, by the positions on the page; a value of None withdraws it."""
 
     field: str
     value: Any
@@ -44,7 +44,7 @@ class Click:
 
 @dataclass(frozen=True)
 class Results:
-    """What a place's answers come to so far; nothing unfinished is in it."""
+    """The results of a place's answers so far, without anything unfinished."""
 
     marking: Marking | None = None
     ratings: tuple[Rating, ...] = ()
@@ -52,53 +52,53 @@ class Results:
 
 
 def stored_click(place: StudyPlace, form: Sequence[AnswerField], click: Click) -> Click:
-    """Return the click as it is stored: checked, and named by the item's own order of drawings, not by the page's.
+    """Check a click, and return it for the store: named by the item's own order of drawings.
 
     Raises:
-        ValueError: There is no such field, or it cannot be answered so.
+        ValueError: There is no such field, or the answer is not valid.
     """
-    reason = (click.reason or "").strip()[:LONGEST] or None
+    reason = (click.reason or "").strip()[:MAX_TEXT] or None
     if click.field == SKIP:
         if click.value is not None and reason is None:
-            raise ValueError("a skip needs its reason")
+            raise ValueError("a skip needs a reason")
         return Click(SKIP, None if click.value is None else 1, reason, click.seconds, click.at)
-    found = next((one for one in form if one.name == click.field), None)
-    if found is None:
-        raise ValueError(f"there is no field {click.field[:40]!r}")
-    value = None if click.value is None else found.checked(click.value)
+    field_found = next((field for field in form if field.name == click.field), None)
+    if field_found is None:
+        raise ValueError(f"no field {click.field[:40]!r} in this form")
+    value = None if click.value is None else field_found.checked(click.value)
     name = click.field
-    if found.kind == "rank":
+    if field_found.kind == "rank":
         name = f"rank/{place.order[int(click.field.partition('/')[2]) - 1] + 1}"
-    if found.kind == "choice" and value in (FIRST, SECOND):
-        value = _turned(value, place)
+    if field_found.kind == "choice" and value in (FIRST, SECOND):
+        value = _flip_choice(value, place)
     return Click(name, value, reason, click.seconds, click.at)
 
 
 def shown_value(place: StudyPlace, name: str, value: Any) -> tuple[str, Any]:
-    """Return a stored answer by the positions on the page: its field and its value."""
+    """Return a stored answer's field and value by the positions on the page."""
     if name.startswith("rank/"):
         return f"rank/{place.order.index(int(name.partition('/')[2]) - 1) + 1}", value
-    return name, _turned(value, place) if name == CHOICE and value in (FIRST, SECOND) else value
+    return name, _flip_choice(value, place) if name == CHOICE and value in (FIRST, SECOND) else value
 
 
-def _turned(value: str, place: StudyPlace) -> str:
+def _flip_choice(value: str, place: StudyPlace) -> str:
     if place.order[0] == 0:
         return value
     return SECOND if value == FIRST else FIRST
 
 
 def is_done(form: Sequence[AnswerField], answers: Mapping[str, StudyAnswer]) -> bool:
-    """Whether nothing is left to answer at a place: it was skipped, or every field is settled, each rank given once."""
+    """Return whether a place is done: it was skipped, or every field is answered and each rank given once."""
     if (skipped := answers.get(SKIP)) is not None and skipped.value is not None:
         return True
-    if not all((found := answers.get(one.name)) is not None and one.answered(found.value) for one in form):
+    if not all((answer := answers.get(field.name)) is not None and field.answered(answer.value) for field in form):
         return False
-    ranks = [answers[one.name].value for one in form if one.kind == "rank"]
+    ranks = [answers[field.name].value for field in form if field.kind == "rank"]
     return len(set(ranks)) == len(ranks)
 
 
 def results_of(study: OpenStudy, setup: str, place: StudyPlace, answers: Mapping[str, StudyAnswer]) -> Results:
-    """Return what the answers of one place come to: criteria count once all are answered, ranks once all are given."""
+    """Return the results of one place's answers: criteria count once all are answered, ranks once all are given."""
     if place.check is not None:
         return Results()
     form, item = study.form(place), study.items[place.item]
@@ -109,34 +109,34 @@ def results_of(study: OpenStudy, setup: str, place: StudyPlace, answers: Mapping
         return Results(comparison=_comparison(study, setup, place, kept.get(CHOICE), skip))
     if study.design.unit == "rank":
         ranks = {n: kept.get(f"rank/{n}") for n in range(1, len(item.drawings) + 1)}
-        whole = sorted(one.value for one in ranks.values() if one) == list(ranks)
-        found = []
+        whole = sorted(field.value for field in ranks.values() if field) == list(ranks)
+        rating_list = []
         for n, drawing in enumerate(item.drawings, 1):
             answer = ranks[n] if whole else None
             if answer or skip:
-                found.append(_rating(study, setup, place, drawing, RANK, answer, skip))
-        return Results(ratings=tuple(found))
+                rating_list.append(_rating(study, setup, place, drawing, RANK, answer, skip))
+        return Results(ratings=tuple(rating_list))
     (drawing,) = item.drawings
-    scales = [one.name for one in form if one.kind == "scale" and (one.name in kept or skip)]
-    found = [_rating(study, setup, place, drawing, name, kept.get(name), skip) for name in scales]
-    asked = [one for one in form if one.kind in ("criterion", "listing")]
+    scales = [field.name for field in form if field.kind == "scale" and (field.name in kept or skip)]
+    rating_list = [_rating(study, setup, place, drawing, name, kept.get(name), skip) for name in scales]
+    asked = [field for field in form if field.kind in ("criterion", "listing")]
     marking = None
-    if asked and not skip and all(one.name in kept and one.answered(kept[one.name].value) for one in asked):
+    if asked and not skip and all(field.name in kept and field.answered(kept[field.name].value) for field in asked):
         marking = _marking(study, setup, place, drawing, asked, kept, at)
-    return Results(marking, tuple(found))
+    return Results(marking, tuple(rating_list))
 
 
 def _comparison(
     study: OpenStudy, setup: str, place: StudyPlace, answer: StudyAnswer | None, skip: StudyAnswer | None
 ) -> PairChoice | None:
-    found = answer or skip
-    if found is None:
+    given = answer or skip
+    if given is None:
         return None
     item = study.items[place.item]
     return PairChoice(
         study.study.exam, item.question_id, item.drawings[0], item.drawings[1], setup, study.scale,
-        answer.value if answer else None, _turned(FIRST, place) if place.order else None, study.name, place.repeat,
-        found.reason, found.seconds, found.at,
+        answer.value if answer else None, _flip_choice(FIRST, place) if place.order else None, study.name, place.repeat,
+        given.reason, given.seconds, given.at,
     )  # fmt: skip
 
 
@@ -149,11 +149,11 @@ def _rating(
     answer: StudyAnswer | None,
     skip: StudyAnswer | None,
 ) -> Rating:
-    found = answer or skip
-    assert found is not None
+    given = answer or skip
+    assert given is not None
     value = None if answer is None else float(answer.value)
     return Rating(
-        drawing, setup, scale, value, study.name, place.repeat, found.reason, found.seconds, found.at
+        drawing, setup, scale, value, study.name, place.repeat, given.reason, given.seconds, given.at
     )  # fmt: skip
 
 
@@ -167,30 +167,30 @@ def _marking(
     at: float,
 ) -> Marking:
     marks: list[Mark] = []
-    for one in asked:
-        answer = answers[one.name]
-        if one.kind == "criterion":
-            marks.append(Mark(one.name, answer.value, answer.reason or ""))
+    for field in asked:
+        answer = answers[field.name]
+        if field.kind == "criterion":
+            marks.append(Mark(field.name, answer.value, answer.reason or ""))
         else:
-            marks += listed_marks(one, answer.value["items"])
+            marks += listed_marks(field, answer.value["items"])
     hash, image = study.drawings[drawing].question_hash, study.image(drawing)
-    seconds = [answers[one.name].seconds for one in asked]
-    known = [each for each in seconds if each is not None]
+    seconds = [answers[field.name].seconds for field in asked]
+    known_seconds = [each for each in seconds if each is not None]
     return Marking(
         marking_id(drawing, hash, image, setup, place.repeat), drawing, hash, image, setup, place.repeat, "done",
-        marks=[mark.to_json() for mark in marks], cost=None, seconds=sum(known) if known else None,
+        marks=[mark.to_json() for mark in marks], cost=None, seconds=sum(known_seconds) if known_seconds else None,
         origin="import" if study.study.status == "imported" else "study", created=at,
     )  # fmt: skip
 
 
 def listed_marks(listing: AnswerField, things: Sequence[Mapping[str, str]]) -> list[Mark]:
-    """Return the marks of a listing: for each sort whether there is nothing of it, then every thing once."""
-    found: dict[str, dict[tuple[str, str], str]] = {sort: {} for sort in listing.sorts}
+    """Return the marks of a listing: for each sort whether nothing of it is listed, then each thing once."""
+    things_by_sort: dict[str, dict[tuple[str, str], str]] = {sort: {} for sort in listing.sorts}
     for thing in things:
         same = tuple(" ".join(thing[name].casefold().split()) for name in ("item", "place"))
-        found[thing["sort"]].setdefault((same[0], same[1]), f"{thing['item']} ({thing['place']})")
-    marks = [Mark(f"{listing.name}/{sort}", int(not found[sort])) for sort in listing.sorts]
-    for sort, inside in found.items():
+        things_by_sort[thing["sort"]].setdefault((same[0], same[1]), f"{thing['item']} ({thing['place']})")
+    marks = [Mark(f"{listing.name}/{sort}", int(not things_by_sort[sort])) for sort in listing.sorts]
+    for sort, inside in things_by_sort.items():
         marks += [Mark(f"{listing.name}/{sort}/{n}", 1, words) for n, words in enumerate(inside.values(), 1)]
     return marks
 
@@ -198,7 +198,7 @@ def listed_marks(listing: AnswerField, things: Sequence[Mapping[str, str]]) -> l
 def save_clicks(
     connection: sa.Connection, study: OpenStudy, rater: StudyRater, place: StudyPlace, clicks: Sequence[Click]
 ) -> bool:
-    """Keep clicks that `stored_click` has checked, and what they come to; done again, it changes nothing.
+    """Store checked clicks and their results; repeating it changes nothing.
 
     Returns:
         Whether the place is now done.
@@ -212,7 +212,7 @@ def save_clicks(
             **where, field=click.field, value=click.value, reason=click.reason, seconds=click.seconds,
             at=min(click.at, at),
         )  # fmt: skip
-        # A click that was queued while the network was away must not undo a later one.
+        # A click that was queued while offline must not undo a later one.
         if click.field not in answers or answers[click.field].at <= answer.at:
             answers[click.field] = answer
             store.upsert(connection, study_answers, dict(answer.__dict__))
@@ -223,14 +223,14 @@ def save_clicks(
 def _replace(
     connection: sa.Connection, study: OpenStudy, rater: StudyRater, place: StudyPlace, results: Results
 ) -> None:
-    """Put a place's results where those of before stood; what no longer holds is taken away."""
+    """Replace a place's results in the store with the new ones, and delete those that no longer hold."""
     if place.check is not None:
         return
     item, store = study.items[place.item], study.store
     of = {"setup": rater.setup, "repeat": place.repeat}
     if study.design.unit == "pair":
-        table, there = comparisons, comparisons.c.first.in_(item.drawings) & comparisons.c.second.in_(item.drawings)
-        gone = [comparisons.c.study == study.name, there]
+        table, same_pair = comparisons, comparisons.c.first.in_(item.drawings) & comparisons.c.second.in_(item.drawings)
+        gone = [comparisons.c.study == study.name, same_pair]
     else:
         table, gone = ratings, [ratings.c.study == study.name, ratings.c.drawing.in_(item.drawings)]
     kept: list[Any] = [results.comparison] if results.comparison else list(results.ratings)
@@ -248,9 +248,9 @@ def _replace(
 
 
 def check_passed(place: StudyPlace, answers: Mapping[str, StudyAnswer]) -> bool | None:
-    """Whether an attention check was answered as it asks; None where it is not answered."""
-    found = answers.get(CHECK)
-    return None if found is None or found.value is None else bool(found.value == place.check)
+    """Return whether an attention check was answered as asked; None if it is not answered."""
+    answer = answers.get(CHECK)
+    return None if answer is None or answer.value is None else bool(answer.value == place.check)
 
 
 def people_of(
@@ -260,29 +260,27 @@ def people_of(
     reading: str = "careful",
     constants: Mapping[str, float] | None = None,
 ) -> tuple[list[Group], Frame]:
-    """Everything people marked of an exam in a study, and how its drawings were chosen.
+    """Return everything that people marked of an exam in a study, and how its drawings were sampled.
 
     Raises:
         StoreError: There is no such study.
-        UsageError: The study is of another exam, or nobody has marked anything in it.
+        UsageError: The study is of another exam, or has no marks.
     """
     name = stored_exam(exam, store).name
-    found = load_study(store, study)
-    if found.exam != name:
-        raise UsageError(f"--study {study}: this is a study of {found.exam}, not of {name}")
-    frame = Frame(study, inclusion(load_items(store, study)), _strata(store, found))
-    kinds, setups, there = evaluator_kinds(store), load_setups(store), marking_setups(store, name)
-    people = [id for id in sorted(there) if kinds[id] == PERSON and setups[id].get("study") == study]
+    loaded = load_study(store, study)
+    if loaded.exam != name:
+        raise UsageError(f"--study {study}: a study of {loaded.exam}, not of {name}")
+    frame = Frame(study, inclusion(load_items(store, study)), _strata(store, loaded))
+    kinds, setups, marked = evaluator_kinds(store), load_setups(store), marking_setups(store, name)
+    people = [id for id in sorted(marked) if kinds[id] == PERSON and setups[id].get("study") == study]
     if not people:
-        raise UsageError(
-            f"nobody has marked criteria in the study {study} yet; people's marks are what scores are corrected by"
-        )
+        raise UsageError(f"the study {study} has no marks of criteria yet; scores are corrected with people's marks")
     _, groups = find_groups(name, store=store, judges=people, reading=reading, constants=constants)
     return groups, frame
 
 
 def _strata(store: Store, study: Study) -> dict[str, str]:
-    """Drawing -> its stratum, chosen or not, where the design spreads the sample over tags of questions."""
+    """Return drawing -> stratum, sampled or not, if the design spreads the sample over tags of questions."""
     sample = (study.body.get("design") or {}).get("sample") or {}
     tags = sample.get("strata") or sample.get("cross") or ()
     if not tags:

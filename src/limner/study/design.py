@@ -1,4 +1,4 @@
-"""Designs of studies: what is sampled, by how many it is rated, what is shown and asked. Data that exams own."""
+"""Designs of studies: what is sampled, by how many people it is rated, what is shown and asked."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ from ..exams import Kind, each
 
 Name = Annotated[Words, Field(pattern=r"^[a-z][a-z0-9_-]{0,60}$")]
 RESERVED = frozenset({"skip", "check", "rank", "choice", "comment"})
-"""Names of fields that every form may have; a scale has another one."""
+"""Names of common fields, which a scale cannot have."""
 
 
 class SampleDesign(StrictModel):
-    """What is taken.
+    """The sample of a study.
 
     Attributes:
         of: ``drawings`` of each painter, or ``references``: questions, each with the drawings of all painters.
-        painters: How many painters the paper has; None: all there are.
-        original: Whether the original figure is shown among them, as the painter ``control/reference`` draws it.
-        size: How many references in all, or drawings of each painter.
-        each: How many in each cell that the tags of `cross` make, instead of `size`.
-        strata: Tags over which `size` is spread in the exam's own proportions.
-        by: ``random``, or ``disagreement``: the more judges disagree on it, the likelier it is taken.
-        least: With ``disagreement``, what is added to each one's disagreement (0 to 1), so that none is left out for
-            certain.
-        seed: Another one takes others.
+        painters: The number of painters in the paper; None for all.
+        original: Whether the original figure is shown among them, drawn by the painter ``control/reference``.
+        size: The number of references in all, or of drawings of each painter.
+        each: The number in each cell of the crossed tags `cross`, instead of `size`.
+        strata: Tags over which `size` is spread in the exam's proportions.
+        by: ``random``, or ``disagreement``: what judges disagree on more is more likely to be sampled.
+        least: With ``disagreement``, added to each disagreement (0 to 1), so that everything can be sampled.
+        seed: The seed of the sample.
     """
 
     of: Literal["drawings", "references"]
@@ -48,20 +47,20 @@ class SampleDesign(StrictModel):
         if (self.size is None) == (self.each is None):
             raise ValueError("give either size, or each with the tags to cross")
         if (self.each is not None) != bool(self.cross):
-            raise ValueError("each is so many in each cell of cross: give both")
+            raise ValueError("each is the number in each cell of cross: give both")
         if self.strata and (self.cross or self.by == "disagreement"):
-            raise ValueError("strata go with size and by = 'random' alone")
+            raise ValueError("strata need size and by = 'random'")
         return self
 
 
 class ShownDesign(StrictModel):
-    """What stands beside the drawings.
+    """What is shown beside the drawings.
 
     Attributes:
-        prompt: The question's text: what was to be drawn, or the method text.
-        reference: Whether the reference image can be looked at.
-        graph: Whether the exam's graph of the question is shown, where it has one.
-        side: Every picture is shown on a square of so many pixels.
+        prompt: Whether the question's text is shown.
+        reference: Whether the reference image is shown.
+        graph: Whether the exam's graph of the question is shown, if it has one.
+        side: The side of the square on which every picture is shown, in pixels.
     """
 
     prompt: bool = True
@@ -71,11 +70,11 @@ class ShownDesign(StrictModel):
 
 
 class QualityDesign(StrictModel):
-    """How raters are looked after.
+    """Checks of the raters' quality.
 
     Attributes:
-        repeats: The share of its items that each rater sees a second time, for agreement with oneself.
-        attention: After about so many items comes one that says what to answer; 0: none.
+        repeats: The share of items that each rater sees twice, to measure consistency.
+        attention: The approximate number of items between attention checks; 0 for none.
     """
 
     repeats: float = Field(default=0.0, ge=0, le=0.5)
@@ -83,11 +82,11 @@ class QualityDesign(StrictModel):
 
 
 class ScalePart(StrictModel):
-    """A number from `low` to `high`; kept as a rating.
+    """A number from `low` to `high`, stored as a rating.
 
     Attributes:
-        ends: Words for the two ends.
-        whole: Whether only whole numbers can be answered; others come from elsewhere.
+        ends: Labels of the two ends.
+        whole: Whether only whole numbers are valid; imported answers may have others.
     """
 
     kind: Literal["scale"]
@@ -103,15 +102,15 @@ class ScalePart(StrictModel):
         if self.high - self.low < 1 or (self.whole and self.high - self.low > 100):
             raise ValueError("a scale has from 2 to 101 steps")
         if self.name in RESERVED:
-            raise ValueError(f"{self.name!r} is no name for a scale; take another")
+            raise ValueError(f"a scale cannot be called {self.name!r}; choose another name")
         return self
 
 
 class CriteriaPart(StrictModel):
-    """Criteria of the exam, by id or by ``name/*``; ``*`` is all that no other part asks. Kept as a marking.
+    """Criteria of the exam, by id or ``name/*``; ``*`` means all that no other part asks. Stored as a marking.
 
     Attributes:
-        texts: Other words for some of them, by id.
+        texts: Other texts for some of them, by id.
     """
 
     kind: Literal["criteria"]
@@ -123,7 +122,7 @@ class CriteriaPart(StrictModel):
 class ListingPart(StrictModel):
     """Things that the rater lists, each with its sort and place, such as unexpected content.
 
-    Kept as marks: ``NAME/SORT`` is 1 where nothing of the sort is listed, and ``NAME/SORT/N`` is each thing.
+    Stored as marks: ``NAME/SORT`` is 1 if nothing of the sort is listed, and ``NAME/SORT/N`` is each thing.
     """
 
     kind: Literal["listing"]
@@ -133,7 +132,7 @@ class ListingPart(StrictModel):
 
 
 class ChoicePart(StrictModel):
-    """Which of two drawings; kept as a comparison on the scale `name`."""
+    """A choice between two drawings, stored as a comparison on the scale `name`."""
 
     kind: Literal["choice"]
     name: Name
@@ -142,7 +141,7 @@ class ChoicePart(StrictModel):
 
 
 class RankPart(StrictModel):
-    """An order of all drawings shown, 1 for the best; kept as ratings on the scale ``rank``."""
+    """A ranking of all drawings shown, 1 for the best, stored as ratings on the scale ``rank``."""
 
     kind: Literal["rank"]
     text: Words
@@ -152,16 +151,16 @@ FormPart = Annotated[ScalePart | CriteriaPart | ListingPart | ChoicePart | RankP
 
 
 class StudyDesign(StrictModel):
-    """A design.
+    """The design of a study.
 
     Attributes:
-        title: What it is, in a line.
-        paper: Where the paper describes it; empty for a design of one's own.
-        ours: What the paper does not say and we have chosen, such as ``raters``.
+        title: A line about it.
+        paper: Where the paper describes it; empty for a user's own design.
+        ours: Settings that the paper does not give and Limner chose, such as ``raters``.
         unit: What is shown at one time: one ``drawing``, a ``pair``, or all drawings of a question to ``rank``.
-        raters: How many people rate each item.
-        form: What is asked, in this order.
-        consent: What raters agree to before they begin.
+        raters: The number of people who rate each item.
+        form: The parts of the form, in order.
+        consent: The text that raters agree to before they begin.
     """
 
     title: Words
@@ -180,41 +179,41 @@ class StudyDesign(StrictModel):
     def _fits_its_unit(self) -> Self:
         kinds = {part.kind for part in self.form}
         if self.unit == "pair" and kinds != {"choice"}:
-            raise ValueError("a pair is asked for a choice, and for nothing else")
+            raise ValueError("the form of a pair has a choice and nothing else")
         if self.unit == "rank" and kinds != {"rank"}:
-            raise ValueError("drawings to rank are asked for a rank, and for nothing else")
+            raise ValueError("the form of a ranking has a rank and nothing else")
         if self.unit == "drawing" and kinds & {"choice", "rank"}:
             raise ValueError("a choice needs unit = 'pair', a rank unit = 'rank'")
         if self.unit != "drawing" and (len(self.form) > 1 or self.sample.of == "drawings"):
             raise ValueError("pairs and ranks have one part, and a sample of references")
         names = [part.name for part in self.form if isinstance(part, ScalePart | ListingPart)]
         if len(set(names)) < len(names):
-            raise ValueError("two parts of the form have one name")
+            raise ValueError("two parts of the form have the same name")
         return self
 
 
 def designs(kind: Kind[Any]) -> dict[str, Path]:
     """Return the designs that an exam ships, by name."""
     return (
-        {file.stem: file for file in sorted(kind.studies.glob("*.toml"), key=lambda one: one.stem)}
+        {file.stem: file for file in sorted(kind.studies.glob("*.toml"), key=lambda path: path.stem)}
         if kind.studies
         else {}
     )
 
 
 def find_design(word: str, kind: Kind[Any]) -> StudyDesign:
-    """Return the design of this name that the exam ships, or the one in the file that ends in .toml.
+    """Return the exam's design of this name, or the design in a .toml file.
 
     Raises:
-        UsageError: There is none; says which there are.
-        DataError: The file is wrong; says where.
+        UsageError: There is no such design; lists the available ones.
+        DataError: The file is not valid.
     """
     if word.endswith(".toml"):
         return read_model(Path(word), StudyDesign)
     shipped = designs(kind)
     if word not in shipped:
-        other = next((one.name for one in each() if word in designs(one)), None)
+        other = next((exam_kind.name for exam_kind in each() if word in designs(exam_kind)), None)
         hint = f"; it is a design of {other}" if other else ""
-        there = ", ".join(shipped) or "none"
-        raise UsageError(f"{kind.name} has no design {word!r}{hint}; there is: {there}, or a FILE.toml of your own")
+        names = ", ".join(shipped) or "none"
+        raise UsageError(f"{kind.name} has no design {word!r}{hint}; available: {names}, or a FILE.toml of your own")
     return read_model(shipped[word], StudyDesign)

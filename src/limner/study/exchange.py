@@ -1,4 +1,4 @@
-"""Answers as rows that other programs read and write: CSV in two shapes, and JSON lines."""
+"""Answers as rows for other programs: CSV in two forms, and JSON lines."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from .records import load_answers, load_raters
 
 COLUMNS = ("rater", "exam", "id", "painter", "strategy", "seed", "criterion", "value", "reason", "seconds")
 PAIRS = ("rater", "exam", "id", "first", "second", "choice", "shown_first")
-MORE = ("reason", "seconds")
-"""Columns that pairs have besides, where something stands in them."""
+PAIR_EXTRAS = ("reason", "seconds")
+"""Further columns of pairs, if they are not empty."""
 REPEAT = "repeat"
-"""A further column, where something was asked a second time: 1 for the second time."""
-THING = re.compile(r"(.*\S)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)", re.DOTALL)
-"""A listed thing as its mark tells it: what it is, and its place in brackets."""
+"""A further column if items were repeated: 1 for the second time."""
+THING_PATTERN = re.compile(r"(.*\S)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)", re.DOTALL)
+"""A listed thing in a mark's reason: what it is, and its place in brackets."""
 Row = dict[str, Any]
 
 
 def answer_rows(study: OpenStudy) -> list[Row]:
-    """Everything answered in a study: a row for each drawing and criterion, or for each pair."""
+    """Return all answers of a study: a row for each drawing and criterion, or for each pair."""
     places = {
         (rater.rater, place.item, place.repeat): place
         for rater in load_raters(study.store, study.name)
         for place in places_of(rater)
     }
-    found: list[Row] = []
+    rows: list[Row] = []
     for answer in load_answers(study.store, study.name):
         if answer.value is None or answer.item < 0:
             continue
@@ -48,28 +48,29 @@ def answer_rows(study: OpenStudy) -> list[Row]:
             names = {"first": drawing_name(study, item.drawings[0]), "second": drawing_name(study, item.drawings[1])}
             shown = None if not order else "first" if order[0] == 0 else "second"
             choice = answer.value if answer.field == CHOICE else None
-            found.append(about | names | {"choice": choice, "shown_first": shown} | more)
+            rows.append(about | names | {"choice": choice, "shown_first": shown} | more)
             continue
-        for drawing, criterion, value, reason in _told(study, item.n, answer.field, answer.value, answer.reason):
-            one = study.drawings[drawing]
-            slot = {"painter": one.label, "strategy": one.strategy, "seed": one.seed}
-            found.append(about | slot | {"criterion": criterion, "value": value} | more | {"reason": reason})
-    return found
+        parts = _split_answer(study, item.n, answer.field, answer.value, answer.reason)
+        for drawing, criterion, value, reason in parts:
+            drawn = study.drawings[drawing]
+            slot = {"painter": drawn.label, "strategy": drawn.strategy, "seed": drawn.seed}
+            rows.append(about | slot | {"criterion": criterion, "value": value} | more | {"reason": reason})
+    return rows
 
 
-def _told(
+def _split_answer(
     study: OpenStudy, item: int, name: str, value: Any, reason: str | None
 ) -> Iterator[tuple[str, str, Any, str | None]]:
-    """Drawing, criterion, value and reason of every row that one answer becomes."""
+    """Yield drawing, criterion, value and reason of every row of one answer."""
     drawings = study.items[item].drawings
     if name.startswith(f"{RANK}/"):
         yield drawings[int(name.partition("/")[2]) - 1], RANK, value, reason
         return
-    field = next((one for one in study.item_form(item) if one.name == name), None)
+    field = next((each for each in study.item_form(item) if each.name == name), None)
     if field is not None and field.kind == "listing":
         for mark in listed_marks(field, value["items"]):
             thing = mark.criterion.count("/") > 1
-            # That there is nothing of a sort is said once the rater has said that the list is whole.
+            # That a sort is absent is known only once the rater has closed the list.
             if thing or value["done"]:
                 yield drawings[0], mark.criterion, mark.value, mark.reason or None
         return
@@ -77,7 +78,7 @@ def _told(
 
 
 def drawing_name(study: OpenStudy, drawing: str) -> str:
-    """What a drawing is called among those of its question: its painter's row, with the seed where it is not 0."""
+    """Return a drawing's name among those of its question: its painter's row, with the seed unless it is 0."""
     seed = study.drawings[drawing].seed
     return study.row(drawing) + (f" #{seed}" if seed else "")
 
@@ -86,7 +87,8 @@ def write_answers(rows: Sequence[Row], pairs: bool, form: str) -> str:
     """Return the rows as ``csv`` or ``jsonl``."""
     if form == "jsonl":
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    columns = [*PAIRS, *(name for name in MORE if any(row[name] is not None for row in rows))] if pairs else [*COLUMNS]
+    extras = [name for name in PAIR_EXTRAS if any(row[name] is not None for row in rows)] if pairs else []
+    columns = [*(PAIRS if pairs else COLUMNS), *extras]
     if any(row[REPEAT] for row in rows):
         columns.append(REPEAT)
     buffer = io.StringIO()
@@ -97,31 +99,31 @@ def write_answers(rows: Sequence[Row], pairs: bool, form: str) -> str:
 
 
 def read_rows(file: Path) -> list[tuple[int, Row]]:
-    """Return the rows of a CSV or a file of JSON lines, with their lines; columns that are absent or empty are None.
+    """Read the rows of a CSV or a file of JSON lines, with their line numbers; empty cells are None.
 
     Raises:
-        DataError: It is neither, or a column that every row needs is not there.
+        DataError: The file is neither, or a required column is missing.
     """
     text = read_lines(file)
     if text and text[0].lstrip().startswith("{"):
         problems = Problems()
-        found = [(line, {key: _plain(value) for key, value in row.items()}) for line, row in json_lines(file, problems)]
+        rows = [(line, {key: _plain(value) for key, value in row.items()}) for line, row in json_lines(file, problems)]
         problems.settle()
     else:
         reader = csv.DictReader(io.StringIO("\n".join(text)), restkey="", strict=True)
         try:
-            found = [(reader.line_num, {k.strip(): _plain(v) for k, v in row.items()}) for row in reader]
+            rows = [(reader.line_num, {k.strip(): _plain(v) for k, v in row.items()}) for row in reader]
         except csv.Error as error:
             raise DataError(f"not a CSV: {error}", file=file, line=reader.line_num) from error
-    if not found:
-        raise DataError("there is no row in it", file=file)
-    needed = PAIRS[:6] if "choice" in found[0][1] else ("rater", "exam", "id", "painter", "criterion", "value")
-    for line, row in found:
+    if not rows:
+        raise DataError("the file has no rows", file=file)
+    needed = PAIRS[:6] if "choice" in rows[0][1] else ("rater", "exam", "id", "painter", "criterion", "value")
+    for line, row in rows:
         if missing := [name for name in needed if name not in row]:
             raise DataError(f"the column {missing[0]} is missing; it has: {', '.join(row)[:200]}", file=file, line=line)
         if "" in row:
-            raise DataError("there are more cells than columns", file=file, line=line)
-    return found
+            raise DataError("the row has more cells than columns", file=file, line=line)
+    return rows
 
 
 def _plain(value: Any) -> Any:
@@ -129,17 +131,17 @@ def _plain(value: Any) -> Any:
 
 
 def read_thing(words: str) -> tuple[str, str]:
-    """Return a listed thing and its place, as its reason tells them.
+    """Parse a listed thing and its place from a mark's reason.
 
     >>> read_thing("a second sun (upper left)")
     ('a second sun', 'upper left')
     """
-    found = THING.fullmatch(words.strip())
-    return (found[1], found[2] or "not said") if found else (words.strip(), "not said")
+    match = THING_PATTERN.fullmatch(words.strip())
+    return (match[1], match[2] or "not said") if match else (words.strip(), "not said")
 
 
 def shown_order(row: Mapping[str, Any], turned: bool) -> tuple[int, ...]:
-    """Where a pair's drawings stood, by the item's own order; `turned` where the row names them the other way round."""
+    """Return the order in which a pair was shown; `turned` if the row names the drawings in reverse."""
     shown = row.get("shown_first")
     if shown not in ("first", "second"):
         return ()

@@ -1,7 +1,7 @@
-"""Label Studio: tasks and a labelling configuration out, annotations out and in.
+"""Label Studio: export of tasks and a labelling configuration, export and import of annotations.
 
-A task names its item by number and the order its pictures stand in, never a painter. Criteria differ from question to
-question, so they stand in the task, and the configuration repeats one control over them.
+A task has its item's number and the order of its pictures, never a painter. Criteria differ between questions, so they
+are in the task, and the configuration repeats one control over them.
 """
 
 from __future__ import annotations
@@ -14,51 +14,50 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from ..core.errors import DataError
-from .answers import Click
-from .forms import CHOICE, FIRST, SECOND, SKIP, TIE, AnswerField
+from .answers import Click, shown_value, stored_click
+from .forms import CHOICE, FIRST, SECOND, SKIP, AnswerField
 from .open import OpenStudy, normal_picture, places_of
 from .places import StudyPlace
 from .records import StudyAnswer, load_answers, load_raters
 
-LOCAL = "/data/local-files/?d="
-"""How Label Studio names files of a local folder."""
-BETWEEN = " | "
-"""Stands between sort, thing and place of what is listed."""
+LOCAL_FILES = "/data/local-files/?d="
+"""The prefix of files in a local folder in Label Studio."""
+SEPARATOR = " | "
+"""The separator of sort, thing and place in a listing."""
 DONE = "nothing more"
-WORDS = {1: "yes", 0: "no"}
-Told = tuple[str, int, tuple[int, ...], list[Click]]
-"""A rater, an item's number, the order shown, and what was answered."""
+RaterAnswer = tuple[str, int, tuple[int, ...], list[Click]]
+"""A rater, an item's number, the order shown, and the answers."""
 
 
 def task_order(study: OpenStudy, item: int) -> tuple[int, ...]:
-    """Return the order in which an item's pictures stand in its task: shuffled, the same every time."""
+    """Return the order of an item's pictures in its task: shuffled, the same every time."""
     size = len(study.items[item].drawings)
     return tuple(random.Random(f"{study.name}\n{item}").sample(range(size), size))
 
 
 def make_task(study: OpenStudy, item: int, folder: str, order: Sequence[int]) -> dict[str, Any]:
-    """One task."""
+    """Return one task."""
     question, form = study.question(study.items[item]), study.item_form(item)
     data: dict[str, Any] = {"study": study.name, "item": item, "order": list(order)}
     for position in range(len(order)):
-        data[f"image{position + 1}"] = f"{LOCAL}{folder}/{picture_name(item, position)}"
+        data[f"image{position + 1}"] = f"{LOCAL_FILES}{folder}/{picture_name(item, position)}"
     if study.design.show.prompt:
         data["prompt"] = question.prompt
     data["criteria"] = [
-        {"name": one.name, "text": one.text, "choices": [{"value": word} for _, word in one.values]}
-        for one in form
-        if one.kind == "criterion"
+        {"name": field.name, "text": field.text, "choices": [{"value": word} for _, word in field.values]}
+        for field in form
+        if field.kind == "criterion"
     ]
     return {"id": item, "data": data}
 
 
 def picture_name(item: int, position: int) -> str:
-    """Return what a task's picture is called."""
+    """Return the file name of a task's picture."""
     return f"{item:05}-{position + 1}.jpg"
 
 
 def write_tasks(study: OpenStudy, images: Path | None = None) -> str:
-    """All tasks as JSON; with a folder, the pictures and ``config.xml`` are written there."""
+    """Return all tasks as JSON; with a folder, write the pictures and ``config.xml`` there."""
     folder = images.name if images is not None else study.name
     if images is not None:
         _write_images(study, images)
@@ -86,8 +85,8 @@ def make_config(study: OpenStudy) -> str:
         lines.append('  <Text name="prompt" value="$prompt"/>')
     lines += [f'  <Image name="image{n}" value="$image{n}" zoom="true"/>' for n in range(1, size + 1)]
     repeated = False
-    for one in form:
-        if one.kind == "criterion" and not repeated:
+    for field in form:
+        if field.kind == "criterion" and not repeated:
             repeated = True
             lines += [
                 '  <Repeater on="$criteria" indexFlag="{{idx}}">',
@@ -96,34 +95,34 @@ def make_config(study: OpenStudy) -> str:
                 'choice="single-radio"/>',
                 "  </Repeater>",
             ]
-        elif one.kind != "criterion":
-            lines += _control(one)
+        elif field.kind != "criterion":
+            lines += _control(field)
     lines.append(
-        '  <TextArea name="skip" toName="image1" placeholder="Why this cannot be answered" maxSubmissions="1"/>'
+        '  <TextArea name="skip" toName="image1" placeholder="Why you cannot answer this" maxSubmissions="1"/>'
     )
     return "\n".join([*lines, "</View>"]) + "\n"
 
 
-def _control(one: AnswerField) -> list[str]:
-    name = quoteattr(one.name.replace("/", "-"))
-    head = f"  <Header value={quoteattr(one.text)}/>"
-    if one.kind == "listing":
-        sorts = escape(BETWEEN.join(("sort", "what", "where")))
+def _control(field: AnswerField) -> list[str]:
+    name = quoteattr(field.name.replace("/", "-"))
+    head = f"  <Header value={quoteattr(field.text)}/>"
+    if field.kind == "listing":
+        sorts = escape(SEPARATOR.join(("sort", "what", "where")))
         return [
             head,
             f'  <TextArea name={name} toName="image1" placeholder="{sorts}" editable="true"/>',
-            f'  <Choices name={quoteattr(one.name + "-done")} toName="image1"><Choice value="{DONE}"/></Choices>',
+            f'  <Choices name={quoteattr(field.name + "-done")} toName="image1"><Choice value="{DONE}"/></Choices>',
         ]
-    if one.kind == "choice":
-        choices = "".join(f'<Choice value="{value}"/>' for value, _ in one.values)
+    if field.kind == "choice":
+        choices = "".join(f'<Choice value="{value}"/>' for value, _ in field.values)
         return [head, f'  <Choices name={name} toName="image1" choice="single-radio">{choices}</Choices>']
-    numbers = [value for value, _ in one.values if isinstance(value, int)]
+    numbers = [value for value, _ in field.values if isinstance(value, int)]
     ends = f' min="{min(numbers)}" max="{max(numbers)}" step="1"' if numbers else ""
     return [head, f'  <Number name={name} toName="image1"{ends}/>']
 
 
 def write_annotations(study: OpenStudy, images: Path | None = None) -> str:
-    """Everything answered, as tasks with annotations; what was asked a second time is left out."""
+    """Return all answers as tasks with annotations, without repeated items."""
     if images is not None:
         _write_images(study, images)
     folder = images.name if images is not None else study.name
@@ -145,13 +144,13 @@ def write_annotations(study: OpenStudy, images: Path | None = None) -> str:
         task["annotations"] = [
             {
                 "completed_by": {"email": rater},
-                "lead_time": sum(answer.seconds or 0.0 for answer in found),
+                "lead_time": sum(answer.seconds or 0.0 for answer in given),
                 "shown": list(orders.get((rater, item), ())),
                 "result": [
-                    result for answer in found for result in _results(study, item, places[rater], answer, task["data"])
+                    result for answer in given for result in _results(study, item, places[rater], answer, task["data"])
                 ],
             }
-            for rater, found in sorted(by_rater.items())
+            for rater, given in sorted(by_rater.items())
         ]
         tasks.append(task)
     return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
@@ -160,41 +159,35 @@ def write_annotations(study: OpenStudy, images: Path | None = None) -> str:
 def _results(
     study: OpenStudy, item: int, place: StudyPlace, answer: StudyAnswer, data: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """One answer as Label Studio has it, named by the task's order of pictures."""
+    """Yield one answer in Label Studio's form, by the task's order of pictures."""
     if answer.field == SKIP:
         yield _result("skip", "textarea", {"text": [answer.reason or "skipped"]})
         return
-    one = next(field for field in study.item_form(item) if field.name == answer.field)
-    if one.kind == "criterion":
-        names = [criterion["name"] for criterion in data["criteria"]]
-        n, word = names.index(one.name), dict(one.values)[answer.value]
-        yield _result(f"criterion-{n}", "choices", {"choices": [word]}, f"text-{n}")
-    elif one.kind == "listing":
-        lines = [BETWEEN.join((thing["sort"], thing["item"], thing["place"])) for thing in answer.value["items"]]
-        yield _result(one.name, "textarea", {"text": lines})
-        if answer.value["done"]:
-            yield _result(f"{one.name}-done", "choices", {"choices": [DONE]})
-    elif one.kind == "choice":
-        value = answer.value
-        if value in (FIRST, SECOND) and place.order[0]:
-            value = SECOND if value == FIRST else FIRST
+    kind, words = next((field.kind, field.values) for field in study.item_form(item) if field.name == answer.field)
+    name, value = shown_value(place, answer.field, answer.value)
+    if kind == "criterion":
+        n = [criterion["name"] for criterion in data["criteria"]].index(name)
+        yield _result(f"criterion-{n}", "choices", {"choices": [dict(words)[value]]}, f"text-{n}")
+    elif kind == "listing":
+        lines = [SEPARATOR.join((thing["sort"], thing["item"], thing["place"])) for thing in value["items"]]
+        yield _result(name, "textarea", {"text": lines})
+        if value["done"]:
+            yield _result(f"{name}-done", "choices", {"choices": [DONE]})
+    elif kind == "choice":
         yield _result(CHOICE, "choices", {"choices": [value]})
-    elif one.kind == "rank":
-        position = place.order.index(int(one.name.partition("/")[2]) - 1) + 1
-        yield _result(f"rank-{position}", "number", {"number": answer.value})
     else:
-        yield _result(one.name, "number", {"number": answer.value})
+        yield _result(name.replace("/", "-") if kind == "rank" else name, "number", {"number": value})
 
 
 def _result(name: str, type: str, value: dict[str, Any], of: str = "image1") -> dict[str, Any]:
     return {"from_name": name, "to_name": of, "type": type, "value": value}
 
 
-def read_annotations(study: OpenStudy, file: Path) -> Iterator[Told]:
-    """Yield the answers in a file that Label Studio exported as JSON.
+def read_annotations(study: OpenStudy, file: Path) -> Iterator[RaterAnswer]:
+    """Yield the answers in a JSON export of Label Studio.
 
     Raises:
-        DataError: It is none, or is of another study.
+        DataError: The file is not such an export, or is of another study.
     """
     try:
         tasks = json.loads(file.read_text("utf-8-sig"))
@@ -205,9 +198,9 @@ def read_annotations(study: OpenStudy, file: Path) -> Iterator[Told]:
             data = task["data"]
             item, order = int(data["item"]), tuple(int(n) for n in data["order"])
             if data["study"] != study.name or item not in study.items:
-                raise ValueError(f"it is of the study {data['study']!r}, item {item}, which {study.name} does not show")
+                raise ValueError(f"item {item} of the study {data['study']!r} is not in {study.name}")
             if sorted(order) != list(range(len(study.items[item].drawings))):
-                raise ValueError("its order does not fit its pictures")
+                raise ValueError("its order does not match its pictures")
             for annotation in task.get("annotations", []):
                 if annotation.get("was_cancelled"):
                     continue
@@ -216,8 +209,8 @@ def read_annotations(study: OpenStudy, file: Path) -> Iterator[Told]:
                     shown = tuple(annotation.get("shown", order)) if study.design.unit == "pair" else order
                     yield _rater(annotation.get("completed_by")), item, shown, clicks
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            told = task.get("id") if isinstance(task, dict) else None
-            raise DataError(f"not a task of this study: {error}", file=file, id=str(told)) from error
+            task_id = task.get("id") if isinstance(task, dict) else None
+            raise DataError(f"not a task of this study: {error}", file=file, id=str(task_id)) from error
 
 
 def _rater(who: Any) -> str:
@@ -226,15 +219,16 @@ def _rater(who: Any) -> str:
     if isinstance(who, int):
         return f"rater-{who}"
     if not isinstance(who, str) or not who:
-        raise ValueError("an annotation does not say by whom it is: completed_by is missing")
+        raise ValueError("an annotation has no author: completed_by is missing")
     return who
 
 
 def _clicks(
     study: OpenStudy, item: int, order: tuple[int, ...], data: dict[str, Any], annotation: dict[str, Any]
 ) -> list[Click]:
-    form = {one.name: one for one in study.item_form(item)}
-    found: dict[str, Click] = {}
+    form = {field.name: field for field in study.item_form(item)}
+    place = StudyPlace(item, 0, order)
+    clicks: list[Click] = []
     results = annotation.get("result", [])
     seconds = annotation.get("lead_time")
     each = float(seconds) / max(1, len(results)) if isinstance(seconds, int | float) else None
@@ -243,36 +237,36 @@ def _clicks(
         name, value = result["from_name"], result["value"]
         if name in done:
             continue
-        if name == SKIP:
-            found[SKIP] = Click(SKIP, 1, " ".join(value["text"])[:500], each)
-            continue
         head, _, number = name.rpartition("-")
-        if head == "criterion":
+        reason: str | None = None
+        answer: Any = 1
+        if name == SKIP:
+            reason = " ".join(value["text"])
+        elif head == "criterion":
             name = data["criteria"][int(number)]["name"]
-            words = {word: answer for answer, word in form[name].values}
-            answered: Any = words[value["choices"][0]]
+            answer = {word: answer for answer, word in form[name].values}[value["choices"][0]]
         elif head == "rank":
-            name, answered = f"rank/{order[int(number) - 1] + 1}", int(value["number"])
+            name, answer = f"rank/{number}", int(value["number"])
         elif name == CHOICE or result.get("type") == "pairwise":
-            said = value["choices"][0] if "choices" in value else {"left": FIRST, "right": SECOND}[value["selected"]]
-            turned = said != TIE and order[0]
-            name, answered = CHOICE, ({FIRST: SECOND, SECOND: FIRST}[said] if turned else said)
+            name = CHOICE
+            answer = value["choices"][0] if "choices" in value else {"left": FIRST, "right": SECOND}[value["selected"]]
         elif form[name].kind == "listing":
             things = [_thing(line, form[name].sorts) for line in value["text"]]
-            answered = {"items": things, "done": f"{name}-done" in done}
+            answer = {"items": things, "done": f"{name}-done" in done}
         else:
             number = value["number"] if "number" in value else value["rating"]
-            answered = int(number) if number == int(number) else number
-        found[name] = Click(name, form[name].checked(answered), None, each)
-    for name in done:
+            answer = int(number) if number == int(number) else number
+        clicks.append(stored_click(place, list(form.values()), Click(name, answer, reason, each)))
+    listed = {click.field for click in clicks}
+    for name in sorted(done):
         listing = name.removesuffix("-done")
-        if listing not in found and listing in form:
-            found[listing] = Click(listing, {"items": [], "done": True}, None, each)
-    return list(found.values())
+        if listing not in listed and listing in form:
+            clicks.append(Click(listing, {"items": [], "done": True}, None, each))
+    return clicks
 
 
 def _thing(line: str, sorts: Sequence[str]) -> dict[str, str]:
     parts = [part.strip() for part in line.split("|")]
     if len(parts) != 3 or parts[0] not in sorts or not all(parts):
-        raise ValueError(f"{line[:60]!r} is to be: sort | what | where, the sort one of {', '.join(sorts)}")
+        raise ValueError(f"{line[:60]!r} must be: sort | what | where, with a sort of {', '.join(sorts)}")
     return {"sort": parts[0], "item": parts[1], "place": parts[2]}

@@ -1,4 +1,4 @@
-"""Making a study: the sample is drawn, raters get their places and links, all of it stored at once."""
+"""Creating a study: draw the sample, give raters their places and links, store all of it at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from ..core.exam import Question
 from ..core.marks import values
 from ..core.redaction import new_token, token_hash
 from ..exams import Kind, kind, name_of
-from ..exams import kind as kind_named
 from ..scoring.entries import load_groups
 from ..store import Store
 from ..store.records import Drawing, evaluator_kinds, kind_of, load_drawings, load_questions
@@ -37,20 +36,20 @@ from .sampling import Sampled, sample
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 CONSENT = (
     "You will look at pictures and answer questions about them. Your answers are stored under the name in your link, "
-    "with how long each took, and are used for research. You can stop at any time; what you have answered until then "
-    "is kept unless you ask for it to be deleted."
+    "with the time each took, and are used for research. You can stop at any time; your answers until then are kept "
+    "unless you ask for them to be deleted."
 )
 
 
 @dataclass(frozen=True)
 class NewStudy:
-    """A study as made, with its secrets, which are stored nowhere.
+    """A new study with its secrets, which are not stored.
 
     Attributes:
         links: Rater -> the token of the personal link.
         admin: The token of the admin page.
         join: The token of the link for panels such as Prolific, by which a visitor takes a free place.
-        notes: What differs from the design.
+        notes: Differences from the design.
     """
 
     study: Study
@@ -75,50 +74,50 @@ def create_study(
     consent: str | None = None,
     completion: str | None = None,
 ) -> NewStudy:
-    """Make a study from what the store has.
+    """Create a study from drawings in the store.
 
     Args:
         store: The store with the drawings.
-        name: What the study is to be called.
+        name: The study's name.
         exam: The exam, as on the command line.
-        design: A shipped design's name, or a file that ends in .toml.
-        painters: Whose drawings; by default all that are no controls.
+        design: The name of a shipped design, or a .toml file.
+        painters: Painters whose drawings are used; by default all except controls.
         raters: The raters' names.
-        people: How many raters where they have no names; by default as many as rate each item.
-        changes: Settings of the design in place of its own: ``raters``, ``size``, ``each``, ``by``, ``seed``.
-        consent: What raters agree to, in place of the design's text.
+        people: The number of raters without names; by default as many as rate each item.
+        changes: Settings in place of the design's: ``raters``, ``size``, ``each``, ``by``, ``seed``.
+        consent: The text that raters agree to, in place of the design's.
         completion: Where a rater is sent at the end, such as Prolific's completion link.
 
     Raises:
-        UsageError: The name is taken, or the store lacks what the design needs; nothing is stored then.
+        UsageError: The name is taken, or the store lacks drawings for the design; nothing is stored then.
     """
     if not NAME.fullmatch(name):
-        raise UsageError(f"the study's name {name!r} is to be of letters, digits, dots, dashes and underscores")
+        raise UsageError(f"the study's name {name!r} may have only letters, digits, dots, dashes and underscores")
     if has_study(store, name):
         raise UsageError(
-            f"{store.url} has a study {name!r} already; take another name, or `limner study status {name}`"
+            f"{store.url} already has a study {name!r}; choose another name, or see `limner study status {name}`"
         )
     if completion is not None and not re.match(r"https?://[^\s]+$", completion):
-        raise UsageError(f"--completion takes a link that begins with https://, not {completion!r}")
+        raise UsageError(f"--completion needs a link that begins with https://, not {completion!r}")
     exam = name_of(exam)
     exam_kind = kind(kind_of(store, exam))
-    found = _changed(find_design(design, exam_kind), changes or {})
+    study_design = _changed(find_design(design, exam_kind), changes or {})
     if consent is not None:
-        found = found.model_copy(update={"consent": consent})
-    population = find_population(store, exam, exam_kind, found.sample, painters)
-    items, drawings, notes = _items(store, exam, name, found, population)
-    names = _names(raters, people, found.raters)
-    each = found.raters
+        study_design = study_design.model_copy(update={"consent": consent})
+    population = find_population(store, exam, exam_kind, study_design.sample, painters)
+    items, drawings, notes = _items(store, exam, name, study_design, population)
+    names = _names(raters, people, study_design.raters)
+    each = study_design.raters
     if len(names) < each:
         who = "1 rater" if len(names) == 1 else f"{len(names)} raters"
-        notes.append(f"{who} where the design has {each} for each item")
-    rows = {one.id: row for row, inside in population.rows.items() for one in inside.values()}
-    places = plan_places(items, rows, names, each, found.quality, found.sample.seed)
+        notes.append(f"{who}, but the design has {each} for each item")
+    rows = {drawing.id: row for row, inside in population.rows.items() for drawing in inside.values()}
+    places = plan_places(items, rows, names, each, study_design.quality, study_design.sample.seed)
     links = {rater: new_token() for rater in names}
     admin, join = new_token(), new_token()
     study = Study(
         name, exam, OPEN,
-        {"design": found.model_dump(mode="json"), "design_name": design, "painters": sorted(population.rows),
+        {"design": study_design.model_dump(mode="json"), "design_name": design, "painters": sorted(population.rows),
          "images": {id: drawings[id].image for item in items for id in item.drawings}, "notes": notes,
          "completion": completion, "admin": token_hash(admin), "join": token_hash(join)},
     )  # fmt: skip
@@ -132,20 +131,20 @@ def create_study(
 
 
 def new_link(store: Store, study: str, rater: str) -> str:
-    """Another link for a rater; the one before leads nowhere from now on.
+    """Make a new link for a rater; the old one stops working.
 
     Raises:
         StoreError: There is no such study or rater.
     """
     load_study(store, study)
-    token, found = new_token(), load_rater(store, study, rater)
-    body = {key: value for key, value in found.body.items() if key != "tokens"}
-    save_rater(store, replace(found, token=token_hash(token), body=body))
+    token, stored = new_token(), load_rater(store, study, rater)
+    body = {key: value for key, value in stored.body.items() if key != "tokens"}
+    save_rater(store, replace(stored, token=token_hash(token), body=body))
     return token
 
 
 def _changed(design: StudyDesign, changes: Mapping[str, Any]) -> StudyDesign:
-    """Return the design with some of its settings changed; it must still hold together."""
+    """Return the design with some settings changed; it must still be valid."""
     body = design.model_dump(mode="json")
     for key, value in changes.items():
         if value is None:
@@ -157,28 +156,26 @@ def _changed(design: StudyDesign, changes: Mapping[str, Any]) -> StudyDesign:
         elif key in ("repeats", "attention"):
             body["quality"][key] = value
         else:
-            raise UsageError(f"{key}: no such setting of a design")
+            raise UsageError(f"{key}: a design has no such setting")
     if changes.get("size") is not None and body["sample"]["each"] is not None:
-        raise UsageError(
-            f"this design takes so many of each {' x '.join(design.sample.cross)}: give --each, not --size"
-        )
+        raise UsageError(f"this design samples each {' x '.join(design.sample.cross)}: give --each, not --size")
     if changes.get("each") is not None and not body["sample"]["cross"]:
-        raise UsageError("this design takes so many in all: give --size, not --each")
+        raise UsageError("this design does not cross tags: give --size, not --each")
     try:
         return StudyDesign.model_validate(body)
     except ValueError as error:
-        raise UsageError(f"the design does not hold together with these changes: {error}") from error
+        raise UsageError(f"the design is not valid with these changes: {error}") from error
 
 
 def _names(raters: Sequence[str], people: int | None, usual: int) -> list[str]:
     if raters:
         if people is not None and people != len(raters):
-            raise UsageError(f"--people {people} and {len(raters)} names of raters disagree; give one of them")
-        for one in raters:
-            if not NAME.fullmatch(one):
-                raise UsageError(f"the rater's name {one!r} is to be of letters, digits, dots, dashes and underscores")
+            raise UsageError(f"--people {people} contradicts {len(raters)} names of raters; give only one of them")
+        for name in raters:
+            if not NAME.fullmatch(name):
+                raise UsageError(f"a rater's name has only letters, digits, dots, dashes and underscores, not {name!r}")
         if len(set(raters)) < len(raters):
-            raise UsageError("two raters have one name")
+            raise UsageError("two raters have the same name")
         return list(raters)
     count = usual if people is None else people
     width = len(str(count))
@@ -191,23 +188,23 @@ def _items(
     notes = list(population.notes)
     spread = disagreements(store, exam) if design.sample.by == "disagreement" else None
     items: list[StudyItem] = []
-    known = {tag for question in population.questions.values() for tag in question.tags}
-    if unknown := [tag for tag in (*design.sample.cross, *design.sample.strata) if tag not in known]:
-        raise UsageError(f"no tag {unknown[0]!r} in this exam; there is: {', '.join(sorted(known)) or 'none'}")
+    tags_known = {tag for question in population.questions.values() for tag in question.tags}
+    if unknown := [tag for tag in (*design.sample.cross, *design.sample.strata) if tag not in tags_known]:
+        raise UsageError(f"no tag {unknown[0]!r} in this exam; it has: {', '.join(sorted(tags_known)) or 'none'}")
 
     def add(taken: Sampled[Any], question: str, drawings: Sequence[str]) -> None:
         items.append(
             StudyItem(name, len(items) + 1, design.unit, question, [*drawings], taken.stratum, taken.probability)
         )
 
-    by_id = {one.id: one for found in population.rows.values() for one in found.values()}
+    by_id = {drawing.id: drawing for drawings_of in population.rows.values() for drawing in drawings_of.values()}
     if design.sample.of == "drawings":
         for row, inside in sorted(population.rows.items()):
-            those = _disagreed([*inside.values()], spread, lambda one: [one.id], f"{row} drew")
+            those = _disagreed([*inside.values()], spread, lambda drawing: [drawing.id], f"{row} drew")
             for taken in sample(
-                those, design.sample, lambda one: one.id,
-                lambda one: population.questions[one.question_id].tags,
-                None if spread is None else {one.id: spread[one.id] for one in those},
+                those, design.sample, lambda drawing: drawing.id,
+                lambda drawing: population.questions[drawing.question_id].tags,
+                None if spread is None else {drawing.id: spread[drawing.id] for drawing in those},
             ):  # fmt: skip
                 add(taken, taken.item.question_id, [taken.item.id])
             notes += _short(design.sample, len(those), f"drawings of {row}")
@@ -215,17 +212,17 @@ def _items(
         ids = population.common()
         if not ids:
             raise UsageError(f"no question of {exam} was drawn by all of {', '.join(sorted(population.rows))}")
-        drawn = {id: [found[id].id for found in population.rows.values()] for id in ids}
+        drawn = {id: [drawings_of[id].id for drawings_of in population.rows.values()] for id in ids}
         ids = _disagreed(ids, spread, drawn.__getitem__, "all painters drew")
         sizes = None
         if spread is not None:
-            known_gaps = {id: [spread[one] for one in drawn[id] if one in spread] for id in ids}
+            known_gaps = {id: [spread[drawing] for drawing in drawn[id] if drawing in spread] for id in ids}
             sizes = {id: sum(gaps) / len(gaps) for id, gaps in known_gaps.items()}
         tags = {id: population.questions[id].tags for id in ids}
         for taken in sample(ids, design.sample, lambda id: id, tags.__getitem__, sizes):
             shown = drawn[taken.item]
             groups = {
-                "drawing": [[one] for one in shown],
+                "drawing": [[drawing] for drawing in shown],
                 "rank": [shown],
                 "pair": [*map(list, combinations(shown, 2))],
             }
@@ -236,24 +233,24 @@ def _items(
 
 
 def _disagreed(those: list[Any], spread: Mapping[str, float] | None, drawings: Any, who: str) -> list[Any]:
-    """Those on which two judges have marks, where they are taken by disagreement."""
+    """Return the candidates that two judges have marked, if the sample is by disagreement."""
     if spread is None:
         return those
-    found = [one for one in those if any(id in spread for id in drawings(one))]
-    if not found:
-        raise UsageError(f"nothing that {who} has marks of two judges: mark it by another judge, or take by = random")
-    return found
+    marked = [candidate for candidate in those if any(id in spread for id in drawings(candidate))]
+    if not marked:
+        raise UsageError(f"nothing that {who} was marked by two judges: mark it with another judge, or use --by random")
+    return marked
 
 
-def _short(design: SampleDesign, there: int, what: str, tags: Sequence[Mapping[str, str]] = ()) -> list[str]:
+def _short(design: SampleDesign, available: int, what: str, tags: Sequence[Mapping[str, str]] = ()) -> list[str]:
     if design.size is not None:
-        return [f"{there} {what} where the design has {design.size}"] if there < design.size else []
+        return [f"{available} {what}, but the design has {design.size}"] if available < design.size else []
     cells: dict[tuple[str, ...], int] = {}
-    for one in tags:
-        cell = tuple(one.get(tag, "") for tag in design.cross)
+    for question_tags in tags:
+        cell = tuple(question_tags.get(tag, "") for tag in design.cross)
         cells[cell] = cells.get(cell, 0) + 1
     few = sum(count < (design.each or 0) for count in cells.values())
-    return [f"{few} of {len(cells)} cells have fewer {what} than the design's {design.each}"] if few else []
+    return [f"{few} of {len(cells)} cells have fewer than {design.each} {what}"] if few else []
 
 
 ORIGINAL = f"{CONTROL}reference"
@@ -262,12 +259,12 @@ ORIGINAL = f"{CONTROL}reference"
 
 @dataclass(frozen=True)
 class Population:
-    """Drawings by painter's row and question, one of each.
+    """The drawings to sample from, by painter's row and question, one of each.
 
     Attributes:
-        rows: Row -> question id -> drawing; the original, where it is wanted, is the last row.
+        rows: Row -> question id -> drawing; the original, if it is shown, is the last row.
         questions: Question id -> the question as drawn.
-        notes: What differs from the design, in words.
+        notes: Differences from the design.
     """
 
     rows: Mapping[str, Mapping[str, Drawing]]
@@ -275,8 +272,8 @@ class Population:
     notes: tuple[str, ...] = ()
 
     def common(self) -> list[str]:
-        """Return the questions that every row has, in their order."""
-        return [id for id in self.questions if all(id in found for found in self.rows.values())]
+        """Return the questions that every row has, in order."""
+        return [id for id in self.questions if all(id in drawings for drawings in self.rows.values())]
 
 
 def find_population(
@@ -286,17 +283,19 @@ def find_population(
     design: SampleDesign,
     painters: Sequence[str] = (),
 ) -> Population:
-    """Return what there is for a design, by the painters named, or by all that are no controls.
+    """Return the drawings for a design, by the named painters or by all except controls.
 
     Raises:
-        UsageError: A painter has no drawing, there are more than the design has, or the original is not drawn.
+        UsageError: A painter has no drawing, there are more painters than in the design, or the original is missing.
     """
     versions = load_questions(store, exam, kind.rubric)
     newest = {question.id: question for question in versions.values()}
     rows: dict[str, dict[str, Drawing]] = {}
     names: dict[str, set[str]] = {}
     original: dict[str, Drawing] = {}
-    for drawing in sorted(load_drawings(store, exam), key=lambda one: (one.question_id, one.seed, one.id)):
+    for drawing in sorted(
+        load_drawings(store, exam), key=lambda painter: (painter.question_id, painter.seed, painter.id)
+    ):
         question = newest.get(drawing.question_id)
         if drawing.status != "done" or drawing.image is None or question is None:
             continue
@@ -309,62 +308,64 @@ def find_population(
         if drawing.spec.startswith(CONTROL) and not names[name] & {*painters}:
             continue
         if not painters or names[name] & {*painters}:
-            # Of several seeds the first one stands for the row.
+            # Of several seeds, only the first is used.
             rows.setdefault(name, {}).setdefault(drawing.question_id, drawing)
-    if unknown := [one for one in painters if not any(one in names[row] for row in rows)]:
-        there = ", ".join(sorted(names)) or "none"
-        raise UsageError(f"{store.url} has no finished drawing of {exam} by {unknown[0]!r}; there is: {there}")
+    if unknown := [painter for painter in painters if not any(painter in names[row] for row in rows)]:
+        available = ", ".join(sorted(names)) or "none"
+        raise UsageError(f"{store.url} has no finished drawing of {exam} by {unknown[0]!r}; it has: {available}")
     notes = _against_design(rows, design, exam)
     if design.original:
         if not original:
             raise UsageError(
-                f"the original figures are to be shown: draw them with `limner draw {exam} --painter {ORIGINAL}`"
+                f"the design shows the original figures: draw them with `limner draw {exam} --painter {ORIGINAL}`"
             )
-        rows = {name: found for name, found in rows.items() if name != ORIGINAL} | {ORIGINAL: original}
+        rows = {name: drawings for name, drawings in rows.items() if name != ORIGINAL} | {ORIGINAL: original}
     order = {id: place for place, id in enumerate(newest)}
-    ids = sorted({id for found in rows.values() for id in found}, key=order.__getitem__)
+    ids = sorted({id for drawings in rows.values() for id in drawings}, key=order.__getitem__)
     return Population(rows, {id: newest[id] for id in ids}, tuple(notes))
 
 
 def _against_design(rows: Mapping[str, Any], design: SampleDesign, exam: str) -> list[str]:
     if not rows:
-        raise UsageError(f"there is no finished drawing of {exam}; draw some with `limner draw {exam} --painter …`")
+        raise UsageError(f"no finished drawing of {exam}; draw some with `limner draw {exam} --painter …`")
     if design.painters is None or len(rows) == design.painters:
         return []
     if len(rows) > design.painters:
         raise UsageError(
-            f"the design has {design.painters} of these painters: name which with --painter: {', '.join(sorted(rows))}"
+            f"the design has {design.painters} painter(s): choose with --painter from {', '.join(sorted(rows))}"
         )
-    return [f"{len(rows)} {'painter' if len(rows) == 1 else 'painters'} where the design has {design.painters}"]
+    return [f"{len(rows)} {'painter' if len(rows) == 1 else 'painters'}, but the design has {design.painters}"]
 
 
 def disagreements(store: Store, exam: str) -> dict[str, float]:
-    """Drawing -> how far judges disagree on it: the mean difference of two judges over the criteria both decided.
+    """Return drawing -> how much judges disagree on it: the mean difference over criteria that both decided.
 
-    Differences count in shares of the best value, so they run from 0 to 1. Drawings with fewer than two judges are
-    left out.
+    Differences are shares of the best value, from 0 to 1. Drawings with fewer than two judges are left out.
     """
     kinds = evaluator_kinds(store)
     marks: dict[str, dict[str, dict[str, float]]] = {}
     tops: dict[str, dict[str, int]] = {}
-    protocol = kind_named(kind_of(store, exam)).protocol
+    protocol = kind(kind_of(store, exam)).protocol
     for group in load_groups(store, exam):
         if kinds.get(group.evaluator.id) != "judge":
             continue
         for entry in group.scored:
             if entry.marking is None or entry.marking.repeat:
                 continue
-            known = tops.setdefault(entry.question.hash, {one.id: one.top for one in protocol.criteria(entry.question)})
-            found = {name: value for name, value in values(entry.marks).items() if name in known}
+            top_values = tops.setdefault(
+                entry.question.hash,
+                {first_marks.id: first_marks.top for first_marks in protocol.criteria(entry.question)},
+            )
+            decided = {name: value for name, value in values(entry.marks).items() if name in top_values}
             marks.setdefault(entry.drawing.id, {})[group.evaluator.id] = {
-                name: value / known[name] for name, value in found.items()
+                name: value / top_values[name] for name, value in decided.items()
             }
     spread = {}
     for drawing, judges in marks.items():
         gaps = [
-            abs(one[name] - other[name])
-            for one, other in combinations(judges.values(), 2)
-            for name in one.keys() & other.keys()
+            abs(first_marks[name] - second_marks[name])
+            for first_marks, second_marks in combinations(judges.values(), 2)
+            for name in first_marks.keys() & second_marks.keys()
         ]
         if gaps:
             spread[drawing] = sum(gaps) / len(gaps)

@@ -1,4 +1,4 @@
-"""A study at work: its design, items, questions and forms, read once from the store."""
+"""An open study: its design, items, questions and forms, read once from the store."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .records import Study, StudyItem, StudyRater, load_items, load_study
 
 @dataclass(frozen=True)
 class OpenStudy:
-    """All that is needed to show, answer and read a study; answers and raters are looked up anew each time."""
+    """A study with everything needed to show and answer it; answers and raters are read again each time."""
 
     store: Store
     study: Study
@@ -38,17 +38,17 @@ class OpenStudy:
 
     @cached_property
     def design(self) -> StudyDesign:
-        """The design as it was when the study was made, with what was changed then."""
+        """The design with the changes made when the study was created."""
         return StudyDesign.model_validate(self.study.body["design"])
 
     def question(self, item: StudyItem) -> Question[Any]:
-        """Return the question an item is about, in the version that was drawn."""
+        """Return the question of an item, in the version that was drawn."""
         return self.questions[self.drawings[item.drawings[0]].question_hash]
 
     def image(self, drawing: str) -> str | None:
-        """Return the picture of a drawing as it was when the study was made: all raters see the same."""
-        found = self.study.body.get("images", {}).get(drawing)
-        return str(found) if found else self.drawings[drawing].image
+        """Return a drawing's image as it was when the study was created, so that all raters see the same."""
+        image = self.study.body.get("images", {}).get(drawing)
+        return str(image) if image else self.drawings[drawing].image
 
     def form(self, place: StudyPlace) -> list[AnswerField]:
         """Return the fields of a place."""
@@ -63,13 +63,13 @@ class OpenStudy:
 
     @property
     def scale(self) -> str:
-        """On what pairs are compared."""
+        """The scale on which pairs are compared."""
         return next((part.name for part in self.design.form if isinstance(part, ChoicePart)), "")
 
     def row(self, drawing: str) -> str:
-        """Return a drawing's painter as it stands in tables."""
-        found = self.drawings[drawing]
-        return row_name(found.label, found.strategy)
+        """Return the name of a drawing's painter in tables."""
+        drawn = self.drawings[drawing]
+        return row_name(drawn.label, drawn.strategy)
 
 
 @lru_cache(maxsize=4096)
@@ -83,7 +83,7 @@ def open_study(store: Store, name: str) -> OpenStudy:
     """Return the study of this name.
 
     Raises:
-        StoreError: There is none, or a drawing it shows is gone.
+        StoreError: There is no such study, or one of its drawings is gone.
     """
     study = load_study(store, name)
     exam_kind = kind(kind_of(store, study.exam))
@@ -100,15 +100,15 @@ def places_of(rater: StudyRater) -> list[StudyPlace]:
     return [StudyPlace.from_json(place) for place in rater.body.get("places", [])]
 
 
-STEP = 64 * 1024
-"""Files are filled up to whole multiples of so many bytes: their sizes tell little."""
+SIZE_STEP = 64 * 1024
+"""Files are padded to multiples of this many bytes, so that their sizes reveal little."""
 QUALITY = 90
-COMMENT = 65_537
-"""The longest comment in a JPEG, with its marker."""
+MAX_COMMENT = 65_537
+"""The longest comment in a JPEG, including its marker, in bytes."""
 
 
 def normal_picture(data: bytes, side: int) -> bytes:
-    """Return an image on a white square of `side` pixels, as large as it fits, as a JPEG without anything else in it.
+    """Return an image fitted on a white square of `side` pixels, as a JPEG without metadata.
 
     Raises:
         limner.core.images.BadImage: It cannot be decoded within the limits.
@@ -124,17 +124,17 @@ def normal_picture(data: bytes, side: int) -> bytes:
     canvas.paste(image, ((side - width) // 2, (side - height) // 2))
     buffer = io.BytesIO()
     canvas.save(buffer, "JPEG", quality=QUALITY, subsampling=0)
-    return filled(buffer.getvalue())
+    return pad_jpeg(buffer.getvalue())
 
 
-def filled(jpeg: bytes) -> bytes:
-    """Return the JPEG with empty comments after its first marker, up to the next whole step of bytes."""
-    missing = -len(jpeg) % STEP
+def pad_jpeg(jpeg: bytes) -> bytes:
+    """Pad a JPEG with empty comments to the next multiple of `SIZE_STEP` bytes."""
+    missing = -len(jpeg) % SIZE_STEP
     if 0 < missing < 4:
-        missing += STEP  # A comment takes four bytes at least.
+        missing += SIZE_STEP  # A comment takes at least four bytes.
     comments = b""
     while missing:
-        size = min(missing, COMMENT)
+        size = min(missing, MAX_COMMENT)
         if 0 < missing - size < 4:
             size -= 4
         comments += b"\xff\xfe" + (size - 2).to_bytes(2, "big") + bytes(size - 4)

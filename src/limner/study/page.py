@@ -1,4 +1,4 @@
-"""The page of a study: what raters answer, and what its keepers watch."""
+"""The web page of a study: the raters' forms, and the admin's overview."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from .progress import progress_of
 from .records import CLOSED, IMPORTED, OPEN, StudyAnswer, StudyRater, load_answers, load_raters, set_status, status_of
 
 HERE = Path(__file__).parent
-MOST = 200
-"""So many answers may come at once: those that waited for the network."""
-KEEP = "private, max-age=86400, immutable"
-"""ShownPictures may be kept by the rater's own browser: their names are used once."""
+MAX_ANSWERS = 200
+"""Answers accepted in one request: those that were queued while offline."""
+CACHE_CONTROL = "private, max-age=86400, immutable"
+"""The rater's browser may cache pictures: their names are unique."""
 
 
 class StudyPages:
@@ -55,7 +55,7 @@ class StudyPages:
 
     @property
     def routes(self) -> list[Route]:
-        """What the application answers."""
+        """The routes of the application."""
         return [
             Route("/r/{token}", self.begin),
             Route("/r/{token}/consent", self.consent, methods=["POST"]),
@@ -81,7 +81,7 @@ class StudyPages:
         return {"title": title, "base": f"/r/{token}", "csrf": csrf_of(token), "now": now()}
 
     def begin(self, request: Request) -> Response:
-        """Leads to consent, to the first open place, or to the end."""
+        """Redirect to the consent, to the first open place, or to the end."""
         token, rater = self._rater(request)
         if self._closed:
             return self._pages.response("closed.html", 200, **self._common(token, "This study is closed"))
@@ -90,30 +90,29 @@ class StudyPages:
             words = self._study.design.instructions
             common = self._common(token, "Before you begin")
             return self._pages.response("consent.html", consent=text, instructions=words, **common)
-        found = take_seat(self._study, rater).first_open
-        return RedirectResponse(f"/r/{token}/{found}" if found else f"/r/{token}/end", 303)
+        first_open = take_seat(self._study, rater).first_open
+        return RedirectResponse(f"/r/{token}/{first_open}" if first_open else f"/r/{token}/end", 303)
 
     async def consent(self, request: Request) -> Response:
-        """Keeps the consent."""
+        """Store the consent."""
         token, rater = await asyncio.to_thread(self._rater, request)
         await check_change(request, token)
         await asyncio.to_thread(agree, self._store, rater)
         return RedirectResponse(f"/r/{token}", 303)
 
     def place(self, request: Request) -> Response:
-        """One place with its form."""
+        """Show one place with its form."""
         token, rater = self._rater(request)
         if "consent" not in rater.body or self._closed:
             return RedirectResponse(f"/r/{token}", 303)
         seat, n = take_seat(self._study, rater), request.path_params["n"]
         if not 1 <= n <= len(seat.places):
             raise HTTPException(404)
-        found = place_view(self._study, seat, n)
-        after = next((m for m, done in enumerate(seat.done, 1) if m > n and not done), None)
-        return self._pages.response("place.html", **found, after=after, **self._common(token, f"{n} of {found['of']}"))
+        view = place_view(self._study, seat, n)
+        return self._pages.response("place.html", **view, **self._common(token, f"{n} of {view['of']}"))
 
     def end(self, request: Request) -> Response:
-        """Thanks, and the way back to the panel; with what is still open."""
+        """Show the thanks and the link back to the panel, or what is still open."""
         token, rater = self._rater(request)
         seat = take_seat(self._study, rater)
         completion = self._study.study.body.get("completion") if seat.first_open is None else None
@@ -123,7 +122,7 @@ class StudyPages:
         )  # fmt: skip
 
     async def image(self, request: Request) -> Response:
-        """Return a picture by the name that this rater alone has for it."""
+        """Return a picture by its name for this rater."""
         _, rater = await asyncio.to_thread(self._rater, request)
         name = request.path_params["name"]
         for place in places_of(rater):
@@ -133,7 +132,7 @@ class StudyPages:
         raise HTTPException(404)
 
     async def reference(self, request: Request) -> Response:
-        """Return the reference of a place's question, where the design shows it."""
+        """Return the reference of a place's question, if the design shows it."""
         _, rater = await asyncio.to_thread(self._rater, request)
         places, n = places_of(rater), request.path_params["n"]
         if not 1 <= n <= len(places) or places[n - 1].check is not None:
@@ -148,47 +147,48 @@ class StudyPages:
         try:
             data = await self._pictures.get(sha256)
         except (LostImage, BadImage) as error:
-            raise HTTPException(404, "This picture cannot be shown. Please skip it and say so.") from error
-        return Response(data, media_type="image/jpeg", headers={"Cache-Control": KEEP})
+            raise HTTPException(404, "This picture cannot be shown. Please skip this one and say why.") from error
+        return Response(data, media_type="image/jpeg", headers={"Cache-Control": CACHE_CONTROL})
 
     async def answers(self, request: Request) -> Response:
-        """Keeps answers; what is told as saved is committed, and sent again it changes nothing."""
+        """Store answers; those reported as saved are committed, and sending them again changes nothing."""
         token = request.path_params["token"]
         await check_change(request, token)
         try:
             given = json.loads(await request.body())["answers"]
             assert isinstance(given, list)
         except (ValueError, KeyError, TypeError, AssertionError, RecursionError):
-            return JSONResponse({"error": "answers are wanted"}, 400)
-        if len(given) > MOST:
-            return JSONResponse({"error": f"at most {MOST} answers at once"}, 413)
+            return JSONResponse({"error": "the request has no list of answers"}, 400)
+        if len(given) > MAX_ANSWERS:
+            return JSONResponse({"error": f"at most {MAX_ANSWERS} answers at once"}, 413)
 
         def look() -> tuple[StudyRater, bool]:
             return self._rater(request)[1], self._closed
 
         rater, closed = await asyncio.to_thread(look)
         if closed or "consent" not in rater.body:
-            return JSONResponse({"error": "This study is closed." if closed else "There is no consent yet."}, 409)
+            error = "This study is closed." if closed else "Please give your consent first."
+            return JSONResponse({"error": error}, 409)
         saved, refused = await self._store.awrite(lambda connection: self._save(connection, rater, given))
         return JSONResponse({"saved": saved, "refused": refused})
 
     def _save(self, connection: Any, rater: StudyRater, given: list[Any]) -> tuple[list[Any], list[Any]]:
         places, saved, refused = places_of(rater), list[Any](), list[Any]()
-        for one in given:
-            id = str(one.get("id", ""))[:60] if isinstance(one, dict) else ""
+        for answer in given:
+            id = str(answer.get("id", ""))[:60] if isinstance(answer, dict) else ""
             try:
-                n, click = _click(one)
+                n, click = _click(answer)
                 if not 1 <= n <= len(places):
-                    raise ValueError("there is no such place")
+                    raise ValueError("no such place")
                 place = places[n - 1]
-                found = stored_click(place, self._study.form(place), click)
-                saved.append({"id": id, "n": n, "done": save_clicks(connection, self._study, rater, place, [found])})
+                checked = stored_click(place, self._study.form(place), click)
+                saved.append({"id": id, "n": n, "done": save_clicks(connection, self._study, rater, place, [checked])})
             except (ValueError, TypeError) as error:
                 refused.append({"id": id, "why": str(error)[:200]})
         return saved, refused
 
     async def joined(self, request: Request) -> Response:
-        """Return the panel's link: leads to a place of one's own."""
+        """Redirect from the panel's link to a personal place."""
         if not same(token_hash(request.path_params["token"]), self._study.study.body.get("join", "")):
             raise HTTPException(404)
         token = await asyncio.to_thread(join, self._store, self._study.name, dict(request.query_params))
@@ -201,7 +201,7 @@ class StudyPages:
         return token
 
     def admin(self, request: Request) -> Response:
-        """Progress, agreement so far, open or closed."""
+        """Show progress, agreement so far, and whether the study is open."""
         token, status = self._check_admin(request), status_of(self._store, self._study.name)
         return self._pages.response(
             "admin.html", title=f"Study {self._study.name}", base=f"/admin/{token}", csrf=csrf_of(token),
@@ -209,7 +209,7 @@ class StudyPages:
         )  # fmt: skip
 
     async def changed(self, request: Request) -> Response:
-        """Closes the study, or opens it again."""
+        """Close the study, or open it again."""
         token, word = self._check_admin(request), request.path_params["word"]
         await check_change(request, token)
         if word not in ("close", "open"):
@@ -219,13 +219,13 @@ class StudyPages:
 
 
 def _click(given: Any) -> tuple[int, Click]:
-    """Return an answer as a page sends it: the place's number and the click.
+    """Parse an answer sent by a page: the place's number and the click.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not an answer.
     """
     if not isinstance(given, dict) or type(given.get("n")) is not int or not isinstance(given.get("field"), str):
-        raise ValueError("an answer has a place, a field and a value")
+        raise ValueError("an answer needs a place, a field and a value")
     reason, numbers = given.get("reason"), []
     for name in ("seconds", "at"):
         number = given.get(name)
@@ -237,27 +237,27 @@ def _click(given: Any) -> tuple[int, Click]:
 
 
 def study_app(store: Store, name: str, limits: WebLimits | None = None) -> Starlette:
-    """Return the application of a study.
+    """Return the web application of a study.
 
     Raises:
         StoreError: There is no such study.
-        UsageError: Its people rated elsewhere.
+        UsageError: The study was imported.
     """
     pages, opened = Pages(HERE / "templates"), open_study(store, name)
     if opened.study.status == IMPORTED:
-        raise UsageError(f"the people of the study {name} rated elsewhere: there is no page to serve")
-    found = StudyPages(opened, pages)
-    return make_app(found.routes, pages=pages, static={"study": HERE / "static"}, limits=limits)
+        raise UsageError(f"the study {name} was imported, so it has no page to serve")
+    endpoints = StudyPages(opened, pages)
+    return make_app(endpoints.routes, pages=pages, static={"study": HERE / "static"}, limits=limits)
 
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-TEN = "t"
+KEY_FOR_TEN = "t"
 """The key for 10."""
 
 
 @dataclass(frozen=True)
 class FieldView:
-    """A field with what was answered, and the key for each answer."""
+    """A field with its answer, and the key for each option."""
 
     field: AnswerField
     label: str
@@ -269,7 +269,7 @@ class FieldView:
 
 @dataclass(frozen=True)
 class Seat:
-    """A rater with all places and what was answered at each."""
+    """A rater with all places and the answers at each."""
 
     rater: StudyRater
     places: tuple[StudyPlace, ...]
@@ -283,7 +283,7 @@ class Seat:
 
 
 def take_seat(study: OpenStudy, rater: StudyRater) -> Seat:
-    """Return a rater's places with everything answered so far, from the store."""
+    """Return a rater's places with all answers so far."""
     answers: dict[tuple[int, int], dict[str, StudyAnswer]] = {}
     for answer in load_answers(study.store, study.name, rater.rater):
         answers.setdefault((answer.item, answer.repeat), {})[answer.field] = answer
@@ -293,7 +293,7 @@ def take_seat(study: OpenStudy, rater: StudyRater) -> Seat:
 
 
 def place_view(study: OpenStudy, seat: Seat, n: int) -> dict[str, Any]:
-    """Everything that the template of a place shows."""
+    """Return the values for the template of a place."""
     place, design = seat.places[n - 1], study.design
     given = seat.answers.get((place.item, place.repeat), {})
     shown = dict(shown_value(place, name, answer.value) for name, answer in given.items() if answer.value is not None)
@@ -319,23 +319,23 @@ def place_view(study: OpenStudy, seat: Seat, n: int) -> dict[str, Any]:
 
 
 def reference_of(study: OpenStudy, question: Question[Any]) -> str | None:
-    """Return the hash of the reference that may be looked at."""
+    """Return the hash of the reference image, if raters may see it."""
     if not study.design.show.reference or question.reference is None:
         return None
     return question.reference.sha256
 
 
 def _fields(form: Sequence[AnswerField], shown: Mapping[str, Any]) -> list[FieldView]:
-    found, group = [], None
-    for place, one in enumerate(form):
-        label = f"Figure {LETTERS[place]}" if one.kind == "rank" else one.text
-        head = one.lead or (one.text if one.kind in ("choice", "rank") and place == 0 else "")
-        # Where many criteria belong together in groups of their own, a line stands between them.
-        parted = one.group != group and one.group.count("/") > 0
-        group = one.group
-        options = tuple((value, _word(one, value, word), key_of(one, value)) for value, word in one.values)
-        found.append(FieldView(one, label, shown.get(one.name), options, head or (" " if parted else "")))
-    return found
+    views, group = [], None
+    for place, field in enumerate(form):
+        label = f"Figure {LETTERS[place]}" if field.kind == "rank" else field.text
+        head = field.lead or (field.text if field.kind in ("choice", "rank") and place == 0 else "")
+        # A line separates groups of many criteria.
+        parted = field.group != group and field.group.count("/") > 0
+        group = field.group
+        options = tuple((value, _word(field, value, word), key_of(field, value)) for value, word in field.values)
+        views.append(FieldView(field, label, shown.get(field.name), options, head or (" " if parted else "")))
+    return views
 
 
 def _word(field: AnswerField, value: int | str, word: str) -> str:
@@ -355,37 +355,37 @@ def key_of(field: AnswerField, value: int | str) -> str:
         return {"first": "a", "second": "b", "tie": "e"}[str(value)]
     if dict(field.values).get(1) == "yes":
         return "y" if value else "n"
-    return TEN if value == 10 else str(value) if isinstance(value, int) and 0 <= value < 10 else ""
+    return KEY_FOR_TEN if value == 10 else str(value) if isinstance(value, int) and 0 <= value < 10 else ""
 
 
-KEPT = 192 * 2**20
-"""So many bytes of finished pictures are kept at hand."""
-AT_ONCE = 2
-"""So many pictures are made at the same time."""
-NICE = 10
-"""By so much threads that make pictures stand back: answers must not wait for them."""
+MAX_CACHED_BYTES = 192 * 2**20
+"""Bytes of prepared pictures that are cached."""
+MAKER_THREADS = 2
+"""Threads that prepare pictures."""
+MAKER_NICENESS = 10
+"""The niceness of threads that prepare pictures: answers must not wait for them."""
 
 
-def _stand_back() -> None:
-    """Give this thread less of the processor, where threads can have a share of their own."""
+def _lower_priority() -> None:
+    """Lower this thread's priority, if the system supports that for single threads."""
     if sys.platform != "linux":
-        return  # Elsewhere this would be about the whole process.
+        return  # Elsewhere this would affect the whole process.
     with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), MAKER_NICENESS)
 
 
 class ShownPictures:
-    """Makes each picture once, in a thread, and keeps the latest."""
+    """A cache of prepared pictures, each made once in a thread."""
 
     def __init__(self, load: Callable[[str], bytes], side: int) -> None:
         self._load, self._side = load, side
         self._kept: OrderedDict[str, bytes] = OrderedDict()
         self._flying: dict[str, asyncio.Task[bytes]] = {}
-        self._makers = ThreadPoolExecutor(AT_ONCE, "limner-pictures", _stand_back)
+        self._makers = ThreadPoolExecutor(MAKER_THREADS, "limner-pictures", _lower_priority)
         self._bytes = 0
 
     async def get(self, sha256: str) -> bytes:
-        """Return the picture of an image in the store."""
+        """Return the prepared picture of an image in the store."""
         if sha256 in self._kept:
             self._kept.move_to_end(sha256)
             return self._kept[sha256]
@@ -400,22 +400,22 @@ class ShownPictures:
         made = await loop.run_in_executor(self._makers, lambda: normal_picture(self._load(sha256), self._side))
         self._kept[sha256] = made
         self._bytes += len(made)
-        while self._bytes > KEPT and len(self._kept) > 1:
+        while self._bytes > MAX_CACHED_BYTES and len(self._kept) > 1:
             self._bytes -= len(self._kept.popitem(last=False)[1])
         return made
 
 
 PANEL = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-"""What Prolific adds to a link."""
-LINKS = 8
-"""So many links by which a panel's visitor came stay good: each time they come by the panel they get a new one."""
+"""The parameters that Prolific adds to a link."""
+MAX_LINKS = 8
+"""Links of a panel's visitor that stay valid: each visit through the panel makes a new one."""
 
 
 def find_rater(store: Store, study: str, token: str) -> StudyRater:
-    """Return the rater a token belongs to.
+    """Return the rater of a token.
 
     Raises:
-        HTTPException: 404; there is none.
+        HTTPException: 404 if there is none.
     """
     hash = token_hash(token)
     query = sa.select(study_raters).where(study_raters.c.study == study, study_raters.c.token == hash)
@@ -430,28 +430,28 @@ def find_rater(store: Store, study: str, token: str) -> StudyRater:
 
 
 def join(store: Store, study: str, given: Mapping[str, str]) -> str:
-    """Return a panel's visitor takes the first free place, or finds the one taken before; returns a new token for it.
+    """Give a panel's visitor a free place, or the one they already have; return a new token for it.
 
     Raises:
         HTTPException: The visitor has no id (400), or no place is free (409).
     """
     panel = {name: given[name][:200] for name in PANEL if given.get(name)}
     if PANEL[0] not in panel:
-        raise HTTPException(400, f"This link is to be opened from the panel: {PANEL[0]} is missing in it.")
+        raise HTTPException(400, f"Please open this link from the panel: it lacks {PANEL[0]}.")
     token = new_token()
 
     def operation(connection: sa.Connection) -> bool:
         query = sa.select(study_raters).where(study_raters.c.study == study).order_by(study_raters.c.rater)
         raters = [StudyRater(**row._mapping) for row in connection.execute(query)]
-        known = [one for one in raters if one.body.get("panel", {}).get(PANEL[0]) == panel[PANEL[0]]]
-        free = [one for one in raters if "panel" not in one.body and "consent" not in one.body]
-        if not known and not free:
+        returning = [rater for rater in raters if rater.body.get("panel", {}).get(PANEL[0]) == panel[PANEL[0]]]
+        free = [rater for rater in raters if "panel" not in rater.body and "consent" not in rater.body]
+        if not returning and not free:
             return False
-        found = (known or free)[0]
-        # Links of before stay good, so that a page that is still open elsewhere can send what it has.
-        tokens = [*found.body.get("tokens", []), found.token][-LINKS:] if known else []
-        body = {**found.body, "panel": panel, "tokens": tokens}
-        changed = replace(found, token=token_hash(token), body=body, updated=now())
+        seat = (returning or free)[0]
+        # Earlier links stay valid, so that a page that is still open elsewhere can send its answers.
+        tokens = [*seat.body.get("tokens", []), seat.token][-MAX_LINKS:] if returning else []
+        body = {**seat.body, "panel": panel, "tokens": tokens}
+        changed = replace(seat, token=token_hash(token), body=body, updated=now())
         store.upsert(connection, study_raters, dict(changed.__dict__))
         return True
 
@@ -461,6 +461,6 @@ def join(store: Store, study: str, given: Mapping[str, str]) -> str:
 
 
 def agree(store: Store, rater: StudyRater) -> None:
-    """Keep when a rater consented."""
+    """Store when a rater consented."""
     row: dict[str, Any] = {**rater.__dict__, "body": {**rater.body, "consent": now()}, "updated": now()}
     store.write(lambda connection: store.upsert(connection, study_raters, row))

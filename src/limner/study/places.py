@@ -1,4 +1,4 @@
-"""Who rates what, in which order: overlap, positions and order are balanced; names tell nothing."""
+"""Places: who rates what, in which order; overlap, positions and order are balanced, and names reveal nothing."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ from typing import Any
 from .design import QualityDesign
 from .records import StudyItem
 
-MOST_ORDERS = 24
-"""So many orders of the drawings of one item are tried."""
+MAX_ORDERS = 24
+"""Orders of the drawings of one item that are tried."""
 CHECK_VALUES = 5
-"""An attention check asks for a number from 1 to this."""
+"""The highest number that an attention check asks for."""
 
 
 @dataclass(frozen=True)
 class StudyPlace:
-    """One thing that a rater answers: an item, or an attention check.
+    """One thing for a rater to answer: an item, or an attention check.
 
     Attributes:
-        item: The item's number; below 0, a check.
-        repeat: Which time the item is shown, from 0.
-        order: Where each drawing stands: the first number is the place among the item's drawings of the one shown
-            first.
-        names: What the pictures are called, in the order shown, for this rater alone.
-        check: The number to be answered, where it is a check.
+        item: The item's number; negative for a check.
+        repeat: How often the item was shown before.
+        order: The order of the drawings: the first number is the index of the drawing shown first.
+        names: The names of the pictures, in the order shown, unique to this rater.
+        check: The expected answer of a check.
     """
 
     item: int
@@ -49,14 +48,14 @@ class StudyPlace:
 
 
 def assign(items: Sequence[int], raters: Sequence[str], each: int, seed: int) -> dict[str, list[int]]:
-    """Which items each rater gets: every item goes to `each` raters, loads and overlaps are as even as can be.
+    """Assign items to raters: every item to `each` raters, with loads and overlaps as even as possible.
 
     >>> {rater: len(given) for rater, given in assign(range(1, 7), ["a", "b", "c"], 2, 0).items()}
     {'a': 4, 'b': 4, 'c': 4}
     """
     chance = random.Random(f"{seed}\nassign")
     loads, together = Counter(dict.fromkeys(raters, 0)), Counter[frozenset[str]]()
-    found: dict[str, list[int]] = {rater: [] for rater in raters}
+    assigned: dict[str, list[int]] = {rater: [] for rater in raters}
     for item in chance.sample(list(items), len(items)):
         chosen: list[str] = []
         while len(chosen) < min(each, len(raters)):
@@ -65,9 +64,9 @@ def assign(items: Sequence[int], raters: Sequence[str], each: int, seed: int) ->
             chosen.append(min(free, key=lambda rater: (loads[rater], met[rater], chance.random())))
         for rater in chosen:
             loads[rater] += 1
-            found[rater].append(item)
+            assigned[rater].append(item)
         together.update(frozenset(pair) for pair in combinations(chosen, 2))
-    return found
+    return assigned
 
 
 def plan_places(
@@ -78,20 +77,20 @@ def plan_places(
     quality: QualityDesign,
     seed: int,
 ) -> dict[str, list[StudyPlace]]:
-    """Every rater's places in their order.
+    """Return every rater's places in order.
 
     Args:
-        items: What the study shows.
-        painters: Drawing -> its painter's row; within an item and over a rater's time they are balanced.
-        raters: Who rates.
-        each: How many rate each item.
+        items: The items of the study.
+        painters: Drawing -> its painter's row; balanced within an item and over a rater's session.
+        raters: The raters' names.
+        each: The number of raters of each item.
         quality: Repeats and attention checks.
-        seed: Another one gives other orders. Names of pictures are never the same.
+        seed: The seed of the orders; names of pictures are always new.
     """
     by_number = {item.n: item for item in items}
     given = assign(list(by_number), raters, each, seed)
     positions = _Positions(painters, random.Random(f"{seed}\npositions"))
-    found = {}
+    plans = {}
     for rater in raters:
         chance = random.Random(f"{seed}\nrater\n{rater}")
         mine = _spread([by_number[n] for n in given[rater]], painters, chance)
@@ -100,12 +99,12 @@ def plan_places(
             order = positions.order(by_number[place.item], rater)
             again = StudyPlace(place.item, 1, order)
             places.insert(chance.randint(max(places.index(place) + 1, len(places) * 2 // 3), len(places)), again)
-        found[rater] = [_named(place) for place in _checked(places, quality.attention, chance)]
-    return found
+        plans[rater] = [_named(place) for place in _checked(places, quality.attention, chance)]
+    return plans
 
 
 class _Positions:
-    """Chooses the order of an item's drawings: the one that evens out best who stood where."""
+    """A chooser of orders of an item's drawings that balances who is shown where."""
 
     def __init__(self, painters: Mapping[str, str], chance: random.Random) -> None:
         self._painters, self._chance = painters, chance
@@ -120,27 +119,27 @@ class _Positions:
         return tuple(best)
 
     def _keys(self, item: StudyItem, rater: str, order: Sequence[int]) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = []
+        keys: list[tuple[Any, ...]] = []
         for position, index in enumerate(order):
             painter = self._painters[item.drawings[index]]
-            found += [("item", item.n, index, position), ("rater", rater, painter, position), (painter, position)]
-        return found
+            keys += [("item", item.n, index, position), ("rater", rater, painter, position), (painter, position)]
+        return keys
 
     def _cost(self, item: StudyItem, rater: str, order: Sequence[int]) -> int:
-        # What one item's raters see comes first, then what one rater sees, then all together.
+        # Balance first over one item's raters, then over one rater's items, then over everything.
         weights = {"item": 100, "rater": 10}
         return sum(self._seen[key] * weights.get(str(key[0]), 1) for key in self._keys(item, rater, order))
 
 
 def _some_orders(size: int, chance: random.Random) -> list[tuple[int, ...]]:
-    return [tuple(chance.sample(range(size), size)) for _ in range(MOST_ORDERS)]
+    return [tuple(chance.sample(range(size), size)) for _ in range(MAX_ORDERS)]
 
 
 def _spread(items: Sequence[StudyItem], painters: Mapping[str, str], chance: random.Random) -> list[StudyItem]:
-    """Shuffled, with each painter's drawings spread evenly over the whole time."""
+    """Shuffle items so that each painter's drawings are spread evenly over the session."""
     rows: dict[tuple[str, ...], list[StudyItem]] = {}
     for item in items:
-        rows.setdefault(tuple(sorted(painters[one] for one in item.drawings)), []).append(item)
+        rows.setdefault(tuple(sorted(painters[drawing] for drawing in item.drawings)), []).append(item)
     keyed = []
     for row in rows.values():
         shuffled = chance.sample(row, len(row))
@@ -149,17 +148,17 @@ def _spread(items: Sequence[StudyItem], painters: Mapping[str, str], chance: ran
 
 
 def _repeated(places: Sequence[StudyPlace], share: float, chance: random.Random) -> list[StudyPlace]:
-    """Which places come a second time: some of the first two thirds, so that time passes in between."""
+    """Choose the places that are repeated: from the first two thirds, so that time passes in between."""
     early = places[: max(1, len(places) * 2 // 3)]
     wanted = round(share * len(places)) or int(share > 0 and len(places) > 1)
     return chance.sample(list(early), min(wanted, len(early))) if wanted else []
 
 
 def _checked(places: Sequence[StudyPlace], every: int, chance: random.Random) -> list[StudyPlace]:
-    """With an attention check somewhere in every so many places."""
+    """Insert an attention check into every block of places."""
     if not every:
         return list(places)
-    found, number = list[StudyPlace](), 0
+    checked, number = list[StudyPlace](), 0
     for start in range(0, len(places), every):
         block = list(places[start : start + every])
         if len(block) == every or start == 0:
@@ -167,12 +166,12 @@ def _checked(places: Sequence[StudyPlace], every: int, chance: random.Random) ->
             block.insert(
                 chance.randint(1, len(block)), StudyPlace(-number, check=chance.randint(1, CHECK_VALUES), order=())
             )
-        found += block
-    return found
+        checked += block
+    return checked
 
 
 def _named(place: StudyPlace) -> StudyPlace:
-    """With names for its pictures that nobody can guess or link to anything."""
+    """Return the place with unguessable names for its pictures."""
     return StudyPlace(
         place.item, place.repeat, place.order, tuple(secrets.token_hex(12) for _ in place.order), place.check
     )

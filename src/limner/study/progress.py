@@ -1,4 +1,4 @@
-"""How far a study is: places done, checks passed, agreement so far."""
+"""A study's progress: places done, checks passed, agreement so far."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ByPlace = Mapping[tuple[int, int], Mapping[str, StudyAnswer]]
 
 @dataclass(frozen=True)
 class RaterProgress:
-    """One rater so far.
+    """One rater's progress.
 
     Attributes:
-        same: Of the fields answered a second time, the share answered as before; None where there is none.
-        panel: What the panel said of the rater, such as PROLIFIC_PID.
+        same: The share of repeated fields with the same answer; None if there are none.
+        panel: The panel's data about the rater, such as PROLIFIC_PID.
     """
 
     rater: str
@@ -38,12 +38,12 @@ class RaterProgress:
 
 @dataclass(frozen=True)
 class FieldAgreement:
-    """How far raters agree on one sort of field.
+    """The raters' agreement on one kind of field.
 
     Attributes:
-        same: Of all pairs of answers to one thing, the share that are equal.
-        alpha: Krippendorff's alpha; numbers count by their distance.
-        n: Things answered by two or more.
+        same: The share of equal pairs of answers.
+        alpha: Krippendorff's alpha, with the interval metric for numbers.
+        n: Fields answered by two or more raters.
         reason: Why there is no alpha.
     """
 
@@ -56,7 +56,7 @@ class FieldAgreement:
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """A study so far."""
+    """A study's progress."""
 
     raters: tuple[RaterProgress, ...]
     fields: tuple[FieldAgreement, ...]
@@ -64,20 +64,20 @@ class StudyProgress:
     @property
     def done(self) -> int:
         """Places done by all raters."""
-        return sum(one.done for one in self.raters)
+        return sum(rater.done for rater in self.raters)
 
     @property
     def places(self) -> int:
         """Places of all raters."""
-        return sum(one.places for one in self.raters)
+        return sum(rater.places for rater in self.raters)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         return {"done": self.done, "places": self.places, **asdict(self)}
 
 
 def progress_of(study: OpenStudy) -> StudyProgress:
-    """How far a study is, from the store."""
+    """Return a study's progress, from the store."""
     answers: dict[str, dict[tuple[int, int], dict[str, StudyAnswer]]] = {}
     for answer in load_answers(study.store, study.name):
         if answer.value is not None:
@@ -92,9 +92,9 @@ def progress_of(study: OpenStudy) -> StudyProgress:
         twice = _twice(mine)
         raters.append(
             RaterProgress(
-                rater.rater, sum(done), len(places), sum(SKIP in found for found in mine.values()),
-                sum(one is not None for one in checks), sum(one is True for one in checks),
-                sum(answer.seconds or 0.0 for found in mine.values() for answer in found.values()),
+                rater.rater, sum(done), len(places), sum(SKIP in by_field for by_field in mine.values()),
+                sum(passed is not None for passed in checks), sum(passed is True for passed in checks),
+                sum(answer.seconds or 0.0 for by_field in mine.values() for answer in by_field.values()),
                 sum(twice) / len(twice) if twice else None, len(twice), rater.body.get("panel", {}),
             )
         )  # fmt: skip
@@ -102,7 +102,7 @@ def progress_of(study: OpenStudy) -> StudyProgress:
 
 
 def _twice(mine: ByPlace) -> list[bool]:
-    """For each field answered at both showings of an item, whether the answers are equal."""
+    """Return for each field answered at both showings of an item whether the answers are equal."""
     pairs = [(mine.get((item, 0), {}), again) for (item, repeat), again in mine.items() if repeat == 1]
     return [
         first[name].value == again[name].value
@@ -115,14 +115,14 @@ def _twice(mine: ByPlace) -> list[bool]:
 def _agreement(study: OpenStudy, answers: Mapping[str, ByPlace]) -> list[FieldAgreement]:
     tables: dict[str, dict[tuple[int, str], dict[str, Any]]] = {}
     for rater, places in answers.items():
-        for (item, repeat), found in places.items():
+        for (item, repeat), by_field in places.items():
             if repeat or item < 0:
                 continue
-            kinds = {one.name: one for one in study.item_form(item)}
-            for name, answer in found.items():
-                one = kinds.get(name)
-                if one is not None and one.kind != "listing":
-                    sort = name if one.kind == "scale" else name.partition("/")[0]
+            kinds = {field.name: field for field in study.item_form(item)}
+            for name, answer in by_field.items():
+                field = kinds.get(name)
+                if field is not None and field.kind != "listing":
+                    sort = name if field.kind == "scale" else name.partition("/")[0]
                     tables.setdefault(sort, {}).setdefault((item, name), {})[rater] = answer.value
     result = []
     for sort, table in tables.items():
@@ -132,7 +132,7 @@ def _agreement(study: OpenStudy, answers: Mapping[str, ByPlace]) -> list[FieldAg
         codes = {value: float(place) for place, value in enumerate(sorted({v for row in rows for v in row}, key=str))}
         width = max(map(len, rows), default=0)
         numbers = [[codes[v] if words else float(v) for v in row] + [None] * (width - len(row)) for row in rows]
-        found_alpha = krippendorff_alpha(numbers, "nominal" if words else "interval")
+        alpha = krippendorff_alpha(numbers, "nominal" if words else "interval")
         share = sum(pairs) / len(pairs) if pairs else None
-        result.append(FieldAgreement(sort, len(rows), share, found_alpha.value, found_alpha.reason))
+        result.append(FieldAgreement(sort, len(rows), share, alpha.value, alpha.reason))
     return result

@@ -1,4 +1,4 @@
-"""Studies, what they show, who rates and what was answered, as rows."""
+"""Rows of studies: what they show, who rates, and what was answered."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ..store.records import save_setup
 from ..store.schema import studies, study_answers, study_items, study_raters
 
 OPEN, CLOSED, IMPORTED = "open", "closed", "imported"
-"""What a study's status can be; in an imported one people rated elsewhere."""
+"""The states of a study; in an imported one, people rated elsewhere."""
 PERSON = "person"
-"""The kind of evaluator a rater is."""
+"""The kind of evaluator of a rater."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """People who mark a sample of drawings by a design.
+    """A sample of drawings that people mark by a design.
 
     Attributes:
         status: ``open``, ``closed`` or ``imported``.
-        body: The design with everything the sample was drawn by; see `limner.study.design`.
+        body: The design and everything that defines the sample; see `limner.study.design`.
     """
 
     name: str
@@ -46,8 +46,8 @@ class StudyItem:
         n: Its number in the study, from 1.
         kind: ``drawing``, ``pair`` or ``rank``.
         drawings: The ids of the drawings shown, all of one question.
-        stratum: The part of the population it stands for.
-        probability: How probable it was that the sample takes it; its weight is one over this.
+        stratum: The part of the population that it represents.
+        probability: The probability that the sample includes it; its weight is the inverse.
     """
 
     study: str
@@ -61,12 +61,12 @@ class StudyItem:
 
 @dataclass(frozen=True)
 class StudyRater:
-    """Who was invited.
+    """An invited rater.
 
     Attributes:
         token: The hash of the link's token; the token itself is stored nowhere.
-        setup: The evaluator this person is; see `save_person`.
-        body: The places to be answered in their order, consent, further links; see `limner.study.places`.
+        setup: The person's setup as an evaluator; see `save_person`.
+        body: The places in order, consent, further links; see `limner.study.places`.
     """
 
     study: str
@@ -80,12 +80,12 @@ class StudyRater:
 
 @dataclass(frozen=True)
 class StudyAnswer:
-    """One field of one form as it was last answered; a value of None was taken back.
+    """The latest answer to one field of one form; a value of None is a withdrawn answer.
 
     Attributes:
-        item: The item's number; below 0, an attention check.
-        repeat: 0, or which time the same item was shown again.
-        at: When it was clicked; of two answers the later counts.
+        item: The item's number; negative for an attention check.
+        repeat: How often the item was shown before.
+        at: The time of the click; of two answers, the later counts.
     """
 
     study: str
@@ -99,21 +99,16 @@ class StudyAnswer:
     at: float = dataclasses.field(default_factory=now)
 
 
-def person(rater: str, study: str) -> tuple[str, dict[str, Any]]:
-    """Return the setup of a person in a study: its id and its body."""
-    body = {"judge": f"{PERSON}/{rater}", "study": study}
-    return setup_id(body), body
-
-
 def save_person(store: Store, rater: str, study: str) -> str:
-    """Keep a person as an evaluator; returns the setup's id."""
-    id, body = person(rater, study)
+    """Store a person as an evaluator and return the id of its setup."""
+    body = {"judge": f"{PERSON}/{rater}", "study": study}
+    id = setup_id(body)
     save_setup(store, id, body, PERSON)
     return id
 
 
 def save_study(store: Store, study: Study, items: Sequence[StudyItem] = (), raters: Sequence[StudyRater] = ()) -> None:
-    """Keep a study, with items and raters where they are given, all or nothing."""
+    """Store a study, with items and raters if given, all or nothing."""
 
     def operation(connection: sa.Connection) -> None:
         store.upsert(connection, studies, {**study.__dict__, "updated": now()})
@@ -130,21 +125,21 @@ def set_status(store: Store, name: str, status: str) -> None:
 
 
 def save_rater(store: Store, rater: StudyRater) -> StudyRater:
-    """Keep a rater, in the place of what was there."""
+    """Store a rater, replacing the earlier row."""
     rater = replace(rater, updated=now())
     store.write(lambda connection: store.upsert(connection, study_raters, dict(rater.__dict__)))
     return rater
 
 
 def study_names(store: Store, exam: str | None = None) -> list[str]:
-    """Return the names of all studies, or of one exam's, oldest first."""
+    """Return the names of all studies, or of one exam's, the oldest first."""
     query = sa.select(studies.c.name).order_by(studies.c.created, studies.c.name)
     with store.reading() as connection:
         return list(connection.scalars(query if exam is None else query.where(studies.c.exam == exam)))
 
 
 def has_study(store: Store, name: str) -> bool:
-    """Whether there is a study of this name."""
+    """Return whether there is a study of this name."""
     return name in study_names(store)
 
 
@@ -152,57 +147,57 @@ def load_study(store: Store, name: str) -> Study:
     """Return the study of this name.
 
     Raises:
-        StoreError: There is none; says which there are.
+        StoreError: There is no such study; lists the stored ones.
     """
     with store.reading() as connection:
         row = connection.execute(sa.select(studies).where(studies.c.name == name)).first()
     if row is None:
-        there = ", ".join(study_names(store)) or "none; `limner study new` makes one"
-        raise StoreError(f"{store.url} has no study {name!r}; there is: {there}")
+        names = ", ".join(study_names(store)) or "none; `limner study new` creates one"
+        raise StoreError(f"{store.url} has no study {name!r}; it has: {names}")
     return Study(**row._mapping)
 
 
 def status_of(store: Store, name: str) -> str | None:
-    """Return a study's status alone; None where there is no such study."""
+    """Return a study's status; None if there is no such study."""
     with store.reading() as connection:
-        found: str | None = connection.scalar(sa.select(studies.c.status).where(studies.c.name == name))
-    return found
+        status: str | None = connection.scalar(sa.select(studies.c.status).where(studies.c.name == name))
+    return status
 
 
 def load_items(store: Store, study: str) -> list[StudyItem]:
-    """Return what the study shows, in the order of its numbers."""
+    """Return the items of a study, in the order of their numbers."""
     query = sa.select(study_items).where(study_items.c.study == study).order_by(study_items.c.n)
     with store.reading() as connection:
         return [StudyItem(**row._mapping) for row in connection.execute(query)]
 
 
 def load_raters(store: Store, study: str) -> list[StudyRater]:
-    """Who was invited, in the order of their names."""
+    """Return the raters of a study, in the order of their names."""
     query = sa.select(study_raters).where(study_raters.c.study == study).order_by(study_raters.c.rater)
     with store.reading() as connection:
         return [StudyRater(**row._mapping) for row in connection.execute(query)]
 
 
 def load_rater(store: Store, study: str, rater: str) -> StudyRater:
-    """One rater of a study.
+    """Return one rater of a study.
 
     Raises:
-        StoreError: There is none of that name.
+        StoreError: There is no rater of this name.
     """
-    found = {one.rater: one for one in load_raters(store, study)}
-    if rater not in found:
-        raise StoreError(f"the study {study} has no rater {rater!r}; there is: {', '.join(found) or 'none'}")
-    return found[rater]
+    raters = {each.rater: each for each in load_raters(store, study)}
+    if rater not in raters:
+        raise StoreError(f"the study {study} has no rater {rater!r}; it has: {', '.join(raters) or 'none'}")
+    return raters[rater]
 
 
 def rows_of_answers(connection: sa.Connection, *conditions: Any) -> list[StudyAnswer]:
-    """Return the answers for which the conditions hold, in the order of their clicks; for use inside a write."""
+    """Return the answers that meet the conditions, in the order of their clicks; for use inside a write."""
     query = sa.select(study_answers).where(*conditions).order_by(study_answers.c.at, study_answers.c.field)
     return [StudyAnswer(**row._mapping) for row in connection.execute(query)]
 
 
 def load_answers(store: Store, study: str, rater: str | None = None) -> list[StudyAnswer]:
-    """Everything answered in a study, or by one rater, in the order of the clicks; what was taken back included."""
+    """Return all answers of a study or of one rater, withdrawn ones included, in the order of their clicks."""
     conditions = [study_answers.c.study == study]
     if rater is not None:
         conditions.append(study_answers.c.rater == rater)
@@ -211,9 +206,9 @@ def load_answers(store: Store, study: str, rater: str | None = None) -> list[Stu
 
 
 def inclusion(items: Iterable[StudyItem]) -> dict[str, float]:
-    """Drawing -> the probability that the sample took it, for weights in statistics; the likeliest item counts."""
-    found: dict[str, float] = {}
+    """Return drawing -> the probability that the sample includes it; of several items, the likeliest counts."""
+    probabilities: dict[str, float] = {}
     for item in items:
         for drawing in item.drawings:
-            found[drawing] = max(item.probability, found.get(drawing, 0.0))
-    return found
+            probabilities[drawing] = max(item.probability, probabilities.get(drawing, 0.0))
+    return probabilities

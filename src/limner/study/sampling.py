@@ -1,4 +1,4 @@
-"""Seeded samples with known probabilities: stratified, by cells of crossed tags, or the likelier the more. Pure."""
+"""Seeded samples with known probabilities: stratified, by cells of crossed tags, or weighted."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .design import SampleDesign
 
 T = TypeVar("T")
 ALL = "all"
-"""The stratum of a sample that has no others."""
+"""The stratum of a sample without strata."""
 
 
 @dataclass(frozen=True)
 class Sampled(Generic[T]):
-    """What was taken, out of which stratum, and how probable that was."""
+    """A sampled item with its stratum and probability."""
 
     item: T
     stratum: str
@@ -35,16 +35,16 @@ def sample(
     """Return a sample of the items, in their order.
 
     Args:
-        items: What can be taken.
-        design: How many, spread over which tags, by what seed.
-        name: What an item is called. By this and the seed it is chosen, whatever order the items come in.
-        tags: The tags of an item.
-        sizes: Where it is taken by disagreement: name -> how far judges disagree, from 0 to 1.
+        items: The population.
+        design: The size of the sample, its tags and its seed.
+        name: Returns an item's name. It decides the sample together with the seed, whatever the order of the items.
+        tags: Returns an item's tags.
+        sizes: For a sample by disagreement: name -> how much judges disagree, from 0 to 1.
     """
     cells: dict[str, list[T]] = {}
     for item in items:
         cells.setdefault(cell_name(tags(item), design.cross), []).append(item)
-    found: dict[str, Sampled[T]] = {}
+    sampled: dict[str, Sampled[T]] = {}
     for cell, inside in cells.items():
         n = design.each if design.each is not None else design.size or 0
         if sizes is None:
@@ -53,9 +53,9 @@ def sample(
             chances = probabilities({name(item): design.least + sizes[name(item)] for item in inside}, n)
             by_name = {name(item): item for item in inside}
             names = systematic(chances, f"{design.seed}\n{cell}")
-            taken = [Sampled(by_name[one], cell, chances[one]) for one in names]
-        found |= {name(one.item): one for one in taken}
-    return [found[name(item)] for item in items if name(item) in found]
+            taken = [Sampled(by_name[each], cell, chances[each]) for each in names]
+        sampled |= {name(each.item): each for each in taken}
+    return [sampled[name(item)] for item in items if name(item) in sampled]
 
 
 def cell_name(tags: Mapping[str, str], cross: Sequence[str]) -> str:
@@ -90,14 +90,14 @@ def _value_of(tags: Callable[[T], Mapping[str, str]], tag: str) -> Callable[[T],
 
 
 def _counts(items: Sequence[T], group: Callable[[T], str]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for item in items:
-        found[group(item)] = found.get(group(item), 0) + 1
-    return found
+        counts[group(item)] = counts.get(group(item), 0) + 1
+    return counts
 
 
 def probabilities(sizes: Mapping[str, float], n: int) -> dict[str, float]:
-    """Return the probability of each one for a sample of n, in proportion to its size; none is over 1.
+    """Return the inclusion probabilities for a sample of n, in proportion to size, each at most 1.
 
     >>> probabilities({"a": 1.0, "b": 1.0, "c": 6.0}, 2)
     {'a': 0.5, 'b': 0.5, 'c': 1.0}
@@ -108,17 +108,17 @@ def probabilities(sizes: Mapping[str, float], n: int) -> dict[str, float]:
         left, whole = n - len(certain), sum(rest.values())
         if left >= len(rest):
             return dict.fromkeys(sizes, 1.0)
-        found = {name: left * size / whole for name, size in rest.items()}
-        over = {name for name, chance in found.items() if chance >= 1}
+        chances = {name: left * size / whole for name, size in rest.items()}
+        over = {name for name, chance in chances.items() if chance >= 1}
         if not over:
-            return {name: 1.0 if name in certain else found[name] for name in sizes}
+            return {name: 1.0 if name in certain else chances[name] for name in sizes}
         certain |= over
 
 
 def systematic(chances: Mapping[str, float], seed: str) -> list[str]:
-    """A sample in which each one is with exactly its probability: they are laid end to end, and every whole step taken.
+    """Return a systematic sample in which each name has exactly its probability.
 
-    The order they are laid in is shuffled by the seed.
+    The names, in an order shuffled by the seed, are laid end to end, and one is taken at every whole step.
     """
     order = sorted(chances, key=lambda name: hashlib.sha256(f"{seed}\n{name}".encode()).digest())
     step = random.Random(f"{seed}\nstart").random()

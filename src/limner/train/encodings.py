@@ -1,4 +1,4 @@
-"""What the transformer learns from: prompts and pictures as the encoders see them, computed once and kept by content.
+"""Encodings to train on: prompts and pictures as the encoders see them, computed once and cached by content.
 
 Imports torch.
 """
@@ -23,27 +23,27 @@ from ..painters.diffusers.text_encoding import encode, reason_text
 from .settings import TrainSettings, bucket
 
 Tensors = dict[str, torch.Tensor]
-STEP = 64
-"""Sides of full-sized pictures are multiples of this; smaller ones, of what the pipeline can draw."""
+FULL_SIZE_STEP = 64
+"""The sides of full-size pictures are multiples of this; those of smaller ones, of the pipeline's step."""
 
 
 class Encoder:
-    """Encodes samples by a FLUX pipeline's own parts.
+    """An encoder of samples with a FLUX pipeline's own parts.
 
     Args:
         pipe: The pipeline; only its tokenizers, text encoders and autoencoder are used.
-        identity: Names the weights: what is kept under one identity is not taken for another's.
-        settings: Size and tokens are of account.
-        cache: Where encodings are kept; None computes them each time.
+        identity: The identity of the weights, part of the cache key.
+        settings: The settings; size and tokens matter here.
+        cache: The cache folder; None computes encodings each time.
     """
 
     def __init__(self, pipe: Any, identity: str, settings: TrainSettings, cache: Path | None) -> None:
         self._pipe, self._identity, self._settings, self._cache = pipe, identity, settings, cache
         step = int(pipe.vae_scale_factor) * 2
-        self._step = max(step, STEP) if settings.size >= 2 * STEP else step
+        self._step = max(step, FULL_SIZE_STEP) if settings.size >= 2 * FULL_SIZE_STEP else step
 
     def bucket(self, sample: Question[TrainSample]) -> tuple[int, int]:
-        """Width and height the picture is trained in."""
+        """Return the width and height in which the picture is trained."""
         from PIL import Image
 
         assert sample.reference is not None
@@ -51,14 +51,14 @@ class Encoder:
             return bucket(*picture.size, self._settings.size, self._step)
 
     def text(self, sample: Question[TrainSample]) -> Tensors:
-        """Return what T5 makes of trace, separator and final prompt, and CLIP of the question."""
+        """Return the T5 encoding of trace, separator and final prompt, and the CLIP encoding of the question."""
         row = sample.rubric
         words = reason_text(row.trace, row.final_prompt, self._settings.tokens, self._count)
         made = {"text": words, "short": sample.prompt, "tokens": self._settings.tokens}
         return self._kept("text", made, lambda: self._encode_text(words, sample.prompt))
 
     def picture(self, sample: Question[TrainSample]) -> Tensors:
-        """Return the mean and the spread of the picture's latents; each step draws from them."""
+        """Return the mean and the spread of the picture's latents; each step samples from them."""
         assert sample.reference is not None
         data, size = sample.reference.read() or b"", self.bucket(sample)
         made = {"image": hashlib.sha256(data).hexdigest(), "size": size}
@@ -69,8 +69,8 @@ class Encoder:
 
     @torch.no_grad()
     def _encode_text(self, words: str, short: str) -> Tensors:
-        found = encode(self._pipe, [words], self._settings.tokens, [short])
-        return {name: value[0] for name, value in found.items()}
+        encoded = encode(self._pipe, [words], self._settings.tokens, [short])
+        return {name: value[0] for name, value in encoded.items()}
 
     @torch.no_grad()
     def _encode_picture(self, data: bytes, size: tuple[int, int]) -> Tensors:
@@ -93,10 +93,10 @@ class Encoder:
         if path.is_file():
             kept: Tensors = load_file(path)
             return kept
-        found = {name: value.cpu().contiguous() for name, value in make().items()}
+        tensors = {name: value.cpu().contiguous() for name, value in make().items()}
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Whoever is killed while writing leaves nothing under the file's own name.
+        # A kill while writing leaves nothing under the final name.
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        save_file(found, temporary)
+        save_file(tensors, temporary)
         temporary.replace(path)
-        return found
+        return tensors

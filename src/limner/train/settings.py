@@ -1,4 +1,4 @@
-"""How FLUX-Reason is trained: the paper's numbers, ours where the paper is silent, and the sizes of pictures."""
+"""Settings of FLUX-Reason's training: the paper's numbers, Limner's where the paper gives none, and picture sizes."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from typing import Any, get_type_hints
 from ..core.errors import UsageError
 
 PAPER = ("steps", "size", "tokens", "seed", "guidance")
-"""Settings that MMMG states (3.4, D); guidance and seed are those it draws with. All others are Limner's own."""
+"""Settings that MMMG gives (3.4, D); guidance and seed are those it draws with. All others are Limner's choice."""
 MODULES = (
     "attn.to_k", "attn.to_q", "attn.to_v", "attn.to_out.0",
     "attn.add_k_proj", "attn.add_q_proj", "attn.add_v_proj", "attn.to_add_out",
     "ff.net.0.proj", "ff.net.2", "ff_context.net.0.proj", "ff_context.net.2", "proj_mlp", "proj_out",
 )  # fmt: skip
-"""The linear layers of FLUX's blocks, those for words and those for the picture."""
+"""The linear layers of FLUX's blocks, for text and for the picture."""
 
 
 @dataclass(frozen=True)
 class TrainSettings:
-    """Everything that decides the trained weights, beside the base and the samples.
+    """Everything that determines the trained weights, besides the base and the samples.
 
     Attributes:
         steps: Updates of the weights.
-        size: A picture has about size x size pixels, in the nearest of the aspect buckets.
-        tokens: What T5 reads: trace, separator and final prompt, cut from the trace's end.
-        rank: Of the LoRA matrices; `alpha` is their scale times the rank.
-        modules: Which layers get LoRA matrices, as names end.
-        batch: Pictures in one pass; all of one bucket.
-        accumulate: Passes summed up to one update.
-        warmup: Updates over which the learning rate rises to its value, where it stays.
-        clip: The gradient's length is cut to this.
-        guidance: The guidance the transformer is told while it learns.
-        precision: ``bf16`` or ``no``; the LoRA matrices are float32 in any case.
-        recompute: The share of blocks whose activations are computed twice instead of kept: all for the least memory.
+        size: A picture has about size x size pixels, in the nearest aspect bucket.
+        tokens: Tokens that T5 reads: trace, separator and final prompt; the end of the trace is cut first.
+        rank: The rank of the LoRA matrices; `alpha` is their scale times the rank.
+        modules: The endings of the names of layers with LoRA matrices.
+        batch: Pictures in one pass, all of one bucket.
+        accumulate: Passes in one update.
+        warmup: Updates over which the learning rate rises to its value.
+        clip: The largest norm of the gradient.
+        guidance: The guidance given to the transformer during training.
+        precision: ``bf16`` or ``no``; the LoRA matrices are always float32.
+        recompute: The share of blocks whose activations are recomputed instead of stored: 1 needs the least memory.
         compiled: Whether the transformer's blocks are compiled.
     """
 
@@ -58,86 +58,89 @@ class TrainSettings:
     compiled: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON, and which of the numbers are the paper's."""
+        """Return plain JSON, with the names of the paper's settings."""
         return {**asdict(self), "modules": list(self.modules), "paper": list(PAPER)}
 
 
 def parse(given: dict[str, str]) -> TrainSettings:
-    """Settings from words such as ``rank=16``.
+    """Parse settings from words such as ``rank=16``.
 
     Raises:
-        UsageError: There is no such setting, or its value does not fit.
+        UsageError: There is no such setting, or its value is not valid.
     """
     kinds = get_type_hints(TrainSettings)
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, text in given.items():
         if name not in kinds:
-            raise UsageError(f"--set {name}: there is: {', '.join(kinds)}")
+            raise UsageError(f"--set {name}: no such setting; available: {', '.join(kinds)}")
         try:
-            found[name] = _value(kinds[name], text)
+            values[name] = _value(kinds[name], text)
         except ValueError as error:
             raise UsageError(f"--set {name}={text}: {error}") from error
-    made = TrainSettings(**found)
+    settings = TrainSettings(**values)
     for name in ("steps", "size", "tokens", "rank", "alpha", "batch", "accumulate"):
-        if getattr(made, name) < 1:
-            raise UsageError(f"--set {name}: at least 1")
-    if not 0 <= made.recompute <= 1:
-        raise UsageError(f"--set recompute={made.recompute}: from 0 to 1")
-    if made.precision not in ("bf16", "no"):
-        raise UsageError(f"--set precision={made.precision}: there is: bf16, no")
-    return made
+        if getattr(settings, name) < 1:
+            raise UsageError(f"--set {name}: must be at least 1")
+    if not 0 <= settings.recompute <= 1:
+        raise UsageError(f"--set recompute={settings.recompute}: must be from 0 to 1")
+    if settings.precision not in ("bf16", "no"):
+        raise UsageError(f"--set precision={settings.precision}: must be bf16 or no")
+    return settings
 
 
 def _value(kind: Any, text: str) -> Any:
     if kind is bool:
         if text not in ("true", "false"):
-            raise ValueError("true or false")
+            raise ValueError("must be true or false")
         return text == "true"
     if kind in (int, float):
         try:
             return kind(text)
         except ValueError as error:
-            raise ValueError("a number is wanted") from error
+            raise ValueError("must be a number") from error
     return tuple(text.split(",")) if kind is not str else text
 
 
-WIDEST = 2.0
-"""The longest side by the shortest, at most."""
+MAX_ASPECT = 2.0
+"""The largest ratio of the longer to the shorter side."""
 
 
 @cache
 def buckets(size: int, step: int) -> tuple[tuple[int, int], ...]:
-    """Widths and heights, multiples of `step`, that have about size x size pixels but never more.
+    """Return widths and heights, multiples of `step`, with about but never more than size x size pixels.
 
     >>> buckets(1024, 64)[0], len(buckets(1024, 64))
     ((768, 1344), 9)
     """
-    area, found = size * size, set()
+    area, sizes = size * size, set()
     for width in range(step, 2 * size + 1, step):
         height = area // width // step * step
-        if height and 1 / WIDEST <= width / height <= WIDEST:
-            found.add((width, height))
-    return tuple(sorted(found)) or ((step, step),)
+        if height and 1 / MAX_ASPECT <= width / height <= MAX_ASPECT:
+            sizes.add((width, height))
+    return tuple(sorted(sizes)) or ((step, step),)
 
 
 def bucket(width: int, height: int, size: int, step: int) -> tuple[int, int]:
-    """Return the bucket whose shape is nearest to the picture's; the larger of two alike.
+    """Return the bucket with the aspect ratio nearest to the picture's; of two equal ones, the larger.
 
     >>> bucket(1600, 900, 1024, 64)
     (1344, 768)
     """
     aspect = width / height
-    return min(buckets(size, step), key=lambda one: (abs(_ratio(one[0] / one[1], aspect)), -one[0] * one[1]))
+    return min(
+        buckets(size, step),
+        key=lambda size_pair: (abs(_ratio(size_pair[0] / size_pair[1], aspect)), -size_pair[0] * size_pair[1]),
+    )
 
 
 def order(groups: Sequence[tuple[int, int]], batch: int, seed: int, epoch: int) -> list[list[int]]:
-    """Which samples go together in one epoch, in an order of its own: batches of one bucket each.
+    """Return the batches of one epoch in a shuffled order, each batch from one bucket.
 
     Args:
         groups: The bucket of each sample.
-        batch: Samples in a batch; the last of a bucket may be filled up with its first.
-        seed: Another one gives another order.
-        epoch: So does another epoch.
+        batch: Samples in a batch; a bucket's last batch may be completed with its first samples.
+        seed: The seed of the order, together with the epoch.
+        epoch: The number of the epoch.
     """
     import random
 
@@ -145,14 +148,14 @@ def order(groups: Sequence[tuple[int, int]], batch: int, seed: int, epoch: int) 
     by_bucket: dict[tuple[int, int], list[int]] = {}
     for place, group in enumerate(groups):
         by_bucket.setdefault(group, []).append(place)
-    found = []
+    batches = []
     for members in by_bucket.values():
         dice.shuffle(members)
         filled = members + (members * batch)[: -len(members) % batch]
-        found += [filled[start : start + batch] for start in range(0, len(filled), batch)]
-    dice.shuffle(found)
-    return found
+        batches += [filled[start : start + batch] for start in range(0, len(filled), batch)]
+    dice.shuffle(batches)
+    return batches
 
 
-def _ratio(one: float, other: float) -> float:
-    return max(one / other, other / one) - 1
+def _ratio(first: float, second: float) -> float:
+    return max(first / second, second / first) - 1

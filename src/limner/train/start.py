@@ -1,4 +1,4 @@
-"""Puts a training together: base, samples, the exam they must not give away, pictures on the way."""
+"""The start of a training: base, samples, the exam they must not reveal, pictures on the way."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from ..strategies.rewrite import read_traces
 from .settings import TrainSettings
 
 PACKAGES = ("torch", "diffusers", "transformers", "accelerate", "peft")
-SHOWN = 5
+MAX_LISTED = 5
 
 
 @dataclass(frozen=True)
 class Watched:
-    """The exam the trained painter will sit, and what is drawn of it on the way.
+    """The exam that the trained painter will take, and the questions drawn during training.
 
     Attributes:
-        exam: As ``limner run`` takes it, with its `data`.
-        every: Steps between two looks; 0 draws nothing.
-        questions: How many of the exam's questions are drawn.
+        exam: The exam as in ``limner run``, with its `data`.
+        every: Steps between drawings; 0 draws nothing.
+        questions: The number of the exam's questions that are drawn.
         traces: A file of traces for them.
-        judges: Who marks the pictures.
+        judges: The judges of the pictures.
     """
 
     exam: str
@@ -61,83 +61,73 @@ def train(
     trackers: Sequence[str] = (),
     say: Callable[[str], None] = print,
 ) -> Path:
-    """Train, or go on with a training that was killed; the file of the LoRA weights.
+    """Train, or resume an interrupted training, and return the file of the LoRA weights.
 
     Raises:
-        UsageError: A package is missing, the base is no FLUX, or the samples give the exam away.
+        UsageError: A package is missing, the base is not a FLUX model, or the samples reveal the exam.
         DataError: The samples cannot be read.
     """
     missing = [package for package in PACKAGES if find_spec(package) is None]
     if missing:
         raise UsageError(f"training needs {' and '.join(missing)}: install them with pip install 'limner[train]'")
     samples = read_samples(data)
-    told: dict[str, Any] = {}
-    exam = _exam(watched)
-    if watched is not None and exam is not None:
-        told = _refuse_overlap(samples, exam, allow_overlap)
-    found = weights.find_pipeline(base, None)
+    exam = None if watched is None else exams.read(exams.resolve(watched.exam, watched.data))
+    about = {} if exam is None else _refuse_overlap(samples, exam, allow_overlap)
+    base_weights = weights.find_pipeline(base, None)
+    import torch
+
     from ..painters.diffusers.pipeline import load_pipeline
     from .trainer import WEIGHTS, Trainer
 
-    dtype = "bfloat16" if _on_gpu() else "float32"
-    pipe = load_pipeline(PipelineSetup(found.source, found.revision, dtype))
+    dtype = "bfloat16" if torch.cuda.is_available() else "float32"
+    pipe = load_pipeline(PipelineSetup(base_weights.source, base_weights.revision, dtype))
     look = None
     if watched is not None and exam is not None and watched.every:
         questions = exam.select(Selection(sample=watched.questions, sample_seed=settings.seed)).questions
         traces: Mapping[str, tuple[str, str]] = read_traces(str(watched.traces)) if watched.traces else {}
         kind = exams.kind(exam.kind)
         look = Validation(watched.exam, watched.data, kind, questions, traces, watched.judges, settings, out, say)
-    identity = " ".join(f"{name}:{value}" for name, value in sorted(found.identity.items()))
+    identity = " ".join(f"{name}:{value}" for name, value in sorted(base_weights.identity.items()))
     trainer = Trainer(
         pipe, identity, samples, settings, out, cache, save_every, look, watched.every if watched else 0,
-        tuple(trackers), told, say,
+        tuple(trackers), about, say,
     )  # fmt: skip
     trainer.train()
     return out / WEIGHTS
 
 
-def _exam(watched: Watched | None) -> Exam[Any] | None:
-    return None if watched is None else exams.read(exams.resolve(watched.exam, watched.data))
-
-
 def _refuse_overlap(samples: Sequence[Question[TrainSample]], exam: Exam[Any], allowed: bool) -> dict[str, Any]:
-    """Return what the weights' file says where training and exam share concepts.
+    """Return the note in the weights' file about concepts that training and exam share.
 
     Raises:
-        UsageError: They do, and nobody has allowed it.
+        UsageError: They share concepts, and that is not allowed.
     """
     shared = overlap(samples, exam.questions)
     if not shared:
         return {}
     questions = sorted({id for ids in shared.values() for id in ids})
     if not allowed:
-        listed = ", ".join(f"{concept!r} ({ids[0]})" for concept, ids in list(shared.items())[:SHOWN])
+        listed = ", ".join(f"{concept!r} ({ids[0]})" for concept, ids in list(shared.items())[:MAX_LISTED])
         raise UsageError(
-            f"{len(shared)} training concepts stand in {len(questions)} questions of {exam.name}: {listed}. Take them "
-            "out of the samples; or train with --allow-overlap, which every table will tell"
+            f"{len(shared)} training concepts occur in {len(questions)} questions of {exam.name}: {listed}. Remove "
+            "them from the samples, or train with --allow-overlap, which every table will mention"
         )
     return {OVERLAP: {"exam": exam.name, "concepts": sorted(shared), "questions": len(questions)}}
 
 
-def _on_gpu() -> bool:
-    import torch
-
-    return bool(torch.cuda.is_available())
-
-
-STEPS = 28
-"""Steps of drawing a validation picture, as FLUX.1 [dev] usually takes."""
+DRAWING_STEPS = 28
+"""Denoising steps of a validation picture, the usual number for FLUX.1 [dev]."""
 
 
 @dataclass
 class Validation:
-    """Draws and marks.
+    """A callback that draws and marks some questions.
 
     Attributes:
-        exam: As ``limner run`` takes it, with its `data`.
-        questions: Those that are drawn.
-        traces: Question -> trace and final prompt; one without is drawn from its prompt.
-        judges: Who marks; nobody leaves the pictures unmarked.
+        exam: The exam as in ``limner run``, with its `data`.
+        questions: The questions to draw.
+        traces: Question -> trace and final prompt; without one, its prompt is used.
+        judges: The judges; without any, the pictures are not marked.
         out: The folder of the training.
     """
 
@@ -150,10 +140,10 @@ class Validation:
     settings: TrainSettings
     out: Path
     say: Callable[[str], None] = print
-    steps: int = STEPS
+    steps: int = DRAWING_STEPS
 
     def __call__(self, pipe: Any, step: int) -> None:
-        """Draw the pictures as the weights are now, and mark them."""
+        """Draw the pictures with the current weights, and mark them."""
         name = f"step-{step:06}"
         folder = self.out / "validation" / name
         for question in self.questions:

@@ -1,4 +1,4 @@
-"""Trains the LoRA matrices of a FLUX transformer; killed, it goes on where it was and learns the same.
+"""The trainer of a FLUX transformer's LoRA matrices; after an interruption it resumes with the same result.
 
 Imports torch, accelerate, peft and diffusers.
 """
@@ -37,11 +37,11 @@ ABOUT = "flux-reason.json"
 LOG = "loss.jsonl"
 CHECKPOINT = "checkpoint"
 Look = Callable[[Any, int], None]
-"""Called with the pipeline, whose transformer has the weights so far, and the steps done."""
+"""A function called with the pipeline, whose transformer has the current weights, and the number of steps done."""
 
 
 def recomputing(transformer: Any, share: float) -> Callable[..., Any]:
-    """Calls a block so that its activations are computed twice, or for the rest of the blocks, kept."""
+    """Return a function that calls a block with its activations recomputed, for a share of the blocks."""
     blocks = [*transformer.transformer_blocks, *transformer.single_transformer_blocks]
     twice = {id(block) for n, block in enumerate(blocks) if int((n + 1) * share) > int(n * share)}
 
@@ -55,17 +55,17 @@ def recomputing(transformer: Any, share: float) -> Callable[..., Any]:
 
 @dataclass
 class Trainer:
-    """One training.
+    """One training run.
 
     Attributes:
-        pipe: A FLUX pipeline; its transformer learns.
-        identity: Names the base's weights.
-        out: Where checkpoints, the log and the trained weights are put.
-        cache: Where encodings are kept; None computes them at every step.
+        pipe: A FLUX pipeline, whose transformer is trained.
+        identity: The identity of the base's weights.
+        out: The folder for checkpoints, the log and the trained weights.
+        cache: The folder for encodings; None computes them at every step.
         save_every: Steps between two checkpoints.
-        look: Called every `look_every` steps, if that is not 0.
-        trackers: Names of what accelerate logs to, such as ``tensorboard``.
-        about: What is written beside the weights.
+        look: Called every `look_every` steps, unless that is 0.
+        trackers: The trackers that accelerate logs to, such as ``tensorboard``.
+        about: Facts to write beside the weights.
     """
 
     pipe: Any
@@ -82,13 +82,13 @@ class Trainer:
     say: Callable[[str], None] = print
 
     def train(self) -> list[float]:
-        """Train to the last step, and export; the losses of the steps done now.
+        """Train to the last step and export; return the losses of the steps done now.
 
         Raises:
-            UsageError: The base is no FLUX, or there is a checkpoint of another training in the folder.
+            UsageError: The base is not a FLUX model, or the folder has a checkpoint of another training.
         """
         if not is_flux(self.pipe):
-            raise UsageError(f"--base: {type(self.pipe).__name__} is no FLUX.1; FLUX-Reason is trained on one")
+            raise UsageError(f"--base: {type(self.pipe).__name__} is not a FLUX.1 model, which FLUX-Reason needs")
         self.out.mkdir(parents=True, exist_ok=True)
         self._prepare()
         begun, losses, started = self._resume(), [], time.monotonic()
@@ -96,8 +96,8 @@ class Trainer:
             losses.append(self._update(step))
             if not math.isfinite(losses[-1]):
                 raise UsageError(
-                    f"the loss of step {step + 1:,} is no number; the last checkpoint is whole. Train anew in another "
-                    "--out with a lower learning_rate or with precision=no"
+                    f"the loss of step {step + 1:,} is not a number; the last checkpoint is intact. Start again in "
+                    "another --out with a lower learning_rate or with precision=no"
                 )
             self._log(step + 1, losses[-1])
             done = step + 1
@@ -118,9 +118,9 @@ class Trainer:
 
     @cached_property
     def accelerator(self) -> Any:
-        """Spreads the work over the GPUs there are."""
+        """The accelerator that distributes the work over all GPUs."""
         on_gpu = torch.cuda.is_available()
-        # cuDNN's attention gave gradients that are no numbers at 6,144 tokens (torch 2.11 on an H200).
+        # cuDNN's attention gave NaN gradients at 6,144 tokens (torch 2.11 on an H200).
         torch.backends.cuda.enable_cudnn_sdp(False)
         precision = self.settings.precision if on_gpu else "no"
         return Accelerator(
@@ -169,7 +169,7 @@ class Trainer:
             accelerator.init_trackers("flux-reason", config={k: str(v) for k, v in settings.to_json().items()})
 
     def _fill(self) -> None:
-        """Encode everything once, then let go of the encoders where pictures are not looked at on the way."""
+        """Encode everything once, then move the encoders off the GPU."""
         accelerator = self.accelerator
         with accelerator.autocast():
             for part in ("vae", "text_encoder", "text_encoder_2"):
@@ -188,7 +188,7 @@ class Trainer:
             torch.cuda.empty_cache()
 
     def _place(self, step: int, turn: int) -> int:
-        """Return the number of a pass: two processes of one pass each do what one process does in two."""
+        """Return the number of a pass: two processes with one pass each do what one process does in two."""
         passes = step * self.settings.accumulate + turn
         return int(passes * self.accelerator.num_processes + self.accelerator.process_index)
 
@@ -209,7 +209,7 @@ class Trainer:
             place = self._place(step, turn)
             batch = self._batch(place)
             with accelerator.autocast():
-                found = loss(
+                batch_loss = loss(
                     self._model,
                     [self._encoder.text(sample) for sample in batch],
                     [self._encoder.picture(sample) for sample in batch],
@@ -218,8 +218,8 @@ class Trainer:
                     accelerator.device,
                     self._dtype,
                 )
-            accelerator.backward(found / settings.accumulate)
-            total += float(accelerator.gather(found.detach()).mean()) / settings.accumulate
+            accelerator.backward(batch_loss / settings.accumulate)
+            total += float(accelerator.gather(batch_loss.detach()).mean()) / settings.accumulate
         accelerator.clip_grad_norm_(self._parameters, settings.clip)
         self._optimizer.step()
         self._rate.step()
@@ -242,17 +242,17 @@ class Trainer:
         self.accelerator.wait_for_everyone()
 
     def _resume(self) -> int:
-        """Steps that an earlier process has done, its state loaded."""
-        found = sorted(self.out.glob(f"{CHECKPOINT}-????????"))
-        if not found:
+        """Load the state of an earlier process, and return its number of steps."""
+        checkpoints = sorted(self.out.glob(f"{CHECKPOINT}-????????"))
+        if not checkpoints:
             return 0
-        place = found[-1]
+        place = checkpoints[-1]
         state = json.loads((place / "state.json").read_text("utf-8"))
         if state["training"] != self._training():
-            raise UsageError(f"{place}: a checkpoint of another base, samples or settings; name another --out")
+            raise UsageError(f"{place}: a checkpoint of another base, samples or settings; choose another --out")
         self.accelerator.load_state(str(place))
         self._trim_log(state["step"])
-        self.say(f"goes on after step {state['step']:,}")
+        self.say(f"resuming after step {state['step']:,}")
         return int(state["step"])
 
     def _training(self) -> dict[str, Any]:
@@ -265,7 +265,7 @@ class Trainer:
             (self.out / LOG).write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
     def _save(self, step: int) -> None:
-        """Keep the state under its name only when it is whole."""
+        """Store the state; it gets its final name only when it is complete."""
         place, new = self.out / f"{CHECKPOINT}-{step:08}", self.out / f"{CHECKPOINT}.new"
         if self.accelerator.is_main_process:
             shutil.rmtree(new, ignore_errors=True)
@@ -290,8 +290,8 @@ class Trainer:
         from peft import set_peft_model_state_dict
 
         models.clear()
-        found = FluxPipeline.lora_state_dict(folder, weight_name=WEIGHTS)
-        own = {key.removeprefix("transformer."): value for key, value in found.items()}
+        loaded = FluxPipeline.lora_state_dict(folder, weight_name=WEIGHTS)
+        own = {key.removeprefix("transformer."): value for key, value in loaded.items()}
         set_peft_model_state_dict(self._bare(), convert_unet_state_dict_to_peft(own), adapter_name="default")
 
     def _bare(self) -> Any:
@@ -299,7 +299,7 @@ class Trainer:
         return getattr(model, "_orig_mod", model)
 
     def export(self, folder: Path) -> Path:
-        """Write the LoRA weights as diffusers reads them, and how they came about; the file."""
+        """Write the LoRA weights in the format of diffusers with their provenance, and return the file."""
         from diffusers import FluxPipeline
         from peft.utils import get_peft_model_state_dict
 
@@ -312,7 +312,7 @@ class Trainer:
         body = {"settings": self.settings.to_json(), "base": self.identity, "samples": len(self.samples)}
         body |= self.about or {}
         (folder / ABOUT).write_text(json.dumps(body, indent=1, sort_keys=True), "utf-8")
-        # In the file itself too: whoever passes the weights on passes on what they were trained on.
+        # In the file itself too, so that the provenance travels with the weights.
         with safe_open(folder / WEIGHTS, "pt") as file:
             held = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -321,13 +321,13 @@ class Trainer:
 
 
 def generator(seed: int, step: int, id: str) -> torch.Generator:
-    """Return the chance of one sample at one step: the same on every machine, in every batch and after a kill."""
-    said = hashlib.sha256(f"{seed}/{step}/{id}".encode()).digest()
-    return torch.Generator("cpu").manual_seed(int.from_bytes(said[:7]))
+    """Return the random generator of one sample at one step: the same on every machine and after a kill."""
+    digest = hashlib.sha256(f"{seed}/{step}/{id}".encode()).digest()
+    return torch.Generator("cpu").manual_seed(int.from_bytes(digest[:7]))
 
 
-def drawn(picture: Tensors, dice: torch.Generator) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Latents, noise and the time between them (0 the picture, 1 noise), as one sample has them at one step."""
+def sample_latents(picture: Tensors, dice: torch.Generator) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return latents, noise and the time between them (0 the picture, 1 noise) of one sample at one step."""
     from diffusers.training_utils import compute_density_for_timestep_sampling
 
     mean = picture["mean"].float()
@@ -341,10 +341,10 @@ def loss(
     transformer: Any, texts: Sequence[Tensors], pictures: Sequence[Tensors], dice: Sequence[torch.Generator],
     guidance: float, device: torch.device, dtype: torch.dtype,
 ) -> torch.Tensor:  # fmt: skip
-    """Return the mean squared error of one batch; all pictures have one size."""
+    """Return the mean squared error of one batch, whose pictures have one size."""
     from diffusers import FluxPipeline
 
-    parts = [drawn(picture, one) for picture, one in zip(pictures, dice, strict=True)]
+    parts = [sample_latents(picture, sample_dice) for picture, sample_dice in zip(pictures, dice, strict=True)]
     latents, noise = (torch.stack([part[place] for part in parts]).to(device) for place in (0, 1))
     times = torch.cat([part[2] for part in parts]).to(device)
     at = times.view(-1, 1, 1, 1)
@@ -355,24 +355,24 @@ def loss(
         torch.stack([text[name] for text in texts]).to(device, dtype)
         for name in ("prompt_embeds", "pooled_prompt_embeds")
     )
-    told = None
+    guidances = None
     if transformer_config(transformer).guidance_embeds:
-        told = torch.full((n,), guidance, device=device, dtype=torch.float32)
-    found = transformer(
+        guidances = torch.full((n,), guidance, device=device, dtype=torch.float32)
+    predicted = transformer(
         hidden_states=pack(noisy, n, channels, height, width).to(dtype),
         timestep=times.to(dtype),
-        guidance=told,
+        guidance=guidances,
         pooled_projections=pooled,
         encoder_hidden_states=sequence,
         txt_ids=torch.zeros(sequence.shape[1], 3, device=device, dtype=dtype),
         img_ids=FluxPipeline._prepare_latent_image_ids(n, height // 2, width // 2, device, dtype),
         return_dict=False,
     )[0]
-    return torch.nn.functional.mse_loss(found.float(), pack(target, n, channels, height, width).float())
+    return torch.nn.functional.mse_loss(predicted.float(), pack(target, n, channels, height, width).float())
 
 
 def transformer_config(transformer: Any) -> Any:
-    """Return the configuration behind whatever accelerate or compiling has wrapped around a transformer."""
+    """Return a transformer's configuration, whatever accelerate or compiling has wrapped around it."""
     for name in ("module", "_orig_mod"):
         transformer = getattr(transformer, name, transformer)
     return transformer.config

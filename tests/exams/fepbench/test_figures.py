@@ -11,7 +11,7 @@ import pytest
 
 from limner.core.errors import UsageError
 from limner.exams.fepbench.analysis import SUBMETRICS, dispersion, pairs, two_regimes
-from limner.report.plots.source import PlotChoice, StoreSource, load
+from limner.report.plots.source import PlotChoice, StoreSource, load_source
 from limner.store import Store
 from tests.needs import shared
 from tests.report.tables import synthetic
@@ -72,7 +72,7 @@ def test_one_painter_alone_does_not_differ(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "fepbench", painters=1, questions=4, images=False)
         with pytest.raises(UsageError, match="two are needed"):
-            dispersion(load("fepbench", PlotChoice(store=store)))
+            dispersion(load_source("fepbench", PlotChoice(store=store)))
 
 
 def test_pairs_pool_the_drawings_of_all_rivals(source: Sources) -> None:
@@ -103,7 +103,7 @@ def test_pairs_pool_the_drawings_of_all_rivals(source: Sources) -> None:
 def test_two_regimes_show_one_figure_from_both_prompts(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "fepbench", painters=3, questions=8)
-        check_tiles(load("fepbench", PlotChoice(store=store)), store)
+        check_tiles(load_source("fepbench", PlotChoice(store=store)), store)
 
 
 def check_tiles(found: StoreSource, store: Store) -> None:

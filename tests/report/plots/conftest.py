@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from limner.report.plots.source import PlotChoice, StoreSource, load
+from limner.report.plots.source import PlotChoice, StoreSource, load_source
 from limner.store import Store
 from tests.needs import need
 
@@ -19,7 +19,7 @@ def source(filled: dict[str, Store]) -> Callable[..., StoreSource]:
     def get(kind: str, **chosen: object) -> StoreSource:
         key = kind, repr(chosen)
         if key not in made:
-            made[key] = load(kind, PlotChoice(store=filled[kind], **chosen))  # type: ignore[arg-type]
+            made[key] = load_source(kind, PlotChoice(store=filled[kind], **chosen))  # type: ignore[arg-type]
         return made[key]
 
     return get

@@ -15,9 +15,9 @@ from typing import Any
 
 from limner.core.errors import UsageError
 from limner.exams import SHIPPED
-from limner.report.plots import PlotChoice, known
+from limner.report.plots import PlotChoice, load_plots
 from limner.report.plots.catalogue import DRAW_FUNCTIONS
-from limner.report.plots.source import StoreSource, load
+from limner.report.plots.source import StoreSource, load_source
 from limner.report.plots.style import FORMATS, WIDTHS, Sketch, compose, look, write_figure
 from limner.store import Store
 from tests.report.plots import made_up
@@ -76,12 +76,12 @@ class Stores:
     def source(self, exam: str, count: str) -> StoreSource:
         if (exam, count) not in self.sources:
             judges = {"genexam": JUDGES[:1], "aibench": ("openai/gpt-5.1",)}.get(exam, ())
-            self.sources[exam, count] = load(exam, PlotChoice(store=self.store(exam, count), judges=judges))
+            self.sources[exam, count] = load_source(exam, PlotChoice(store=self.store(exam, count), judges=judges))
         return self.sources[exam, count]
 
     def frame(self, name: str, exam: str, count: str) -> Any:
         """A plot's numbers: `PlotKind.frame` with the source shared by all plots."""
-        kind = known()[name]
+        kind = load_plots()[name]
         if kind.compared and kind.usual:
             return kind.usual(exam, PlotChoice(store=self.store(exam, count)))
         source = self.source(exam, count)
@@ -98,7 +98,7 @@ class Stores:
 
 def drawn(name: str, exam: str, frame: Any, width: str) -> Any:
     """The figure of a frame."""
-    kind = known()[name]
+    kind = load_plots()[name]
     with look():
         sketch: Sketch = (kind.draw if kind.usual else DRAW_FUNCTIONS[kind.own[exam].draw])(frame, width)
     return compose([sketch], width)
@@ -115,7 +115,7 @@ def figures(stores: Stores, names: list[str]) -> Iterator[tuple[str, Any]]:
                 except UsageError as error:
                     yield file, str(error)
     for exam in SHIPPED if not names or "data" in names else ():
-        sheet = known()["data"]
+        sheet = load_plots()["data"]
         for width in WIDTHS:
             make = partial(sheet.frame, f"sample/{exam}", PlotChoice(store="nowhere"))
             try:

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from limner.core.errors import UsageError
-from limner.report.plots import PlotChoice, known, plot
+from limner.report.plots import PlotChoice, load_plots, plot
 from limner.report.plots.multiples import AlignmentPanel, AlignmentPanels
 from limner.scoring.preferences import preferences
 from limner.store import Store
@@ -36,7 +36,7 @@ def aibench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 def frame(exam: str, store: Store, **how: Any) -> dict[str, AlignmentPanel]:
-    found: AlignmentPanels = known()["people"].frame(exam, PlotChoice(store=store, **how))
+    found: AlignmentPanels = load_plots()["people"].frame(exam, PlotChoice(store=store, **how))
     return {panel.title: panel for panel in found.panels}
 
 
@@ -86,7 +86,7 @@ def test_aibenchs_figure_6b(aibench: Store) -> None:
 
 @pytest.mark.slow
 def test_aibenchs_figure_6a(aibench: Store, matplotlib: None, tmp_path: Path) -> None:
-    grid = known()["by-judge"].frame("aibench", PlotChoice(store=aibench))
+    grid = load_plots()["by-judge"].frame("aibench", PlotChoice(store=aibench))
     printed = dict(zip(grid.rows, grid.published, strict=True))
     assert printed["openai/gpt-image-1.5"] == 61.62
     assert printed["openai/gpt-image-1"] is None
@@ -94,7 +94,7 @@ def test_aibenchs_figure_6a(aibench: Store, matplotlib: None, tmp_path: Path) ->
     plot("by-judge", ["aibench"], tmp_path / "a.png", PlotChoice(store=aibench))
 
 
-def test_nobody_to_show(tmp_path: Path) -> None:
+def test_no_painter_to_show(tmp_path: Path) -> None:
     with Store(tmp_path / "s") as store:
         synthetic.fill(store, "genexam", painters=3, questions=6, images=False)
         with pytest.raises(UsageError, match="no person has rated or chosen"):

@@ -11,7 +11,7 @@ import pytest
 from limner.core.errors import UsageError
 from limner.core.plot_data import DRAW_NAMES
 from limner.exams import SHIPPED
-from limner.report.plots import PlotChoice, known, plot
+from limner.report.plots import PlotChoice, load_plots, plot
 from limner.report.plots.catalogue import DRAW_FUNCTIONS
 from limner.report.plots.style import WIDTHS
 from limner.store import Store
@@ -29,7 +29,9 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
 
 def test_every_plot_is_drawn_here() -> None:
     # The plot of data has no painters; tests/report/plots/test_data_set.py draws it.
-    assert {*EXAMS, "data"} == {name for name, each in known().items() if each.usual or each.own.keys() & set(SHIPPED)}
+    assert {*EXAMS, "data"} == {
+        name for name, each in load_plots().items() if each.usual or each.own.keys() & set(SHIPPED)
+    }
     assert set(DRAW_FUNCTIONS) == set(DRAW_NAMES)
 
 
@@ -52,7 +54,7 @@ def test_one_painter_has_no_dispersion(stores: Stores) -> None:
 
 
 @pytest.mark.slow
-def test_several_exams_stand_below_each_other(stores: Stores, tmp_path: Path) -> None:
+def test_several_exams_are_below_each_other(stores: Stores, tmp_path: Path) -> None:
     choice = PlotChoice(store=stores.store("worldgenbench", "3"))
     path = tmp_path / "new" / "both.svg"
     plot("heatmap", ["worldgenbench", "worldgenbench"], path, choice, "single")
@@ -70,9 +72,9 @@ def _height(path: Path) -> float:
 @pytest.mark.parametrize(
     ("name", "file", "width", "said"),
     [
-        ("nonsense", "a.svg", "double", "no plot 'nonsense'; there is: categories, heatmap"),
-        ("heatmap", "a.jpg", "double", "written as svg, pdf, png"),
-        ("heatmap", "a.svg", "triple", "no width 'triple'; there is: single, double"),
+        ("nonsense", "a.svg", "double", "no plot 'nonsense'; available: categories, heatmap"),
+        ("heatmap", "a.jpg", "double", "must end in one of svg, pdf, png"),
+        ("heatmap", "a.svg", "triple", "no width 'triple'; available: single, double"),
     ],
 )
 def test_what_cannot_be_is_refused(

@@ -15,14 +15,14 @@ from limner.core.plot_data import BarPanel, DataSheet, HistogramPanel, MapPanel,
 from limner.exams import SHIPPED, paper
 from limner.exams import paper as data_set
 from limner.exams.paper import data_panels
-from limner.report.plots import PlotChoice, known, plot
+from limner.report.plots import PlotChoice, load_plots, plot
 from tests.needs import shared
 
 NOWHERE = "/nonexistent/store"
 
 
 def sheet(exam: str, data: Path | None = None) -> DataSheet:
-    found = known()["data"].frame(exam, PlotChoice(store=NOWHERE, data=data))
+    found = load_plots()["data"].frame(exam, PlotChoice(store=NOWHERE, data=data))
     assert isinstance(found, DataSheet)
     return found
 
@@ -127,7 +127,7 @@ def test_every_sample_can_be_drawn(kind: str, tmp_path: Path, matplotlib: None) 
 
 def test_an_exam_that_says_nothing_and_a_wrong_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paper, "paper_file", lambda exam, file: None)
-    with pytest.raises(UsageError, match="genexam does not say what its data set shows"):
+    with pytest.raises(UsageError, match="genexam does not describe its data set"):
         sheet("sample/genexam")
     path = tmp_path / "data.toml"
     monkeypatch.setattr(paper, "paper_file", lambda exam, file: path)

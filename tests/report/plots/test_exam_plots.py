@@ -13,8 +13,8 @@ from limner.core.errors import UsageError
 from limner.exams.aibench import analysis as aibench
 from limner.exams.fepbench import analysis as fepbench
 from limner.exams.mmmg import analysis as mmmg
-from limner.report.plots import known
-from limner.report.plots.source import PlotChoice, StoreSource, load
+from limner.report.plots import load_plots
+from limner.report.plots.source import PlotChoice, StoreSource, load_source
 from limner.scoring import Entry
 from limner.store import Store
 from tests.report.tables import synthetic
@@ -30,7 +30,7 @@ def inside(source: StoreSource, painter: str) -> tuple[Entry, ...]:
 def test_exams_of_another_kind_are_refused(filled: dict[str, Store]) -> None:
     for name, kind in (("atoms", "fepbench"), ("regions", "mmmg"), ("logic-aesthetics", "aibench")):
         with pytest.raises(UsageError, match=f"exams of the kind {kind}; genexam is of the kind genexam"):
-            known()[name].frame("genexam", PlotChoice(store=filled["genexam"]))
+            load_plots()[name].frame("genexam", PlotChoice(store=filled["genexam"]))
 
 
 def test_atoms_have_bins_with_quartiles(source: Sources) -> None:
@@ -56,8 +56,8 @@ def test_if_re_has_the_means_of_three_scores(source: Sources) -> None:
     for point in frame.points:
         rows = [entry.scores for entry in inside(found, point.name)]
         for name, value in (("if", point.x.value), ("re", point.y.value), ("sp", point.colour)):
-            known = [row[name] for row in rows if row[name] is not None]
-            assert value == pytest.approx(mean(known))  # type: ignore[type-var]
+            values = [row[name] for row in rows if row[name] is not None]
+            assert value == pytest.approx(mean(values))  # type: ignore[type-var]
     assert {p.name for p in frame.points if p.control} == {"control/reference"}
     assert "1 left out: the judge abstained" in frame.caption
 
@@ -127,8 +127,8 @@ def test_no_aesthetics_says_what_to_run(tmp_path: Path, monkeypatch: pytest.Monk
         synthetic.fill(store, "aibench", painters=2, questions=4, images=False)
         synthetic.fill(store, "mmmg", painters=2, questions=6, images=False)
         with pytest.raises(UsageError, match="no aesthetics; `limner evidence aibench --aesthetics WORD`"):
-            aibench.logic_aesthetics(load("aibench", PlotChoice(store=store)))
+            aibench.logic_aesthetics(load_source("aibench", PlotChoice(store=store)))
         with pytest.raises(UsageError, match="no region counts; run `limner evidence mmmg --probe regions`"):
-            mmmg.regions(load("mmmg", PlotChoice(store=store)))
+            mmmg.regions(load_source("mmmg", PlotChoice(store=store)))
         with pytest.raises(UsageError, match="no drawing has mmmg_release"):
-            mmmg.failures_plot(load("mmmg", PlotChoice(store=store)))
+            mmmg.failures_plot(load_source("mmmg", PlotChoice(store=store)))

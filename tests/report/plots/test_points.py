@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from limner.core.plot_data import Point, Points, Quantity, front
 from limner.report.plots.points import choose, cost, points
-from limner.report.plots.source import PlotChoice, load
+from limner.report.plots.source import PlotChoice, load_source
 from limner.report.plots.style import compose, look
 from limner.store import Store
 from tests.report.tables import synthetic
@@ -20,7 +20,7 @@ from tests.report.tables import synthetic
 def test_cost_counts_failed_tries_and_leaves_out_unknown_prices(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "genexam", painters=5, questions=40)
-        found = load("genexam", PlotChoice(store=store, score="relaxed"))
+        found = load_source("genexam", PlotChoice(store=store, score="relaxed"))
         frame = cost(found)
     priced = {point.name: point for point in frame.points}
     unknown = {"dashscope/qwen-image", "FLUX.2 dev"}
@@ -36,7 +36,7 @@ def test_cost_counts_failed_tries_and_leaves_out_unknown_prices(tmp_path: Path) 
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=12), st.booleans())
-def test_nobody_on_the_front_is_beaten_and_all_others_are(found: list[tuple[int, int]], less: bool) -> None:
+def test_front_is_not_beaten_and_all_others_are(found: list[tuple[int, int]], less: bool) -> None:
     on = set(front(found, less))
     assert on
 

@@ -14,12 +14,12 @@ from limner.build.recipe import open_recipe
 from limner.core.errors import UsageError
 from limner.core.plot_data import Gallery, Tile
 from limner.exams import SHIPPED
-from limner.report.plots import known, plot
+from limner.report.plots import load_plots, plot
 from limner.report.plots.counts import plot_funnel
 from limner.report.plots.galleries import drawings, gallery
 from limner.report.plots.maps import judges
 from limner.report.plots.rows import distribution, failures, named_rows
-from limner.report.plots.source import PlotChoice, StoreSource, load
+from limner.report.plots.source import PlotChoice, StoreSource, load_source
 from limner.report.plots.style import LINE, compose, look
 from limner.report.tables.render import rendered
 from limner.report.tables.status import funnel_rows, funnel_table
@@ -93,7 +93,7 @@ def test_every_exam_has_painters_by_judges(kind: str, tmp_path: Path, matplotlib
     with Store(tmp_path / "s") as store:
         synthetic.fill(store, kind, painters=4, questions=12, images=False, judges=JUDGES)
         choice = PlotChoice(store=store)
-        grid = known()["by-judge"].frame(kind, choice)
+        grid = load_plots()["by-judge"].frame(kind, choice)
         assert grid.columns == tuple(sorted(JUDGES))
         _, groups = api.groups(kind, store=store)
         name = grid.label.partition(" (")[0]
@@ -117,13 +117,13 @@ def store_mean(kind: str, rows: list, name: str) -> float:  # type: ignore[type-
 
 def test_one_judge_alone_is_refused(filled: dict[str, Store]) -> None:
     with pytest.raises(UsageError, match="only fake/judge has marked; `limner mark genexam --judge NAME`"):
-        known()["by-judge"].frame("genexam", PlotChoice(store=filled["genexam"]))
+        load_plots()["by-judge"].frame("genexam", PlotChoice(store=filled["genexam"]))
 
 
 def test_one_question_as_every_painter_drew_it(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "genexam", painters=3, questions=6)
-        check_tiles(load("genexam", PlotChoice(store=store)), store)
+        check_tiles(load_source("genexam", PlotChoice(store=store)), store)
 
 
 def check_tiles(found: StoreSource, store: Store) -> None:
@@ -140,7 +140,7 @@ def check_tiles(found: StoreSource, store: Store) -> None:
             assert tile.words == (f"{found.score.name} {'–' if value is None else f'{value:.1f}'}",)
 
 
-def test_pictures_keep_their_shape_and_broken_ones_are_said(matplotlib: None) -> None:
+def test_pictures_keep_their_shape_and_broken_ones_are_reported(matplotlib: None) -> None:
     good = [Tile(picture(n, size=(40, 20)), ("a",)) for n in range(7)]
     tiles = (*good, Tile(b"no picture"), Tile(None))
     frame = Gallery(("",), tuple(f"painter {n}" for n in range(9)), (tiles,), "Q", "caption")
@@ -175,7 +175,7 @@ def test_it_is_drawn_beside_the_papers(tmp_path: Path) -> None:
     plot_funnel("school", recipe, rows, tmp_path / "a.svg")
     plot_funnel("school", recipe, rows, tmp_path / "b.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    with pytest.raises(UsageError, match="end the name in one of them"):
+    with pytest.raises(UsageError, match="must end in one of"):
         plot_funnel("school", recipe, rows, tmp_path / "funnel.doc")
 
 

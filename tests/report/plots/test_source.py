@@ -10,7 +10,7 @@ import pytest
 
 from limner import api
 from limner.core.errors import UsageError
-from limner.report.plots.source import PlotChoice, StoreSource, categories, heatmap, load
+from limner.report.plots.source import PlotChoice, StoreSource, categories, heatmap, load_source
 from limner.scoring import MET, Entry
 from limner.scoring.stats import LEAST
 from limner.store import Store
@@ -56,24 +56,24 @@ def test_the_score_is_the_first_that_most_painters_have(source: Sources) -> None
 def test_a_judge_that_settles_no_score_is_shown_by_what_it_decided(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "fepbench", painters=3, judges=("ocr",), images=False)
-        assert load("fepbench", PlotChoice(store=store)).score == MET
+        assert load_source("fepbench", PlotChoice(store=store)).score == MET
 
 
 def test_one_of_several_judges_must_be_named(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "genexam", painters=2, judges=("one", "two"), images=False)
         with pytest.raises(UsageError, match="several evaluators; name one with --judge: 'one', 'two'"):
-            load("genexam", PlotChoice(store=store))
-        assert load("genexam", PlotChoice(store=store, judges=("two",))).field.evaluator.name == "two"
+            load_source("genexam", PlotChoice(store=store))
+        assert load_source("genexam", PlotChoice(store=store, judges=("two",))).field.evaluator.name == "two"
         with pytest.raises(UsageError, match="no judge 'three'"):
-            load("genexam", PlotChoice(store=store, judges=("three",)))
+            load_source("genexam", PlotChoice(store=store, judges=("three",)))
 
 
 def test_nothing_marked_says_what_to_run(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "genexam", painters=1, judges=(), images=False)
         with pytest.raises(UsageError, match="nothing is marked yet; `limner run`"):
-            load("genexam", PlotChoice(store=store))
+            load_source("genexam", PlotChoice(store=store))
 
 
 def inside(source: StoreSource, painter: str) -> tuple[Entry, ...]:

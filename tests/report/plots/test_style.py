@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
 from limner.core.plot_data import Grid, Quantity
-from limner.report.plots.style import SMALL, Sketch, broken, compose, look, save, whole, wide
+from limner.report.plots.style import SMALL, Sketch, broken, compose, look, save_figure, whole, wide
 from tests.report.tables.synthetic import cast
 
 pytestmark = pytest.mark.usefixtures("matplotlib")
@@ -51,7 +51,7 @@ def test_no_two_rows_look_the_same(names: list[str], inches: float) -> None:
     assert len(set(whole(names, inches))) == len(names)
 
 
-def test_a_formula_in_a_name_is_no_formula() -> None:
+def test_a_formula_in_a_name_is_not_a_formula() -> None:
     figure = compose([sketch(("$x^2$ and $", "b"))], "single")
     figure.draw_without_rendering()
     labels = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels()]
@@ -78,7 +78,7 @@ def test_the_same_numbers_give_the_same_bytes(form: str, tmp_path: Path, monkeyp
         # Neither the day nor what a user has set elsewhere makes a difference.
         monkeypatch.setenv("SOURCE_DATE_EPOCH", str(turn * 10**8))
         monkeypatch.setitem(matplotlib.rcParams, "font.size", 9 + turn)
-        save([sketch()], path, "single")
+        save_figure(compose([sketch()], "single"), path)
         prints.add(hashlib.sha256(path.read_bytes()).hexdigest())
     assert len(prints) == 1
     assert b"2026" not in (tmp_path / f"0.{form}").read_bytes() or form != "svg"

@@ -42,7 +42,7 @@ def test_unknown_prices_are_unknown_and_never_nothing() -> None:
     assert (step["dollars"], step["calls"]) == (None, 16)
     assert {item["dollars"] for item in body["items"] if item["name"] == "Table 1"} == {None}
     said = limner("reproduce", SAMPLE, "--painter", "Ideogram 2.0").out
-    assert "and what ideogram/v2 costs" in said
+    assert "plus the unknown price of ideogram/v2" in said
     assert money(None) == "unknown"
 
 
@@ -56,7 +56,7 @@ def test_without_data_calls_and_prices_are_not_known() -> None:
 
 
 @pytest.mark.slow
-def test_models_that_are_gone_are_told_with_their_successor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_that_are_gone_are_reported_with_their_successor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_TODAY", "2026-11-16")
     body = limner("reproduce", SAMPLE, "--json").json()
     steps = {step["row"]: step for step in body["steps"]}
@@ -75,7 +75,7 @@ def test_models_that_are_gone_are_told_with_their_successor(monkeypatch: pytest.
     assert not all(step["cannot"] for step in other["steps"])
 
 
-def test_a_painter_of_one_s_own_stands_in_every_table(store: Store) -> None:
+def test_a_painter_of_one_s_own_is_in_every_table(store: Store) -> None:
     found = make_checklist(Reproduction(SAMPLE, painters=("mine=control/text",), judges=("ocr",)), store)
     (step,) = found.steps
     assert "--painter mine=control/text" in step.command
@@ -108,8 +108,8 @@ def test_drawings_that_two_judges_mark_are_paid_for_once(store: Store) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--run",), "--run spends money: say how much it may with --budget DOLLARS"),
-        (("--budget", "1"), "--budget, --purse and --retry-failed go with --run"),
+        (("--run",), "--run spends money: set a limit with --budget DOLLARS"),
+        (("--budget", "1"), "--budget, --purse and --retry-failed need --run"),
         (("--item", "Table 77"), "the paper has no 'Table 77'"),
     ],
 )

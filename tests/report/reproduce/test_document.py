@@ -18,22 +18,22 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_without_a_browser_the_page_is_whole_and_the_fix_is_told(
+def test_without_a_browser_the_page_is_whole_and_the_fix_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LIMNER_BROWSER", "no-such-browser")
     said = limner("reproduce", SAMPLE, "--item", "Table 1", "--item", "Table 6", "-o", "paper", code=3)
-    assert "no browser was found to print it; install Chromium or Chrome" in said.err
+    assert "no browser was found; install Chromium or Chrome" in said.err
     assert "LIMNER_BROWSER" in said.err
     assert not (tmp_path / "paper" / "document.pdf").exists()
     page = (tmp_path / "paper" / "document.html").read_text("utf-8")
-    assert "Not made: a survey of other papers: nothing is measured." in page
+    assert "Cannot be reproduced: a survey of other papers: nothing is measured." in page
     # A table that no layout shows has the paper's own figures all the same.
     assert "1024x1024 / 1536x1024 / 1024x1536" in page
     assert not re.search(r"(?:src|href)=\"(?!data:|#)", page)
 
 
-def test_a_browser_that_does_not_print_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_browser_that_does_not_print_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = tmp_path / "broken"
     broken.write_text("#!/bin/sh\necho no display >&2\nexit 7\n", "utf-8")
     broken.chmod(0o755)
@@ -41,12 +41,12 @@ def test_a_browser_that_does_not_print_is_told(tmp_path: Path, monkeypatch: pyte
     assert find_browser() == str(broken)
     (tmp_path / "document.html").write_text("<p>x</p>", "utf-8")
     with pytest.raises(
-        NoPdf, match=r"document\.html is whole: .*broken did not print it: no display; install Chromium"
+        NoPdf, match=r"document\.html is complete\): .*broken did not print it: no display; install Chromium"
     ):
         write_pdf(tmp_path / "document.html", tmp_path / "document.pdf")
 
 
-def test_published_tables_stand_in_it_without_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_published_tables_are_in_it_without_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_BROWSER", "no-such-browser")
     limner("reproduce", SAMPLE, "--item", "Table 2", "--item", "Table 5", "--store", "a<b>", "-o", "paper", code=3)
     page = (tmp_path / "paper" / "document.html").read_text("utf-8")

@@ -123,7 +123,7 @@ def items(body: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", PAPERS)
-def test_a_paper_is_made_anew(
+def test_a_paper_is_reproduced(
     kind: str, shop: tuple[BilledImages, ExaminerServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     images, examiner = shop
@@ -211,7 +211,7 @@ def test_a_table_of_judges_is_filled_judge_by_judge(shop: tuple[BilledImages, Ex
     assert cells[1]["filled"] == 16
 
 
-def test_what_cannot_start_is_left_out_and_told(shop: tuple[BilledImages, ExaminerServer]) -> None:
+def test_what_cannot_start_is_left_out_and_reported(shop: tuple[BilledImages, ExaminerServer]) -> None:
     images, _ = shop
     said = limner(
         "reproduce", "sample/worldgenbench", "--painter", "GPT-4o=drawing/one", "--painter", "SDXL=drawing/dear",

@@ -14,8 +14,8 @@ from limner.core.errors import DataError, UsageError
 from limner.exams import SHIPPED
 from limner.painters import open_service
 from limner.report.paper import find
-from limner.report.plots import known as known_plots
-from limner.report.reproduce.cells import row_names, wants_of
+from limner.report.plots import load_plots as known_plots
+from limner.report.reproduce.cells import request_of, row_names
 from limner.report.reproduce.request import PaperItem, chosen_items, paper_list
 from limner.report.reproduce.rows import row_finder
 from limner.store import Store
@@ -68,7 +68,7 @@ def test_what_a_list_names_is_there(kind: str) -> None:
     assert listing.preset in exam.all_presets
     assert len({item.name for item in listing.items}) == len(listing.items)
     for item in listing.items:
-        wants = wants_of(item, kind)
+        wants = request_of(item, kind)
         assert wants.title
         assert item.layout is None or find(f"{kind}:{item.layout}")
         assert {one.plot for one in item.plots} <= set(known_plots())
@@ -90,7 +90,7 @@ def test_every_row_is_drawn_by_something_or_says_why_not(kind: str) -> None:
     finder = row_finder(listing, names, (), settings.load(), presets, judge=None, judges={}, helpers={}, stored={})
     rows = [finder.find(name) for name in names]
     assert all(row.word or row.strategy or row.cannot for row in rows)
-    assert not any("knows no model of this name" in (row.cannot or "") for row in rows)
+    assert not any("does not know a model of this name" in (row.cannot or "") for row in rows)
     assert any(row.cannot is None for row in rows)
 
 
@@ -105,9 +105,9 @@ def test_options_of_rows_are_such_as_their_painters_take(kind: str, store: Store
 
 
 def test_an_item_says_what_it_is() -> None:
-    with pytest.raises(ValueError, match="neither a layout nor plots"):
+    with pytest.raises(ValueError, match="needs a layout, plots, or a reason"):
         PaperItem(name="Table 9", title="x")
-    with pytest.raises(ValueError, match="add title"):
+    with pytest.raises(ValueError, match="needs a title"):
         PaperItem(name="Table 9", cannot="x")
 
 
@@ -118,7 +118,7 @@ def test_items_are_chosen_by_name() -> None:
         chosen_items(listing, ("Table 99",))
 
 
-def test_a_wrong_list_is_told_with_its_exam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_list_is_reported_with_its_exam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "reproduce.toml").write_text('[[items]]\nname = "Table 1"\nlayuot = "table1"\n', "utf-8")
     monkeypatch.setattr("limner.report.reproduce.request.paper_file", lambda *_: tmp_path / "reproduce.toml")
     with pytest.raises(DataError, match=r"the exam 'genexam' is broken: .*items\.0\."):

@@ -47,14 +47,14 @@ def take(browser: Any, site: Path) -> None:
     shoot(page, "site-compare.png", whole=True)
     question = keys(site / "exams" / "sample-genexam" / "data")["Sample_Biology_1"]
     page = opened("sample-genexam", "question.html", f"#q={question}", 1150)
-    page.get_by_label("Text that OCR read").check()
+    page.get_by_label("Text read by OCR").check()
     page.locator(".overlay").first.wait_for()
     shoot(page, "site-question.png")
     graph = keys(site / "exams" / "sample-mmmg" / "data")["primaryschool_Geography_1"]
     page = opened("sample-mmmg", "question.html", f"#q={graph}", 820, "dark")
     page.locator("article.drawing", has_text="control/reference").locator(".look").click()
     page.locator("dialog[open]").wait_for()
-    page.locator("dialog").get_by_label("Text that OCR read").check()
+    page.locator("dialog").get_by_label("Text read by OCR").check()
     page.locator("dialog .overlay").first.wait_for()
     page.locator(".closer-picture").evaluate("(one) => one.scrollTo(0, 110)")
     shoot(page, "site-graph.png")

@@ -37,7 +37,7 @@ def put(desk: Desk, painter: str, right: list[int], relaxed: int = 1) -> None:
         desk.put(painter, question, desk.marks(question, lambda top: top) if n in right else marks | {first: 0})
 
 
-def test_who_is_ahead_and_told_from_the_others(store: Store, tmp_path: Path) -> None:
+def test_leader_differs_significantly_from_the_others(store: Store, tmp_path: Path) -> None:
     desk = Desk(store, EXAM)
     put(desk, "best", list(range(13)))
     put(desk, "poor", [], 0)
@@ -45,14 +45,15 @@ def test_who_is_ahead_and_told_from_the_others(store: Store, tmp_path: Path) -> 
     words, sure, answer = said(tmp_path / "out")
     assert words.startswith("best is ahead with 100.0 strict [")
     assert (
-        sure == "It is told apart from the other painter on the same 13 questions (p < 0.05, corrected for all pairs)."
+        sure == "It differs significantly from the other painter on the same 13 questions "
+        "(p < 0.05, corrected for all pairs)."
     )
     assert [row["place"] for row in answer["rows"]] == [1, 2]
     assert len(answer["drawn"]["drawings"]) == 2
     assert answer["drawn"]["reference"]
 
 
-def test_who_cannot_be_told_from_the_second(store: Store, tmp_path: Path) -> None:
+def test_leader_does_not_differ_from_the_second(store: Store, tmp_path: Path) -> None:
     desk = Desk(store, EXAM)
     put(desk, "one", [0, 1, 2])
     put(desk, "two", [0, 1])
@@ -60,12 +61,12 @@ def test_who_cannot_be_told_from_the_second(store: Store, tmp_path: Path) -> Non
     build(tmp_path / "out", store=store, images=False)
     words, sure, _ = said(tmp_path / "out")
     assert words.startswith("one is ahead with 23.1 strict")
-    assert sure.startswith("It cannot be told apart from two or three on the same 13 questions.")
-    assert "questions would tell it from the second" in sure
+    assert sure.startswith("It does not differ significantly from two or three on the same 13 questions.")
+    assert "questions would separate it from the second" in sure
 
 
 @pytest.mark.parametrize(("others", "wanted"), [(["control/blank"], "relaxed"), (["control/reference"], "strict")])
-def test_a_score_that_every_control_reaches_is_no_headline(
+def test_a_score_that_every_control_reaches_is_not_a_headline(
     store: Store, tmp_path: Path, others: list[str], wanted: str
 ) -> None:
     """Nobody has a drawing wholly right, nor has the control: that score says nothing, and the next one answers."""
@@ -80,7 +81,7 @@ def test_a_score_that_every_control_reaches_is_no_headline(
     assert ("mine is ahead" in words) == (wanted == "relaxed")
 
 
-def test_controls_alone_and_one_alone_are_said_to_be_so(store: Store, tmp_path: Path) -> None:
+def test_controls_alone_and_a_single_painter_are_reported(store: Store, tmp_path: Path) -> None:
     desk = Desk(store, EXAM)
     put(desk, "control/reference", list(range(13)))
     put(desk, "control/blank", [], 0)

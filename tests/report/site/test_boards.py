@@ -24,7 +24,7 @@ def listed(
 
 
 @pytest.mark.parametrize("score", ["strict", "relaxed", "semantic"])
-def test_rows_stand_as_limner_scores_sorts_them(odd: Site, site: Site, score: str) -> None:
+def test_rows_are_sorted_as_in_limner_scores(odd: Site, site: Site, score: str) -> None:
     for made, judge in ((odd, LABELS[0]), (site, "fake/judge")):
         exam = exam_of(made.folder)
         way = next(way for way in exam["ways"] if way["name"] == judge)
@@ -33,7 +33,7 @@ def test_rows_stand_as_limner_scores_sorts_them(odd: Site, site: Site, score: st
         assert listed(exam, way, score) == [(row.name, row.place) for row in rows]
 
 
-def test_without_whoever_cuts_the_numbers_are_those_of_limner_scores_without(odd: Site) -> None:
+def test_without_a_painter_that_cuts_the_numbers_are_those_of_limner_scores_without(odd: Site) -> None:
     exam = exam_of(odd.folder)
     way = exam["ways"][0]
     names = [painter["row"] for painter in exam["painters"]]
@@ -83,7 +83,7 @@ def test_lines_join_those_whom_limner_compare_cannot_tell_apart(site: Site) -> N
     assert neighbours - apart <= joined, "neighbours who cannot be told apart are joined"
 
 
-def test_what_a_drawing_costs_is_told_apart_and_the_unknown_is_no_zero(site: Site, odd: Site) -> None:
+def test_costs_are_separate_and_unknown_is_not_zero(site: Site, odd: Site) -> None:
     exam = exam_of(site.folder)
     rows = {exam["painters"][row["p"]]["row"]: row["costs"] for row in exam["ways"][0]["rows"]}
     assert rows["openai/gpt-image-1"]["drawing"] > 0.16

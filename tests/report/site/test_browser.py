@@ -175,7 +175,7 @@ def test_places_and_caption_follow_the_column_and_the_address_keeps_order_and_co
     assert again.locator("thead th").all_inner_texts() == heads
     expect(again.locator("th", has_text="relaxed")).to_have_attribute("aria-sort", "descending")
     again.get_by_role("button", name="Painter").click()
-    expect(again.locator(".lead").first).to_contain_text("Ordered by Painter; places by strict")
+    expect(again.locator(".lead").first).to_contain_text("Ordered by Painter; ranks by strict")
 
 
 def test_a_reader_gets_from_the_first_page_to_a_reason_by_keyboard_alone(browser: Browser, site: Site) -> None:
@@ -273,7 +273,7 @@ def test_differences_and_failures_lead_to_their_drawing(browser: Browser, site: 
 
 
 @pytest.mark.parametrize("after", ["#q=../../../data/site", "#q=nothing-here"])
-def test_an_address_that_names_nothing_is_told_so_and_loads_nothing(browser: Browser, site: Site, after: str) -> None:
+def test_an_unknown_address_is_reported_and_loads_nothing(browser: Browser, site: Site, after: str) -> None:
     page = browser.open(site.folder / "exams/genexam/question.html", after)
     page.locator(".wrong").wait_for()
     loaded = page.evaluate("[...document.scripts].map((one) => one.src)")

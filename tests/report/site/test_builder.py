@@ -216,7 +216,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path, store:
     assert [path.name for path in (tmp_path / "precious").iterdir()] == ["thesis.txt"]
 
 
-def test_an_image_that_cannot_be_shown_is_said_on_its_page(tmp_path: Path, store: Store) -> None:
+def test_an_image_that_cannot_be_shown_is_reported_on_its_page(tmp_path: Path, store: Store) -> None:
     one, _ = tiny(store)
     drawing = draw(store, "mine", one)
     (blob,) = (tmp_path / "store" / "blobs").glob("*/*")
@@ -228,7 +228,7 @@ def test_an_image_that_cannot_be_shown_is_said_on_its_page(tmp_path: Path, store
     assert parts(data, "drawings/0")[0]["image"] == [0]
 
 
-def test_an_empty_store_is_told_so(tmp_path: Path, store: Store) -> None:
+def test_an_empty_store_is_reported(tmp_path: Path, store: Store) -> None:
     with pytest.raises(StoreError, match="no exam yet"):
         build(tmp_path / "out", store=store)
 
@@ -265,7 +265,7 @@ def with_reasons() -> int:
 
 
 def test_of_reasons_no_more_than_a_few_questions_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("limner.report.site.judge_data.AT_ONCE", 10)
+    monkeypatch.setattr("limner.report.site.judge_data.BATCH_DRAWINGS", 10)
     most, add, store = list[int](), JudgeData._entry, filled(tmp_path / "store")
     before = with_reasons()  # Of other tests in the same process.
 

@@ -194,7 +194,7 @@ def test_an_address_that_names_nothing_shows_something_that_is_there(browser: Br
     assert page.locator(".middle .worth").inner_text()
 
 
-def test_a_drawing_stands_beside_its_reference_and_both_have_their_boxes(browser: Browser, site: Site) -> None:
+def test_a_drawing_is_beside_its_reference_and_both_have_their_boxes(browser: Browser, site: Site) -> None:
     data = site.data()
     key = next(iter(keys(data).values()))
     drawing = next(one for one in parts(data, f"q/{key}") if one.get("drawing", {}).get("steps"))["drawing"]["d"]
@@ -206,9 +206,9 @@ def test_a_drawing_stands_beside_its_reference_and_both_have_their_boxes(browser
     page.keyboard.press("+")
     assert scaled(page, "1.5")
     assert comes(page, lambda: lies_over(page)), "boxes zoom with it"
-    page.get_by_label("Reference beside it").uncheck()
+    page.get_by_label("Show reference").uncheck()
     expect(page.locator("dialog .glass")).to_have_count(1)
     title = page.locator("#closer-title").inner_text()
-    page.keyboard.press("ArrowLeft" if page.get_by_label("Drawing after").is_disabled() else "ArrowRight")
+    page.keyboard.press("ArrowLeft" if page.get_by_label("Next drawing").is_disabled() else "ArrowRight")
     expect(page.locator("#closer-title")).not_to_have_text(title)
     assert scaled(page, "1"), "another drawing is shown whole"

@@ -46,7 +46,7 @@ def test_figures_as_the_papers_print_them_on_our_scales() -> None:
     assert one("fepbench", "GPT Image 2")["if_layout"] == 0.886
 
 
-def test_what_two_instruments_measured_stands_in_one_row() -> None:
+def test_what_two_instruments_measured_is_in_one_row() -> None:
     scores = one("aibench", "Seedream 4.5")
     assert scores.keys() == {"overall", "component", "topology", "phase", "semantics", "aesthetics"}
 

@@ -21,7 +21,7 @@ from limner.exams.genexam.data import ScoringPointsRubric
 from limner.exams.views import view
 from limner.report.site import build, chunks
 from limner.report.site.builder import boxes_in, write_boxes
-from limner.report.site.chunks import Chunks, encode, key, no_folders, without_folders
+from limner.report.site.chunks import Chunks, encode, make_key, no_folders, without_folders
 from limner.report.site.inventory import DrawingSlot
 from limner.report.site.judge_data import UNDECIDED, Faults, JudgeTable
 from limner.report.site.pages import PAGES, POLICY, Provenance, exam_page, index_page, store_name, text
@@ -85,7 +85,7 @@ def test_words_read_back_as_they_were(word: str) -> None:
 
 
 @pytest.mark.parametrize("page", [*PAGES, "first"])
-def test_nothing_stands_inside_a_page_that_its_policy_forbids(page: str) -> None:
+def test_nothing_is_inside_a_page_that_its_policy_forbids(page: str) -> None:
     made = index_page([foot("x")], 0, "s") if page == "first" else exam_page(page, foot("x"), [("x", "a")], 0, "s")
     for tag, attrs in Tags(made).tags:
         assert not any(name.startswith("on") or name == "style" for name in attrs)
@@ -217,7 +217,7 @@ def test_a_number_that_is_none_becomes_null(number: float) -> None:
 def test_parts_come_in_any_order_and_are_written_when_they_are_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "HELD", 200)
+    monkeypatch.setattr(chunks, "MAX_HELD", 200)
     writer = Chunks(tmp_path)
     wanted: dict[str, list[Any]] = {name: [] for name in ("q/a", "q/b", "list")}
     for number in range(30):
@@ -236,11 +236,11 @@ any_text = st.text(st.characters(exclude_categories=()), max_size=300)
 
 @given(any_text)
 def test_a_key_is_plain_and_short(words: str) -> None:
-    assert re.fullmatch(r"[A-Za-z0-9_]{1,40}-[0-9a-f]{8}", key(words))
+    assert re.fullmatch(r"[A-Za-z0-9_]{1,40}-[0-9a-f]{8}", make_key(words))
 
 
 def test_no_key_is_a_device_of_windows_or_leaves_its_folder() -> None:
-    found = [key(word) for word in ("con", "NUL", "aux", "..", ".", "", *WORDS)]
+    found = [make_key(word) for word in ("con", "NUL", "aux", "..", ".", "", *WORDS)]
     assert len(set(found)) == len(found)
     assert not any(word in {"con", "nul", "aux"} or "." in word or "/" in word for word in map(str.casefold, found))
 

@@ -52,7 +52,7 @@ def test_the_pages_numbers_are_those_of_limner_compare(site: Site, exam: str, wa
     assert body["score"] == painters(exam, store=site.store, judges=[judge] if judge else [])[0].score.name
 
 
-def test_met_is_told_question_by_question_where_it_is_the_score(
+def test_met_is_reported_question_by_question_where_it_is_the_score(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Comparable, "score", lambda *_: MET)
@@ -116,13 +116,13 @@ def test_many_pairs_are_not_tested_and_many_rows_have_no_intervals(
         return body
 
     (whole,) = parts(site.data(), "pairs/0")
-    monkeypatch.setattr(pair_data, "TESTED", 5)
+    monkeypatch.setattr(pair_data, "MAX_TESTS", 5)
     body = built("untested")
     assert not body["tested"]
     plain = {frozenset(row[:2]): [abs(number or 0) for number in row[2:3]] for row in body["pairs"]["strict"]}
     assert plain == {frozenset(row[:2]): [abs(row[2])] for row in whole["pairs"]["strict"]}
     assert all(len(row) == 6 for row in body["pairs"]["strict"])
-    monkeypatch.setattr(pair_data, "ROWS", 3)
+    monkeypatch.setattr(pair_data, "MAX_INTERVAL_ROWS", 3)
     body = built("unpaired")
     assert not any(body["pairs"].values())
     assert body["values"] == whole["values"]

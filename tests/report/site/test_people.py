@@ -45,7 +45,7 @@ def test_the_numbers_are_those_of_limner_agree(studied: Site, site: Site) -> Non
     assert "people" not in parts(site.data(), "exam")[0]
 
 
-def test_they_stand_beside_the_certificate(browser: Browser, studied: Site, site: Site) -> None:
+def test_they_are_beside_the_certificate(browser: Browser, studied: Site, site: Site) -> None:
     page = browser.open(studied.exam() / "judges.html")
     page.locator("tbody tr", has_text="fake/judge").first.wait_for()
     heads = page.locator("thead th").all_inner_texts()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from limner.report.site.pictures import FEW, SMALL, Pictures, PictureSpec, place
+from limner.report.site.pictures import FEW, SMALL, Pictures, PictureSpec, picture_path
 from limner.store import Blobs
 from tests.report.site.hostile import picture
 
@@ -44,10 +44,10 @@ def test_what_browsers_show_is_taken_as_it_is_without_a_second_copy(
     image, _ = blobs(tmp_path).put(data := picture(1, (900, 600), form))
     pictures = made(spec(tmp_path), image)
     assert pictures.suffixes == {image: suffix}
-    large = place(tmp_path / "images", image, suffix)
+    large = picture_path(tmp_path / "images", image, suffix)
     assert large.read_bytes() == data
     assert os.stat(large).st_nlink == 2
-    assert opened(place(tmp_path / "thumbs", image, SMALL)).size == small
+    assert opened(picture_path(tmp_path / "thumbs", image, SMALL)).size == small
 
 
 def test_larger_ones_are_scaled_down_and_small_ones_left(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_larger_ones_are_scaled_down_and_small_ones_left(tmp_path: Path) -> None
     small, _ = store.put(picture(4, (300, 200)))
     pictures = made(spec(tmp_path, max_side=600), wide, small)
     assert pictures.suffixes == {wide: "webp", small: "png"}
-    assert opened(place(tmp_path / "images", wide, "webp")).size == (600, 150)
+    assert opened(picture_path(tmp_path / "images", wide, "webp")).size == (600, 150)
 
 
 def test_a_picture_that_says_how_it_is_turned_is_turned(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_picture_that_says_how_it_is_turned_is_turned(tmp_path: Path) -> None:
     Image.new("RGB", (640, 320), "red").save(buffer, "JPEG", exif=exif)
     image, _ = blobs(tmp_path).put(buffer.getvalue())
     made(spec(tmp_path), image)
-    assert opened(place(tmp_path / "thumbs", image, SMALL)).size == (160, 320)
+    assert opened(picture_path(tmp_path / "thumbs", image, SMALL)).size == (160, 320)
 
 
 def test_a_small_picture_shows_what_the_large_one_shows_and_what_is_see_through_is_white(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_small_picture_shows_what_the_large_one_shows_and_what_is_see_through_
         drawn.save(buffer, form)
         image, _ = blobs(tmp_path).put(buffer.getvalue())
         made(spec(tmp_path), image)
-        small = opened(place(tmp_path / "thumbs", image, SMALL)).convert("RGB")
+        small = opened(picture_path(tmp_path / "thumbs", image, SMALL)).convert("RGB")
         shown.append((small.size, *(np.asarray(small)[80, at].astype(int) for at in (80, 260))))
     for size, left, right in shown:
         assert size == (342, 171)
@@ -90,12 +90,12 @@ def test_a_second_build_makes_what_is_new_and_puts_away_what_is_old(tmp_path: Pa
     store = blobs(tmp_path)
     old, kept, new = (store.put(picture(n))[0] for n in (6, 7, 8))
     assert made(spec(tmp_path), old, kept).made == 2
-    stamp = place(tmp_path / "thumbs", kept, SMALL).stat().st_mtime_ns
+    stamp = picture_path(tmp_path / "thumbs", kept, SMALL).stat().st_mtime_ns
     (tmp_path / "thumbs" / kept[:2] / ".part-left").write_bytes(b"half")
     again = made(spec(tmp_path), kept, new)
     assert again.made == 1
     assert again.suffixes == {kept: "png", new: "png"}
-    assert place(tmp_path / "thumbs", kept, SMALL).stat().st_mtime_ns == stamp
+    assert picture_path(tmp_path / "thumbs", kept, SMALL).stat().st_mtime_ns == stamp
     left = {path.stem for path in (tmp_path / "thumbs").glob("*/*")}
     assert left == {kept, new}
 
@@ -123,4 +123,4 @@ def test_many_are_made_in_processes_of_their_own(tmp_path: Path) -> None:
     counts: list[int] = []
     pictures.finish(counts.append)
     assert pictures.made == counts[-1] == len(images)
-    assert all(place(tmp_path / "thumbs", image, SMALL).exists() for image in images)
+    assert all(picture_path(tmp_path / "thumbs", image, SMALL).exists() for image in images)

@@ -101,7 +101,7 @@ def names(page: Any) -> list[str]:
 def test_the_leaderboard_tells_the_comparison_before_its_numbers(browser: Browser, odd: Site) -> None:
     page = board(browser, odd)
     loud, *rest = (" ".join(text.split()) for text in page.locator(".loud > span, .compared li").all_inner_texts())
-    assert loud == "lab/cutter cuts the common questions from 12 to 4: all numbers below rest on those 4."
+    assert loud == "lab/cutter cuts the common questions from 12 to 4: all numbers below are based on those 4."
     assert rest[0] == LEFT_OUT
     cut, above, table = (page.locator(what).first.bounding_box() for what in (".loud", ".compared", "table"))
     assert cut["y"] < above["y"] < table["y"]
@@ -110,7 +110,7 @@ def test_the_leaderboard_tells_the_comparison_before_its_numbers(browser: Browse
     assert places["lab/even"].startswith("=")
     assert (places["lab/refused"], places["control/reference"]) == ("–", "control")
     assert page.locator("tr", has_text="lab/even").locator(".ends").first.inner_text() == "(n=4)"
-    for words in ("of those in the exam", "too few questions for an interval", "have no place"):
+    for words in ("of the exam's questions", "too few questions for an interval", "not ranked"):
         assert words in page.locator(".notes").inner_text()
     page.get_by_role("combobox", name="Numbers on").select_option("all")
     expect(page.locator(".loud")).to_have_count(0)  # Whoever stands on its own cuts nobody's questions.
@@ -120,7 +120,7 @@ def test_the_leaderboard_tells_the_comparison_before_its_numbers(browser: Browse
 
 
 @pytest.mark.slow
-def test_one_click_leaves_out_whoever_cuts_and_another_takes_back(browser: Browser, odd: Site) -> None:
+def test_one_click_leaves_out_a_painter_that_cuts_and_another_takes_back(browser: Browser, odd: Site) -> None:
     page = board(browser, odd)
     relaxed = page.locator("thead th").all_inner_texts().index(page.locator("th", has_text="relaxed").inner_text()) + 1
 
@@ -144,6 +144,6 @@ def test_one_click_leaves_out_whoever_cuts_and_another_takes_back(browser: Brows
     again = browser.open(odd.exam() / "index.html", page.evaluate("location.hash"))
     again.locator(".loud.calm").wait_for()
     assert comes(again, lambda: names(again) == names(page)), "the address remembers"
-    page.get_by_role("button", name="Take back").click()
+    page.get_by_role("button", name="Put back").click()
     page.locator(".loud:not(.calm)").wait_for()
     assert comes(page, lambda: shown() == before)

@@ -86,7 +86,7 @@ def test_two_machines_have_done_what_one_would_have(
     said = limner("merge", "all", "one", "two")
     assert "one: new: drawings 4, markings 4, calls 4, questions 6" in said.out
     assert "two: new: drawings 2, markings 2, calls 2" in said.out
-    assert limner("merge", "all", "two", "one").out.splitlines()[-1] == "all: everything was there"
+    assert limner("merge", "all", "two", "one").out.splitlines()[-1] == "all: already up to date"
     found = []
     for name in ("whole", "all"):
         with Store(name) as store:

@@ -19,7 +19,7 @@ from limner.serve.base import CSRF, WebLimits
 from limner.store import Store
 from limner.store.ratings import load_ratings
 from limner.study.new import new_link
-from limner.study.open import STEP, open_study, places_of
+from limner.study.open import SIZE_STEP, open_study, places_of
 from limner.study.page import study_app
 from limner.study.records import load_answers, load_rater, load_raters, load_study
 from tests.study.made import answer, fill, make
@@ -71,7 +71,7 @@ def test_another_device_goes_on_where_the_first_stopped(store: Store, pilot: Any
         assert 'data-done="2"' in got.text
 
 
-def test_the_end_is_told_with_the_way_back_to_the_panel(store: Store) -> None:
+def test_the_end_shows_the_way_back_to_the_panel(store: Store) -> None:
     fill(store, "genexam", questions=4)
     made = make(store, raters=["anna"], completion="https://panel.example/done?cc=ABC")
     _, token = first_link(made)
@@ -130,7 +130,7 @@ def test_a_link_that_is_none_leads_nowhere(store: Store, pilot: Any) -> None:
     assert seen[-1] == 429
 
 
-def test_a_raters_link_is_no_admins_and_the_other_way_round(store: Store, pilot: Any) -> None:
+def test_rater_link_and_admin_link_are_not_interchangeable(store: Store, pilot: Any) -> None:
     _, token = first_link(pilot)
     with visitor(store) as client:
         for word in (token, pilot.join):
@@ -159,7 +159,7 @@ def test_pictures_are_alike_in_all_but_what_they_show(store: Store, pilot: Any) 
     heads = {tuple(sorted((k, v) for k, v in one.headers.items() if k != "content-length")) for one in got}
     assert len(heads) == 1
     for one in got:
-        assert len(one.content) % STEP == 0
+        assert len(one.content) % SIZE_STEP == 0
         with Image.open(io.BytesIO(one.content)) as image:
             assert (image.format, image.size, image.mode) == ("JPEG", (1536, 1536), "RGB")
             assert not image.getexif()
@@ -240,13 +240,13 @@ def test_every_design_has_its_page(store: Store, design: str) -> None:
 
 
 def test_a_study_of_people_who_rated_elsewhere_has_no_page(store: Store, tmp_path: Any) -> None:
-    from limner.study.bring_in import bring_in
     from limner.study.exchange import answer_rows, write_answers
+    from limner.study.import_answers import import_answers
 
     fill(store, "genexam", questions=3)
     make(store, changes={"attention": 0})
     (tmp_path / "a.csv").write_text(write_answers(answer_rows(answer(store)), False, "csv"), "utf-8")
-    bring_in(store, "elsewhere", tmp_path / "a.csv")
+    import_answers(store, "elsewhere", tmp_path / "a.csv")
     with pytest.raises(UsageError, match="no page to serve"):
         study_app(store, "elsewhere")
 

@@ -89,7 +89,7 @@ def test_the_original_cannot_be_had_where_it_is_one_of_those_compared(store: Sto
         assert client.get(f"/r/{made.links['anna']}/1/reference.jpg").status_code == 404
 
 
-def test_a_picture_that_is_drawn_anew_does_not_change_what_raters_see(store: Store) -> None:
+def test_a_picture_that_is_drawn_again_does_not_change_what_raters_see(store: Store) -> None:
     fill(store, "genexam", questions=3)
     made = make(store, raters=["anna"], changes={"attention": 0})
     study = open_study(store, "pilot")

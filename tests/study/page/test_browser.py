@@ -138,7 +138,7 @@ def test_without_a_network_answers_wait_and_are_sent_later(chromium: Any, kept: 
         rater.page.wait_for_load_state("networkidle")
         rater.context.set_offline(True)
         rater.press("1", "2", "3")
-        expect(rater.page.locator("#state.waits")).to_contain_text("3 answers wait")
+        expect(rater.page.locator("#state.waits")).to_contain_text("3 answers are stored on this device")
         assert values(kept) == {}
         rater.press("t", "Enter")  # The next page was fetched ahead.
         rater.ready(2)
@@ -234,7 +234,7 @@ def test_undo_skip_zoom_and_toggles(chromium: Any, kept: Store, tmp_path: Path) 
         expect(page.locator("#reason")).to_be_focused()
         page.keyboard.type("I cannot see it")
         page.get_by_role("button", name="Skip this one").click()
-        page.get_by_role("button", name="Skipped: take it back").wait_for()
+        page.get_by_role("button", name="Skipped: undo").wait_for()
         rater.saved()
         assert [one.reason for one in load_answers(kept, "pilot") if one.field == "skip"] == ["I cannot see it"]
         expect(page.locator("#progress")).to_have_js_property("value", 1)

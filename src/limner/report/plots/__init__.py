@@ -1,17 +1,17 @@
-"""Plots for papers: frames (numbers) apart from drawing; matplotlib is loaded only when something is drawn."""
+"""Plots for papers: frames (numbers) are separate from drawing; matplotlib is loaded only when something is drawn."""
 
 from typing import Any
 
-from .catalogue import PlotFigure, PlotKind, find, known, make_figure, plot
+from .catalogue import PlotFigure, PlotKind, find_plot, load_plots, make_figure, plot
 from .source import PlotChoice
 
-__all__ = ["PLOTS", "PlotChoice", "PlotFigure", "PlotKind", "find", "known", "make_figure", "plot"]
+__all__ = ["PLOTS", "PlotChoice", "PlotFigure", "PlotKind", "find_plot", "load_plots", "make_figure", "plot"]
 
 PLOTS: dict[str, PlotKind]
-"""The same as `known`, read when it is asked for: no exam is loaded before."""
+"""The result of `load_plots`, loaded on first use."""
 
 
 def __getattr__(name: str) -> Any:
     if name == "PLOTS":
-        return known()
+        return load_plots()
     raise AttributeError(name)

@@ -1,4 +1,4 @@
-"""All plots by name: those that every exam has, and those of exams' own."""
+"""All plots by name: those of every exam, and those of single exams."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .maps import by_judge, differences, judges, matrices, raters, scores
 from .multiples import alignment, bands, people, profiles
 from .points import cost, dispersion, pairs, points
 from .rows import distribution, dots, failures, histograms, kinds, violins
-from .source import LEVELS, PlotChoice, categories, heatmap, levels, load, profile
-from .style import WIDTHS, Sketch, checked_format, compose, look, write_figure
+from .source import LEVELS, PlotChoice, categories, heatmap, levels, load_source, profile
+from .style import WIDTHS, Sketch, checked_format, compose, look, save_figure, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,20 +34,20 @@ DRAW_FUNCTIONS: Mapping[str, DrawFunction] = {
         scores, violins,
     )
 }  # fmt: skip
-"""What draws a frame at a width, by the words that exams use for it."""
+"""The functions that draw a frame at a width, by the names that exams use."""
 
 
 @dataclass(frozen=True)
 class PlotKind:
-    """A plot by its name, for every exam that has it.
+    """A plot by name, for every exam that has it.
 
     Attributes:
-        about: One line on what it shows.
-        draw: What draws its numbers at a width.
-        usual: Its numbers, from any exam's source; None where only some exams have the plot.
-        own: Kinds of exam that have it as a plot of their own, which goes before the usual one.
-        compared: Whether it shows no single judge's marks: then `usual` takes the exam and the choice, for a source
-            has one judge.
+        about: A line about it.
+        draw: The function that draws its numbers at a width.
+        usual: The function that returns its numbers from any exam's source; None if only some exams have the plot.
+        own: The exams' own versions of the plot, by kind, which take precedence.
+        compared: Whether it compares several judges: then `usual` takes the exam and the choice instead of a source,
+            which has one judge.
     """
 
     name: str
@@ -63,38 +63,38 @@ class PlotKind:
         return None if self.usual else ", ".join(self.own)
 
     def frame(self, exam: str, choice: PlotChoice) -> Any:
-        """Its numbers, from an exam in a store."""
+        """Return the plot's numbers, from an exam in a store."""
         return self._framed(exam, choice)[0]
 
     def sketch(self, exam: str, choice: PlotChoice, width: str) -> Sketch:
-        """Ready to be drawn at a width."""
+        """Return the plot, ready to be drawn at a width."""
         frame, drawing = self._framed(exam, choice)
         return drawing(frame, width)
 
     def _framed(self, exam: str, choice: PlotChoice) -> tuple[Any, DrawFunction]:
         if self.usual and self.compared:
             return self.usual(exam, choice), self.draw
-        source = load(exam, choice)
+        source = load_source(exam, choice)
         own = self.own.get(source.kind)
         if own is not None:
             drawing = self.draw if self.usual else DRAW_FUNCTIONS[own.draw]
-            with _told(self.name, source.kind):
+            with _name_in_errors(self.name, source.kind):
                 return own.frame(source), partial(_drawn, drawing, self.name, source.kind)
         if self.usual is None:
-            only = f"{self.name} shows exams of the kind {self.only}"
+            only = f"{self.name} is only for exams of the kind {self.only}"
             raise UsageError(f"{only}; {source.exam} is of the kind {source.kind}")
         return self.usual(source), self.draw
 
 
 def _drawn(drawing: DrawFunction, name: str, kind: str, frame: Any, width: str) -> Sketch:
-    with _told(name, kind):
+    with _name_in_errors(name, kind):
         sketch = drawing(frame, width)
-    return replace(sketch, paint=_told(name, kind)(sketch.paint))
+    return replace(sketch, paint=_name_in_errors(name, kind)(sketch.paint))
 
 
 @contextmanager
-def _told(name: str, kind: str) -> Iterator[None]:
-    """Says whose plot it is that breaks."""
+def _name_in_errors(name: str, kind: str) -> Iterator[None]:
+    """Turn any error into one that names the plot and its exam."""
     try:
         yield
     except LimnerError:
@@ -121,25 +121,25 @@ USUAL = (
 """The plots that every exam has."""
 
 
-def known() -> dict[str, PlotKind]:
-    """Every plot by its name: those of all exams, then the exams' own."""
-    found = {plot.name: plot for plot in USUAL}
+def load_plots() -> dict[str, PlotKind]:
+    """Return every plot by name: those of all exams, then those of single exams."""
+    plots = {plot.name: plot for plot in USUAL}
     for kind in each():
         for name, own in kind.plots.items():
-            plot = found.get(name) or PlotKind(name, own.about, DRAW_FUNCTIONS[own.draw])
-            found[name] = replace(plot, own={**plot.own, kind.name: own})
-    return found
+            plot = plots.get(name) or PlotKind(name, own.about, DRAW_FUNCTIONS[own.draw])
+            plots[name] = replace(plot, own={**plot.own, kind.name: own})
+    return plots
 
 
-def find(name: str) -> PlotKind:
+def find_plot(name: str) -> PlotKind:
     """Return the plot of this name.
 
     Raises:
         UsageError: There is none.
     """
-    plots = known()
+    plots = load_plots()
     if name not in plots:
-        raise UsageError(f"no plot {name!r}; there is: {', '.join(plots)}")
+        raise UsageError(f"no plot {name!r}; available: {', '.join(plots)}")
     return plots[name]
 
 
@@ -149,14 +149,14 @@ def plot(
     """Draw a plot of one exam, or of several below each other, into a file.
 
     Args:
-        name: One of `known`.
+        name: One of `load_plots`.
         exams: Their names in the store.
         path: Ends in ``.svg``, ``.pdf`` or ``.png``.
         choice: Which marks, from which store.
         width: ``single`` or ``double``: one column of a paper, or both.
 
     Raises:
-        UsageError: There is nothing to show, with what to run; or matplotlib is missing.
+        UsageError: There is nothing to show, or matplotlib is missing; says what to do.
     """
     path = Path(path)
     checked_format(path)
@@ -164,12 +164,12 @@ def plot(
 
 
 def make_figure(name: str, exams: Sequence[str], choice: PlotChoice | None = None, width: str = "double") -> PlotFigure:
-    """Return the same as a figure that is not written yet; see `plot`."""
-    found = find(name)
+    """Return a plot as a figure; see `plot`."""
+    kind = find_plot(name)
     if width not in WIDTHS:
-        raise UsageError(f"no width {width!r}; there is: {', '.join(WIDTHS)}")
-    with look():  # Says at once if matplotlib is missing.
-        sketches = [found.sketch(exam, choice or PlotChoice(), width) for exam in exams]
+        raise UsageError(f"no width {width!r}; available: {', '.join(WIDTHS)}")
+    with look():  # Fails at once if matplotlib is missing.
+        sketches = [kind.sketch(exam, choice or PlotChoice(), width) for exam in exams]
     return PlotFigure(name, tuple(exams), compose(sketches, width))
 
 
@@ -191,21 +191,18 @@ class PlotFigure:
         """Write it to a file, the same bytes for the same numbers.
 
         Raises:
-            UsageError: The file's name ends in something else than ``.svg``, ``.pdf`` or ``.png``.
+            UsageError: The file's name does not end in ``.svg``, ``.pdf`` or ``.png``.
         """
-        path = Path(path)
-        form = checked_format(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_figure(self.figure, path, form)
+        save_figure(self.figure, Path(path))
 
     def to_bytes(self, form: str = "svg") -> bytes:
-        """Return what `save` would write as ``svg``, ``pdf`` or ``png``."""
+        """Return the figure as ``svg``, ``pdf`` or ``png``."""
         buffer = io.BytesIO()
         write_figure(self.figure, buffer, checked_format(Path(f"plot.{form}")))
         return buffer.getvalue()
 
     def __repr__(self) -> str:
-        """Which plot of which exams."""
+        """Return the plot's name and its exams."""
         return f"<PlotFigure: {self.name} of {', '.join(self.exams)}>"
 
     def _repr_svg_(self) -> str:

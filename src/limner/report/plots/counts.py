@@ -1,4 +1,4 @@
-"""Counts as pictures: the funnel of a build, and the share of each mode of failure."""
+"""Plots of counts: the funnel of a build, and the share of each failure mode."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...core.plot_data import Grid, Quantity
 from ...core.protocol import UNREAD, FailureModes
 from ..tables.analyses import FAILED, ModeCounts
 from .rows import kinds
-from .style import GREY, PALE, PALETTE, SMALL, Sketch, look, save
+from .style import GREY, PALE, PALETTE, SMALL, Sketch, compose, look, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
@@ -20,7 +20,7 @@ ROW = 0.2
 
 
 def funnel_sketch(name: str, recipe: BuildRecipe, rows: Sequence[Mapping[str, Any]]) -> Sketch:
-    """Left this build, a bar for every step on items of its last step's sort; right the paper's counts, to scale."""
+    """Sketch a build's funnel, a bar for every step, beside the paper's counts to scale."""
     sort = recipe.places[-1].step.takes
     first = next((n for n, row in enumerate(rows) if row["place"] == recipe.paper[0].after), 0) if recipe.paper else 0
     mine = [row for n, row in enumerate(rows) if row["sort"] == sort and n >= first]
@@ -34,8 +34,8 @@ def funnel_sketch(name: str, recipe: BuildRecipe, rows: Sequence[Mapping[str, An
             _bar(panels[0], n, row["arrived"] / most[0], PALE)
             _bar(panels[0], n, left / most[0], PALETTE[0])
             waiting = row["waiting"] + row["pending"] + sum(row["failed"].values())
-            said = f"{left:,}" + (f" (+{waiting:,})" if waiting else "")
-            panels[0].text(0.0, n, said, ha="center", va="center", fontsize=SMALL, color="white" if left else GREY)
+            label = f"{left:,}" + (f" (+{waiting:,})" if waiting else "")
+            panels[0].text(0.0, n, label, ha="center", va="center", fontsize=SMALL, color="white" if left else GREY)
             if row["paper"] is not None:
                 _bar(panels[1], n, row["paper"] / most[1], PALETTE[1])
                 share = row["paper"] / most[1]
@@ -52,8 +52,8 @@ def funnel_sketch(name: str, recipe: BuildRecipe, rows: Sequence[Mapping[str, An
         panels[0].set_yticks(range(len(mine)), [row["place"] for row in mine])
         panels[0].set_ylim(len(mine) - 0.4, -0.6)
 
-    said = "items that each step left, in grey those that came to it; + those that wait, failed or are still to be done"
-    return Sketch(0.45 + ROW * len(mine), paint, f"recipe {recipe.name} · {said}")
+    text = "items that each step kept; grey: items that reached it; +: items that wait, failed or are not done yet"
+    return Sketch(0.45 + ROW * len(mine), paint, f"recipe {recipe.name} · {text}")
 
 
 def _bar(panel: Any, n: int, share: float, colour: str) -> None:
@@ -61,38 +61,39 @@ def _bar(panel: Any, n: int, share: float, colour: str) -> None:
 
 
 def plot_funnel(name: str, recipe: BuildRecipe, rows: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw it into a file.
+    """Draw a build's funnel into a file.
 
     Raises:
-        UsageError: matplotlib is missing, or the file's name ends in something else than the known formats.
+        UsageError: matplotlib is missing, or the file's name does not end in a known format.
     """
     with look():
         sketch = funnel_sketch(name, recipe, rows)
-    save([sketch], path, "double")
+    save_figure(compose([sketch], "double"), path)
 
 
 def mode_grid(modes: FailureModes[Any], counts: Sequence[ModeCounts], caption: str) -> Grid:
-    """Painters by modes; what failed is no part of the whole, what is unread is."""
-    words = [*modes.names, *([UNREAD] if any(one.modes[UNREAD] for one in counts) else [])]
+    """Return the share of each failure mode by painter; failed requests are left out, unread replies count."""
+    words = [*modes.names, *([UNREAD] if any(painter.modes[UNREAD] for painter in counts) else [])]
     cells = []
-    for one in counts:
-        whole = one.wrong - one.modes[FAILED]
-        cells.append(tuple(Quantity(one.modes[word] / whole if whole else None, n=whole) for word in words))
+    for painter in counts:
+        whole = painter.wrong - painter.modes[FAILED]
+        cells.append(tuple(Quantity(painter.modes[word] / whole if whole else None, n=whole) for word in words))
     columns = tuple(modes.names.get(word, word) for word in words)
-    notes = tuple(f"{one.wrong} of {one.asked}" for one in counts)
-    said = f"{caption} · {modes.about} · at the right how many answers are wrong"
-    return Grid(tuple(one.row for one in counts), columns, tuple(cells), "share of the wrong answers", 1.0, said,
+    notes = tuple(f"{painter.wrong} of {painter.asked}" for painter in counts)
+    text = f"{caption} · {modes.about} · right: number of wrong answers"
+    rows = tuple(painter.row for painter in counts)
+    return Grid(rows, columns, tuple(cells), "share of the wrong answers", 1.0, text,
                 notes=notes)  # fmt: skip
 
 
 def plot_modes(
     modes: FailureModes[Any], counts: Sequence[ModeCounts], caption: str, path: Path, width: str = "double"
 ) -> None:
-    """Draw them into a file.
+    """Draw the failure modes into a file.
 
     Raises:
-        UsageError: matplotlib is missing, or the file's name ends in something else than the known formats.
+        UsageError: matplotlib is missing, or the file's name does not end in a known format.
     """
     with look():
         sketch = kinds(mode_grid(modes, counts, caption), width)
-    save([sketch], path, width)
+    save_figure(compose([sketch], width), path)

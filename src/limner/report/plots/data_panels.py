@@ -1,4 +1,4 @@
-"""Draws what an exam's data set looks like: panels beside and below each other on one page."""
+"""Drawing of an exam's data set: panels beside and below each other on one page."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 ROW, HEAD = 0.12, 0.24
 LONGEST = 14
-"""A wide panel with more bars than this stands in several columns."""
+"""A wide panel with more bars than this gets several columns."""
 NAMES = 1.35
 """Inches that names of rows may take."""
 LARGEST = 10.0
-"""Points of a word that every prompt has."""
+"""The size of a word that every prompt has, in points."""
 PAPER = PALETTE[1]
 
 
 def data(frame: DataSheet, width: str) -> Sketch:
-    """Two panels beside each other where both are narrow; a wide one alone."""
+    """Sketch the panels: two narrow ones beside each other, a wide one alone."""
     lines = _lines(frame.panels, width)
     heights = [max(_height(panel, WIDTHS[width] / len(line), width) for panel in line) for line in lines]
 
@@ -67,24 +67,24 @@ def _lines(panels: Sequence[Panel], width: str) -> list[list[Panel]]:
 
 
 def _columns(panel: BarPanel, width: str) -> list[list[int]]:
-    """Return the places of the rows, column by column; a group is never torn apart."""
+    """Return the indices of the rows, column by column; a group is never split."""
     count = len(panel.rows)
     across = 1 if not panel.wide or count <= LONGEST or width == "single" else min(3, -(-count // LONGEST))
     most = -(-(count + len(set(panel.groups))) // across)
-    found: list[list[int]] = [[]]
+    columns: list[list[int]] = [[]]
     for group in dict.fromkeys(panel.groups):
         inside = [n for n in range(count) if panel.groups[n] == group]
         if not group:
-            found = [inside[start : start + most] for start in range(0, count, most)]
-        elif found[-1] and len(found) < across and len(found[-1]) + len(inside) > most:
-            found.append(inside)
+            columns = [inside[start : start + most] for start in range(0, count, most)]
+        elif columns[-1] and len(columns) < across and len(columns[-1]) + len(inside) > most:
+            columns.append(inside)
         else:
-            found[-1] += inside
-    return found
+            columns[-1] += inside
+    return columns
 
 
 def _slots(panel: BarPanel, places: Sequence[int]) -> float:
-    """How many rows a column takes, its groups' titles with them; a name of several lines takes more than one."""
+    """Return the number of rows that a column takes, with group titles; names of several lines take more."""
     named = named_rows([panel.rows[n] for n in places], NAMES, ROW)
     return sum(named.tall) + 0.9 * len({panel.groups[n] for n in places if panel.groups[n]})
 
@@ -108,10 +108,12 @@ def _height(panel: Panel, room: float, width: str) -> float:
 def _bars(figure: FigureBase, panel: BarPanel, room: float, width: str) -> None:
     columns = _columns(panel, width)
     axes = figure.subplots(1, len(columns), squeeze=False)[0]
-    most = max([*(sum(parts) for parts in panel.values), *(told for told in panel.printed if told is not None)])
-    # Bars are as high in a low panel as in a high one beside it.
-    there = (inches_high(figure) - HEAD - 0.3) / ROW
-    tallest = max([there, *(_slots(panel, each) for each in columns)])
+    most = max(
+        [*(sum(parts) for parts in panel.values), *(printed for printed in panel.printed if printed is not None)]
+    )
+    # Bars have the same height in panels beside each other.
+    rows_free = (inches_high(figure) - HEAD - 0.3) / ROW
+    tallest = max([rows_free, *(_slots(panel, each) for each in columns)])
     for panel_, places in zip(axes, columns, strict=True):
         y, ticks = 0.0, []
         rows = named_rows([panel.rows[n] for n in places], NAMES, ROW)
@@ -155,8 +157,8 @@ def _quartiles(figure: FigureBase, panel: QuartilePanel, room: float, width: str
         axes.plot([low, high], [n, n], color=PALETTE[5], lw=3.5, solid_capstyle="butt", zorder=2)
         axes.plot([middle], [n], "|", color=INK, ms=6, mew=1.2, zorder=3)
         axes.plot([mean], [n], "o", color=PALETTE[0], ms=3.2, mec="white", mew=0.3, zorder=4)
-        if (told := panel.printed[place]) is not None:
-            axes.plot([told, told], [n - 0.42, n + 0.42], color=PAPER, lw=1.4, zorder=5)
+        if (printed := panel.printed[place]) is not None:
+            axes.plot([printed, printed], [n - 0.42, n + 0.42], color=PAPER, lw=1.4, zorder=5)
     rows.set(axes)
     axes.set_xlim(0, None)
     axes.set_xlabel(f"{panel.label}: middle half, median (|), mean (dot)", fontsize=SMALL)
@@ -192,7 +194,7 @@ def _map(figure: FigureBase, panel: MapPanel, room: float, width: str) -> None:
 
 
 def _cloud_grid(panel: WordsPanel, room: float) -> tuple[int, int, float]:
-    """Groups below and beside each other, and the inches each has."""
+    """Return the number of groups below and beside each other, and the inches of each."""
     across = 1 if len(panel.groups) == 1 else min(len(panel.groups), max(2, int(room / 1.3)))
     return -(-len(panel.groups) // across), across, room / across - 0.12
 
@@ -202,22 +204,22 @@ def _size(count: int, most: int) -> float:
 
 
 Line = tuple[float, list[tuple[str, float, float]]]
-"""How high a line is, and its words, each with its size and its place from the left."""
+"""The height of a line, and its words, each with its size and its offset from the left."""
 
 
 def _flow(words: Sequence[tuple[str, int]], room: float) -> list[Line]:
-    """Words in lines that fit, the most frequent first; larger where more prompts have them."""
-    found: list[list[tuple[str, float, float]]] = [[]]
+    """Return words in lines that fit, the most frequent first, larger if more prompts have them."""
+    lines: list[list[tuple[str, float, float]]] = [[]]
     at = 0.0
     for word, count in words:
         size = _size(count, words[0][1])
         take = wide(word, size) + 0.07
-        if found[-1] and at + take > room:
-            found.append([])
+        if lines[-1] and at + take > room:
+            lines.append([])
             at = 0.0
-        found[-1].append((word, size, at))
+        lines[-1].append((word, size, at))
         at += take
-    return [(max((size for _, size, _ in line), default=SMALL) * 1.25 / 72, line) for line in found]
+    return [(max((size for _, size, _ in line), default=SMALL) * 1.25 / 72, line) for line in lines]
 
 
 def _words(figure: FigureBase, panel: WordsPanel, room: float, width: str) -> None:
@@ -242,4 +244,4 @@ def _words(figure: FigureBase, panel: WordsPanel, room: float, width: str) -> No
 PAINTED: dict[type, Callable[[Any, Any, float, str], None]] = {
     BarPanel: _bars, QuartilePanel: _quartiles, HistogramPanel: _histogram, MapPanel: _map, WordsPanel: _words,
 }  # fmt: skip
-"""What draws each kind of panel into its part of the page."""
+"""The functions that draw each kind of panel into its part of the page."""

@@ -1,4 +1,4 @@
-"""What an exam's data set looks like, counted on its questions: the numbers behind ``limner plot data``."""
+"""The numbers behind ``limner plot data``: what an exam's data set contains."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .source import PlotChoice
 Questions = Sequence[Question[Any]]
 BINS = 30
 SHORTEST = 4
-"""Letters of the shortest word that is counted."""
+"""The length of the shortest word that is counted."""
 COMMAND = re.compile(r"\\[a-z]+|\$[^$]*\$")
 """LaTeX, which some prompts are written in."""
 WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
@@ -32,31 +32,39 @@ COMMON = Path(__file__).parent / "common_words.txt"
 
 
 def data_sheet(exam: str, choice: PlotChoice) -> DataSheet:
-    """Return what the exam's paper shows of its data set, counted on the data at hand.
+    """Return what the exam's paper shows of its data set, counted on the available data.
 
     Raises:
-        UsageError: The exam's kind says nothing of its data set, or there is neither a store nor a data folder.
+        UsageError: The exam's kind does not describe its data set, or there is neither a store nor a data folder.
     """
     named, whole = load_exam_or_data(exam, choice.data, choice.store)
     kind = exams.kind(named.kind)
     described = data_panels(kind.name)
     if described is None:
-        raise UsageError(f"{kind.name} does not say what its data set shows; `limner exam check` counts its tags")
-    found = [panel for one in described.panels if (panel := _panel(one, whole, kind)) is not None]
-    if not found:
+        raise UsageError(f"{kind.name} does not describe its data set; `limner exam check` counts its tags")
+    panels = [
+        panel for described_panel in described.panels if (panel := _panel(described_panel, whole, kind)) is not None
+    ]
+    if not panels:
         raise UsageError(f"{named.name}: none of its questions has what {kind.name} shows of its data set")
     clusters = len({kind.protocol.cluster(question) for question in whole.questions})
-    said = [named.name, f"n = {clusters}" if clusters == len(whole.questions) else f"n = {clusters} figures"]
-    if any(value is not None for panel in found for value in getattr(panel, "printed", ())):
-        said.append("orange: the paper's own shares and means")
-    said += [note for note in (*(one.note for one in described.panels), described.note) if note]
-    return DataSheet(tuple(found), " · ".join(said))
+    parts = [named.name, f"n = {clusters}" if clusters == len(whole.questions) else f"n = {clusters} figures"]
+    if any(value is not None for panel in panels for value in getattr(panel, "printed", ())):
+        parts.append("orange: the paper's own shares and means")
+    parts += [
+        note for note in (*(described_panel.note for described_panel in described.panels), described.note) if note
+    ]
+    return DataSheet(tuple(panels), " · ".join(parts))
 
 
 def _panel(panel: DataPanel, exam: Exam[Any], kind: Kind[Any]) -> Panel | None:
-    """Return the panel filled; None where no question has what it shows."""
-    inside = [one for one in exam.questions if panel.subset is None or one.id in exam.subsets.get(panel.subset, ())]
-    inside = [one for one in inside if panel.tag is None or panel.tag in one.tags]
+    """Return the panel with its numbers; None if no question has them."""
+    inside = [
+        question
+        for question in exam.questions
+        if panel.subset is None or question.id in exam.subsets.get(panel.subset, ())
+    ]
+    inside = [question for question in inside if panel.tag is None or panel.tag in question.tags]
     return FILLED[panel.show](panel, inside, kind) if inside else None
 
 
@@ -69,15 +77,15 @@ def _count(questions: Questions, kind: Kind[Any]) -> float:
 
 
 def _with(questions: Questions, tag: str, value: str) -> list[Question[Any]]:
-    return [one for one in questions if one.tags.get(tag) == value]
+    return [question for question in questions if question.tags.get(tag) == value]
 
 
 def _values(questions: Questions, tag: str, kind: Kind[Any]) -> list[str]:
-    """Return the tag's values in the exam's order, or where it has none the most frequent first."""
-    there = {one.tags[tag] for one in questions if tag in one.tags}
+    """Return the tag's values in the exam's order, or the most frequent first."""
+    values = {question.tags[tag] for question in questions if tag in question.tags}
     if tag in kind.protocol.orders:
-        return kind.protocol.in_order(tag, there)
-    return sorted(there, key=lambda value: (-_count(_with(questions, tag, value), kind), value))
+        return kind.protocol.in_order(tag, values)
+    return sorted(values, key=lambda value: (-_count(_with(questions, tag, value), kind), value))
 
 
 def _counts(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
@@ -88,34 +96,34 @@ def _counts(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel
         split = [_with(inside, panel.by or "", part) for part in parts] if parts else [inside]
         values.append(tuple(_count(part, kind) for part in split))
     printed = _printed(panel.published, kind, _count(questions, kind))
-    told = tuple(printed(f"{group}{value}") for group, value, _ in rows)
+    published = tuple(printed(f"{group}{value}") for group, value, _ in rows)
     labels, groups = tuple(plain(value) for _, value, _ in rows), tuple(plain(group) for group, _, _ in rows)
-    return BarPanel(_title(panel), labels, groups, tuple(map(plain, parts)) or ("",), tuple(values), told, panel.unit,
-                    panel.wide)  # fmt: skip
+    return BarPanel(_title(panel), labels, groups, tuple(map(plain, parts)) or ("",), tuple(values), published,
+                    panel.unit, panel.wide)  # fmt: skip
 
 
 def _rows(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> list[tuple[str, str, list[Question[Any]]]]:
-    """Group, value and questions of each row."""
-    tag, found = panel.tag or "", []
+    """Return group, value and questions of each row."""
+    tag, rows = panel.tag or "", []
     groups = _values(questions, panel.within, kind) if panel.within else [""]
     for group in groups:
         inside = _with(questions, panel.within, group) if panel.within else list(questions)
-        found += [(group, value, _with(inside, tag, value)) for value in _values(inside, tag, kind)]
-    return found[: panel.top]
+        rows += [(group, value, _with(inside, tag, value)) for value in _values(inside, tag, kind)]
+    return rows[: panel.top]
 
 
 def _printed(where: PrintedNumbers | None, kind: Kind[Any], whole: float | None) -> Callable[[str], float | None]:
-    """What the paper tells for a tag's value; counts and shares as they would be for `whole` of them, if given."""
+    """Return a function from a tag's value to the paper's number, scaled to `whole` if given."""
     if where is None:
         return lambda value: None
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     wanted = {"table": where.table, "breakdown": where.breakdown, "metric": where.metric}
     for row in paper.rows(kind.name, where.file):
         if all(row[key] == value for key, value in wanted.items() if value is not None):
             name = where.names.get(row["category"], row["category"])
-            found[_bare(name)] = float(row[where.column])
-    by = 1.0 if whole is None or not found else whole / (100.0 if where.share else sum(found.values()))
-    return lambda value: None if (told := found.get(_bare(value))) is None else told * by
+            numbers[_bare(name)] = float(row[where.column])
+    by = 1.0 if whole is None or not numbers else whole / (100.0 if where.share else sum(numbers.values()))
+    return lambda value: None if (number := numbers.get(_bare(value))) is None else number * by
 
 
 def _bare(word: str) -> str:
@@ -140,16 +148,18 @@ def _means(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
     labels, groups = tuple(plain(value) for _, value, _ in rows), tuple(plain(group) for group, _, _ in rows)
     parts = tuple(part.title for part in panel.parts)
     printed = _printed(panel.published, kind, None)
-    told = tuple(printed(f"{group}{value}") for group, value, _ in rows)
-    return BarPanel(_title(panel), labels, groups, parts, values, told, panel.unit, panel.wide)
+    published = tuple(printed(f"{group}{value}") for group, value, _ in rows)
+    return BarPanel(_title(panel), labels, groups, parts, values, published, panel.unit, panel.wide)
 
 
 def _totals(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
     sums = [sum(each_number(part.statistic, questions, kind)) for part in panel.parts]
     printed = _printed(panel.published, kind, sum(sums))
     labels = tuple(part.title for part in panel.parts)
-    told, empty = tuple(map(printed, labels)), ("",) * len(labels)
-    return BarPanel(_title(panel), labels, empty, ("",), tuple((one,) for one in sums), told, panel.unit, panel.wide)
+    published, empty = tuple(map(printed, labels)), ("",) * len(labels)
+    return BarPanel(
+        _title(panel), labels, empty, ("",), tuple((total,) for total in sums), published, panel.unit, panel.wide
+    )
 
 
 def _histogram(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> HistogramPanel:
@@ -192,13 +202,13 @@ def _in(prompt: str) -> set[str]:
 def _words(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> WordsPanel:
     groups = [(value, _with(questions, panel.by, value)) for value in _values(questions, panel.by, kind)] \
         if panel.by else [("", list(questions))]  # fmt: skip
-    found = []
+    clouds = []
     for name, inside in groups:
-        # Each question counts once, however often it has the word.
-        counted = Counter(word for one in inside for word in _in(one.prompt) - _common())
+        # Each question counts once, however often it contains the word.
+        counted = Counter(word for question in inside for word in _in(question.prompt) - _common())
         ranked = sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
-        found.append((plain(name), tuple(ranked[: panel.top])))
-    return WordsPanel(_title(panel), tuple(found))
+        clouds.append((plain(name), tuple(ranked[: panel.top])))
+    return WordsPanel(_title(panel), tuple(clouds))
 
 
 def _mentions(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
@@ -206,13 +216,23 @@ def _mentions(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPan
     for name, words in panel.terms.items():
         pattern = re.compile("|".join(rf"\b{re.escape(word)}" for word in words))
         counted.append(
-            (name, _count([one for one in questions if pattern.search(COMMAND.sub(" ", one.prompt.casefold()))], kind))
+            (
+                name,
+                _count(
+                    [
+                        question
+                        for question in questions
+                        if pattern.search(COMMAND.sub(" ", question.prompt.casefold()))
+                    ],
+                    kind,
+                ),
+            )
         )
     ranked = sorted((pair for pair in counted if pair[1]), key=lambda pair: (-pair[1], pair[0]))[: panel.top]
     ranked = ranked or counted[:1]
     labels, empty = tuple(name for name, _ in ranked), ("",) * len(ranked)
-    values, told = tuple((count,) for _, count in ranked), (None,) * len(ranked)
-    return BarPanel(_title(panel), labels, empty, ("",), values, told, panel.unit, panel.wide)
+    values, published = tuple((count,) for _, count in ranked), (None,) * len(ranked)
+    return BarPanel(_title(panel), labels, empty, ("",), values, published, panel.unit, panel.wide)
 
 
 FILLED: dict[str, Callable[[DataPanel, Questions, Kind[Any]], Panel]] = {

@@ -1,4 +1,4 @@
-"""Drawings side by side: one question as every painter drew it."""
+"""Galleries: one question as every painter drew it."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ ACROSS = {"single": 3, "double": 6}
 LINE = 0.115
 """Inches for a line of words below a drawing."""
 TALLEST = 1.6
-"""How high a drawing may be, in parts of its width."""
+"""The largest height of a drawing, relative to its width."""
 GAP = 0.08
 
 
 def drawings(source: StoreSource) -> Gallery:
-    """One question's reference and drawings, with their scores.
+    """Return one question's reference and drawings, with their scores.
 
     Raises:
         UsageError: There is no such question among those that painters are compared on.
     """
-    there = {row.question.id: None for rows in source.rows for row in rows}
-    wanted = source.wanted or next(iter(there))
-    if wanted not in there:
-        some = ", ".join(list(there)[:5])
-        raise UsageError(f"--question {wanted}: {source.exam} has no such question with scores; there is: {some}")
+    questions = {row.question.id: None for rows in source.rows for row in rows}
+    wanted = source.wanted or next(iter(questions))
+    if wanted not in questions:
+        some = ", ".join(list(questions)[:5])
+        raise UsageError(f"--question {wanted}: {source.exam} has no such question with scores; available: {some}")
     images = source.pictures([wanted])
     rows = [next((row for row in rows if row.question.id == wanted), None) for rows in source.rows]
     tiles = [Tile(images[0][wanted])] if images[0] else []
-    tiles += [Tile(images[n + 1].get(wanted), (_told(source, row),)) for n, row in enumerate(rows)]
+    tiles += [Tile(images[n + 1].get(wanted), (_describe_score(source, row),)) for n, row in enumerate(rows)]
     columns = (*(["reference"] if images[0] else []), *source.names)
     return Gallery(("",), columns, (tuple(tiles),), wanted, source.caption)
 
 
-def _told(source: StoreSource, row: Row | None) -> str:
+def _describe_score(source: StoreSource, row: Row | None) -> str:
     if row is None:
         return "not drawn or not marked"
     score = source.score
@@ -52,7 +52,7 @@ def _told(source: StoreSource, row: Row | None) -> str:
 
 
 def gallery(frame: Gallery, width: str) -> Sketch:
-    """Painters beside each other, several rows of tiles to a painter; what does not fit goes on below."""
+    """Sketch painters beside each other, with several rows of tiles each; the rest continues below."""
     across = min(ACROSS[width], len(frame.columns))
     left = 0.2 if any(frame.rows) else 0.06
     room = (WIDTHS[width] - left - 0.06) / across - GAP
@@ -91,7 +91,7 @@ def gallery(frame: Gallery, width: str) -> Sketch:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a tile stands, in inches from the left and from the top."""
+    """The position of a tile, in inches from the left and from the top."""
 
     row: int
     column: int

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 ROW = 0.15
 MAP_NAMES = {"single": 1.2, "double": 2.3}
-"""Inches that a line of a name may take, more where the cells leave them."""
+"""Inches for a line of a name; more if the cells leave room."""
 LEAST = 0.032
 """Inches between a number and its cell's edges, both together."""
 BARE = 0.135
@@ -56,7 +56,7 @@ TALLEST = 1.3
 
 
 def scores(grid: Grid, width: str) -> Sketch:
-    """Scores, dark is low; the lower end of the colours is nothing, the upper one the best possible."""
+    """Sketch a map of scores, from zero (dark) to the best possible value."""
     # Two digits fit into the narrowest cell.
     by = 100.0 if grid.top == 1 else 1.0
     label = grid.label + (", in hundredths" if by != 1 else "")
@@ -66,13 +66,13 @@ def scores(grid: Grid, width: str) -> Sketch:
 
 
 def differences(grid: Grid, width: str) -> Sketch:
-    """Differences, with nothing in the middle of the colours."""
+    """Sketch a map of differences, with zero in the middle of the colours."""
     far = max((abs(cell.value) for row in grid.cells for cell in row if cell.value is not None), default=1.0) or 1.0
     return _map(grid, width, (-far, far), DIVERGING, _signed)
 
 
 def _signed(value: float) -> str:
-    """Return a whole number with its sign; nothing has none.
+    """Format a whole number with its sign; zero has none.
 
     >>> _signed(2.6), _signed(-2.6), _signed(-0.4)
     ('+3', '−3', '0')
@@ -81,11 +81,11 @@ def _signed(value: float) -> str:
 
 
 def _map(grid: Grid, width: str, ends: tuple[float, float], colours: str, text: Callable[[float], str]) -> Sketch:
-    told = [text(cell.value) for row in grid.cells for cell in row if cell.value is not None]
-    number = max((wide(each, SMALL) for each in told), default=0.0)
+    texts = [text(cell.value) for row in grid.cells for cell in row if cell.value is not None]
+    number = max((wide(each, SMALL) for each in texts), default=0.0)
     rows = named_rows(grid.rows, _for_names(len(grid.columns), number, width), ROW)
     left = max(wide(line, SMALL) for name in rows.names for line in name.split("\n"))
-    # A map of few columns is no wider than it need be.
+    # A map with few columns is only as wide as necessary.
     room = min((WIDTHS[width] - left - 0.15) / len(grid.columns), 0.7)
     columns = _column_names(grid.columns, [_count(grid, place) for place in range(len(grid.columns))], room)
     turn, above = _turn(columns, room)
@@ -112,7 +112,7 @@ def _map(grid: Grid, width: str, ends: tuple[float, float], colours: str, text: 
 
 
 def _for_names(columns: int, number: float, width: str) -> float:
-    """Inches for a line of a name beside cells as narrow as their numbers allow, or as bare cells may be."""
+    """Return the inches for a line of a name beside cells as narrow as their numbers allow."""
     free = WIDTHS[width] - 0.15
     beside = free - columns * (number + LEAST)
     if beside < MAP_NAMES[width]:
@@ -121,9 +121,9 @@ def _for_names(columns: int, number: float, width: str) -> float:
 
 
 def _count(grid: Grid, place: int) -> str:
-    """How many questions a column rests on, where it is not the same for all."""
-    told = {grid.counted(n) for n in range(len(grid.columns))}
-    return f" ({grid.counted(place).replace(' ', '').replace('to', '–')})" if len(told) > 1 else ""
+    """Return the number of questions behind a column, unless it is the same for all."""
+    counts = {grid.counted(n) for n in range(len(grid.columns))}
+    return f" ({grid.counted(place).replace(' ', '').replace('to', '–')})" if len(counts) > 1 else ""
 
 
 def _plain(bar: Any) -> None:
@@ -135,19 +135,19 @@ def _plain(bar: Any) -> None:
 
 
 def _column_names(names: Sequence[str], counts: Sequence[str], room: float) -> list[str]:
-    """Whole names: in a few lines between words where these fit, else to be turned; cut only where nothing fits."""
-    told = [name + count for name, count in zip(names, counts, strict=True)]
-    flat = [wrapped(each, room - 0.07) for each in told]
-    if lines_of(flat) <= LINES and all(wide(word, SMALL) < room - 0.07 for each in told for word in each.split()):
+    """Return whole names in a few lines if they fit, or for turning; cut only if nothing else fits."""
+    labels = [name + count for name, count in zip(names, counts, strict=True)]
+    flat = [wrapped(each, room - 0.07) for each in labels]
+    if lines_of(flat) <= LINES and all(wide(word, SMALL) < room - 0.07 for each in labels for word in each.split()):
         return flat
-    upward = [broken(each, TALLEST) for each in told]
+    upward = [broken(each, TALLEST) for each in labels]
     if lines_of(upward) * LINE < room:
         return upward
     return [fit(name, TALLEST, SMALL) + count for name, count in zip(names, counts, strict=True)]
 
 
 def _turn(columns: Sequence[str], room: float) -> tuple[int, float]:
-    """How far the columns' names are turned to fit, and how many inches they are high."""
+    """Return the rotation of the columns' names, and their height in inches."""
     widths = [wide(line, SMALL) for column in columns for line in column.split("\n")]
     return (0, 0.05 + LINE * lines_of(columns)) if max(widths) < room - 0.06 else (90, max(widths) + 0.1)
 
@@ -161,7 +161,7 @@ def _cells(panel: Any, grid: Grid, ends: tuple[float, float], colours: str, rows
     for side in panel.spines.values():
         side.set_visible(False)
     across = [place - 0.5 for place in range(len(grid.columns) + 1)]
-    # Drawn edges in the cells' own colours: else viewers of PDF show hairlines between them.
+    # Edges in the cells' own colours: otherwise PDF viewers show hairlines between them.
     image = panel.pcolormesh(across, rows.edges, values, cmap=colours, vmin=ends[0], vmax=ends[1], antialiased=False,
                              edgecolors="face", linewidth=0.4)  # fmt: skip
     panel.set_ylim(rows.edges[-1], rows.edges[0])
@@ -169,31 +169,31 @@ def _cells(panel: Any, grid: Grid, ends: tuple[float, float], colours: str, rows
 
 
 def _write(panel: Any, x: float, y: float, cell: Quantity, words: str, linespacing: float | None = None) -> None:
-    """Black on light cells, white on dark ones."""
+    """Write a text into a cell, black on light cells and white on dark ones."""
     red, green, blue = (1, 1, 1) if cell.value is None else panel.collections[0].to_rgba(cell.value)[:3]
     colour = "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"
     panel.text(x, y, words, ha="center", va="center", fontsize=SMALL, linespacing=linespacing, color=colour)
 
 
 def judges(exam: str, choice: PlotChoice) -> tuple[Grid, Grid]:
-    """Two matrices: Cohen's kappa of single marks, and Spearman's coefficient of the painters' order.
+    """Return two matrices: Cohen's kappa of single marks, and Spearman's coefficient of the order of painters.
 
     Raises:
         UsageError: Only one judge has marked.
     """
-    found = compare_judges(exam, score=choice.score, reading=choice.reading, store=choice.store, **choice.which)
-    if found.reason:
-        raise UsageError(f"{exam}: {found.reason}; `limner mark {exam} --judge NAME` adds a judge")
-    names = tuple(rater.name for rater in found.raters)
+    agreement = compare_judges(exam, score=choice.score, reading=choice.reading, store=choice.store, **choice.which)
+    if agreement.reason:
+        raise UsageError(f"{exam}: {agreement.reason}; `limner mark {exam} --judge NAME` adds a judge")
+    names = tuple(rater.name for rater in agreement.raters)
     kappa: dict[tuple[str, str], Quantity] = {}
     order: dict[tuple[str, str], Quantity] = {}
     for pair in combinations(names, 2):
-        kappa[pair[::-1]] = _quantity(found.number(*pair, "kappa", "all"))
-        order[pair[::-1]] = _quantity(found.number(*pair, "spearman", found.score.name, unit="painter"))
-    drawings = _ends(len(rater.parts) for rater in found.raters)
+        kappa[pair[::-1]] = _quantity(agreement.number(*pair, "kappa", "all"))
+        order[pair[::-1]] = _quantity(agreement.number(*pair, "spearman", agreement.score.name, unit="painter"))
+    drawings = _ends(len(rater.parts) for rater in agreement.raters)
     caption = (
-        f"{found.exam} · {len(names)} judges · reading {found.reading} · {drawings} drawings marked by each"
-        f" · order of painters by {found.score.name}"
+        f"{agreement.exam} · {len(names)} judges · reading {agreement.reading} · {drawings} drawings marked by each"
+        f" · order of painters by {agreement.score.name}"
         f" · coverage: painters in common, n = {_ends(cell.n for cell in order.values())}"
     )
     if any(cell.value is None for cell in (*kappa.values(), *order.values())):
@@ -213,15 +213,15 @@ def _ends(counts: Iterable[int]) -> str:
     return " to ".join(dict.fromkeys(str(end) for end in (listed[0], listed[-1])))
 
 
-def _matrix(names: tuple[str, ...], found: dict[tuple[str, str], Quantity], label: str, caption: str) -> Grid:
-    """Return the lower triangle: each pair stands once."""
+def _matrix(names: tuple[str, ...], values: dict[tuple[str, str], Quantity], label: str, caption: str) -> Grid:
+    """Return the lower triangle, in which each pair occurs once."""
     rows, columns = names[1:], names[:-1]
-    cells = tuple(tuple(found.get((row, column), Quantity()) for column in columns) for row in rows)
+    cells = tuple(tuple(values.get((row, column), Quantity()) for column in columns) for row in rows)
     return Grid(rows, columns, cells, label, 1.0, caption)
 
 
 def matrices(grids: tuple[Grid, Grid], width: str) -> Sketch:
-    """Two triangles of judges by judges, each number with its interval where there is room."""
+    """Sketch two triangles of judges by judges, each number with its interval if there is room."""
     down = 2 if width == "single" else 1
     columns = whole(grids[0].columns, 1.1)
     room = (WIDTHS[width] / (3 - down) - 1.25) / len(columns)
@@ -261,7 +261,7 @@ STEP = 0.075
 
 
 def by_judge(exam: str, choice: PlotChoice) -> Grid:
-    """Painters by judges; the painter comes first whose mean over the judges is best.
+    """Return painters by judges, sorted by the painters' means over the judges.
 
     Raises:
         UsageError: Fewer than two evaluators have marked, or they have no question in common.
@@ -269,8 +269,8 @@ def by_judge(exam: str, choice: PlotChoice) -> Grid:
     kind, groups = find_groups(exam, store=choice.store, reading=choice.reading, **choice.which)
     judges = sorted({group.evaluator.name for group in groups})
     if len(judges) < 2:
-        there = f"only {judges[0]} has marked" if judges else "nothing is marked yet"
-        raise UsageError(f"{exam}: {there}; `limner mark {exam} --judge NAME` adds a judge")
+        problem = f"only {judges[0]} has marked" if judges else "nothing is marked yet"
+        raise UsageError(f"{exam}: {problem}; `limner mark {exam} --judge NAME` adds a judge")
     field = with_controls(comparable(groups, kind.protocol, which_questions(choice.on)))
     if not field.questions and field.on == "common":
         raise UsageError(f"{exam}: no question has a score from all judges for all painters; pick some with --painter")
@@ -282,13 +282,13 @@ def by_judge(exam: str, choice: PlotChoice) -> Grid:
     controls = frozenset(group.name for group in field.groups if group.control)
     means: dict[str, float] = {}
     for name in {group.name for group in field.groups}:
-        known = [cell.value for judge in judges if (cell := cells.get((name, judge))) and cell.value is not None]
-        means[name] = sum(known) / len(known) if known else -1.0
+        values = [cell.value for judge in judges if (cell := cells.get((name, judge))) and cell.value is not None]
+        means[name] = sum(values) / len(values) if values else -1.0
     names = sorted(means, key=lambda name: (name in controls, -means[name], name))
     rows = tuple(tuple(cells.get((name, judge), Quantity()) for judge in judges) for name in names)
     caption = _caption(exams.name_of(exam), field, judges, choice)
     if any(cell.ends for row in rows for cell in row if cell.value is None):
-        caption += " · grey: the judge abstained; what the score could be"
+        caption += " · grey: the judge abstained; possible range of the score"
     specs = {group.name: (group.painter, group.spec) for group in field.groups if group.strategy == "direct"}
     printed = {name: published_score(kind.name, score.name, *specs[name]) for name in names if name in specs}
     known_figures = {name: figure for name, figure in printed.items() if figure is not None}
@@ -300,17 +300,17 @@ def by_judge(exam: str, choice: PlotChoice) -> Grid:
 
 
 def _caption(exam: str, field: Comparable, judges: list[str], choice: PlotChoice) -> str:
-    said = [*field.first, exam, f"{len(judges)} judges", f"reading {choice.reading}"]
+    parts = [*field.first, exam, f"{len(judges)} judges", f"reading {choice.reading}"]
     on = "each painter's own questions" if field.on == "all" else "questions that all judges have marked for all"
-    said.append(f"n = {len(field.questions)} {on}" if field.on == "common" else on)
+    parts.append(f"n = {len(field.questions)} {on}" if field.on == "common" else on)
     if field.left_out:
         missing = [f"{group.name} by {group.evaluator.name}" for group in field.left_out]
-        said.append(f"without a score: {', '.join(missing)}")
-    return " · ".join(said)
+        parts.append(f"without a score: {', '.join(missing)}")
+    return " · ".join(parts)
 
 
 def raters(grid: Grid, width: str) -> Sketch:
-    """One row per painter, one mark with its interval per judge."""
+    """Sketch one row per painter, with one mark and its interval per judge."""
     columns = whole(grid.columns, 1.5)
     row = max(0.14, STEP * len(columns) + 0.06)
     rows = named_rows(grid.rows, NAMES[width], row)
@@ -325,21 +325,21 @@ def raters(grid: Grid, width: str) -> Sketch:
             off = (place - (len(columns) - 1) / 2) * shift
             for n, cells in enumerate(grid.cells):
                 if (ends := cells[place].ends) is not None:
-                    known = cells[place].value is not None
-                    panel.plot(ends, [rows.at[n] + off] * 2, color=colour if known else PALE, lw=0.9 if known else 1.6,
+                    exact = cells[place].value is not None
+                    panel.plot(ends, [rows.at[n] + off] * 2, color=colour if exact else PALE, lw=0.9 if exact else 1.6,
                                alpha=0.7, zorder=2, solid_capstyle="butt")  # fmt: skip
-            found = [
+            points = [
                 (value, rows.at[n] + off)
                 for n, cells in enumerate(grid.cells)
                 if (value := cells[place].value) is not None
             ]
-            xs, ys = [value for value, _ in found], [y for _, y in found]
+            xs, ys = [value for value, _ in points], [y for _, y in points]
             panel.plot(xs, ys, marker, color=colour, ms=3.4, mec="white", mew=0.3, label=column, zorder=3)
-        told = [(value, rows.at[n]) for n, value in enumerate(grid.published) if value is not None]
-        if told:
+        published = [(value, rows.at[n]) for n, value in enumerate(grid.published) if value is not None]
+        if published:
             label = broken(f"paper: {grid.printed}" if grid.printed else "paper", 1.5)
-            panel.plot([value for value, _ in told], [n for _, n in told], "D", mfc="none", mec=GREY, mew=0.7, ms=4.2,
-                       label=label, zorder=2.5)  # fmt: skip
+            xs, ys = [value for value, _ in published], [n for _, n in published]
+            panel.plot(xs, ys, "D", mfc="none", mec=GREY, mew=0.7, ms=4.2, label=label, zorder=2.5)  # fmt: skip
         for end in rows.between:
             panel.axhline(end, color=PALE, lw=0.4)
         rows.set(panel)

@@ -1,4 +1,4 @@
-"""Small multiples: one panel per painter, so that twenty-five of them can still be told apart."""
+"""Small multiples: one panel per painter, readable even for twenty-five of them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 ACROSS = {"single": 3, "double": 6}
 MANY = 18
-"""With more panels than this they stand closer."""
+"""With more panels than this, they are closer together."""
 NAMES = {"single": 1.0, "double": 2.3}
 """Inches that the name of a column may take."""
 PAD = 3.0
@@ -49,7 +49,7 @@ PAD = 3.0
 
 
 def rectangle(count: int, most: int) -> tuple[int, int]:
-    """How many panels stand below and beside each other; a full rectangle is nicer than one panel in the last row.
+    """Return the number of panels below and beside each other, preferring a full rectangle.
 
     >>> rectangle(7, 6), rectangle(2, 6)
     ((2, 4), (1, 2))
@@ -61,7 +61,7 @@ def rectangle(count: int, most: int) -> tuple[int, int]:
 def panels(
     figure: FigureBase, titles: Sequence[str], down: int, across: int, share: bool = True
 ) -> Iterator[tuple[int, Any]]:
-    """A panel for each title, with its number; all have the same axes, or without `share` only the horizontal one."""
+    """Yield a panel for each title, with its number; without `share`, panels share only the horizontal axis."""
     axes = figure.subplots(down, across, sharex=True, sharey=share, squeeze=False).ravel()
     for unused in axes[len(titles) :]:
         unused.set_visible(False)
@@ -72,20 +72,20 @@ def panels(
 
 
 def profiles(grid: Grid, width: str) -> Sketch:
-    """One panel per painter: its line over the columns, with intervals; the others' lines grey behind it."""
+    """Sketch one panel per painter: its line over the columns with intervals, the others' lines grey behind it."""
     columns = [fit(column, NAMES[width], SMALL) for column in grid.columns]
-    # Where the columns rest on unlike questions, each says on how many; else each panel does.
-    told = [grid.counted(place) for place in range(len(columns))]
-    apart = len(set(told)) > 1
+    # If columns differ in their number of questions, each shows its number; otherwise each panel does.
+    counts_shown = [grid.counted(place) for place in range(len(columns))]
+    apart = len(set(counts_shown)) > 1
     if apart:
-        columns = [f"{column} ({count.replace(' ', '')})" for column, count in zip(columns, told, strict=True)]
+        columns = [f"{column} ({count.replace(' ', '')})" for column, count in zip(columns, counts_shown, strict=True)]
     counts = [0 if apart else cells[0].n for cells in grid.cells]
     left = max(wide(column, SMALL) for column in columns) + 0.06
     # Many panels are lower, so that a page holds them.
     tall = max(0.5, (0.115 if len(grid.rows) <= MANY else 0.1) * len(columns))
     least = max(0.5, LINE * len(columns))
 
-    def one(panel: Any, n: int) -> None:
+    def draw_panel(panel: Any, n: int) -> None:
         _line(panel, grid, [m for m in range(len(grid.rows)) if m != n], PALE, 0.5)
         colour = GREY if grid.rows[n] in grid.controls else PALETTE[0]
         for place, cell in enumerate(grid.cells[n]):
@@ -99,17 +99,17 @@ def profiles(grid: Grid, width: str) -> Sketch:
         panel.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
         panel.tick_params(axis="y", length=0)
 
-    return _multiples(grid.rows, width, left, (least, tall), one, grid.label, grid.caption, counts)
+    return _multiples(grid.rows, width, left, (least, tall), draw_panel, grid.label, grid.caption, counts)
 
 
 def _line(panel: Any, grid: Grid, rows: Sequence[int], colour: str, thick: float, marker: str | None = None) -> None:
-    """A line for each of these rows; one artist for all of them, for twenty-five times as many are slow."""
+    """Draw a line for each of these rows, as one artist, since many are slow."""
     xs: list[float] = []
     ys: list[float] = []
     for row in rows:
-        found = [(cell.value, place) for place, cell in enumerate(grid.cells[row]) if cell.value is not None]
-        xs += [*(value for value, _ in found), nan]
-        ys += [*(float(place) for _, place in found), nan]
+        points = [(cell.value, place) for place, cell in enumerate(grid.cells[row]) if cell.value is not None]
+        xs += [*(value for value, _ in points), nan]
+        ys += [*(float(place) for _, place in points), nan]
     panel.plot(xs, ys, color=colour, lw=thick, marker=marker, ms=2.4, zorder=3 if marker else 1)
 
 
@@ -118,14 +118,14 @@ def _multiples(
     width: str,
     left: float,
     tall: tuple[float, float],
-    one: Callable[[Any, int], None],
+    draw_panel: Callable[[Any, int], None],
     label: str,
     caption: str,
     counts: Sequence[int],
     legend: Callable[[FigureBase], None] | None = None,
     side: str = "",
 ) -> Sketch:
-    """Panels as high as `tall` ends, and lower, down to where it begins, where else a page would not hold them."""
+    """Sketch panels of the higher of the heights `tall`, or lower down to the other if a page is too short."""
     down, across = rectangle(len(rows), ACROSS[width])
     room = (WIDTHS[width] - left) / across - 0.07
     titles = whole(rows, room)
@@ -138,7 +138,7 @@ def _multiples(
 
     def paint(figure: FigureBase) -> None:
         for n, panel in panels(figure, titles, down, across):
-            one(panel, n)
+            draw_panel(panel, n)
         if legend:
             legend(figure)
         if side:
@@ -150,15 +150,15 @@ def _multiples(
 
 
 def _with_count(title: str, count: int, room: float) -> str:
-    """Return a title with how many drawings it rests on, behind the name where there is room, else below it."""
+    """Return a title with its number of drawings, after the name if there is room, else below it."""
     last = f"{title.split(chr(10))[-1]}, n = {count}"
     return f"{title}, n = {count}" if wide(last, SMALL) <= room else f"{title}\nn = {count}"
 
 
 def bands(frame: Bands, width: str) -> Sketch:
-    """One panel per painter: some scores by the questions' size, with quartiles; single drawings as dots."""
+    """Sketch one panel per painter: scores by the questions' size with quartiles, single drawings as dots."""
 
-    def one(panel: Any, n: int) -> None:
+    def draw_panel(panel: Any, n: int) -> None:
         for place, bins in enumerate(frame.bins[n]):
             colour, marker = PALETTE[place], MARKERS[place]
             dots = frame.drawings[n][place]
@@ -185,15 +185,17 @@ def bands(frame: Bands, width: str) -> Sketch:
     # Many panels are lower, so that a page holds them and a long caption.
     tall = 0.75 if len(frame.rows) <= MANY else 0.65
     counts = [max(len(dots) for dots in each) for each in frame.drawings]
-    return _multiples(frame.rows, width, 0.36, (0.45, tall), one, label, frame.caption, counts, legend, "score (of 1)")
+    return _multiples(
+        frame.rows, width, 0.36, (0.45, tall), draw_panel, label, frame.caption, counts, legend, "score (of 1)"
+    )
 
 
 FILE = "alignment"
 """The file of an exam's paper with its correlations: evaluator, name, measure, value, unit, source."""
 OWN = "judge"
-"""In that file, whoever marks by the exam's own protocol."""
+"""In that file, a judge that marks by the exam's own protocol."""
 MEASURE = "spearman"
-"""What is shown where the paper shows nothing."""
+"""The default measure, if the paper shows none."""
 SIGNS = {"spearman": "ρ", "pearson": "r"}
 
 
@@ -213,7 +215,7 @@ class AlignmentPanel:
 
 @dataclass(frozen=True)
 class AlignmentPanels:
-    """All evaluators beside people."""
+    """All evaluators compared with people."""
 
     panels: tuple[AlignmentPanel, ...]
     measure: str
@@ -222,38 +224,52 @@ class AlignmentPanels:
 
 
 def people(exam: str, choice: PlotChoice) -> AlignmentPanels:
-    """The frame of the plot ``people``: one panel for each evaluator; `choice.by` makes a point per value of a tag.
+    """Return the frame of the plot ``people``: one panel per evaluator; `choice.by` makes a point per value of a tag.
 
     Raises:
-        UsageError: No person, or nobody else, has a number.
+        UsageError: There are no numbers of people, or of other evaluators.
     """
     which = {name: value for name, value in choice.which.items() if name != "judges"}
     how: dict[str, Any] = {"judges": choice.judges, "scale": choice.score, "tag": choice.by, "reading": choice.reading}
-    found = alignments(exam, store=choice.store, **how, **which)
+    aligned = alignments(exam, store=choice.store, **how, **which)
     with using_store(choice.store) as store:
         kind = stored_exam(exam, store).kind
     printed = rows(kind, FILE)
     measure = printed[0]["measure"] if printed else MEASURE
-    made = tuple(_panel(each, measure, printed) for each in found)
+    made = tuple(_panel(each, measure, printed) for each in aligned)
     by = f" x {choice.by}" if choice.by else ""
-    said = [exams.name_of(exam), f"people: {found[0].asked}", f"each point a painter{by}", f"reading {choice.reading}"]
+    parts = [
+        exams.name_of(exam),
+        f"people: {aligned[0].asked}",
+        f"each point a painter{by}",
+        f"reading {choice.reading}",
+    ]
     if any(panel.low is not None for panel in made):
-        said.append("[low, high]: 95% interval over painters")
+        parts.append("[low, high]: 95% interval over painters")
     if printed:
-        said.append(f"paper: {printed[0]['source']}")
-    return AlignmentPanels(made, measure, f"people: {found[0].asked}", " · ".join(said))
+        parts.append(f"paper: {printed[0]['source']}")
+    return AlignmentPanels(made, measure, f"people: {aligned[0].asked}", " · ".join(parts))
 
 
-def _panel(found: Alignment, measure: str, printed: Sequence[dict[str, str]]) -> AlignmentPanel:
-    sort = found.judge if found.judge.startswith("metric/") else OWN
+def _panel(aligned: Alignment, measure: str, printed: Sequence[dict[str, str]]) -> AlignmentPanel:
+    sort = aligned.judge if aligned.judge.startswith("metric/") else OWN
     fitting = [row for row in printed if fnmatchcase(sort, row["evaluator"])]
-    told = found.measure(measure)
+    correlation = aligned.measure(measure)
     paper = (fitting[0]["name"], float(fitting[0]["value"])) if fitting else None
-    return AlignmentPanel(found.evaluator, found.points, found.scale, told.value, told.low, told.high, told.n, paper)
+    return AlignmentPanel(
+        aligned.evaluator,
+        aligned.points,
+        aligned.scale,
+        correlation.value,
+        correlation.low,
+        correlation.high,
+        correlation.n,
+        paper,
+    )
 
 
 def alignment(frame: AlignmentPanels, width: str) -> Sketch:
-    """Points in a plane for every evaluator; painters by colour and mark, with one legend for all."""
+    """Sketch points in a plane for every evaluator, with one legend of painters for all."""
     down, across = rectangle(len(frame.panels), {"single": 2, "double": 4}[width])
     names = sorted({point.painter for panel in frame.panels for point in panel.points})
     legend = whole(names, 1.35)
@@ -276,7 +292,7 @@ def alignment(frame: AlignmentPanels, width: str) -> Sketch:
             panel.set_ylabel(frame.panels[place].label, color=INK)
             panel.grid(color=GREY, alpha=0.2, lw=0.4)
             panel.margins(0.12)
-            # As many ticks whatever the size: numbers that grow longer once all has its place run into the label.
+            # A fixed number of ticks: numbers that get longer after the layout would run into the label.
             panel.locator_params(nbins=5)
         shown = [(drawn[name], short) for name, short in zip(names, legend, strict=True) if name in drawn]
         figure.legend([dot for dot, _ in shown], [short for _, short in shown], loc="outside upper left", ncols=columns)

@@ -1,6 +1,6 @@
-"""Painters as points in a plane, named beside them where there is room, else numbered with a key.
+"""Painters as points in a plane, named beside them if there is room, otherwise numbered with a key.
 
-A name's place is chosen so that it hides neither another name nor a point.
+Names are placed so that they hide neither another name nor a point.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 NAMED = 12
-"""With more painters than this they are numbered."""
+"""With more painters than this, they are numbered."""
 KEY_ROW = 0.125
 KEY_WIDE = 2.1
 """Inches of a key beside a plane."""
@@ -51,10 +51,10 @@ FAR = (5.0, 8.0, 12.0, 17.0, 23.0, 30.0, 40.0, 52.0, 66.0)
 LEADER = 8.0
 """Names further away than this get a thin line to their point."""
 LOWER = SMALL * SPACING / 2
-"""By so much, in points, a further line makes a name higher above and below its middle."""
+"""The points that a further line adds to a name above and below its middle."""
 POINT = 3.2
 CLOSE = 4
-"""The dearest painter costs less than so many times the cheapest: few ticks would lie between them."""
+"""Prices within this factor are close together and would get few ticks."""
 STEPS = ((1, 2, 5), (1, 3), (1,))
 """Ticks of a logarithmic axis in each power of ten; the first that fit."""
 BESIDE = 0.6
@@ -62,26 +62,26 @@ BESIDE = 0.6
 
 
 def cost(source: StoreSource) -> Points:
-    """Return the score against dollars for one drawing, tries that failed included."""
+    """Return the score against dollars per drawing, failed attempts included."""
     prices = [costs(group.entries).drawing for group in source.field.groups]
     scored = quantities(source.field, source.score)
-    found = [
+    plotted = [
         Point(name, Quantity(price), y, None, name in source.controls)
         for name, price, y in zip(source.names, prices, scored, strict=True)
         if price is not None and y.value is not None
     ]
-    if not any(point.x.value for point in found):
+    if not any(point.x.value for point in plotted):
         raise UsageError(
             f"{source.exam}: no painter with a score has a known cost above zero; "
-            "`limner run` notes what drawings of painters with a price cost, imported ones have none"
+            "`limner run` records the cost of painters with a price, imported drawings have none"
         )
-    caption = source.caption + left_out(len(source.names) - len(found), "price or score not known")
+    caption = source.caption + left_out(len(source.names) - len(plotted), "price or score not known")
     label = "dollars for one drawing (log scale)"
-    return Points(tuple(found), label, shown(source.score), caption, money=True).with_front()
+    return Points(tuple(plotted), label, shown(source.score), caption, money=True).with_front()
 
 
 def points(frame: Points, width: str) -> Sketch:
-    """See the module; where there is a front, a line joins those that no other painter beats."""
+    """Sketch painters as points; a front joins those that no other painter beats in both."""
     written = [point.name for point in frame.points]
     where = [(p.x.value or 0.0, p.y.value or 0.0) for p in frame.points]
     plane = 2.3 if width == "single" else 3.4
@@ -99,7 +99,7 @@ def points(frame: Points, width: str) -> Sketch:
             panel = figure.subplots()
             _plane(figure, panel, frame)
             return lambda: _name(panel, where, beside)
-        # Parts of a figure keep their size, whatever an axis and a legend take.
+        # Parts of a figure keep their size, whatever room an axis and a legend need.
         parts: Any
         if width == "single":
             parts = figure.subfigures(2, 1, height_ratios=[plane, key])
@@ -122,13 +122,13 @@ def points(frame: Points, width: str) -> Sketch:
 
 
 def _rows(names: Sequence[str], across: int) -> list[float]:
-    """How high each row of a key is, in inches."""
+    """Return the height of each row of a key, in inches."""
     down = -(-len(names) // across)
     return [KEY_ROW + LINE * (lines_of(names[row::down]) - 1) for row in range(down)]
 
 
 def _key(part: Any, names: Sequence[str], across: int, rows: Sequence[float], inches: float) -> None:
-    """Numbers and names from the top of a part of the figure downwards."""
+    """Write numbers and names from the top of a part of the figure downwards."""
     high = inches_high(part)
     starts = list(accumulate(rows, initial=0.05))
     for n, name in enumerate(names):
@@ -142,7 +142,7 @@ def _key(part: Any, names: Sequence[str], across: int, rows: Sequence[float], in
 def _fit_beside(
     frame: Points, where: Sequence[tuple[float, float]], names: Sequence[str], size: tuple[float, float]
 ) -> bool:
-    """Whether all names find a place beside their points in a plane of this size, none over another."""
+    """Return whether all names fit beside their points in a plane of this size without overlaps."""
     with look():
         from matplotlib.figure import Figure
 
@@ -150,13 +150,13 @@ def _fit_beside(
         panel = figure.subplots()
         _plane(figure, panel, frame)
         figure.draw_without_rendering()
-        found = _chosen(panel, where, names)
-    boxes = [_box(place.middle, place.width, place.lines) for place in found]
-    return all(_overlap(one, other) == 0 for n, one in enumerate(boxes) for other in boxes[:n])
+        places = _chosen(panel, where, names)
+    boxes = [_box(place.middle, place.width, place.lines) for place in places]
+    return all(_overlap(box, other) == 0 for n, box in enumerate(boxes) for other in boxes[:n])
 
 
 def _plane(figure: FigureBase, panel: Any, frame: Points) -> None:
-    known = [point.colour for point in frame.points if point.colour is not None]
+    coloured = [point.colour for point in frame.points if point.colour is not None]
     if frame.money:
         _set_dollars(panel, [point.x.value or 0.0 for point in frame.points])
     for point in frame.points:
@@ -175,14 +175,14 @@ def _plane(figure: FigureBase, panel: Any, frame: Points) -> None:
     for point in frame.points:
         colour = GREY if point.control else PALETTE[1] if point.name in frame.front else PALETTE[0]
         marker = "D" if point.control else "s" if point.name in frame.front else "o"
-        style = {"c": [point.colour], "cmap": SEQUENTIAL, "vmin": 0.0, "vmax": 1.0} if known else {"color": colour}
-        if known and point.colour is None:
+        style = {"c": [point.colour], "cmap": SEQUENTIAL, "vmin": 0.0, "vmax": 1.0} if coloured else {"color": colour}
+        if coloured and point.colour is None:
             style = {"color": PALE}
         drawn = panel.scatter([point.x.value], [point.y.value], s=22, marker=marker, edgecolors=INK, linewidths=0.4,
                               zorder=3, **style)  # fmt: skip
-        if known and point.colour is not None:
+        if coloured and point.colour is not None:
             image = drawn
-    if known:
+    if coloured:
         bar = figure.colorbar(image, ax=panel, aspect=30, pad=0.02)
         bar.set_label(frame.colour or "")
         bar.outline.set_visible(False)
@@ -191,7 +191,7 @@ def _plane(figure: FigureBase, panel: Any, frame: Points) -> None:
 
 
 def _set_dollars(panel: Any, prices: list[float]) -> None:
-    """A logarithmic axis with a place for nothing at its left."""
+    """Set a logarithmic axis with room for zero at its left."""
     paid = [price for price in prices if price > 0]
     # Prices that lie close together still get several ticks.
     near = max(paid) < CLOSE * min(paid)
@@ -211,14 +211,14 @@ def _dollar_ticks(least: float, most: float, steps: Sequence[int]) -> list[float
 
 
 def _told_wide(ticks: Sequence[float]) -> float:
-    """Inches that ticks' numbers take beside each other, were they evenly spaced."""
+    """Return the inches that the ticks' numbers take side by side if evenly spaced."""
     return 1.8 * sum(wide(f"{tick:g}", SMALL) for tick in ticks)
 
 
 def choose(
     points: Sequence[tuple[float, float]], widths: Sequence[float], inside: Box, lines: Sequence[int] | None = None
 ) -> list[tuple[float, float]]:
-    """For each point the middle of its name: near it, inside the frame, and on nothing else where that can be.
+    """Return the middle of each point's name: near it, inside the frame, and without overlaps if possible.
 
     Args:
         points: Where they are, in points (1/72 inch).
@@ -230,9 +230,9 @@ def choose(
     [(65.0, 50.0)]
     """
     filled = [(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in points]
-    found: list[tuple[float, float]] = [(0.0, 0.0)] * len(points)
+    middles: list[tuple[float, float]] = [(0.0, 0.0)] * len(points)
     high = [1 if lines is None else lines[n] for n in range(len(points))]
-    # Those with the closest neighbours have the least choice, so they come first.
+    # Points with the closest neighbours have the fewest options, so they come first.
     order = sorted(range(len(points)), key=lambda n: _nearest(points, n))
     for n in order:
         best: tuple[float, float, float] | None = None
@@ -244,14 +244,14 @@ def choose(
             if bad == 0:
                 break
         assert best is not None
-        found[n] = best[1:]
-        filled.append(_box(found[n], widths[n], high[n]))
-    return found
+        middles[n] = best[1:]
+        filled.append(_box(middles[n], widths[n], high[n]))
+    return middles
 
 
 @dataclass(frozen=True)
 class NamePlace:
-    """Where a name stands: its point and its own middle, in points, and its size."""
+    """The place of a name: its point and its middle, in points, and its size."""
 
     point: tuple[float, float]
     middle: tuple[float, float]
@@ -288,9 +288,9 @@ def _box(middle: tuple[float, float], width: float, lines: int = 1) -> Box:
     return x - width / 2 - 1.5, y - high, x + width / 2 + 1.5, y + high
 
 
-def _overlap(one: Box, other: Box) -> float:
-    across = min(one[2], other[2]) - max(one[0], other[0])
-    down = min(one[3], other[3]) - max(one[1], other[1])
+def _overlap(box: Box, other: Box) -> float:
+    across = min(box[2], other[2]) - max(box[0], other[0])
+    down = min(box[3], other[3]) - max(box[1], other[1])
     return across * down if across > 0 and down > 0 else 0.0
 
 
@@ -301,7 +301,7 @@ def _outside(box: Box, inside: Box) -> float:
 
 
 def _name(panel: Any, points: Sequence[tuple[float, float]], names: Sequence[str]) -> None:
-    """Write the names into a panel whose size is settled; a name far from its point gets a thin line to it."""
+    """Write the names into a panel whose size is settled; a distant name gets a thin line to its point."""
     # Over lines, below points.
     paper = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none"}
     for name, data, place in zip(names, points, _chosen(panel, points, names), strict=True):
@@ -316,7 +316,7 @@ DRAWING = PALETTE[0]
 
 
 def dispersion(frame: Dispersion, width: str) -> Sketch:
-    """Return a bar for each score's deviation, a line for closed less open; the paper's own in grey beside them."""
+    """Sketch a bar for each score's deviation and a line for closed minus open, the paper's in grey beside them."""
     turn = 0 if width == "double" else 90
     below = 0.0 if turn == 0 else max(wide(column, SMALL) for column in frame.columns)
     places = range(len(frame.columns))
@@ -335,8 +335,8 @@ def dispersion(frame: Dispersion, width: str) -> Sketch:
                 [n + bar / 2 for n in places], theirs, bar, color="none", edgecolor=GREY, lw=0.6, hatch="////",
                 label="the same in the paper",
             )  # fmt: skip
-            _line(panel, [gap for _, gap in frame.paper], GREY, "s", ":", "closed less open in the paper")
-        _line(panel, frame.gaps, PALETTE[1], "o", "-", "closed less open painters")
+            _line(panel, [gap for _, gap in frame.paper], GREY, "s", ":", "closed minus open in the paper")
+        _line(panel, frame.gaps, PALETTE[1], "o", "-", "closed minus open painters")
         panel.axhline(0, color=GREY, lw=0.6)
         panel.set_xticks(places, frame.columns, rotation=turn)
         panel.tick_params(axis="x", length=0)
@@ -351,14 +351,14 @@ def dispersion(frame: Dispersion, width: str) -> Sketch:
 
 
 def _line(panel: Any, gaps: Any, colour: str, marker: str, line: str, label: str) -> None:
-    known = [(n, gap) for n, gap in enumerate(gaps) if gap is not None]
-    if known:
-        xs, ys = [n for n, _ in known], [gap for _, gap in known]
+    points_known = [(n, gap) for n, gap in enumerate(gaps) if gap is not None]
+    if points_known:
+        xs, ys = [n for n, _ in points_known], [gap for _, gap in points_known]
         panel.plot(xs, ys, ls=line, color=colour, marker=marker, ms=3.4, mec="white", mew=0.3, label=label, zorder=3)
 
 
 def pairs(frame: ScorePairs, width: str) -> Sketch:
-    """A panel for every two scores: single drawings as dots, painters' means as rings, the coefficients above."""
+    """Sketch a panel for every two scores: drawings as dots, painters' means as rings, coefficients above."""
     down, across = (len(frame.pairs), 1) if width == "single" else (1, len(frame.pairs))
 
     def paint(figure: FigureBase) -> None:
@@ -378,7 +378,7 @@ def pairs(frame: ScorePairs, width: str) -> Sketch:
 
 def _cloud(panel: Any, pair: ScorePair, top: float) -> None:
     xs, ys = [x for x, _ in pair.drawings], [y for _, y in pair.drawings]
-    # Thousands of dots would make a file of many megabytes; they are drawn as a picture in it.
+    # Thousands of vector dots would make a file of many megabytes; they are rasterized.
     few = len(xs) < 500
     panel.plot(
         xs, ys, ".", color=DRAWING, ms=4.5 if few else 3, mew=0, alpha=0.6 if few else 0.2, rasterized=len(xs) > 2000
@@ -395,6 +395,6 @@ def _cloud(panel: Any, pair: ScorePair, top: float) -> None:
     panel.set_yticks([0, top / 2, top])
     for side in ("top", "right"):
         panel.spines[side].set(visible=True, color=PALE)
-    told = [f"{name} {'–' if value is None else f'{value:.2f}'}" for name, value in
+    coefficients = [f"{name} {'–' if value is None else f'{value:.2f}'}" for name, value in
             (("Pearson", pair.pearson), ("Spearman", pair.spearman))]  # fmt: skip
-    panel.set_title(f"{', '.join(told)} (n = {len(pair.drawings)})", fontsize=SMALL)
+    panel.set_title(f"{', '.join(coefficients)} (n = {len(pair.drawings)})", fontsize=SMALL)

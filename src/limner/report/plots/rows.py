@@ -1,4 +1,4 @@
-"""Plots whose rows are painters: dots with intervals, kinds of failure, histograms."""
+"""Plots whose rows are painters: dots with intervals, kinds of failure, histograms, violins."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 ROW = 0.125
 """Inches for one painter's row."""
 NAMES = {"single": 1.3, "double": 2.3}
-"""Inches that a line of a name may take."""
+"""Inches for a line of a name."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class NamedRows:
     """Rows with their whole names; a name of several lines makes its row higher.
 
     Attributes:
-        at: The middle of each row, from the top, in rows of `inches`.
-        tall: How high each is, in the same.
+        at: The middle of each row, from the top, in units of `inches`.
+        tall: The height of each row, in the same units.
     """
 
     names: tuple[str, ...]
@@ -78,7 +78,7 @@ class NamedRows:
 
 
 def named_rows(names: Sequence[str], room: float, inches: float) -> NamedRows:
-    """Rows of at least so many inches, for names in lines of `room`."""
+    """Return rows of at least so many inches, for names in lines of `room`."""
     labels = whole(names, room)
     tall = [max(1.0, (lines_of([label]) * LINE + 0.025) / inches) for label in labels]
     ends = list(accumulate(tall))
@@ -87,7 +87,7 @@ def named_rows(names: Sequence[str], room: float, inches: float) -> NamedRows:
 
 
 def _set_notes(panel: Any, rows: NamedRows, notes: Sequence[str]) -> None:
-    """Words at the rows' right ends."""
+    """Write notes at the right ends of the rows."""
     right = panel.secondary_yaxis("right")
     right.set_yticks(rows.at, notes, fontsize=SMALL)
     right.tick_params(length=0)
@@ -100,7 +100,7 @@ def _legend(figure: FigureBase, panel: Any, width: str) -> None:
 
 
 def dots(grid: Grid, width: str) -> Sketch:
-    """One panel per column, one row per painter: a dot with its interval."""
+    """Sketch one panel per column and one row per painter: a dot with its interval."""
     down, across = rectangle(len(grid.columns), {"single": 3, "double": 6}[width])
     rows = named_rows(grid.rows, NAMES[width], ROW)
     left = max(wide(line, SMALL) for name in rows.names for line in name.split("\n"))
@@ -124,17 +124,17 @@ def dots(grid: Grid, width: str) -> Sketch:
 
 
 def _dot(panel: Any, row: float, cell: Quantity, colour: str) -> None:
-    """A number with its interval; where there is only what it could be, an open line."""
+    """Draw a number with its interval, or an open line for its possible range."""
     if cell.ends is not None:
-        known = cell.value is not None
-        panel.plot(cell.ends, [row, row], color=colour if known else PALE, lw=0.9 if known else 2.2, zorder=2,
+        exact = cell.value is not None
+        panel.plot(cell.ends, [row, row], color=colour if exact else PALE, lw=0.9 if exact else 2.2, zorder=2,
                    solid_capstyle="butt")  # fmt: skip
     if cell.value is not None:
         panel.plot([cell.value], [row], "o", color=colour, ms=3.2, zorder=3, mec="white", mew=0.3)
 
 
 def failures(source: StoreSource) -> Grid:
-    """Drawings without a score, by why they have none.
+    """Return the share of drawings without a score, by reason.
 
     Raises:
         UsageError: Nothing has failed.
@@ -148,18 +148,18 @@ def failures(source: StoreSource) -> Grid:
     cells = tuple(tuple(Quantity(count[kind] / whole, n=whole) for kind in kinds) for count, whole in counts)
     notes = tuple(f"{count.total()} of {whole}" for count, whole in counts)
     names, controls = tuple(g.name for g in groups), frozenset(g.name for g in groups if g.control)
-    label, caption = "share of the drawings drawn or tried", source.caption + " · at the right how many have no score"
+    label, caption = "share of attempted drawings", source.caption + " · right: number without a score"
     return Grid(names, tuple(map(plain, kinds)), cells, label, 1.0, caption, controls, notes)
 
 
 def _kinds(group: Group) -> tuple[Counter[str], int]:
-    """How many drawings (each repeat of a marking for itself) have no score, by kind; and how many there are."""
+    """Count a painter's drawings without a score by kind (each repeat separately), and all its drawings."""
     tried = [entry for entry in group.entries if entry.status != "not_applicable"]
     return Counter(entry.status for entry in tried if not entry.scored), len(tried)
 
 
 def kinds(grid: Grid, width: str) -> Sketch:
-    """One row per painter, one mark per kind of failure, the count at the right."""
+    """Sketch one row per painter, one mark per kind of failure, the count at the right."""
     rows = named_rows(grid.rows, NAMES[width], ROW)
     height = 0.75 + rows.height
 
@@ -167,10 +167,10 @@ def kinds(grid: Grid, width: str) -> Sketch:
         panel = figure.subplots()
         most = max((cell.value or 0.0 for row in grid.cells for cell in row), default=0.0)
         for place, column in enumerate(grid.columns):
-            found = [(value, n) for n, row in enumerate(grid.cells) if (value := row[place].value) is not None]
-            # Kinds with the same share stand a little apart, so that none hides another.
+            values = [(value, n) for n, row in enumerate(grid.cells) if (value := row[place].value) is not None]
+            # Kinds with the same share are shifted slightly, so that none hides another.
             shift = (place - (len(grid.columns) - 1) / 2) * 0.16
-            xs, ys = [value for value, _ in found], [rows.at[n] + shift for _, n in found]
+            xs, ys = [value for value, _ in values], [rows.at[n] + shift for _, n in values]
             marker, colour = MARKERS[place % len(MARKERS)], PALETTE[place % len(PALETTE)]
             panel.plot(xs, ys, marker, color=colour, ms=3.4, mec="white", mew=0.3, label=column, clip_on=False)
         rows.set(panel)
@@ -187,7 +187,7 @@ def kinds(grid: Grid, width: str) -> Sketch:
 
 
 def histograms(frame: Histograms, width: str) -> Sketch:
-    """One small histogram per painter, one below the other, with the two marks and the share beyond the first."""
+    """Sketch one small histogram per painter, with the two marks and the share above the first."""
     rows = named_rows(frame.rows, NAMES[width], 0.34 if len(frame.rows) <= 12 else 0.24)
     height = 0.75 + rows.height
 
@@ -220,19 +220,19 @@ def histograms(frame: Histograms, width: str) -> Sketch:
 
 MOST_SCORES = 3
 FEW = 5
-"""A score that takes no more values than this has no distribution worth a look."""
+"""A score with no more values than this has no distribution worth showing."""
 
 
 def distribution(source: StoreSource) -> Spread:
-    """Numbers of single drawings: of the score asked for, or of up to three leading ones that take many values."""
+    """Return the scores of single drawings: of the requested score, or of up to three leading ones."""
     inside = source.field.inside
     wanted = [source.score]
     if not source.choice.score and source.score is not MET:
         wanted = [score for score in source.protocol.scored if score.main]
-    found = {score: tuple(_values(source, entries, score) for entries in inside) for score in wanted}
-    many = [score for score in wanted if len({value for row in found[score] for value in row}) > FEW]
+    values_by_score = {score: tuple(_values(source, entries, score) for entries in inside) for score in wanted}
+    many = [score for score in wanted if len({value for row in values_by_score[score] for value in row}) > FEW]
     chosen = (many or [source.score])[:MOST_SCORES]
-    values = tuple(found[score] for score in chosen)
+    values = tuple(values_by_score[score] for score in chosen)
     if not any(row for score in values for row in score):
         raise UsageError(f"{source.exam}: no drawing has the score {chosen[0].name}; pick another with --score")
     scores, tops = tuple(map(shown, chosen)), tuple(score.top for score in chosen)
@@ -256,7 +256,7 @@ def _abstained(source: StoreSource, chosen: Sequence[Score]) -> str:
 
 
 def violins(frame: Spread, width: str) -> Sketch:
-    """One panel per score: each painter's drawings as a shape, with quartiles, median and mean."""
+    """Sketch one panel per score: each painter's drawings as a violin, with quartiles, median and mean."""
     down, across = (len(frame.scores), 1) if width == "single" else (1, len(frame.scores))
     rows = named_rows(frame.rows, NAMES[width], 0.19 if len(frame.rows) <= 12 else 0.155)
     height = down * (0.54 + rows.height) + 0.2
@@ -285,8 +285,8 @@ def violins(frame: Spread, width: str) -> Sketch:
 
 def _counted(values: Sequence[Sequence[float]]) -> str:
     counts = sorted({len(each) for each in values if each})
-    said = " to ".join(dict.fromkeys(str(count) for count in (*counts[:1], *counts[-1:])))
-    return f"n = {said} drawings a painter"
+    range_text = " to ".join(dict.fromkeys(str(count) for count in (*counts[:1], *counts[-1:])))
+    return f"n = {range_text} drawings a painter"
 
 
 def _violin(panel: Any, row: float, values: Sequence[float], colour: str) -> None:
@@ -298,7 +298,7 @@ def _violin(panel: Any, row: float, values: Sequence[float], colour: str) -> Non
         shape = panel.violinplot([values], [row], orientation="horizontal", widths=0.95, showextrema=False, points=80)
         for body in shape["bodies"]:
             body.set(facecolor=colour, edgecolor="none", alpha=0.55)
-            # A smooth shape runs past the data; what was never measured is not shown.
+            # A smooth shape extends beyond the data; cut it at the measured range.
             paths = body.get_paths()[0].vertices
             paths[:, 0] = np.clip(paths[:, 0], min(values), max(values))
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])

@@ -1,4 +1,4 @@
-"""What a plot is made from: one exam's painters under one evaluator, on the questions that all of them have."""
+"""The source of a plot: one exam's painters under one evaluator, on the questions that all of them have."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from ...store.store import using_store
 from ..paper.holdings import facts_of
 
 NAMED = 2
-"""Captions name no more painters than these that cut the common questions."""
+"""Painters that a caption names for cutting the common questions."""
 
 
 @dataclass(frozen=True)
 class PlotChoice:
-    """What a plot is to show.
+    """The choice of what a plot shows.
 
     Attributes:
-        judges: Whose marks; one has to be named where several have marked, but for the plot that compares them.
+        judges: The judges; if several have marked, one must be named, except for plots that compare them.
         on: The questions painters are compared on: ``common`` or ``all``.
-        score: The exam's leading one by default.
-        by: The tag of the categories; the first that the exam's paper breaks its scores down by.
-        question: Whose drawings are shown, where a plot shows drawings; the first that all painters have by default.
-        data: Of a plot of the data set, the exam's data folder; what the store has by default.
+        score: The score; by default the exam's leading one.
+        by: The tag of the categories; by default the first by which the exam's paper breaks its scores down.
+        question: For a plot of drawings, the question; by default the first that all painters have.
+        data: For a plot of the data set, the exam's data folder; by default the store.
     """
 
     store: Store | str | Path = DEFAULT
@@ -59,20 +59,20 @@ class PlotChoice:
 
     @property
     def which(self) -> dict[str, Any]:
-        """Whose drawings and whose marks, as `limner.api.groups` takes it."""
+        """The filters of drawings and marks, for `limner.api.groups`."""
         names = ("painters", "without", "judges", "variant", "options", "wording")
         return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
 class StoreSource(Source):
-    """A source read from a store; an exam's own plot knows of it what `Source` says.
+    """A source read from a store; an exam's own plot sees only what `Source` defines.
 
     Attributes:
         kind: The exam's kind.
-        field: The painters, the best first and controls last; their drawings of the common questions, of which controls
-            may lack some.
-        choice: What was asked for.
+        field: The painters, the best first and controls last, with their drawings of the common questions, of which
+            controls may lack some.
+        choice: The choice of what to show.
     """
 
     kind: str
@@ -80,100 +80,102 @@ class StoreSource(Source):
     choice: PlotChoice
 
     def cells(self, score: str) -> list[Quantity]:
-        """Every painter's number."""
+        """Return every painter's number."""
         return quantities(self.field, self.field.score(score))
 
     def mean(self, scores: Sequence[str]) -> list[Quantity]:
-        """Return the mean of several scores, where a painter has all of them."""
-        found, field = [], self.field
+        """Return the mean of several scores, for painters that have all of them."""
+        means, field = [], self.field
         for entries, values, drawn in zip(field.inside, field.values, field.drawn, strict=True):
             if not values.keys() >= set(scores):
-                found.append(Quantity())
+                means.append(Quantity())
                 continue
             n = len({entry.question.id for entry in entries})
             middle = sum(values[name] for name in scores) / len(scores)
             spread = interval(middle, np.mean([drawn[name] for name in scores], axis=0), n)
-            found.append(Quantity(spread.value, spread.low, spread.high, n))
-        return found
+            means.append(Quantity(spread.value, spread.low, spread.high, n))
+        return means
 
     def shares(self, scores: Sequence[str]) -> Grid:
         """Return a column for each of the scores, as a share of its best value."""
-        known = {score.name: score for score in self.protocol.scored}
+        by_name = {score.name: score for score in self.protocol.scored}
         columns = {}
         for name in scores:
-            score = known.get(name, Score(name, 1.0, ""))
+            score = by_name.get(name, Score(name, 1.0, ""))
             columns[plain(name)] = [cell.scaled(1 / score.top) for cell in quantities(self.field, score)]
         return self.grid(columns, "share of the best value", 1.0)
 
     @property
     def wanted(self) -> str | None:
-        """The question that was asked for."""
+        """The requested question."""
         return self.choice.question
 
     def access(self) -> list[str | None]:
-        """For each painter ``closed`` or ``open``, where that is known of it."""
-        known = settings.load()
-        return [facts_of(group.painter, group.spec, known).access for group in self.field.groups]
+        """Return ``closed`` or ``open`` for each painter, if it is known."""
+        loaded = settings.load()
+        return [facts_of(group.painter, group.spec, loaded).access for group in self.field.groups]
 
     def pictures(self, questions: Sequence[str]) -> list[dict[str, bytes]]:
-        """For the reference, and then for each painter, the images of these questions that the store has, by id."""
-        found: list[dict[str, str]] = [{}]
+        """Return the stored images of these questions by id, for the reference and then for each painter."""
+        hashes_by_row: list[dict[str, str]] = [{}]
         for entries in self.field.inside:
             asked = [entry for entry in entries if entry.question.id in questions]
-            found.append({entry.question.id: entry.drawing.image for entry in reversed(asked) if entry.drawing.image})
+            hashes_by_row.append(
+                {entry.question.id: entry.drawing.image for entry in reversed(asked) if entry.drawing.image}
+            )
             references = {entry.question.id: entry.question.reference for entry in asked}
-            found[0] |= {id: ref.known_sha256 for id, ref in references.items() if ref and ref.known_sha256}
-        images: list[dict[str, bytes]] = [{} for _ in found]
+            hashes_by_row[0] |= {id: ref.known_sha256 for id, ref in references.items() if ref and ref.known_sha256}
+        images: list[dict[str, bytes]] = [{} for _ in hashes_by_row]
         with using_store(self.choice.store) as store:
-            for hashes, there in zip(found, images, strict=True):
+            for hashes, image_row in zip(hashes_by_row, images, strict=True):
                 for id, sha256 in hashes.items():
                     with suppress(StoreError):  # A store may be moved without its images.
-                        there[id] = store.blobs.get(sha256)
+                        image_row[id] = store.blobs.get(sha256)
         return images
 
     def measured(self, evidence: str) -> list[tuple[float, ...]]:
-        """For each painter the numbers that were measured on its drawings, each drawing's once."""
-        found = []
+        """Return for each painter the numbers measured on its drawings, each drawing's once."""
+        measured_rows = []
         for entries in self.field.inside:
             once = {entry.drawing.id: entry.evidence.get(evidence, {}).get("value") for entry in entries}
-            found.append(tuple(float(value) for value in once.values() if value is not None))
-        return found
+            measured_rows.append(tuple(float(value) for value in once.values() if value is not None))
+        return measured_rows
 
     def grid(self, columns: Mapping[str, Sequence[Quantity]], label: str, top: float) -> Grid:
-        """Painters by these columns; the caption says what missing numbers mean."""
+        """Return painters by these columns; the caption explains missing numbers."""
         rows = tuple(zip(*columns.values(), strict=True))
         missing = [cell for row in rows for cell in row if cell.value is None]
         caption = self.caption
         if any(cell.ends for cell in missing):
-            caption += " · grey: the judge abstained; what the score could be"
+            caption += " · grey: the judge abstained; possible range of the score"
         if not all(cell.ends for cell in missing):
-            caption += " · empty: no known score"
+            caption += " · empty: no score"
         if self.score is MET and label.startswith(MET.name):
             caption += " · met: percent of the criteria decided for all painters"
         return Grid(self.names, tuple(columns), rows, label, top, caption, self.controls)
 
 
 def quantities(field: Comparable, score: Score) -> list[Quantity]:
-    """Every painter's number with its interval, from resamples that all painters share.
+    """Return every painter's number with its interval, from resamples that all painters share.
 
-    Where the score is not settled: what it could be with everything undecided filled in the worst and the best way.
+    If the judge abstained, it is the range of the score with undecided marks at their worst and best.
     """
-    found = []
+    cells = []
     for at, entries in enumerate(field.inside):
         n = len({entry.question.id for entry in entries})
-        known = field.interval(at, score.name)
-        if known.value is not None:
-            found.append(Quantity(known.value, known.low, known.high, n))
+        exact = field.interval(at, score.name)
+        if exact.value is not None:
+            cells.append(Quantity(exact.value, exact.low, exact.high, n))
             continue
         undecided = any(mark.value is None for entry in entries for mark in entry.marks)
         bounds = ends(entries, field.protocol) if undecided else {}
         least, most = bounds.get(score.name, (None, None))
-        found.append(Quantity(n=n, least=least, most=most))
-    return found
+        cells.append(Quantity(n=n, least=least, most=most))
+    return cells
 
 
-def load(exam: str, choice: PlotChoice) -> StoreSource:
-    """Everything that a plot of this exam may show.
+def load_source(exam: str, choice: PlotChoice) -> StoreSource:
+    """Return everything that a plot of this exam may show.
 
     Raises:
         UsageError: Nothing is marked, several judges have marked and none is named, or there is no such score.
@@ -183,13 +185,13 @@ def load(exam: str, choice: PlotChoice) -> StoreSource:
         raise UsageError(f"{exam}: nothing is marked yet; `limner run` draws and marks")
     sides = comparables(groups, kind.protocol, which_questions(choice.on))
     if len(sides) > 1:
-        there = ", ".join(f"'{side.evaluator.name}'" for side in sides)
-        raise UsageError(f"{exam} was marked by several evaluators; name one with --judge: {there}")
+        names = ", ".join(f"'{side.evaluator.name}'" for side in sides)
+        raise UsageError(f"{exam} was marked by several evaluators; name one with --judge: {names}")
     (field,) = sides
     if not field.groups:
         raise UsageError(f"{exam}: no painter has a score yet; `limner scores {exam}` says why")
     if not field.questions and field.on == "common":
-        raise UsageError(f"{exam}: there is no question that all painters have a score for; pick some with --painter")
+        raise UsageError(f"{exam}: no question has a score for all painters; choose some with --painter")
     field = with_controls(field)
     score = main_score(field, choice.score)
     field = _ordered(field, score)
@@ -202,25 +204,25 @@ def load(exam: str, choice: PlotChoice) -> StoreSource:
 
 
 def with_controls(field: Comparable) -> Comparable:
-    """Return the field with the controls that lack some of its questions in it, on what they have."""
+    """Return the field with the controls that lack some questions, on those they have."""
     some = tuple(group for group in field.beside if field.common(group))
     inside = (*field.inside, *(field.common(group) for group in some))
     return replace(field, groups=(*field.groups, *some), inside=inside, beside=some)
 
 
 def main_score(field: Comparable, wanted: str | None) -> Score:
-    """The wanted score; or the first that is known for most painters, and where none is, what the judge decided."""
+    """Return the wanted score, or the first that most painters have, or the share of criteria met."""
     if wanted is not None:
         return field.score(wanted)
-    known = Counter(name for values in field.values for name in values)
+    counts = Counter(name for values in field.values for name in values)
     main = [score for score in field.protocol.scored if score.main]
-    return next((score for score in main if known[score.name] * 2 > len(field.groups)), MET)
+    return next((score for score in main if counts[score.name] * 2 > len(field.groups)), MET)
 
 
 def _ordered(field: Comparable, score: Score) -> Comparable:
     values = [each.get(score.name) for each in field.values]
     met = [each.get(MET.name, 0.0) for each in field.values]
-    # A painter without the score, because the judge abstained, goes by what was decided: after the others.
+    # A painter without the score, because the judge abstained, comes after the others, by the share of criteria met.
     places = sorted(
         range(len(field.groups)),
         key=lambda n: (field.groups[n].control, values[n] is None, -(values[n] or 0.0), -met[n], field.names[n]),
@@ -229,27 +231,27 @@ def _ordered(field: Comparable, score: Score) -> Comparable:
 
 
 def _caption(exam: str, field: Comparable, reading: str) -> str:
-    """Return what stands below every plot: whose marks these are, and on how much they rest."""
-    said = [_cut(field.cut, exam)] if field.cut is not None and field.on == "common" else []
-    said += [warning.removesuffix(".") for warning in field.evaluator.warnings]
-    said += [exam, f"judge {field.evaluator.name}", f"reading {reading}"]
+    """Return the caption of every plot: whose marks these are, and on how many questions."""
+    parts = [_cut(field.cut, exam)] if field.cut is not None and field.on == "common" else []
+    parts += [warning.removesuffix(".") for warning in field.evaluator.warnings]
+    parts += [exam, f"judge {field.evaluator.name}", f"reading {reading}"]
     if field.on == "all" and field.uneven:
         counts = [len({entry.question.id for entry in entries}) for entries in field.inside]
-        said.append(f"n = {min(counts)} to {max(counts)}, each painter's own questions")
+        parts.append(f"n = {min(counts)} to {max(counts)}, each painter's own questions")
     else:
         even = len(field.groups) - len(field.beside)
-        said.append(f"n = {len(field.questions)}" + (f" questions common to {even} painters" if even > 1 else ""))
-    said += [f"{group.name} on {len(field.common(group))} of these" for group in field.beside]
+        parts.append(f"n = {len(field.questions)}" + (f" questions common to {even} painters" if even > 1 else ""))
+    parts += [f"{group.name} on {len(field.common(group))} of these" for group in field.beside]
     shares = [group.coverage for group in field.groups]
     covered = dict.fromkeys(f"{share:.0%}" for share in (min(shares), max(shares)))
-    said.append(f"coverage {' to '.join(covered)}")
+    parts.append(f"coverage {' to '.join(covered)}")
     if field.left_out:
-        said.append(f"without a score: {', '.join(group.name for group in field.left_out)}")
-    return " · ".join(said)
+        parts.append(f"without a score: {', '.join(group.name for group in field.left_out)}")
+    return " · ".join(parts)
 
 
 def _cut(cut: Cut, exam: str) -> str:
-    """Who cuts the common questions; below a plot there is no room for many names."""
+    """Name the painters that cut the common questions; a caption has no room for many names."""
     if len(cut.painters) <= NAMED:
         return cut.words
     most = f"{len(cut.painters)} painters cut the common questions from {cut.without} to {cut.questions}"
@@ -258,19 +260,19 @@ def _cut(cut: Cut, exam: str) -> str:
 
 OVERALL = "all"
 LEVELS = "levels"
-"""The plot of `levels`; exams whose levels are no tag have one of their own under this name."""
+"""The name of the plot of `levels`; exams whose levels are not a tag have their own version."""
 
 
 def by_tag(source: StoreSource, tag: str, whole: bool = False) -> Grid:
-    """Return the score by the values of a tag in the exam's order; with `whole`, that over all questions first.
+    """Return the score by the values of a tag in the exam's order; with `whole`, first over all questions.
 
     Raises:
         UsageError: No question has the tag.
     """
-    field, score, there = source.field, source.score, _tags(source)
-    values = {tags[tag] for tags in there if tag in tags}
+    field, score, tags_of_questions = source.field, source.score, _tags(source)
+    values = {tags[tag] for tags in tags_of_questions if tag in tags}
     if not values:
-        names = sorted({name for tags in there for name in tags})
+        names = sorted({name for tags in tags_of_questions for name in tags})
         raise UsageError(f"--by {tag}: {source.exam} has questions by {', '.join(names) or 'no tag at all'}")
     columns: dict[str, list[Quantity]] = {OVERALL: quantities(field, score)} if whole else {}
     for value in source.protocol.in_order(tag, values):
@@ -289,24 +291,24 @@ def categories(source: StoreSource) -> Grid:
 
 
 def heatmap(source: StoreSource) -> Grid:
-    """Return the same, with all categories together in the first column."""
+    """Return the score by category, with all categories together in the first column."""
     return by_tag(source, _category(source), whole=True)
 
 
 def _category(source: StoreSource) -> str:
-    # Only some questions may have the first one: one half may be broken down by one tag, one by another.
-    there = {name for tags in _tags(source) for name in tags}
-    tag = source.choice.by or next((tag for tag in source.protocol.breakdowns if tag in there), None)
+    # Not all questions may have the first tag: different parts of an exam may use different ones.
+    tag_names = {name for tags in _tags(source) for name in tags}
+    tag = source.choice.by or next((tag for tag in source.protocol.breakdowns if tag in tag_names), None)
     if tag is None:
-        raise UsageError(f"{source.exam} names no categories; say which tag with --by")
+        raise UsageError(f"{source.exam} defines no categories; choose a tag with --by")
     return tag
 
 
 def profile(source: StoreSource) -> Grid:
-    """Every dimension of the exam as a share of its best value."""
-    # A dimension that nobody has a number for, because the judge decides none of it, is no part of a profile.
-    known = {name for values in source.field.values for name in values}
-    names = [name for name in source.protocol.dimensions if name in known]
+    """Return every dimension of the exam as a share of its best value."""
+    # Dimensions without any number, because the judge decides none of them, are left out.
+    scored_names = {name for values in source.field.values for name in values}
+    names = [name for name in source.protocol.dimensions if name in scored_names]
     if not names:
         why = "this judge decides no dimension" if source.protocol.dimensions else "has no dimensions"
         raise UsageError(f"{source.exam}: {why}; `limner plot categories` shows scores by category")
@@ -314,15 +316,15 @@ def profile(source: StoreSource) -> Grid:
 
 
 def levels(source: StoreSource) -> Grid:
-    """Return the score by the values of the first tag that the exam has in an order: its levels, the easiest first.
+    """Return the score by level, the easiest first: the first tag with an order.
 
     Raises:
         UsageError: The exam has no levels.
     """
-    there = {name for tags in _tags(source) for name in tags}
-    tag = next((name for name in source.protocol.orders if name in there), None)
+    tag_names = {name for tags in _tags(source) for name in tags}
+    tag = next((name for name in source.protocol.orders if name in tag_names), None)
     if tag is None:
-        known = [kind.name for kind in each() if kind.protocol.orders or LEVELS in kind.plots]
-        raise UsageError(f"{source.exam} has no levels; there are some in {', '.join(sorted(known))}")
+        exam_names = [kind.name for kind in each() if kind.protocol.orders or LEVELS in kind.plots]
+        raise UsageError(f"{source.exam} has no levels; exams that have some: {', '.join(sorted(exam_names))}")
     grid = by_tag(source, tag)
     return replace(grid.scaled(1 / source.score.top), label=f"{source.score.name}, share of the best value", top=1.0)

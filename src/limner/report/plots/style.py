@@ -1,4 +1,4 @@
-"""How all plots look: sizes of print columns, type, colours and marks that colour-blind readers can tell apart."""
+"""The look of all plots: sizes of print columns, type, and colours and marks for colour-blind readers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 WIDTHS = {"single": 3.3, "double": 7.0}
 """Inches: one column of a paper, or both."""
 PAGE = 9.6
-"""The most inches a plot may be high: what a page holds."""
+"""The largest height of a plot, in inches: one page."""
 MARGIN = 0.12
-"""Inches that words over the whole width leave free, both sides together."""
+"""Free inches beside text over the whole width, both sides together."""
 SMALL, NORMAL, TITLE = 6.5, 7.0, 7.5
-"""Points; nothing is smaller than the first."""
+"""Font sizes in points, the first being the smallest."""
 FONT = "DejaVu Sans"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 """Okabe and Ito's colours, the palest last."""
@@ -57,7 +57,7 @@ LOOK: dict[str, Any] = {
     "grid.linewidth": 0.5,
     "text.color": INK,
     "text.parse_math": False,
-    # Letters as wide as they are, so that text takes the same room at every resolution.
+    # Unhinted letters, so that text takes the same room at every resolution.
     "text.hinting": "no_hinting",
     "xtick.color": INK,
     "ytick.color": INK,
@@ -86,11 +86,11 @@ class Sketch:
     """A plot that is ready to be drawn.
 
     Attributes:
-        height: Inches it takes, the caption not counted.
-        paint: Draws it; may give back what is to be done when everything has its place, such as setting labels.
-        caption: What stands below it.
-        label: What all its panels have on their horizontal axis.
-        scales: Which axes are linear and which are not, said in the caption; nothing where there is no axis of numbers.
+        height: Its height in inches, without the caption.
+        paint: Draws it; may return a function to call after the layout, such as for placing labels.
+        caption: The caption below it.
+        label: The label of the horizontal axis of all its panels.
+        scales: Which axes are linear, for the caption; empty if there is no numeric axis.
     """
 
     height: float
@@ -107,10 +107,10 @@ class Sketch:
 
 @contextmanager
 def look() -> Iterator[None]:
-    """Within it matplotlib draws as `LOOK` says, whatever the user's own settings are.
+    """Let matplotlib draw as `LOOK` defines, whatever the user's own settings are.
 
     Raises:
-        UsageError: There is no matplotlib.
+        UsageError: matplotlib is missing.
     """
     try:
         from matplotlib import style
@@ -121,13 +121,13 @@ def look() -> Iterator[None]:
 
 
 def wide(text: str, size: float) -> float:
-    """How many inches a line of text takes, kerning aside."""
+    """Return the inches that a line of text takes, without kerning."""
     return sum(map(_advance, text)) * size / 72
 
 
 @lru_cache(maxsize=4096)
 def _advance(letter: str) -> float:
-    """How wide a letter is, in parts of the type's size."""
+    """Return the width of a letter, as a share of the type's size."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     font: Any = get_font(findfont(FontProperties(family=FONT)))
@@ -136,12 +136,12 @@ def _advance(letter: str) -> float:
 
 
 def inches_high(figure: Any) -> float:
-    """How high a figure, or a part of one, is."""
+    """Return the height of a figure or a part of one."""
     return float(figure.bbox.height / figure.get_figure(root=True).dpi)
 
 
 def fit(name: str, inches: float, size: float) -> str:
-    """Return a name that takes no more than so many inches: its middle gives way, for its end often tells more."""
+    """Return a name shortened to so many inches: its middle is cut, since the end often says more."""
     if wide(name, size) <= inches:
         return name
     for kept in range(len(name) - 1, 3, -1):
@@ -153,14 +153,14 @@ def fit(name: str, inches: float, size: float) -> str:
 
 
 BREAKS = re.compile(r"[^\s/\-_+,\[\]=?&.:]*[\s/\-_+,\[\]=?&.:]*")
-"""A piece of a name with the sign behind it after which a line may end."""
+"""A piece of a name with the following punctuation, after which a line may end."""
 SPACING = 1.05
 LINE = SMALL * SPACING / 72
 """Inches from a line of a name to the next."""
 
 
 def broken(name: str, inches: float, size: float = SMALL) -> str:
-    """Return the whole name in lines of so many inches, ended behind a sign where that can be."""
+    """Return the whole name in lines of so many inches, broken after punctuation if possible."""
     lines = [""]
     for piece in BREAKS.findall(name):
         if lines[-1] and wide((lines[-1] + piece).rstrip(), size) > inches:
@@ -173,19 +173,19 @@ def broken(name: str, inches: float, size: float = SMALL) -> str:
 
 
 def whole(names: Sequence[str], inches: float, size: float = SMALL) -> list[str]:
-    """Names in full, long ones in several lines; a provider before the slash is left out where nobody needs it."""
+    """Return full names, long ones in several lines; a provider before the slash is dropped if names stay unique."""
     bare = [short_row_name(name) for name in names]
     used = bare if len(set(bare)) == len(set(names)) else list(names)
     return [broken(name, inches, size) for name in used]
 
 
 def lines_of(names: Sequence[str]) -> int:
-    """How many lines the longest of some names has."""
+    """Return the number of lines of the longest name."""
     return max((name.count("\n") + 1 for name in names), default=1)
 
 
 def wrapped(text: str, inches: float, size: float = SMALL) -> str:
-    """Return the text broken between words into lines of so many inches; a word longer than a line is broken too."""
+    """Wrap a text at words into lines of so many inches; a word longer than a line is broken too."""
     lines = [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}".strip()
@@ -197,7 +197,7 @@ def wrapped(text: str, inches: float, size: float = SMALL) -> str:
 
 
 def words_height(sketch: Sketch, width: str) -> float:
-    """Inches that a sketch's caption takes, with all lines but the first of the label above it."""
+    """Return the inches of a sketch's caption, with all lines of the label except the first."""
     caption = (lines_of([wrapped(sketch.said, WIDTHS[width] - MARGIN)])) * SMALL * 1.25 / 72 + 0.05
     return caption + (lines_of([_label(sketch, width)]) - 1) * NORMAL * 1.2 / 72
 
@@ -210,22 +210,21 @@ def checked_format(path: Path) -> str:
     """Return the format that a file's name asks for.
 
     Raises:
-        UsageError: It is none of those there are.
+        UsageError: The format is not one of `FORMATS`.
     """
     form = path.suffix.lower().lstrip(".")
     if form not in FORMATS:
-        raise UsageError(f"{path}: plots are written as {', '.join(FORMATS)}; end the name in one of them")
+        raise UsageError(f"{path}: the file name must end in one of {', '.join(FORMATS)}")
     return form
 
 
-def save(sketches: Sequence[Sketch], path: Path, width: str) -> None:
-    """Draw the sketches below each other and write them to a file, the same bytes for the same numbers.
+def save_figure(figure: Any, path: Path) -> None:
+    """Write a figure to a file, the same bytes for the same numbers.
 
     Raises:
-        UsageError: The file's name ends in something else than the known formats, or it is more than a page.
+        UsageError: The file's name does not end in one of `FORMATS`.
     """
     form = checked_format(path)
-    figure = compose(sketches, width)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_figure(figure, path, form)
 
@@ -249,7 +248,7 @@ def compose(sketches: Sequence[Sketch], width: str) -> Any:
             wider = "--width double, " if width == "single" else ""
             raise UsageError(
                 f"the plot would be {sum(heights):.1f} inches high, more than a page ({PAGE}): "
-                f"take {wider}one --score, fewer painters with --painter, fewer exams, or the plot heatmap"
+                f"use {wider}one --score, fewer painters with --painter, fewer exams, or the plot heatmap"
             )
         figure = Figure(figsize=(inches, sum(heights)), layout="constrained")
         parts = list(figure.subfigures(len(sketches), 1, height_ratios=heights, squeeze=False)[:, 0])
@@ -262,7 +261,7 @@ def compose(sketches: Sequence[Sketch], width: str) -> Any:
             last.append(sketch.paint(inner))
             part.supxlabel(caption, x=MARGIN / 2 / inches, ha="left", fontsize=SMALL, color=GREY, linespacing=1.15)
         figure.draw_without_rendering()
-        # Everything has its place; what is added now must not move it.
+        # The layout is final; what is added now must not move it.
         figure.set_layout_engine("none")
         for finish in last:
             if finish is not None:

@@ -1,4 +1,4 @@
-"""A paper made anew: what its tables and figures lack, what that costs, and all of them in one document."""
+"""Reproducing a paper: what its tables and figures lack, what that costs, and all of them in one document."""
 
 from .checklist import Checklist, make_checklist
 from .request import Reproduction

@@ -1,4 +1,4 @@
-"""Which of the cells that a paper prints a store has too: filled, in part, missing, or beyond what a run can do."""
+"""The state of every cell that a paper prints: filled by the store, partial, missing, or out of reach."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .steps import StepState
 
 @dataclass(frozen=True)
 class CellCount:
-    """Cells of a table, or rows of a figure.
+    """The number of cells of a table, or rows of a figure, by state.
 
     Attributes:
-        filled: The store has them, over all questions.
-        partial: The store has them over some of the questions, or with failures.
-        missing: A run would fill them.
-        by_hand: People, or commands that no run makes, would fill them.
-        out_of_reach: Nothing here can fill them.
+        filled: In the store, over all questions.
+        partial: In the store, over some of the questions or with failures.
+        missing: Can be filled by a run.
+        by_hand: Can be filled by people or further commands.
+        out_of_reach: Cannot be filled here.
     """
 
     filled: int = 0
@@ -43,33 +43,33 @@ class CellCount:
         return CellCount(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
     def to_json(self) -> dict[str, int]:
-        """Plain JSON."""
+        """Return plain JSON."""
         return {"paper": self.paper, **asdict(self)}
 
 
 def one_cell(state: str) -> CellCount:
-    """Return a single cell that is so."""
+    """Return the count of a single cell in this state."""
     return CellCount(**{state: 1})
 
 
 def row_state(step: StepState | None, row: TableRow | None, cell: Cell | None) -> str:
-    """How a cell of the paper's stands, by the step that makes its row and by the store's row."""
+    """Return the state of a paper's cell, by the step that makes its row and by the store's row."""
     if row is not None and cell is not None and cell.text != MISSING:
         return "filled" if row.coverage is None or row.coverage >= 1 else "partial"
     if step is None or step.step.cannot is not None:
         return "out_of_reach"
-    # A row with nothing left to do has no number because this exam has no question for it, or its judge no answer.
+    # A finished row has no number if the exam has no question for it, or the judge no answer.
     return "missing" if step.to_do is None or step.to_do > 0 else "out_of_reach"
 
 
 @dataclass(frozen=True)
 class TableCounter:
-    """Counts the cells of one table.
+    """A counter of the cells of one table.
 
     Attributes:
-        steps: By the paper's name of a row; in tables of judges by judge; with a judge in each column by both.
-        labels: An evaluator's id -> what tables call it.
-        limited: Whether rows without a step are not asked for, and not counted.
+        steps: The steps by the paper's name of a row; in tables of judges by judge; with a judge per column by both.
+        labels: Evaluator's id -> its label in tables.
+        limited: Whether rows without a step are not requested, and not counted.
     """
 
     layout: Layout
@@ -78,40 +78,40 @@ class TableCounter:
     limited: bool = False
 
     def count(self, table: Table, sections: Sequence[Section | None]) -> CellCount:
-        """All published cells of the table, which shows the store's rows too."""
+        """Count all published cells of a table that also shows the store's rows."""
         layout = self.layout
         if layout.rows in AGREEING:
             return self._agreeing(table)
         if any(part.values == JUDGES for part in layout.columns):
             return self._by_judge(table)
-        found = CellCount()
+        counts = CellCount()
         for sheet in table.flat:
             blocks = sheet.blocks if layout.sections else [None]
             for place, block in enumerate(blocks):
                 rows = list(sheet.rows() if block is None else block.rows)
                 columns = specs(layout, sections[place] if block is not None else sections[0], [])
                 for row in (row for row in rows if row.published):
-                    found += self._row(row, columns, rows)
-        return found
+                    counts += self._row(row, columns, rows)
+        return counts
 
     def _row(self, row: TableRow, columns: Sequence[ColumnSpec], rows: Sequence[TableRow]) -> CellCount:
         step = self.steps.get(self._key(row, columns))
         own = self._own(step, rows)
-        found = CellCount()
+        counts = CellCount()
         if self.limited and step is None and self.layout.rows != "exam":
-            return found
+            return counts
         for place, (cell, column) in enumerate(zip(row.cells, columns, strict=True)):
             if cell.text == MISSING or column.figure.plain:
                 continue
             mine = own.cells[place] if own is not None else None
             state = row_state(step, own, mine)
             if self.layout.rows == "exam":
-                there = mine is not None and mine.text != MISSING
-                state = "filled" if there else "out_of_reach" if own or not column.figure.measure else "missing"
+                present = mine is not None and mine.text != MISSING
+                state = "filled" if present else "out_of_reach" if own or not column.figure.measure else "missing"
             elif column.figure.agreement and state in ("missing", "out_of_reach"):
                 state = "by_hand"
-            found += one_cell(state)
-        return found
+            counts += one_cell(state)
+        return counts
 
     def _key(self, row: TableRow, columns: Sequence[ColumnSpec]) -> tuple[str, str]:
         if self.layout.rows != "judges":
@@ -126,7 +126,7 @@ class TableCounter:
         return next((row for row in mine if step is not None and self.is_of(step, row.about)), None)
 
     def is_of(self, step: StepState, about: Mapping[str, str]) -> bool:
-        """Whether a row of the store is the one that a step makes, or one of that name that was brought in."""
+        """Return whether a row of the store is the one that a step makes, or an imported one of that name."""
         names = {self.labels[id] for id in step.evaluators if id in self.labels}
         if self.layout.rows == "judges":
             return about.get("evaluator") in names
@@ -136,24 +136,24 @@ class TableCounter:
         return same and about.get("judge") in step.judges
 
     def _agreeing(self, table: Table) -> CellCount:
-        """People and judges among themselves: whoever they are, so many numbers are there."""
+        """Count the numbers of agreement between people and judges, whoever they are."""
         sides = [
             [cell for row in rows for cell in row.cells if cell.text != MISSING]
             for rows in (list(_rows(table, published)) for published in (True, False))
         ]
-        there = min(map(len, sides))
-        return CellCount(filled=there, by_hand=len(sides[0]) - there)
+        filled = min(map(len, sides))
+        return CellCount(filled=filled, by_hand=len(sides[0]) - filled)
 
     def _by_judge(self, table: Table) -> CellCount:
-        """Return a column for each judge: the store's stand in a table of their own."""
-        found = CellCount()
+        """Count a table with a column for each judge; the store's rows are in a separate table."""
+        counts = CellCount()
         for sheet in table.flat:
             for row in (row for row in sheet.rows() if row.published):
                 for cell, column in zip(row.cells, sheet.columns, strict=True):
                     step = self.steps.get((row.about["model"], column.value_head or column.head))
                     if cell.text != MISSING and (step is not None or not self.limited):
-                        found += one_cell(row_state(step, *self._judged(table.flat, step)))
-        return found
+                        counts += one_cell(row_state(step, *self._judged(table.flat, step)))
+        return counts
 
     def _judged(self, sheets: Sequence[Sheet], step: StepState | None) -> tuple[TableRow | None, Cell | None]:
         names = {self.labels[id] for id in step.evaluators if id in self.labels} if step else set()
@@ -175,43 +175,43 @@ def _rows(table: Table, published: bool) -> Iterator[TableRow]:
 
 
 def count_rows(steps: Sequence[StepState | None], covered: Callable[[StepState], float | None]) -> CellCount:
-    """Return the rows of a figure; `covered` says how much of a step's row the store has."""
-    found = CellCount()
+    """Count the rows of a figure; `covered` returns how much of a step's row the store has."""
+    counts = CellCount()
     for step in steps:
         share = None if step is None or step.step.cannot is not None else covered(step)
         if step is None or (step.step.cannot is not None and share is None):
-            found += one_cell("out_of_reach")
+            counts += one_cell("out_of_reach")
         elif share:
-            found += one_cell("filled" if share >= 1 else "partial")
+            counts += one_cell("filled" if share >= 1 else "partial")
         else:
-            found += one_cell("missing")
-    return found
+            counts += one_cell("missing")
+    return counts
 
 
-Want = tuple[str, str]
+RequestedCell = tuple[str, str]
 """A row by the paper's name, and a judge; an empty one is the preset's. In tables of judges the row is left empty."""
 
 
 @dataclass(frozen=True)
-class ItemWants:
-    """One item with what it needs.
+class ItemRequest:
+    """One table or figure with the rows and judges it needs.
 
     Attributes:
         layout: Its table, where it has one, and `sections` those that it shows.
         wants: Key of a row -> the row and the judge that make it.
-        own: Whether painters of the user's own may stand in it too.
+        own: Whether the user's own painters may be shown in it.
     """
 
     item: PaperItem
     title: str
     layout: Layout | None
     sections: tuple[Section | None, ...]
-    wants: dict[Want, Want]
+    wants: dict[RequestedCell, RequestedCell]
     own: bool
 
 
-def wants_of(item: PaperItem, kind: str) -> ItemWants:
-    """Return what an item needs, by its own word and by what its layout publishes."""
+def request_of(item: PaperItem, kind: str) -> ItemRequest:
+    """Return what an item needs, by its own definition and by what its layout publishes."""
     layout = find(f"{kind}:{item.layout}") if item.layout else None
     sections = _sections(layout, item.section)
     title = item.title or (layout.title if layout else "")
@@ -230,12 +230,12 @@ def wants_of(item: PaperItem, kind: str) -> ItemWants:
     else:
         wants = {(row, key): (row, key) for row in rows for key in item.judges or ("",)}
     own = bool(rows) and not item.judges and (layout is None or layout.rows not in (*AGREEING, "judges", "exam"))
-    return ItemWants(item, title, layout, sections, wants, own)
+    return ItemRequest(item, title, layout, sections, wants, own)
 
 
 def row_names(listing: PaperList, kind: str) -> list[str]:
-    """All rows that the paper's tables and figures need, by the paper's names."""
-    wants = [wants_of(item, kind) for item in listing.items]
+    """Return all rows that the paper's tables and figures need, by the paper's names."""
+    wants = [request_of(item, kind) for item in listing.items]
     return list(dict.fromkeys(row for each in wants for row, _ in each.wants.values() if row))
 
 
@@ -246,15 +246,15 @@ def _sections(layout: Layout | None, title: str | None) -> tuple[Section | None,
 
 
 def _models(layout: Layout, sections: Iterable[Section | None]) -> Iterable[str]:
-    found = [row["model"] for section in sections for row in published(layout, section) if row["model"]]
-    return dict.fromkeys(found)
+    models = [row["model"] for section in sections for row in published(layout, section) if row["model"]]
+    return dict.fromkeys(models)
 
 
 def _judges(layout: Layout) -> list[str]:
     """Return the rows of a table of judges, each with what the judge was shown."""
     columns = specs(layout, None, [])
-    found = []
+    names = []
     for _, row in published_rows(layout, None, columns):
         shown = [cell.text for cell, column in zip(row.cells, columns, strict=True) if column.figure.column]
-        found.append(" / ".join([row.label, *shown]))
-    return found
+        names.append(" / ".join([row.label, *shown]))
+    return names

@@ -1,4 +1,4 @@
-"""The checklist of a paper against a store: what each table and figure has and lacks, and what the rest would cost."""
+"""The checklist of a paper against a store: what each table and figure has and lacks, and what the rest costs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ...store.store import shown
 from ..paper import TableChoice, build
 from ..paper.holdings import plain_name
 from ..paper.schema import JUDGES
-from .cells import CellCount, ItemWants, TableCounter, Want, count_rows, one_cell, row_names, wants_of
+from .cells import CellCount, ItemRequest, RequestedCell, TableCounter, count_rows, one_cell, request_of, row_names
 from .request import PaperList, Reproduction, chosen_items, paper_list
 from .rows import RowFinder, row_finder
 from .steps import Planner, RunStep, StepState, make_step
@@ -38,14 +38,14 @@ class ItemState:
     """One table or figure against the store.
 
     Attributes:
-        cells: What it has; None where it cannot be made.
-        steps: The steps that make its rows, by the keys of `ItemWants`.
-        by_hand: Commands that no run makes.
+        cells: The counts of its cells; None if it cannot be reproduced.
+        steps: The steps that make its rows, by the keys of `ItemRequest`.
+        by_hand: Commands to run by hand.
     """
 
-    wants: ItemWants
+    wants: ItemRequest
     cells: CellCount | None
-    steps: Mapping[Want, StepState]
+    steps: Mapping[RequestedCell, StepState]
     by_hand: tuple[str, ...] = ()
 
     @property
@@ -66,7 +66,7 @@ class ItemState:
         return list({step.step.key: step for step in self.steps.values() if step.step.cannot is None}.values())
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         item = self.wants.item
         return {
             "name": item.name, "title": self.wants.title, "ablation": item.ablation, "cannot": item.cannot,
@@ -78,15 +78,15 @@ class ItemState:
 
 @dataclass(frozen=True)
 class Checklist:
-    """All of a paper against a store.
+    """A whole paper against a store.
 
     Attributes:
         cite: The paper.
-        steps: The steps in the order in which they are run; what cannot be run among them.
-        groups: What the store has marked.
-        evaluators: Who marked it.
-        planner: Makes the plans.
-        notes: What a user must know.
+        steps: The steps in order, including those that cannot be run.
+        groups: The marked drawings in the store.
+        evaluators: Their evaluators.
+        planner: The maker of the plans.
+        notes: Notes for the user.
     """
 
     asked: Reproduction
@@ -122,7 +122,7 @@ class Checklist:
         """What the rest costs as far as that is known, None where nothing is; and whose price is not."""
         if any(step.found is None for step in self.runnable):
             return None, []
-        return total([one for step in self.runnable for one in step.found or ()])
+        return total([estimate for step in self.runnable for estimate in step.found or ()])
 
     @property
     def calls(self) -> int | None:
@@ -131,7 +131,7 @@ class Checklist:
         return None if None in counts else sum(count or 0 for count in counts)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         dollars, unknown = self.dollars
         return {
             "exam": self.asked.name, "paper": self.cite, "store": shown(self.asked.store), "reading": self.reading,
@@ -141,7 +141,7 @@ class Checklist:
         }  # fmt: skip
 
     def groups_of(self, step: StepState) -> list[Group]:
-        """Return what the store has of the row that a step makes, or of one of its name that was brought in."""
+        """Return the store's marks of the row that a step makes, or of an imported one of its name."""
         exact = [
             group
             for group in self.groups
@@ -155,60 +155,60 @@ class Checklist:
         ]
 
     def covered(self, step: StepState) -> float:
-        """Return the share of questions that the row of a step has a score for."""
+        """Return the share of questions for which a step's row has a score."""
         return max((group.coverage for group in self.groups_of(step)), default=0.0)
 
-    def choice(self, wants: ItemWants, steps: Mapping[Want, StepState], **how: Any) -> TableChoice:
-        """Which of the store's rows a table shows: those under the judges that it is about."""
+    def choice(self, wants: ItemRequest, steps: Mapping[RequestedCell, StepState], **how: Any) -> TableChoice:
+        """Return the choice of the store's rows for a table: those under its judges."""
         which: dict[str, Any] = {"selection": self.asked.selection}
         layout = wants.layout
         if layout is not None and layout.rows == "painters" and not _by_judge(wants):
             names = {judge for step in steps.values() for judge in step.judges}
-            which["judges"] = [one.id for one in self.evaluators if one.judge in names]
+            which["judges"] = [evaluator.id for evaluator in self.evaluators if evaluator.judge in names]
         exam = self.asked.name if self.there else None
         return TableChoice(reading=self.reading, exam=exam, section=wants.item.section, which=which, **how)
 
 
 def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -> Checklist:
-    """Hold a paper against a store; nothing is called and nothing stored.
+    """Compare a paper with a store; nothing is called or stored.
 
-    Who only wants the steps leaves the items out: their cells are not `counted` then.
+    If only the steps are needed, `counted=False` skips the items.
 
     Raises:
-        UsageError: What is asked for is not in the paper, or no painter.
+        UsageError: A requested item is not in the paper, or a painter is not valid.
     """
-    kind, known = asked.kind, settings.load()
+    kind, loaded_settings = asked.kind, settings.load()
     listing = paper_list(kind)
     loaded, why = _loaded(asked, store)
-    there = _there(asked, store)
+    stored = _there(asked, store)
     names = row_names(listing, kind)
     finder = row_finder(
-        listing, names, asked.painters, known, exams.kind(kind).all_presets,
+        listing, names, asked.painters, loaded_settings, exams.kind(kind).all_presets,
         judge=asked.judge, judges=asked.other_judges, helpers=asked.strategy_options,
-        stored=_stored_names(asked, store, there),
+        stored=_stored_names(asked, store, stored),
     )  # fmt: skip
     reading = asked.reading or str(exams.kind(kind).preset(listing.preset).get("reading", "careful"))
-    planner = Planner(asked, listing, store, known, loaded, why)
-    wants = [wants_of(item, kind) for item in chosen_items(listing, asked.items)]
+    planner = Planner(asked, listing, store, loaded_settings, loaded, why)
+    wants = [request_of(item, kind) for item in chosen_items(listing, asked.items)]
     wanted = [_steps(each, finder) for each in wants]
     states = _states(wants, wanted, planner)
     groups: list[Group] = []
-    if there and counted:
+    if stored and counted:
         groups = find_groups(asked.name, store=store, reading=reading, selection=asked.selection)[1]
-    evaluators = evaluators_of(store, asked.name) if there else []
+    evaluators = evaluators_of(store, asked.name) if stored else []
     cite = next((each.layout.paper.cite for each in wants if each.layout), kind)
-    notes = [f"{why}; without it calls and prices are not known"] if why else []
+    notes = [f"{why}; without the questions, calls and prices are unknown"] if why else []
     notes += [f"cannot be run here: {word}" for word in _unfit(states.values()) if word != why]
-    found = Checklist(
+    checklist = Checklist(
         asked, listing, cite, reading, (), tuple(states.values()), tuple(groups), tuple(evaluators), planner, finder,
-        tuple(notes), there,
+        tuple(notes), stored,
     )  # fmt: skip
     items = []
     for each, steps in zip(wants, wanted, strict=True) if counted else ():
         mine = {key: states[step.key] for key, step in steps.items()}
         by_hand = tuple(_by_hand(each, asked))
-        items.append(ItemState(each, _cells(found, each, mine, store), mine, by_hand))
-    return replace(found, items=tuple(items))
+        items.append(ItemState(each, _cells(checklist, each, mine, store), mine, by_hand))
+    return replace(checklist, items=tuple(items))
 
 
 def _loaded(asked: Reproduction, store: Store) -> tuple[tuple[ExamSource, Exam[Any]] | None, str | None]:
@@ -228,79 +228,83 @@ def _there(asked: Reproduction, store: Store) -> bool:
     return True
 
 
-def _stored_names(asked: Reproduction, store: Store, there: bool) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for drawing in load_drawings(store, asked.name) if there else ():
-        found.setdefault(drawing.spec, set()).add(drawing.painter)
-    return found
+def _stored_names(asked: Reproduction, store: Store, stored: bool) -> dict[str, set[str]]:
+    names: dict[str, set[str]] = {}
+    for drawing in load_drawings(store, asked.name) if stored else ():
+        names.setdefault(drawing.spec, set()).add(drawing.painter)
+    return names
 
 
-def _steps(wants: ItemWants, finder: RowFinder) -> dict[Want, RunStep]:
-    found = {}
+def _steps(wants: ItemRequest, finder: RowFinder) -> dict[RequestedCell, RunStep]:
+    steps = {}
     for key, (name, judge) in wants.wants.items():
         if finder.wanted(name):
-            found[key] = make_step(finder.find(name), finder.judge(judge) if judge else None, wants.item.sample)
+            steps[key] = make_step(finder.find(name), finder.judge(judge) if judge else None, wants.item.sample)
     if wants.own:
-        found |= {(row.name, ""): make_step(row) for row in finder.mine()}
-    return found
+        steps |= {(row.name, ""): make_step(row) for row in finder.mine()}
+    return steps
 
 
-def _states(wants: list[ItemWants], steps: list[dict[Want, RunStep]], planner: Planner) -> dict[str, StepState]:
-    """Every step once, with the items it is for; what only marks comes after what draws the same row."""
-    found: dict[str, RunStep] = {}
+def _states(
+    wants: list[ItemRequest], steps: list[dict[RequestedCell, RunStep]], planner: Planner
+) -> dict[str, StepState]:
+    """Return every step once, with the items it is for; steps that only mark come after those that draw."""
+    by_key: dict[str, RunStep] = {}
     items: dict[str, list[str]] = {}
     for each, mine in zip(wants, steps, strict=True):
         for step in mine.values():
             needed = [make_step(step.row), step] if step.marks and step.cannot is None else [step]
-            for one in needed:
-                found.setdefault(one.key, one)
-                items.setdefault(one.key, []).append(each.item.name)
-    order = sorted(found, key=lambda key: found[key].marks)
-    return {key: planner.state(found[key], tuple(dict.fromkeys(items[key]))) for key in order}
+            for needed_step in needed:
+                by_key.setdefault(needed_step.key, needed_step)
+                items.setdefault(needed_step.key, []).append(each.item.name)
+    order = sorted(by_key, key=lambda key: by_key[key].marks)
+    return {key: planner.state(by_key[key], tuple(dict.fromkeys(items[key]))) for key in order}
 
 
 def _unfit(states: Iterable[StepState]) -> list[str]:
     """Return what this machine lacks for steps whose questions are known."""
-    return list(dict.fromkeys(one.why for one in states if one.step.cannot is None and one.why))
+    return list(dict.fromkeys(state.why for state in states if state.step.cannot is None and state.why))
 
 
-def _cells(found: Checklist, wants: ItemWants, steps: Mapping[Want, StepState], store: Store) -> CellCount | None:
+def _cells(
+    checklist: Checklist, wants: ItemRequest, steps: Mapping[RequestedCell, StepState], store: Store
+) -> CellCount | None:
     item, layout = wants.item, wants.layout
     if item.cannot is not None:
         return None
     if layout is None:
         if not wants.wants:
-            return one_cell("filled" if found.exam is not None else "missing")
-        return count_rows(list(steps.values()), found.covered)
-    choice = found.choice(wants, steps, on="all", intervals=False)
-    there = found.there and choice.which.get("judges") != []
+            return one_cell("filled" if checklist.exam is not None else "missing")
+        return count_rows(list(steps.values()), checklist.covered)
+    choice = checklist.choice(wants, steps, on="all", intervals=False)
+    stored = checklist.there and choice.which.get("judges") != []
     layout = layout.model_copy(update={"boards": ()})
-    table = build(layout, store if there else None, choice, found.exam)
-    labels = {one.id: one.label for one in found.evaluators}
-    return TableCounter(layout, steps, labels, found.finder.only is not None).count(table, wants.sections)
+    table = build(layout, store if stored else None, choice, checklist.exam)
+    labels = {evaluator.id: evaluator.label for evaluator in checklist.evaluators}
+    return TableCounter(layout, steps, labels, checklist.finder.only is not None).count(table, wants.sections)
 
 
-def _by_judge(wants: ItemWants) -> bool:
+def _by_judge(wants: ItemRequest) -> bool:
     return wants.layout is not None and any(part.values == JUDGES for part in wants.layout.columns)
 
 
-def _by_hand(wants: ItemWants, asked: Reproduction) -> list[str]:
+def _by_hand(wants: ItemRequest, asked: Reproduction) -> list[str]:
     item = wants.item
-    found = [word.format(exam=asked.exam, store=asked.store) for word in item.by_hand]
+    commands = [word.format(exam=asked.exam, store=asked.store) for word in item.by_hand]
     if item.people is not None:
         made = f"limner study new {item.people} --exam {asked.exam} --design {item.people} --store {asked.store}"
-        found.append(made)
-    return found
+        commands.append(made)
+    return commands
 
 
 @dataclass
-class CarriedOut:
-    """What came of it.
+class RunOutcome:
+    """The outcome of the steps.
 
     Attributes:
         progress: What each step did.
-        not_run: Steps that could not be done, and why.
-        stopped: Why nothing more was done: the budget is reached.
+        not_run: Steps that could not be run, and why.
+        stopped: Why the run stopped early: the budget was reached.
     """
 
     progress: list[Progress] = field(default_factory=list)
@@ -315,20 +319,20 @@ class CarriedOut:
             return 130
         if self.stopped is not None:
             return BudgetReached.exit_code
-        return 3 if self.not_run or any(one.failed for one in self.progress) else 0
+        return 3 if self.not_run or any(part.failed for part in self.progress) else 0
 
     @property
     def failures(self) -> Progress:
         """What failed in all steps, with some of it in words."""
-        details = [detail for one in self.progress for detail in one.details]
-        return Progress(failures=sum((one.failures for one in self.progress), Counter()), details=details[:SHOWN])
+        details = [detail for part in self.progress for detail in part.details]
+        return Progress(failures=sum((part.failures for part in self.progress), Counter()), details=details[:SHOWN])
 
     def total(self, name: str) -> Any:
-        """Return a number over all steps."""
-        return sum(getattr(one, name) for one in self.progress)
+        """Return the sum of a number over all steps."""
+        return sum(getattr(part, name) for part in self.progress)
 
 
-def carry_out(
+def run_steps(
     checklist: Checklist,
     *,
     budget: float | None,
@@ -337,43 +341,43 @@ def carry_out(
     concurrency: int = 64,
     retry_failed: bool = False,
     begin: Callable[[StepState], Callable[[Progress], None]] = lambda _: lambda _: None,
-) -> CarriedOut:
+) -> RunOutcome:
     """Run every step that is not done.
 
-    A step that cannot start, for want of a key, a price or a package, is left out and told; the others go on.
+    A step that cannot start, because a key, a price or a package is missing, is skipped and reported.
 
     Args:
         checklist: What is to be done.
-        budget: Dollars that all steps together may spend.
+        budget: Dollars that all steps may spend in total.
         purse: The purse they spend from; see `limner.calls.purse`.
         change_purse: Whether `budget` becomes the purse's limit.
         concurrency: Calls at once.
-        retry_failed: Whether refusals and unreadable replies are tried again.
-        begin: Called before each step; what it gives back watches the step.
+        retry_failed: Whether refusals and unreadable replies are retried.
+        begin: Called before each step; returns the function to call after each of its parts.
     """
-    found, shared = CarriedOut(), Budget(budget, purse)
+    outcome, shared = RunOutcome(), Budget(budget, purse)
     how: dict[str, Any] = {"budget": budget, "purse": purse, "concurrency": concurrency, "retry_failed": retry_failed}
     steps = checklist.steps if retry_failed else checklist.runnable
     for step in (step for step in steps if step.step.cannot is None):
         if step.plan is None:
-            found.not_run.append((step, step.why or "its questions are not known"))
+            outcome.not_run.append((step, step.why or "its questions are unknown"))
             continue
-        plan = replace(step.plan, **how, change_purse=change_purse and not found.progress)
+        plan = replace(step.plan, **how, change_purse=change_purse and not outcome.progress)
         runner = Runner(plan, checklist.planner.store, budget=shared)
         try:
             runner.check()
             runner.watch = begin(step)
             progress = runner.run()
         except BudgetReached as error:
-            found.progress.append(runner.progress)
-            found.stopped = str(error)
+            outcome.progress.append(runner.progress)
+            outcome.stopped = str(error)
             break
         except LimnerError as error:
-            found.progress.append(runner.progress)
-            found.not_run.append((step, str(error)))
+            outcome.progress.append(runner.progress)
+            outcome.not_run.append((step, str(error)))
             continue
-        found.progress.append(progress)
+        outcome.progress.append(progress)
         if progress.interrupted:
-            found.interrupted = True
+            outcome.interrupted = True
             break
-    return found
+    return outcome

@@ -1,4 +1,4 @@
-"""What is asked for: whose paper, from which store, and what stands in the place of what the paper used."""
+"""Requests to reproduce a paper: which paper, from which store, with which replacements."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ FILE = "reproduce.toml"
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Whose paper is made anew, and how.
+    """A request to reproduce a paper.
 
     Attributes:
         exam: As in `limner run`: an installed exam, ``sample/NAME``, or the path of an exam.toml.
         painters: Only these rows: ``MODEL`` or ``MODEL=SPEC`` for a model of the paper, ``[NAME=]SPEC`` for another.
-        strategy_options: Who thinks in strategies in place of the paper's models, by role, such as ``planner``.
-        judges: ``SPEC`` marks in place of the preset's judge, ``NAME=SPEC`` in place of another judge of the paper.
-        judge_args: Sent with each call of the former.
-        regions: What counts regions in place of what the paper used; `aesthetics` the same for looks.
-        selection: Only these questions, and `selection_words` the same for the command line.
+        strategy_options: Models in strategies in place of the paper's, by role, such as ``planner``.
+        judges: ``SPEC`` in place of the preset's judge, ``NAME=SPEC`` in place of another judge of the paper.
+        judge_args: Arguments of calls of the judge in place of the preset's.
+        regions: The region counter in place of the paper's; `aesthetics` is the same for aesthetics.
+        selection: Only these questions; `selection_words` are the same as arguments of commands.
         items: Only these tables and figures.
-        reading: How replies are read; as the preset says, where nothing is said.
+        reading: How replies are read; by default as in the preset.
     """
 
     exam: str
@@ -63,18 +63,18 @@ class Reproduction:
 
     @property
     def judge(self) -> str | None:
-        """Who marks in place of the preset's judge."""
+        """The judge in place of the preset's."""
         return next((word for word in self.judges if "=" not in word.partition("?")[0]), None)
 
     @property
     def other_judges(self) -> dict[str, str]:
-        """Who marks in place of other judges of the paper, by plain name."""
+        """The judges in place of other judges of the paper, by plain name."""
         parts = [word.partition("=") for word in self.judges if "=" in word.partition("?")[0]]
         return {plain_name(name): spec for name, _, spec in parts}
 
 
 def paper_list(kind: str) -> PaperList:
-    """Return what the paper of this kind of exam has.
+    """Return the tables and figures of the paper of this kind of exam.
 
     Raises:
         UsageError: The exam has no such list; says which have.
@@ -82,14 +82,16 @@ def paper_list(kind: str) -> PaperList:
     """
     path = paper_file(kind, FILE)
     if path is None:
-        there = [each.name for each in exams.each() if paper_file(each.name, FILE) is not None]
-        raise UsageError(f"{kind} has no list of its paper's tables and figures; there is one for {', '.join(there)}")
+        names = [each.name for each in exams.each() if paper_file(each.name, FILE) is not None]
+        raise UsageError(
+            f"{kind} has no list of its paper's tables and figures; exams that have one: {', '.join(names)}"
+        )
     with naming_exam(kind):
         return read_model(path, PaperList)
 
 
 def chosen_items(listing: PaperList, wanted: tuple[str, ...]) -> list[PaperItem]:
-    """Return the items that are asked for, in the paper's order; all where none is named.
+    """Return the requested items in the paper's order; all if none is named.
 
     Raises:
         UsageError: One is not in the paper.
@@ -105,7 +107,7 @@ _RANGE = re.compile(r"(Figure|Table)s (\d+) to (\d+)")
 
 
 class PaperRow(StrictModel):
-    """How a row of the paper is drawn, where its name and the catalogue of models do not say it all.
+    """How a row of the paper is drawn, where its name and the model catalogue do not say it all.
 
     Attributes:
         model: The painter's spec, or the paper's name of it; the row's own name by default.
@@ -126,7 +128,7 @@ class PaperRow(StrictModel):
 
 
 class PaperJudge(StrictModel):
-    """Who marks a row in place of the preset's judge, and how it is asked."""
+    """A judge in place of the preset's, and how it is asked."""
 
     judge: str | None = None
     args: dict[str, Any] = Field(default_factory=dict)
@@ -135,7 +137,7 @@ class PaperJudge(StrictModel):
 
 
 class PaperPlot(StrictModel):
-    """A plot that shows what a figure shows."""
+    """A plot for a figure."""
 
     plot: str
     score: str | None = None
@@ -144,7 +146,7 @@ class PaperPlot(StrictModel):
 
 
 class PaperItem(StrictModel):
-    """A table or figure.
+    """A table or figure of a paper.
 
     Attributes:
         name: As the paper numbers it; ``Figures 3 to 9`` for several that show the same thing.
@@ -179,25 +181,25 @@ class PaperItem(StrictModel):
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Every table or figure it stands for.
+        """Every table or figure that it represents.
 
         >>> PaperItem(name="Figures 3 to 5", title="x", cannot="y").numbers
         ('Figure 3', 'Figure 4', 'Figure 5')
         """
-        found = _RANGE.fullmatch(self.name)
-        return tuple(f"{found[1]} {n}" for n in range(int(found[2]), int(found[3]) + 1)) if found else (self.name,)
+        match = _RANGE.fullmatch(self.name)
+        return tuple(f"{match[1]} {n}" for n in range(int(match[2]), int(match[3]) + 1)) if match else (self.name,)
 
     @model_validator(mode="after")
     def _whole(self) -> PaperItem:
         if not (self.layout or self.plots or self.cannot):
-            raise ValueError("it has neither a layout nor plots, and does not say why it cannot be made")
+            raise ValueError("it needs a layout, plots, or a reason in cannot")
         if not (self.title or self.layout):
-            raise ValueError("what it shows is not said: add title")
+            raise ValueError("it needs a title or a layout")
         return self
 
 
 class PaperList(StrictModel):
-    """The whole file.
+    """The tables and figures of a paper, with their rows and judges.
 
     Attributes:
         preset: The preset by which rows are drawn and marked.

@@ -1,4 +1,4 @@
-"""The rows a paper's tables need: what draws each of them today, or why nothing can."""
+"""The rows of a paper's tables: what draws each of them today, or why nothing can."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..paper.holdings import plain_name
 from .request import PaperJudge, PaperList, PaperRow
 
 OWN_MACHINE = "weights"
-"""Before the catalogue's models that no service offers."""
+"""The prefix of models in the catalogue that no service offers."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class WantedRow:
     """A row and how it is drawn.
 
     Attributes:
-        name: What the paper calls it, or the name of a painter of the user's own.
-        word: The painter as commands name it; nothing where the strategy draws by itself.
-        spec: What the painter is.
-        own: Whether it is no row of the paper.
-        cannot: Why no command can draw it, with what would help.
+        name: The paper's name, or the name of the user's own painter.
+        word: The painter as an argument of commands; None if the strategy needs no painter.
+        spec: The painter's spec.
+        own: Whether it is the user's own painter and not a row of the paper.
+        cannot: Why it cannot be drawn, and what would help.
     """
 
     name: str
@@ -46,16 +46,16 @@ class WantedRow:
 
 @dataclass(frozen=True)
 class RowFinder:
-    """Finds what draws a row.
+    """A finder of the painter for each row.
 
     Attributes:
-        presets: The exam's presets, and `judge_given` who marks in place of their judge.
-        given: What the user lets draw for a model of the paper, by its plain name.
-        own: Painters of the user's own, by name.
-        judges: Who marks in place of a judge of the paper, by its plain name.
-        helpers: What the user lets think in a strategy, by role.
-        stored: Spec -> the names under which the store has its drawings.
-        only: The plain names of the rows that are wanted; None for all.
+        presets: The exam's presets; `judge_given` replaces their judge.
+        given: The user's painters in place of the paper's models, by plain name.
+        own: The user's own painters, by name.
+        judges: The judges in place of the paper's, by plain name.
+        helpers: The models in strategies in place of the paper's, by role.
+        stored: Spec -> the names of its drawings in the store.
+        only: The plain names of the requested rows; None for all.
     """
 
     listing: PaperList
@@ -71,7 +71,7 @@ class RowFinder:
     only: frozenset[str] | None = None
 
     def wanted(self, name: str) -> bool:
-        """Whether a row of the paper is asked for: by its own name, or by that of the model it is drawn with."""
+        """Return whether a row is requested, by its own name or by its model's."""
         model = self.listing.rows.get(name, PaperRow()).model or name
         return self.only is None or bool({plain_name(name), plain_name(model)} & self.only)
 
@@ -98,23 +98,23 @@ class RowFinder:
             return WantedRow(name, cannot=helper, **how)
         spec = given or self._spec(model)
         if spec is None:
-            unknown = f"Limner knows no model of this name; {_stand_in(name)} says what draws it"
+            unknown = f"Limner does not know a model of this name; name a painter with {_painter_option(name)}"
             return WantedRow(name, cannot=unknown, **how)
         if given is not None:
-            # What the paper's painter was told says nothing to another one.
+            # Arguments of the paper's painter do not apply to another one.
             how["painter_args"] = {}
             return WantedRow(name, f"{_slug(name if '/' in model else model)}={spec}", spec, cannot=helper, **how)
-        # Drawings that the store has under another name are not paid for again.
-        known = sorted(self.stored.get(spec, ()))
-        word = spec if spec in known or not known else f"{known[0]}={spec}"
+        # Drawings that are stored under another name are not paid again.
+        names = sorted(self.stored.get(spec, ()))
+        word = spec if spec in names or not names else f"{names[0]}={spec}"
         return WantedRow(name, word, spec, cannot=self._lacking(name, spec) or helper, **how)
 
     def usual(self, name: str) -> str | None:
-        """Return what the catalogue says draws a row, whatever the user puts in its place."""
+        """Return the painter of a row in the catalogue, whatever the user puts in its place."""
         return self._spec(self.listing.rows.get(name, PaperRow()).model or name)
 
     def mine(self) -> list[WantedRow]:
-        """Return the rows of painters of the user's own."""
+        """Return the rows of the user's own painters."""
         preset = self.listing.preset
         return [
             WantedRow(name, spec if name == spec else f"{name}={spec}", spec, preset=preset, own=True)
@@ -122,17 +122,15 @@ class RowFinder:
         ]
 
     def judge(self, name: str) -> PaperJudge:
-        """Who marks; with why it cannot, where its model is gone or none is known."""
-        found = self.listing.judges.get(name)
-        if found is None:
-            return PaperJudge(cannot=f"Limner knows no model that the paper calls {name}")
+        """Return the judge of this name, with the reason if it cannot mark."""
+        judge = self.listing.judges.get(name)
+        if judge is None:
+            return PaperJudge(cannot=f"Limner does not know the model that the paper calls {name}")
         if (given := self.judges.get(plain_name(name))) is not None:
-            return found.model_copy(update={"judge": given, "cannot": None})
-        if found.cannot or found.judge is None:
-            return found
-        return found.model_copy(
-            update={"cannot": self._gone(found.judge, f"--judge '{name}=SPEC' puts another one in its place")}
-        )
+            return judge.model_copy(update={"judge": given, "cannot": None})
+        if judge.cannot or judge.judge is None:
+            return judge
+        return judge.model_copy(update={"cannot": self._gone(judge.judge, f"replace it with --judge '{name}=SPEC'")})
 
     def _spec(self, model: str) -> str | None:
         if "/" in model:
@@ -145,22 +143,20 @@ class RowFinder:
     def _lacking(self, name: str, spec: str) -> str | None:
         kind, _, rest = spec.partition("/")
         if kind == OWN_MACHINE:
-            folder = _stand_in(name, "folder/PATH")
-            return f"no service offers {rest}: draw it on a machine of yours and hand in the pictures with {folder}"
+            folder = _painter_option(name, "folder/PATH")
+            return f"no service offers {rest}: draw it on your own machine, and use the pictures with {folder}"
         if kind not in PAINTERS.names() and kind not in self.settings.providers:
-            return f"Limner knows no service that offers it; {_stand_in(name)} says what draws it"
-        return self._gone(spec, f"{_stand_in(name)} puts another one in its place")
+            return f"Limner does not know a service that offers it; name a painter with {_painter_option(name)}"
+        return self._gone(spec, f"replace it with {_painter_option(name)}")
 
     def _helper(self, role: str, spec: str) -> str | None:
-        """Why a model of a strategy cannot be asked; options that are no models never stand in the way."""
-        return self._gone(spec, f"-S {role}=SPEC puts another one in its place")
+        """Return why a strategy's model cannot be asked; options that are not models never prevent a run."""
+        return self._gone(spec, f"replace it with -S {role}=SPEC")
 
     def _marker(self, preset: str) -> str | None:
-        """Why a preset's judge cannot mark."""
+        """Return why a preset's judge cannot mark."""
         judge = self.presets.get(preset, {}).get("judge")
-        return (
-            self._gone(judge, "--judge SPEC puts another one in its place") if judge and not self.judge_given else None
-        )
+        return self._gone(judge, "replace it with --judge SPEC") if judge and not self.judge_given else None
 
     def _gone(self, spec: str, otherwise: str) -> str | None:
         facts = self.settings.models.get(spec)
@@ -181,21 +177,21 @@ def row_finder(
     helpers: Mapping[str, str],
     stored: Mapping[str, Collection[str]],
 ) -> RowFinder:
-    """Sorts the painters that a user names into models of the paper (`names`) and others.
+    """Sort the user's painters into models of the paper (`names`) and others, and return the finder.
 
     Raises:
         UsageError: A word is neither a model of the paper nor a painter.
     """
-    known = {plain_name(name) for name in names}
-    known |= {plain_name(row.model) for row in listing.rows.values() if row.model}
+    paper_names = {plain_name(name) for name in names}
+    paper_names |= {plain_name(row.model) for row in listing.rows.values() if row.model}
     given: dict[str, str] = {}
     own: dict[str, str] = {}
     only: set[str] = set()
     for word in painters:
         head, sep, spec = word.partition("=")
-        if plain_name(word) in known:
+        if plain_name(word) in paper_names:
             only.add(plain_name(word))
-        elif sep and plain_name(head) in known:
+        elif sep and plain_name(head) in paper_names:
             only.add(plain_name(head))
             given[plain_name(head)] = spec
         elif "/" in word:
@@ -207,12 +203,12 @@ def row_finder(
     return RowFinder(listing, settings, catalogue.today(), presets, judge, given, own, judges, helpers, stored, limited)
 
 
-def _stand_in(name: str, spec: str = "SPEC") -> str:
+def _painter_option(name: str, spec: str = "SPEC") -> str:
     return f"--painter '{name}={spec}'"
 
 
 def _slug(name: str) -> str:
-    """Return a name that commands take, which is still the paper's: `plain_name` finds no difference.
+    """Return a name that is valid in commands and has the same `plain_name` as the paper's.
 
     >>> _slug("BAGEL (thinking)")
     'BAGEL-thinking'

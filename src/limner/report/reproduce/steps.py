@@ -1,4 +1,4 @@
-"""The runs that fill a paper's tables: a command for each row and judge, its plan, and what it would still cost."""
+"""The runs that fill a paper's tables: for each row and judge a command, its plan, and its remaining cost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ...store import Store
 from .request import PaperJudge, PaperList, Reproduction
 from .rows import WantedRow
 
-AFTER = ("judge", "probe")
+ROLES_AFTER_DRAWING = ("judge", "probe")
 """Roles of estimates that come after drawing."""
 
 
@@ -57,7 +57,7 @@ class RunStep:
 
 
 def make_step(row: WantedRow, judge: PaperJudge | None = None, sample: int | None = None) -> RunStep:
-    """Return a step; what the preset's judge marks is marked whole, whichever tables need it."""
+    """Return a step; rows for the preset's judge are marked completely, whichever tables need them."""
     if row.cannot is not None or judge is None or judge == PaperJudge():
         return RunStep(row)
     return RunStep(row, judge, sample)
@@ -69,7 +69,7 @@ class StepState:
 
     Attributes:
         command: What does it, ready to be pasted.
-        plan: None where it cannot be run here, or where the exam's questions are not known.
+        plan: The plan; None if it cannot be run here, or the exam's questions are unknown.
         why: Why there is no plan.
         label: The row of the store it makes; with `strategy` and `evaluators`.
         found: What it would still do; None where that is not known.
@@ -90,34 +90,34 @@ class StepState:
     @property
     def to_do(self) -> int | None:
         """Drawings, measurements and markings that are missing."""
-        return None if self.found is None else sum(one.steps for one in self.found)
+        return None if self.found is None else sum(estimate.steps for estimate in self.found)
 
     @property
     def calls(self) -> int | None:
         """Paid calls for them."""
-        return None if self.found is None else sum(one.calls for one in self.found)
+        return None if self.found is None else sum(estimate.calls for estimate in self.found)
 
     @property
     def dollars(self) -> float | None:
         """What they cost; None where any of it is not known."""
         if self.found is None:
             return None
-        known, unknown = total(self.found)
-        return None if unknown else known
+        amount, unknown = total(self.found)
+        return None if unknown else amount
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         return {
             "row": self.step.row.name, "painter": self.step.row.spec or None, "strategy": self.step.row.strategy,
             "judges": list(self.judges), "items": list(self.items), "steps": self.to_do, "calls": self.calls,
             "dollars": self.dollars, "cannot": self.step.cannot or self.why, "command": self.command,
-            "estimates": None if self.found is None else [one.to_json() for one in self.found],
+            "estimates": None if self.found is None else [estimate.to_json() for estimate in self.found],
         }  # fmt: skip
 
 
 @dataclass
 class Planner:
-    """Makes plans and estimates for steps on one store; what is costly to read is read once."""
+    """A maker of plans and estimates for steps on one store, which reads costly data once."""
 
     asked: Reproduction
     listing: PaperList
@@ -131,31 +131,31 @@ class Planner:
     _unfit: str | None = None
 
     def state(self, step: RunStep, items: tuple[str, ...]) -> StepState:
-        """Where a step stands; a drawing that an earlier step makes is not counted again."""
-        found = StepState(step, self.command(step), items=items)
+        """Return the state of a step; drawings that an earlier step makes are not counted again."""
+        state = StepState(step, self.command(step), items=items)
         if step.cannot is not None or self.loaded is None:
-            return replace(found, why=step.cannot or self.why, command="" if step.cannot else found.command)
+            return replace(state, why=step.cannot or self.why, command="" if step.cannot else state.command)
         plan, why = self._planned(step)
         if plan is None:
-            return replace(found, why=why)
+            return replace(state, why=why)
         backlog, (arm,) = Backlog(plan, self.store), plan.arms
         lines = estimate(plan, self.store, self.settings, self._markings)
         label, strategy = backlog.label(arm.painter), arm.strategy.name
         if (label, strategy) in self._drawn or step.marks:
-            lines = [one for one in lines if one.role in AFTER]
+            lines = [line for line in lines if line.role in ROLES_AFTER_DRAWING]
         elif step.sample is None:
             self._drawn.add((label, strategy))
         judges = tuple(judge.name for judge in plan.judges)
         how: dict[str, Any] = {"label": label, "strategy": strategy, "judges": judges, "why": why}
         able = plan if why is None else None
-        return replace(found, **how, plan=able, evaluators=backlog.setups, found=tuple(lines))
+        return replace(state, **how, plan=able, evaluators=backlog.setups, found=tuple(lines))
 
     def _planned(self, step: RunStep) -> tuple[Plan | None, str | None]:
-        """The plan, and what this machine lacks for it; without what measures drawings, the rest is still known."""
+        """Return the plan and what this machine lacks for it; without the probes, the rest is still planned."""
         try:
             plan = self.plan(step)
             if self._unfit is None:
-                self._unfit = _lack(plan)
+                self._unfit = _missing_parts(plan)
         except UsageError as error:
             return None, str(error)
         if not self._unfit:
@@ -163,7 +163,7 @@ class Planner:
         return replace(self, _measures=False).plan(step), self._unfit
 
     def plan(self, step: RunStep, **how: Any) -> Plan:
-        """Return the plan of a step; `how` goes to `limner.running.plan.Plan`."""
+        """Return the plan of a step; `how` is passed to `limner.running.plan.Plan`."""
         row = step.row
         plan = self._made(step, Asking(**self._asking(step), preset=row.preset), **how)
         if not step.marks:
@@ -206,7 +206,7 @@ class Planner:
         return {"judges": () if spec is None else (spec,), "args": args, "options": judge.options}
 
     def command(self, step: RunStep) -> str:
-        """Return the command line that does the same."""
+        """Return the command line of a step."""
         row, asked, asking = step.row, self.asked, self._asking(step)
         words = ["limner", "mark" if step.marks else "run", asked.exam]
         if step.marks:
@@ -234,8 +234,8 @@ class Planner:
         return shlex.join([*words, "--store", asked.store])
 
 
-def _lack(plan: Plan) -> str:
-    """Return what probes lack on this machine: they find their weights when they are asked for their names."""
+def _missing_parts(plan: Plan) -> str:
+    """Return what the plan's probes lack on this machine."""
     try:
         assert all(probe.name for probe in plan.probes)
     except UsageError as error:
@@ -244,5 +244,5 @@ def _lack(plan: Plan) -> str:
 
 
 def _pairs(option: str, values: Mapping[str, Any]) -> list[str]:
-    said = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values.items()}
-    return [word for name, value in said.items() for word in (option, f"{name}={value}")]
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values.items()}
+    return [word for name, value in texts.items() for word in (option, f"{name}={value}")]

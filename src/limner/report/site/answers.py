@@ -1,4 +1,4 @@
-"""The answer of an exam in a sentence or two: who is ahead, by what, and how sure that is. With a picture. Pure."""
+"""An exam's result in a sentence or two: who leads, by what score, and how certain that is, with an example."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from .judge_data import JudgeData, JudgeTable
 from .leaderboard import numbers_json
 from .pictures import Pictures
 
-NAMED = 2
-"""So many painters are named in one breath; of more, their number is told."""
-LISTED = 4
-"""So many painters stand below the answer."""
-SHOWN = 3
-"""And of so many a drawing is shown."""
+MAX_NAMED = 2
+"""Painters named in a sentence; further ones are only counted."""
+MAX_LISTED = 4
+"""Painters listed below the sentence."""
+MAX_DRAWN = 3
+"""Painters of whom a drawing is shown."""
 Words = list[str | int]
-"""A sentence: words, and painters by their numbers."""
+"""A sentence: text, and painters by their numbers."""
 
 
 def answer(judges: JudgeData, pictures: Pictures) -> dict[str, Any]:
-    """Return what the first page says of an exam: of the first judge whose scores tell something."""
+    """Return an exam's result for the first page, by the first judge whose scores are informative."""
     inventory = judges.inventory
     if not judges.tables:
         return {"way": None, "said": ["Nothing is marked yet."], "sure": [], "rows": []}
     first: dict[str, Any] | None = None
     for table in judges.tables:
-        found, tells = _answer(table, inventory)
-        if tells:
-            return found | {"drawn": _drawn(table, found["rows"], judges, pictures)}
-        first = first or found | {"drawn": _drawn(table, found["rows"], judges, pictures)}
+        body, informative = _answer(table, inventory)
+        if informative:
+            return body | {"drawn": _drawn(table, body["rows"], judges, pictures)}
+        first = first or body | {"drawn": _drawn(table, body["rows"], judges, pictures)}
     return first or {}
 
 
@@ -53,31 +53,31 @@ def _answer(table: JudgeTable, inventory: Inventory) -> tuple[dict[str, Any], bo
     if score is None:
         return head | {"said": _no_headline(rows, inventory), "sure": [], "rows": []}, False
     order = [rows[n] for n in ordered(rows, scores, score)]
-    known = [row for row in order if row.numbers.value(score.name) is not None]
+    scored = [row for row in order if row.numbers.value(score.name) is not None]
     number = _numbers(inventory)
-    rivals = [row for row in known if not row.control]
-    said, sure = _rivals(rivals, score, board, number) if rivals else _controls(known, score, number)
-    placed = dict(zip((row.name for row in known), places(known, score), strict=True))
+    rivals = [row for row in scored if not row.control]
+    result, certainty = _rivals(rivals, score, board, number) if rivals else _controls(scored, score, number)
+    placed = dict(zip((row.name for row in scored), places(scored, score), strict=True))
     listed = [
         {"p": number(row), "place": placed[row.name], "numbers": numbers_json(row.numbers)}
-        for row in (rivals or known)[:LISTED]
+        for row in (rivals or scored)[:MAX_LISTED]
     ]
-    return head | {"said": said, "sure": sure, "rows": listed}, True
+    return head | {"said": result, "sure": certainty, "rows": listed}, True
 
 
 def headline(rows: Sequence[Standing], inventory: Inventory) -> Score | None:
-    """Return the first main score that tells something: not one that every control reaches, a blank sheet among them.
+    """Return the first informative main score: one that not every control reaches, such as a blank sheet.
 
-    The reference ought to get everything, so alone it proves nothing against a score.
+    The reference should reach the maximum, so it alone does not count against a score.
     """
     scores = columns(inventory.protocol)
-    usual = lead(rows, scores)
+    leading = lead(rows, scores)
     main = [score for score in scores if score.main]
-    start = main.index(usual) if usual in main else len(main)
-    return next((score for score in main[start:] if _tells(rows, score, inventory)), None)
+    start = main.index(leading) if leading in main else len(main)
+    return next((score for score in main[start:] if _informative(rows, score, inventory)), None)
 
 
-def _tells(rows: Sequence[Standing], score: Score, inventory: Inventory) -> bool:
+def _informative(rows: Sequence[Standing], score: Score, inventory: Inventory) -> bool:
     values = {row.name: value for row in rows if (value := printed(row, score)) is not None}
     controls = [row for row in rows if row.control and row.name in values]
     if not values or all(inventory.row_of(row).spec == REFERENCE for row in controls):
@@ -88,8 +88,8 @@ def _tells(rows: Sequence[Standing], score: Score, inventory: Inventory) -> bool
 def _no_headline(rows: Sequence[Standing], inventory: Inventory) -> Words:
     score = lead(rows, columns(inventory.protocol))
     if score is None:
-        return ["No score is known yet: this judge decides too few criteria."]
-    return [f"No answer yet: by {_plain(score)}, every control gets as much as the best, a blank sheet too."]
+        return ["There is no score yet: this judge decides too few criteria."]
+    return [f"No result yet: by {_plain(score)}, every control reaches the best score, even a blank sheet."]
 
 
 def _rivals(rivals: Sequence[Standing], score: Score, board: BoardRows, number: Any) -> tuple[Words, Words]:
@@ -101,60 +101,63 @@ def _rivals(rivals: Sequence[Standing], score: Score, board: BoardRows, number: 
         return ["All ", str(len(rivals)), f" painters get {value}."], ["They share the first place."]
     if len(best) > 1:
         return [*_listed([number(row) for row in best]), f" share the first place with {value}."], []
-    said: Words = [number(first), f" is ahead with {value}."]
-    return said, _sure(first, rivals, score, board.comparison, number)
+    result: Words = [number(first), f" is ahead with {value}."]
+    return result, _certainty(first, rivals, score, board.comparison, number)
 
 
-def _sure(first: Standing, rivals: Sequence[Standing], score: Score, found: Comparison | None, number: Any) -> Words:
-    if found is None or found.score.name != score.name:
+def _certainty(
+    first: Standing, rivals: Sequence[Standing], score: Score, comparison: Comparison | None, number: Any
+) -> Words:
+    if comparison is None or comparison.score.name != score.name:
         return []
-    pairs = {row.name: found.pair(first.name, row.name) for row in rivals if row.name != first.name}
+    pairs = {row.name: comparison.pair(first.name, row.name) for row in rivals if row.name != first.name}
     winners = {name: pair.winner if pair else None for name, pair in pairs.items()}
     close = [row for row in rivals if row.name in pairs and winners[row.name] is None]
-    # Whoever is ahead on its own questions may still lose on those that both have.
+    # A painter that leads on all its questions may still lose on those that both have.
     better = [row for row in rivals if row.name in pairs and winners[row.name] == row.name]
-    on = f"on the same {found.questions} questions" if found.compared.on == "common" else "on the questions both have"
+    common = comparison.compared.on == "common"
+    on = f"on the same {comparison.questions} questions" if common else "on the questions both have"
     if not close and not better:
         rest = "the other painter" if len(pairs) == 1 else f"each of the {len(pairs)} others"
-        return [f"It is told apart from {rest} {on} (p < {ALPHA:g}, corrected for all pairs)."]
-    said: Words = []
+        return [f"It differs significantly from {rest} {on} (p < {ALPHA:g}, corrected for all pairs)."]
+    words: Words = []
     if better:
-        said += [*_listed([number(row) for row in better]), f" {'is' if len(better) == 1 else 'are'} better {on}."]
+        words += [*_listed([number(row) for row in better]), f" {'is' if len(better) == 1 else 'are'} better {on}."]
     if not close:
-        return said
-    said += [" ", number(first)] if better else ["It"]
-    said += [" cannot be told apart from ", *_listed([number(row) for row in close], "or"), f" {on}."]
+        return words
+    words += [" ", number(first)] if better else ["It"]
+    words += [" does not differ significantly from ", *_listed([number(row) for row in close], "or"), f" {on}."]
     nearest = pairs[close[0].name]
     if nearest is not None and nearest.needed.value is not None:
-        said.append(f" About {nearest.needed.value:,.0f} questions would tell it from the second.")
-    return said
+        words.append(f" About {nearest.needed.value:,.0f} questions would separate it from the second.")
+    return words
 
 
-def _controls(known: Sequence[Standing], score: Score, number: Any) -> tuple[Words, Words]:
-    first, last = known[0], known[-1]
-    said: Words = ["Only controls were examined: ", number(first), f" gets {_value(first, score)}"]
+def _controls(scored: Sequence[Standing], score: Score, number: Any) -> tuple[Words, Words]:
+    first, last = scored[0], scored[-1]
+    result: Words = ["Only controls were examined: ", number(first), f" gets {_value(first, score)}"]
     if first is not last:
-        said += [", ", number(last), f" {_value(last, score)}"]
-    return [*said, "."], ["A control's right outcome is known: it examines the judge."]
+        result += [", ", number(last), f" {_value(last, score)}"]
+    return [*result, "."], ["A control's correct result is known: it examines the judge."]
 
 
-def _listed(some: Sequence[str | int], word: str = "and") -> Words:
-    if len(some) > NAMED + 1:
-        return [some[0], ", ", some[1], f" {word} {len(some) - NAMED} others"]
-    if len(some) == 1:
-        return [some[0]]
-    found: Words = []
-    for n, one in enumerate(some):
-        found += [one, f" {word} " if n == len(some) - 2 else ", " if n < len(some) - 1 else ""]
-    return found
+def _listed(names: Sequence[str | int], word: str = "and") -> Words:
+    if len(names) > MAX_NAMED + 1:
+        return [names[0], ", ", names[1], f" {word} {len(names) - MAX_NAMED} others"]
+    if len(names) == 1:
+        return [names[0]]
+    words: Words = []
+    for n, name in enumerate(names):
+        words += [name, f" {word} " if n == len(names) - 2 else ", " if n < len(names) - 1 else ""]
+    return words
 
 
 def _value(row: Standing, score: Score) -> str:
-    found = row.scores[score.name]
-    told = f"{found.value:.{score.digits}f} {_plain(score)}"
-    if found.low is None or found.high is None:
-        return f"{told} (n={row.numbers.n})"
-    return f"{told} [{found.low:.{score.digits}f}, {found.high:.{score.digits}f}]"
+    interval = row.scores[score.name]
+    value = f"{interval.value:.{score.digits}f} {_plain(score)}"
+    if interval.low is None or interval.high is None:
+        return f"{value} (n={row.numbers.n})"
+    return f"{value} [{interval.low:.{score.digits}f}, {interval.high:.{score.digits}f}]"
 
 
 def _plain(score: Score) -> str:
@@ -168,14 +171,15 @@ def _numbers(inventory: Inventory) -> Any:
 def _drawn(
     table: JudgeTable, rows: Sequence[dict[str, Any]], judges: JudgeData, pictures: Pictures
 ) -> dict[str, Any] | None:
-    """One question drawn by the first painters: the one on which they differ most."""
+    """Return one question drawn by the leading painters: the one on which they differ most."""
     inventory, met = judges.inventory, judges.met[table.number]
-    painters = [row["p"] for row in rows[:SHOWN]] or [n for n, p in enumerate(inventory.painters) if p.done][:SHOWN]
-    found: dict[int, dict[int, DrawingSlot]] = {}
+    painters = [row["p"] for row in rows] or [n for n, painter in enumerate(inventory.painters) if painter.done]
+    painters = painters[:MAX_DRAWN]
+    drawn: dict[int, dict[int, DrawingSlot]] = {}
     for slot in inventory.slots.values():
         if slot.painter in painters and slot.image and not math.isnan(met[slot.number]):
-            found.setdefault(slot.question, {}).setdefault(slot.painter, slot)
-    whole = {q: slots for q, slots in found.items() if len(slots) == len(painters)}
+            drawn.setdefault(slot.question, {}).setdefault(slot.painter, slot)
+    whole = {q: slots for q, slots in drawn.items() if len(slots) == len(painters)}
     if not whole:
         return None
 

@@ -1,4 +1,4 @@
-"""The numbers behind a leaderboard: everybody's, and those without whoever cuts the common questions."""
+"""The numbers behind a leaderboard: of all painters, and without those that cut the common questions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from ...scoring.places import lead
 from ...scoring.standings import fewer_standings
 from ...scoring.stats import LEAST, rank_intervals
 from .inventory import Inventory
-from .pair_data import TESTED, pair_tests
+from .pair_data import MAX_TESTS, pair_tests
 
-DEEPEST = 1
-"""So often whoever cuts the common questions can be left out, one after the other."""
 RowKey = tuple[str, str]
 """Painter and strategy."""
 
@@ -28,10 +26,10 @@ class BoardRows:
 
     Attributes:
         rows: The best first, controls last.
-        notes: What a reader must know of the comparison, for each choice of the questions it is made on.
-        ranks: Score -> row -> best and worst place that the common questions leave open.
-        comparison: Who can be told from whom by the leading score; None where nobody is to be compared, or too many.
-        left_out: The rows that are left out, by name.
+        notes: Notes on the comparison, for each choice of questions.
+        ranks: Score -> row -> best and worst rank in resamples of the common questions.
+        comparison: The comparison by the leading score; None if there are too few or too many painters.
+        left_out: The names of the rows left out.
     """
 
     rows: list[Standing] = field(default_factory=list)
@@ -41,55 +39,53 @@ class BoardRows:
     left_out: tuple[str, ...] = ()
 
     @property
-    def untold(self) -> list[tuple[str, ...]]:
-        """Runs of rows, in their order, of whom none can be told from another."""
+    def ties(self) -> list[tuple[str, ...]]:
+        """Runs of rows, in their order, without a significant difference between any two."""
         rivals = [row.name for row in self.rows if not row.control]
         return [] if self.comparison is None else self.comparison.untold(rivals)
 
 
 def boards(inventory: Inventory, groups: Sequence[Group]) -> list[BoardRows]:
-    """Everybody's numbers first; then, where somebody cuts the common questions, those without, again and again.
+    """Return the board of all painters; then, if some painters cut the common questions, the board without those.
 
-    Without them there are no categories: what is computed anew is what rests on the common questions.
+    The second board has no categories: only what depends on the common questions is computed again.
     """
     terms, protocol = inventory.terms, inventory.protocol
     whole = standings(inventory.name, groups, protocol, terms.reading, list(inventory.tags), terms.on)
-    found = [_board(inventory, groups, whole, ())]
-    while (cut := found[-1].rows[0].compared.cut) is not None and len(found) <= DEEPEST:
-        gone = (*found[-1].left_out, *cut.painters)
-        kept = [group for group in groups if group.name not in gone]
-        if not any(group.scored and not group.control for group in kept):
-            break
-        rows = fewer_standings(whole, comparable(kept, protocol, terms.on))
-        found.append(_board(inventory, kept, rows, gone))
-    return found
+    first = _board(inventory, groups, whole, ())
+    cut = whole[0].compared.cut
+    kept = [group for group in groups if cut is not None and group.name not in cut.painters]
+    if cut is None or not any(group.scored and not group.control for group in kept):
+        return [first]
+    rows = fewer_standings(whole, comparable(kept, protocol, terms.on))
+    return [first, _board(inventory, kept, rows, tuple(cut.painters))]
 
 
-def settled(board: BoardRows) -> BoardRows:
-    """Return the same with every number worked out, so that nothing of it holds on to the drawings it was made from."""
-    told = board.comparison
-    rows = [_settled(row) for row in board.rows]
-    return replace(board, rows=rows, comparison=told and replace(told, compared=_alone(told.compared)))
+def compute_board(board: BoardRows) -> BoardRows:
+    """Return the board with every lazy number computed, so that it no longer holds on to the drawings."""
+    comparison = board.comparison
+    rows = [_compute_row(row) for row in board.rows]
+    compared = comparison and replace(comparison, compared=_without_painters(comparison.compared))
+    return replace(board, rows=rows, comparison=compared)
 
 
-def _settled(row: Standing) -> Standing:
+def _compute_row(row: Standing) -> Standing:
     return replace(
         row,
-        all=_worked_out(row.all),
-        common=row.common and _worked_out(row.common),
-        pessimistic=_worked_out(row.pessimistic),
-        by={tag: {value: _worked_out(body) for value, body in each.items()} for tag, each in row.by.items()},
+        all=_compute(row.all),
+        common=row.common and _compute(row.common),
+        pessimistic=_compute(row.pessimistic),
+        by={tag: {value: _compute(body) for value, body in each.items()} for tag, each in row.by.items()},
         analyses=dict(row.analyses),
-        compared=_alone(row.compared),
+        compared=_without_painters(row.compared),
     )
 
 
-def _worked_out(body: Numbers) -> Numbers:
+def _compute(body: Numbers) -> Numbers:
     return Numbers(body.n, dict(body.scores), dict(body.bounds), dict(body.decided))
 
 
-def _alone(side: Comparable) -> Comparable:
-    """Return what painters are compared on, without the painters."""
+def _without_painters(side: Comparable) -> Comparable:
     return replace(side, groups=(), inside=(), beside=(), left_out=())
 
 
@@ -97,28 +93,28 @@ def _board(inventory: Inventory, groups: Sequence[Group], rows: list[Standing], 
     own = rows[0].compared
     sides = {on: own if on == own.on else comparable(groups, inventory.protocol, on) for on in ON}
     notes: dict[str, list[str]] = {on: side.notes for on, side in sides.items()}
-    return BoardRows(rows, notes, _ranks(sides["common"]), _told(rows, inventory), left_out)
+    return BoardRows(rows, notes, _ranks(sides["common"]), _compare(rows, inventory), left_out)
 
 
-def _told(rows: Sequence[Standing], inventory: Inventory) -> Comparison | None:
+def _compare(rows: Sequence[Standing], inventory: Inventory) -> Comparison | None:
     score = lead(rows, columns(inventory.protocol))
     rivals = sum(not group.control for group in rows[0].compared.groups)
-    known = {each.name for each in inventory.protocol.scored}
-    if score is None or rivals < 2 or score.name not in known or pair_tests(rows[0].compared) > TESTED:
+    names = {each.name for each in inventory.protocol.scored}
+    if score is None or rivals < 2 or score.name not in names or pair_tests(rows[0].compared) > MAX_TESTS:
         return None
     return painters_of(rows, score)
 
 
 def _ranks(compared: Comparable) -> dict[str, dict[RowKey, tuple[int, int]]]:
-    """Score -> row -> best and worst place, on the questions all painters have; controls have none."""
+    """Return score -> row -> best and worst rank on the common questions; controls are not ranked."""
     rivals = {group.name: (n, group) for n, group in enumerate(compared.groups) if not group.control}
     if len(rivals) < 2 or len(compared.questions) < LEAST:
         return {}
-    found = {}
+    ranks = {}
     for score in compared.protocol.scored:
         drawn = {name: compared.drawn[n].get(score.name) for name, (n, _) in rivals.items()}
-        known = {name: values for name, values in drawn.items() if values is not None and not np.isnan(values).all()}
-        if len(known) == len(rivals):
-            places = [(rivals[name][1], place) for name, place in rank_intervals(known).items()]
-            found[score.name] = {(group.painter, group.strategy): (place.low, place.high) for group, place in places}
-    return found
+        scored = {name: values for name, values in drawn.items() if values is not None and not np.isnan(values).all()}
+        if len(scored) == len(rivals):
+            intervals = [(rivals[name][1], rank) for name, rank in rank_intervals(scored).items()]
+            ranks[score.name] = {(group.painter, group.strategy): (rank.low, rank.high) for group, rank in intervals}
+    return ranks

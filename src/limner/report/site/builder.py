@@ -1,4 +1,4 @@
-"""Builds the site: a folder of files that opens from disk, with no server and no network."""
+"""The builder of the site: a folder of files that opens from disk, without a server or a network."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ...store.records import evaluator_kinds, load_setups
 from ...store.schema import attempts, calls, evidence
 from ...store.schema import exams as exam_table
 from ...store.store import using_store
-from .chunks import Chunks, key
+from .chunks import Chunks, make_key
 from .exam_data import ExamData
 from .inventory import Inventory, Terms
 from .pages import PAGES, Provenance, exam_page, index_page, store_name
@@ -35,16 +35,16 @@ from .pictures import SIDE, SMALL, Pictures, PictureSpec
 from .single_page import certificate_page
 
 MARKER = ".limner-site.json"
-"""Says that a folder is a site of ours and may be written over, and how its pictures were made."""
+"""The file that marks a folder as a Limner site, which may be overwritten, and records how its pictures were made."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """A site that was built.
+    """A finished site.
 
     Attributes:
         unshown: Images that cannot be shown, and why.
-        broken: What of the exams' own cannot be shown, and why.
+        broken: Errors of the exams' own code.
     """
 
     index: Path
@@ -74,27 +74,27 @@ def build(
     workers: int | None = None,
     watch: Callable[[str], None] = lambda _: None,
 ) -> Site:
-    """Build the site; pictures that an earlier build made are taken again.
+    """Build the site; pictures of an earlier build are reused.
 
     Args:
         output: A new or empty folder, or a site built before.
         exams: Names of exams in the store; all of them by default.
         store: A folder or database URL.
         judges: Only these, such as ``openai/gpt-6-sol`` or ``openai/gpt-6-sol?reasoning_effort=low``; all by default.
-        without: Not these painters.
-        variant: Only marks asked for in this way.
-        options: Only marks asked for with these options; evidence's names choose who measured it.
-        wording: Only marks asked for in the wording whose hash begins so.
-        constants: Numbers the exams' scores are computed with, in place of the usual ones.
-        on: The questions that painters are compared on at first sight; the pages can show the other too.
+        without: Painters to leave out.
+        variant: Only marks requested in this variant.
+        options: Only marks requested with these options; names of evidence choose its backend.
+        wording: Only marks requested with the prompts whose hash begins with this.
+        constants: Constants of the exams' scores, in place of the defaults.
+        on: The questions on which painters are compared at first; the pages can show both.
         reading: How stored replies are read.
-        images: Whether drawings can be looked at in their full size; without, there are small pictures alone.
-        max_side: Full-size pictures with a longer side are scaled down to this.
-        workers: Processes that make pictures; as many as there are processors, up to 8, by default.
-        watch: Told what is being done.
+        images: Whether to include full-size pictures, or only small ones.
+        max_side: The longest side of full-size pictures; larger ones are scaled down.
+        workers: Processes that make pictures; by default one per processor, up to 8.
+        watch: Called with a line about what is being done.
 
     Raises:
-        UsageError: The folder holds something else, or the store has no such exam, judge or painter.
+        UsageError: The folder contains something else, or the store has no such exam, judge or painter.
     """
     clock, folder = time.perf_counter(), Path(output)
     measured, asked = split_options(options or {})
@@ -128,7 +128,7 @@ def build(
             _write_certificates(folder / "exams" / slugs[exam.inventory.name], exam, opened)
     drawings = sum(len(inventory.slots) for inventory in inventories)
     seconds = time.perf_counter() - clock
-    broken = tuple(said for exam in made for said in exam.broken)
+    broken = tuple(error for exam in made for error in exam.broken)
     return Site(folder / "index.html", len(made), drawings, pictures.made, pictures.bad, seconds, broken)
 
 
@@ -136,33 +136,33 @@ def _names(store: Store, wanted: Sequence[str]) -> list[str]:
     if wanted:
         return list(dict.fromkeys(stored_exam(exam, store).name for exam in wanted))
     with store.reading() as connection:
-        found = [row.name for row in connection.execute(sa.select(exam_table).order_by(exam_table.c.created))]
-    if not found:
+        names = [row.name for row in connection.execute(sa.select(exam_table).order_by(exam_table.c.created))]
+    if not names:
         raise StoreError(f"{store.url} has no exam yet; `limner run` adds one")
-    return found
+    return names
 
 
 def _evaluators(store: Store, inventories: Sequence[Inventory], which: Which) -> dict[str, list[Evaluator]]:
-    """Whose marks are wanted, exam by exam; labels may differ from exam to exam, and each can be asked for."""
-    there = {inventory.name: evaluators_of(store, inventory.name) for inventory in inventories}
+    """Return the chosen evaluators of each exam; their labels may differ between exams, and each label is accepted."""
+    by_exam = {inventory.name: evaluators_of(store, inventory.name) for inventory in inventories}
     kinds = evaluator_kinds(store)
     everyone = labelled(Evaluator(id, setup, kind=kinds[id]) for id, setup in load_setups(store).items())
-    which.choose([*everyone, *(each for found in there.values() for each in found)])
-    return {name: which.among(found) for name, found in there.items()}
+    which.choose([*everyone, *(evaluator for evaluators in by_exam.values() for evaluator in evaluators)])
+    return {name: which.among(evaluators) for name, evaluators in by_exam.items()}
 
 
 def _slugs(names: Sequence[str]) -> dict[str, str]:
-    """Folders for exams: their own names where these are fit for it, with a hash behind where they are not."""
-    found: dict[str, str] = {}
+    """Return a folder name for each exam: its own name if that is safe, otherwise one with a hash."""
+    slugs: dict[str, str] = {}
     for name in names:
         plain = name.replace("/", "-")
-        fit = re.fullmatch(r"[a-z][a-z0-9_-]{3,40}", plain) and plain not in found.values()
-        found[name] = plain if fit else key(name).lower()
-    return found
+        safe = re.fullmatch(r"[a-z][a-z0-9_-]{3,40}", plain) and plain not in slugs.values()
+        slugs[name] = plain if safe else make_key(name).lower()
+    return slugs
 
 
 def _prepare(folder: Path, how: Mapping[str, Any]) -> None:
-    """Make the folder ours, and clear away pictures that were made in another way."""
+    """Mark the folder as a site, and remove pictures that were made with other settings."""
     marker = folder / MARKER
     try:
         before = json.loads(marker.read_text(encoding="utf-8"))
@@ -191,18 +191,18 @@ def _copy(source: Any, target: Path) -> None:
 
 
 def _wanted(made: Sequence[ExamData]) -> dict[str, list[tuple[Chunks, str]]]:
-    """Every image with the questions on whose pages it is shown."""
-    found: dict[str, list[tuple[Chunks, str]]] = {}
+    """Return every image with the questions on whose pages it is shown."""
+    wanted: dict[str, list[tuple[Chunks, str]]] = {}
     for exam in made:
         for image, question in exam.inventory.shown():
-            found.setdefault(image, []).append((exam.chunks, exam.inventory.keys[question]))
-    return found
+            wanted.setdefault(image, []).append((exam.chunks, exam.inventory.keys[question]))
+    return wanted
 
 
 def _write(
     folder: Path, made: Sequence[ExamData], feet: Sequence[Provenance], slugs: Mapping[str, str], store: str
 ) -> None:
-    """Put the new data in the old one's place, and write the pages."""
+    """Replace the old data with the new, and write the pages."""
     built = time.time()
     others = list(slugs.items())
     for exam, foot in zip(made, feet, strict=True):
@@ -223,7 +223,7 @@ def _write(
 
 
 def _write_certificates(home: Path, exam: ExamData, store: Store) -> None:
-    """The certificates of the judges that have one, in place of those of an earlier build."""
+    """Write the judges' certificates, in place of those of an earlier build."""
     for old in home.glob("certificate-*.html"):
         old.unlink()
     newest = newest_certificates(store, exam.inventory.name)
@@ -234,45 +234,45 @@ def _write_certificates(home: Path, exam: ExamData, store: Store) -> None:
 
 
 def _summary(exam: ExamData, slug: str) -> dict[str, Any]:
-    """Return what the first page says of an exam."""
+    """Return the data about an exam on the first page."""
     body = exam.body
     names = ("name", "kind", "title", "reading", "on", "counts", "scores")
-    found: dict[str, Any] = {name: body[name] for name in names} | {"slug": slug}
+    summary: dict[str, Any] = {name: body[name] for name in names} | {"slug": slug}
     shown = ("key", "row", "name", "strategy", "control")
-    found["painters"] = [{name: painter[name] for name in shown} for painter in body["painters"]]
-    found["judges"] = [{"name": way["name"], "examined": way["examined"]} for way in body["ways"]]
-    return found | {"answer": exam.answer, "times": [exam.inventory.first, exam.inventory.last]}
+    summary["painters"] = [{name: painter[name] for name in shown} for painter in body["painters"]]
+    summary["judges"] = [{"name": way["name"], "examined": way["examined"]} for way in body["ways"]]
+    return summary | {"answer": exam.answer, "times": [exam.inventory.first, exam.inventory.last]}
 
 
-MOST = 600
-"""So many boxes of one sort are shown on a picture."""
+MAX_BOXES = 600
+"""Boxes of one kind shown on a picture."""
 Wanted = Mapping[str, Sequence[tuple[Chunks, str]]]
-"""Image -> the questions on whose pages it is shown, each with where its data goes."""
+"""Image -> the questions on whose pages it is shown, each with the writer of its data."""
 
 
 def write_boxes(store: Store, wanted: Wanted, unsized: Container[str] = ()) -> int:
-    """Write the boxes of all pictures that have some; returns how many pictures that are.
+    """Write the boxes of all pictures that have some, and return the number of these pictures.
 
-    They go to files of their own, loaded when a reader asks for them; the question's own file says how many there are.
+    Boxes are in separate files, which the page loads on demand; the question's file has only their number.
 
     Args:
-        store: Where what was measured lies.
+        store: The store with the measurements.
         wanted: The pictures.
-        unsized: Those whose sizes no drawing tells: references. Boxes are in a picture's own pixels, and a site may
-            show it scaled down.
+        unsized: References, whose size no drawing records. Boxes are in a picture's own pixels, and a site may show it
+            scaled down.
     """
     seen = set()
-    for image, sort, backend, boxes in _found(store):
+    for image, sort, backend, boxes in _measured_boxes(store):
         if (image, sort) in seen or image not in wanted or not boxes:
             continue
         seen.add((image, sort))
-        body = {"image": image, "sort": sort, "backend": backend[:200], "boxes": boxes[:MOST], "count": len(boxes)}
-        told: dict[str, Any] = {"image": image, "sort": sort, "count": len(boxes)}
+        body = {"image": image, "sort": sort, "backend": backend[:200], "boxes": boxes[:MAX_BOXES], "count": len(boxes)}
+        about: dict[str, Any] = {"image": image, "sort": sort, "count": len(boxes)}
         if image in unsized and (size := _size(store, image)):
-            told["size"] = size
+            about["size"] = size
         for chunks, question_key in wanted[image]:
             chunks.add(f"boxes/{question_key}", body)
-            chunks.add(f"q/{question_key}", {"boxes": told})
+            chunks.add(f"q/{question_key}", {"boxes": about})
     return len({image for image, _ in seen})
 
 
@@ -280,12 +280,12 @@ def _size(store: Store, image: str) -> list[int] | None:
     try:
         info = inspect(store.blobs.get(image))
     except (BadImage, StoreError, OSError):
-        return None  # It cannot be shown either.
+        return None  # Such an image is not shown either.
     return [info.width, info.height]
 
 
-def _found(store: Store) -> Iterator[tuple[str, str, str, list[Any]]]:
-    """Image, sort, backend and boxes of everything measured, the newest first."""
+def _measured_boxes(store: Store) -> Iterator[tuple[str, str, str, list[Any]]]:
+    """Yield image, kind, backend and boxes of every measurement, the newest first."""
     accepted = calls.join(attempts, (attempts.c.call == calls.c.key) & (attempts.c.n == calls.c.accepted))
     query = sa.select(calls.c.target, calls.c.request, attempts.c.result).select_from(accepted)
     query = query.where(calls.c.kind == "probe").order_by(calls.c.created.desc(), calls.c.key)
@@ -302,16 +302,16 @@ def _found(store: Store) -> Iterator[tuple[str, str, str, list[Any]]]:
 
 
 def boxes_in(value: Any) -> list[Any]:
-    """Return the boxes in what a probe found: ``[corners]``, with words and confidence where there are some.
+    """Return the boxes in a probe's result: ``[corners]``, with text and confidence if it has them.
 
-    Corners are eight numbers, clockwise from top left; a box of left, top, right and bottom is turned into them.
+    Corners are eight numbers, clockwise from top left; a box of left, top, right and bottom is converted to them.
 
     >>> boxes_in({"count": 1, "boxes": [[1, 2, 3, 4]]})
     [[[1.0, 2.0, 3.0, 2.0, 3.0, 4.0, 1.0, 4.0]]]
     """
     if isinstance(value, Mapping):
-        found = value.get("lines") if isinstance(value.get("lines"), list) else value.get("boxes")
-        return boxes_in(found if found is not None else value.get("value"))
+        inner = value.get("lines") if isinstance(value.get("lines"), list) else value.get("boxes")
+        return boxes_in(inner if inner is not None else value.get("value"))
     if not isinstance(value, list):
         return []
     boxes = []

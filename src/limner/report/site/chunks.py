@@ -1,4 +1,4 @@
-"""The site's data: JavaScript files that register themselves, for a page opened from disk may load nothing else."""
+"""The site's data files: JavaScript that registers its data, since a page opened from disk can load nothing else."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-HELD = 8 * 2**20
-"""So many characters wait in memory before they are written."""
-LONGEST_KEY = 40
-"""Of a name so much is kept; what follows it tells names apart."""
+MAX_HELD = 8 * 2**20
+"""Characters held in memory before they are written."""
+MAX_KEY = 40
+"""Characters of a name in its key; the hash after them distinguishes names."""
 _ESCAPED = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def encode(value: Any) -> str:
-    """JSON in plain ASCII that can end neither a script nor a line; a number that is none becomes null.
+    """Encode a value as ASCII JSON that cannot end a script or a line; NaN and infinity become null.
 
     >>> encode({"a": "</script>\u2028"}), encode([float("nan"), 1.5])
     ('{"a":"\\\\u003c/script\\\\u003e\\\\u2028"}', '[null,1.5]')
@@ -42,26 +42,26 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def key(*parts: str) -> str:
-    """A short name for a file or a link: readable, the same in every build, and never two for one or one for two.
+def make_key(*parts: str) -> str:
+    """Return a short, readable and unique name for a file or a link, the same in every build.
 
-    Letters, digits, ``-`` and ``_`` alone, so that it means the same in a URL and on every file system; the hash at its
-    end keeps apart what differs only in other signs or in case.
+    It has only letters, digits, ``-`` and ``_``, so it is safe in a URL and on every file system; the hash at its end
+    distinguishes names that differ only in case or other characters.
 
     >>> key("Biology/1"), key("../../etc/passwd")
     ('Biology_1-9939d6df', 'etc_passwd-3754d6cb')
     """
     text = "\n".join(parts)
-    word = re.sub(r"[^A-Za-z0-9]+", "_", " ".join(parts)).strip("_")[:LONGEST_KEY].rstrip("_")
+    word = re.sub(r"[^A-Za-z0-9]+", "_", " ".join(parts)).strip("_")[:MAX_KEY].rstrip("_")
     return f"{word or 'x'}-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 class Chunks:
-    """Writes files of data under one folder.
+    """A writer of data files in one folder.
 
-    A file is a row of calls ``limner('name', 'JSON')``. So it can be written bit by bit, in whatever order the parts
-    come, and nothing of it need stay in memory. The JSON stands there as text, for the page to parse: that is faster
-    than a script's own objects, and no name in it, not even ``__proto__``, means more than itself.
+    A file is a sequence of calls ``limner('name', 'JSON')``, so it can be written piece by piece, in any order, and
+    need not stay in memory. The JSON is a string that the page parses: that is faster than object literals, and no name
+    in it, not even ``__proto__``, has a special meaning.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -71,15 +71,15 @@ class Chunks:
         self._made: set[Path] = set()
 
     def add(self, name: str, part: Any) -> None:
-        """Add a part to the file ``NAME.js``; `name` is one of ours or ends in a `key`."""
+        """Add a part to the file ``NAME.js``; `name` is fixed or ends with the result of `make_key`."""
         text = f"limner({_quoted(name)},{_quoted(encode(part))});\n"
         self._waiting.setdefault(name, []).append(text)
         self._held += len(text)
-        if self._held > HELD:
+        if self._held > MAX_HELD:
             self.flush()
 
     def flush(self) -> None:
-        """Write everything that waits."""
+        """Write everything held in memory."""
         for name, texts in self._waiting.items():
             path = self.folder / f"{name}.js"
             if path.parent not in self._made:
@@ -96,9 +96,9 @@ _WINDOWS = re.compile(r"(?<![A-Za-z])[A-Za-z]:[\\/](?:[^\\/:*?\"<>|\r\n]+[\\/])+
 
 
 def no_folders(words: str) -> str:
-    """Return a text without the folders of absolute paths: of each, its last name is left.
+    """Return a text in which absolute paths are reduced to their last name.
 
-    Addresses of the web stay, and so do names like ``openai/gpt-image-2``.
+    Web addresses and names like ``openai/gpt-image-2`` stay.
 
     >>> no_folders("q1: no file q1.png in /home/anna/work/drawings")
     'q1: no file q1.png in …/drawings'
@@ -111,7 +111,7 @@ def no_folders(words: str) -> str:
 
 
 def without_folders(value: Any) -> Any:
-    """Plain JSON, every text in it without the folders of absolute paths."""
+    """Return plain JSON with `no_folders` applied to every text in it."""
     if isinstance(value, str):
         return no_folders(value)
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""The data behind one exam's pages: inventory, then the judges one by one, then drawings and lists."""
+"""The data behind one exam's pages: first the judges one by one, then drawings and lists."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from ...store.records import Drawing
 from .answers import answer
 from .chunks import Chunks, no_folders, without_folders
 from .inventory import DrawingSlot, Inventory, step_images, steps_of
-from .judge_data import LONGEST, JudgeData, JudgeTable, criteria_json
+from .judge_data import MAX_REASON, JudgeData, JudgeTable, criteria_json
 from .leaderboard import board_notes, by_json, published, table_json
 from .pages import Provenance, provenance
 from .pages_data import write_differences, write_failures, write_gallery, write_painters, write_questions
 from .pictures import Pictures
 
-TEXT = 20_000
-"""Of a step's words so much is shown."""
+MAX_STEP_TEXT = 20_000
+"""Characters shown of a step's text."""
 
 
 class ExamData:
-    """One exam on its way to the site.
+    """The data of one exam for the site.
 
     Attributes:
-        broken: What of the exam's own could not be shown, each once, in order.
-        answer: What the first page says of it.
+        broken: Errors of the exam's own code, each once, in order.
+        answer: The exam's result on the first page.
     """
 
     def __init__(self, inventory: Inventory, folder: Path) -> None:
@@ -46,8 +46,8 @@ class ExamData:
         self._failed: list[list[Any]] = []
 
     def judge(self, evaluators: Iterable[Evaluator]) -> None:
-        """Take these evaluators' marks; at least the numbers must be there before `write`."""
-        # The numbers of tables stand in addresses that readers keep.
+        """Add these evaluators' marks; to be called before `write`."""
+        # The numbers of tables are part of addresses that readers keep.
         ordered = sorted(evaluators, key=lambda each: each.order)
         self.judges.pairs.several = len(ordered) > 1
         for evaluator in ordered:
@@ -55,7 +55,7 @@ class ExamData:
             self.chunks.flush()
 
     def write(self, pictures: Pictures) -> Provenance:
-        """Write everything else; returns what stands at the pages' foot."""
+        """Write everything else, and return the provenance for the pages' footer."""
         inventory, judges, chunks = self.inventory, self.judges, self.chunks
         for key, question, drawings in inventory.whole():
             chunks.add(f"q/{key}", {"question": self._question(question, pictures)})
@@ -92,14 +92,14 @@ class ExamData:
     def _view(self, question: Question[Any]) -> dict[str, Any]:
         try:
             return view(self.inventory.kind, question)
-        except Exception as error:  # An exam's own code: the page does without it, and the other pages are there.
+        except Exception as error:  # An exam's own code: this page lacks its view, the others are complete.
             name = self.inventory.kind.name
             self.broken.setdefault(f"the view of the exam {name!r} is broken: {type(error).__name__}: {error}")
             return {"graph": None}
 
     def _published(self) -> dict[str, Any]:
         kind = self.inventory.kind.name
-        # A sample, or an exam of one's own, is not what the paper's painters drew.
+        # The paper's painters did not draw a sample or a user's own exam.
         if self.inventory.name == kind:
             try:
                 return {"rows": published(kind, self.inventory.tags), "boards": board_notes(kind)}
@@ -109,7 +109,7 @@ class ExamData:
 
     def _drawing(self, slot: DrawingSlot, drawing: Drawing, pictures: Pictures) -> dict[str, Any]:
         body: dict[str, Any] = {"d": slot.short, "p": slot.painter, "seed": drawing.seed, "status": drawing.status}
-        detail = no_folders(drawing.detail or "")[:LONGEST]
+        detail = no_folders(drawing.detail or "")[:MAX_REASON]
         body |= {"fault": drawing.fault, "detail": detail or None, "cost": drawing.cost, "time": drawing.created}
         body |= {"origin": drawing.origin, "calls": [call[:12] for call in drawing.calls][:40]}
         if drawing.prompt_sent and drawing.prompt_sent != self.inventory.versions[drawing.question_hash].prompt:
@@ -150,13 +150,13 @@ class ExamData:
 
 
 def _step(step: Mapping[str, Any], pictures: Pictures) -> dict[str, Any]:
-    """Return a step with its pictures; everything else about it as words."""
-    body = {name: str(value)[:TEXT] for name, value in step.items() if name not in ("image", "pictures")}
+    """Return a step with its pictures, and everything else about it as text."""
+    body = {name: str(value)[:MAX_STEP_TEXT] for name, value in step.items() if name not in ("image", "pictures")}
     return body | {"images": [pictures.large(image) for image in step_images(step)]}
 
 
 MEASURES = ("accuracy", "kappa", "spearman")
-"""What is shown: marks alike, marks alike beyond chance, and how alike drawings are ordered."""
+"""The measures shown: the share of equal marks, agreement beyond chance, and correlation of the drawings' order."""
 
 
 def load_agreement(judges: JudgeData, inventory: Inventory) -> Agreement | None:
@@ -193,12 +193,14 @@ def agreement_json(agreement: Agreement, tables: Sequence[JudgeTable]) -> list[d
 def people_json(agreement: Agreement, tables: Sequence[JudgeTable]) -> list[dict[str, Any]]:
     """Return the numbers of each judge and study, each of the first score that has it."""
     numbers = {table.evaluator.name: table.number for table in tables}
-    found: dict[tuple[int, str], dict[str, Any]] = {}
-    for one in agreement.numbers:
-        judge = numbers.get(one.first)
-        if judge is None or not one.second.startswith(PEOPLE) or one.value is None:
+    measures: dict[tuple[int, str], dict[str, Any]] = {}
+    for pair in agreement.numbers:
+        judge = numbers.get(pair.first)
+        if judge is None or not pair.second.startswith(PEOPLE) or pair.value is None:
             continue
-        if one.measure in MEASURES:
-            body = {"score": one.score, "value": one.value, "low": one.low, "high": one.high, "n": one.n}
-            found.setdefault((judge, one.second), {}).setdefault(one.measure, body)
-    return [{"way": judge, "people": no_folders(who), "measures": found[judge, who]} for judge, who in sorted(found)]
+        if pair.measure in MEASURES:
+            body = {"score": pair.score, "value": pair.value, "low": pair.low, "high": pair.high, "n": pair.n}
+            measures.setdefault((judge, pair.second), {}).setdefault(pair.measure, body)
+    return [
+        {"way": judge, "people": no_folders(who), "measures": measures[judge, who]} for judge, who in sorted(measures)
+    ]

@@ -1,4 +1,4 @@
-"""What an exam's part of the site is about: its questions, its painters, and which drawing stands in which slot."""
+"""The inventory of an exam's pages: its questions, its painters, and the drawing in each slot."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from ...scoring.entries import open_kind
 from ...scoring.numbers import criteria_of
 from ...store import Store
 from ...store.records import Drawing, load_drawings, load_exam, load_questions, whole_drawings
-from .chunks import key
+from .chunks import make_key
 
-MANY = 60
-"""A tag with more values than this is no help in choosing."""
-AT_ONCE = 500
-"""About so many drawings are read whole at a time."""
+MAX_TAG_VALUES = 60
+"""A tag with more values than this is not offered as a filter."""
+BATCH_DRAWINGS = 500
+"""The approximate number of drawings that are read completely at a time."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """How numbers are taken.
+    """The terms on which numbers are computed.
 
     Attributes:
-        on: The questions that painters are compared on at first sight.
-        constants: Numbers the exam's scores are computed with, in place of the usual ones.
-        backends: Who measured, where several have: name of the evidence -> backend.
-        without: Painters that are left out.
+        on: The questions on which painters are compared at first.
+        constants: Constants of the exam's scores, in place of the defaults.
+        backends: Name of the evidence -> the backend to use, if there are several.
+        without: Painters to leave out.
     """
 
     reading: Reading = "careful"
@@ -48,7 +48,7 @@ USUAL = Terms()
 
 @dataclass(slots=True)
 class DrawingSlot:
-    """One drawing by its numbers: which it is, of which question, by which painter."""
+    """One drawing, with its number and those of its question and painter."""
 
     id: str
     number: int
@@ -60,13 +60,13 @@ class DrawingSlot:
 
     @property
     def short(self) -> str:
-        """Its id as pages know it."""
+        """The drawing's id on pages."""
         return self.id[:12]
 
 
 @dataclass
 class PainterRow:
-    """A row: a painter with its options, drawing by one strategy."""
+    """A row of tables: a painter with its options and one strategy."""
 
     label: str
     strategy: str
@@ -79,23 +79,23 @@ class PainterRow:
 
     @property
     def name(self) -> str:
-        """Its row in tables."""
+        """The row's name in tables."""
         return row_name(self.label, self.strategy)
 
     @cached_property
     def key(self) -> str:
-        """Its name in links and files."""
-        return key(self.label, self.strategy)
+        """The row's name in links and files."""
+        return make_key(self.label, self.strategy)
 
     @property
     def what(self) -> str:
-        """What it is, without the folders of the machine it drew on."""
+        """The painter's spec, without folders of the machine it ran on."""
         kind, _, _ = self.spec.partition("/")
         return kind if kind in ("folder", "python") else self.spec
 
     @property
     def control(self) -> bool:
-        """Whether its right outcome is known."""
+        """Whether the painter is a control, whose correct result is known."""
         return self.spec.startswith(CONTROL)
 
     def count(self, seed: int, status: str, fault: str | None, cost: float | None) -> None:
@@ -111,17 +111,17 @@ class PainterRow:
 
 
 class Inventory:
-    """Everything that the pages of one exam share.
+    """The questions, painters and drawings that all pages of one exam share.
 
     Attributes:
         name: The exam's name in the store.
-        questions: The newest version of each, in the exam's order.
-        versions: All versions by their hash.
+        questions: The newest version of each question, in the exam's order.
+        versions: All versions by hash.
         painters: The rows of tables, by name, controls last.
-        places: Painter and strategy -> its place among them.
-        slots: The drawings by id; of two in one slot the later stands.
-        called: Everything that painters of the store can be called, those left out too.
-        first: When the first drawing was made; `last` the last.
+        places: Painter and strategy -> index in `painters`.
+        slots: The drawings by id; of two in one slot, the later one.
+        called: All names of the store's painters, including those left out.
+        first: When the first drawing was made; `last` is the same for the last one.
     """
 
     def __init__(self, store: Store, name: str, terms: Terms = USUAL) -> None:
@@ -130,10 +130,10 @@ class Inventory:
         self.protocol = self.kind.protocol
         self.versions = load_questions(store, name, self.kind.rubric)
         newest = load_exam(store, name, self.kind.rubric).questions
-        # All versions are in memory; one that lies in a file would be made anew each time it is looked at.
+        # All versions are in memory already.
         self.questions: Sequence[Question[Any]] = [self.versions.get(each.hash, each) for each in newest]
         self.numbers = {question.id: number for number, question in enumerate(self.questions)}
-        self.keys = [key(question.id) for question in self.questions]
+        self.keys = [make_key(question.id) for question in self.questions]
         self.painters: list[PainterRow] = []
         self.places: dict[tuple[str, str], int] = {}
         self.slots: dict[str, DrawingSlot] = {}
@@ -141,10 +141,10 @@ class Inventory:
         self.first: float | None = None
         self.last: float | None = None
         self._steps: set[str] = set()
-        self._look()
+        self._read_drawings()
 
-    def _look(self) -> None:
-        standing: dict[tuple[str, str, str, int], tuple[Any, ...]] = {}
+    def _read_drawings(self) -> None:
+        latest: dict[tuple[str, str, str, int], tuple[Any, ...]] = {}
         rows: dict[tuple[str, str], PainterRow] = {}
         times = []
         for drawing in load_drawings(self.store, self.name, brief=True):
@@ -158,8 +158,8 @@ class Inventory:
             rows.setdefault(row, PainterRow(*row, drawing.spec))
             for step in steps_of(drawing.notes):
                 self._steps.update(step_images(step))
-            found = (drawing.id, drawing.image, drawing.status, drawing.fault, drawing.cost)
-            standing[*row, drawing.question_id, drawing.seed] = found
+            facts = (drawing.id, drawing.image, drawing.status, drawing.fault, drawing.cost)
+            latest[*row, drawing.question_id, drawing.seed] = facts
             times.append(drawing.created)
         if times:
             self.first, self.last = min(times), max(times)
@@ -167,56 +167,56 @@ class Inventory:
         self.painters = [rows[row] for row in order]
         self.places = {row: place for place, row in enumerate(order)}
         placed = [
-            (self.numbers[question], self.places[label, strategy], seed, found)
-            for (label, strategy, question, seed), found in standing.items()
+            (self.numbers[question], self.places[label, strategy], seed, facts)
+            for (label, strategy, question, seed), facts in latest.items()
         ]
         for question, painter, seed, (id, image, status, fault, cost) in sorted(placed, key=lambda each: each[:3]):
             self.slots[id] = DrawingSlot(id, len(self.slots), question, painter, seed, image, status)
             self.painters[painter].count(seed, status, fault, cost)
 
     def row_of(self, row: Standing) -> PainterRow:
-        """Return the painter that a standing is of."""
+        """Return the painter of a standing."""
         return self.painters[self.places[row.painter, row.strategy]]
 
     def whole(self) -> Iterator[tuple[str, Question[Any], list[tuple[DrawingSlot, Drawing]]]]:
-        """Every question with its key and its drawings, whole, the oldest first; some questions are read at a time."""
+        """Yield every question with its key and complete drawings, the oldest first, read in batches."""
         mine: list[list[str]] = [[] for _ in self.questions]
         for slot in self.slots.values():
             mine[slot.question].append(slot.id)
-        step = max(1, AT_ONCE * len(mine) // max(1, len(self.slots)))
+        step = max(1, BATCH_DRAWINGS * len(mine) // max(1, len(self.slots)))
         for start in range(0, len(mine), step):
-            found: dict[int, list[tuple[DrawingSlot, Drawing]]] = {}
+            drawings: dict[int, list[tuple[DrawingSlot, Drawing]]] = {}
             for drawing in whole_drawings(self.store, chain.from_iterable(mine[start : start + step])):
                 slot = self.slots[drawing.id]
-                found.setdefault(slot.question, []).append((slot, drawing))
+                drawings.setdefault(slot.question, []).append((slot, drawing))
             for number in range(start, min(start + step, len(mine))):
-                yield self.keys[number], self.questions[number], found.get(number, [])
+                yield self.keys[number], self.questions[number], drawings.get(number, [])
 
     @property
     def references(self) -> set[str]:
-        """The reference images that are there."""
+        """The stored reference images."""
         return {q.reference.sha256 for q in self.questions if q.reference and q.reference.sha256}
 
     def shown(self) -> set[tuple[str, int]]:
-        """Every image of a drawing or a reference, with the number of the question on whose page it stands."""
-        found = {(slot.image, slot.question) for slot in self.slots.values()}
-        found |= {(q.reference.sha256, number) for number, q in enumerate(self.questions) if q.reference}
-        return {(image, question) for image, question in found if image}
+        """Return every image of a drawing or a reference, with the number of the question on whose page it is shown."""
+        images = {(slot.image, slot.question) for slot in self.slots.values()}
+        images |= {(q.reference.sha256, number) for number, q in enumerate(self.questions) if q.reference}
+        return {(image, question) for image, question in images if image}
 
     def images(self) -> set[str]:
-        """Every image that a page of this exam shows."""
+        """Return every image that a page of this exam shows."""
         return {image for image, _ in self.shown()} | self._steps
 
     @cached_property
     def tags(self) -> dict[str, list[str]]:
-        """The tags to choose questions by, with their values in order: the exam's own, or all that make a few sorts."""
+        """The tags to filter questions by, with their ordered values: the exam's own, or all with few values."""
         values: dict[str, set[str]] = {}
         for question in self.questions:
             for tag, value in question.tags.items():
                 values.setdefault(tag, set()).add(value)
         own = [tag for tag in self.protocol.breakdowns if tag in values]
-        few = min(MANY, len(self.questions) // 2)
-        tags = own or [tag for tag, found in values.items() if 1 < len(found) <= few]
+        few = min(MAX_TAG_VALUES, len(self.questions) // 2)
+        tags = own or [tag for tag, some in values.items() if 1 < len(some) <= few]
         return {tag: sorted(values[tag], key=self._place(tag)) for tag in tags}
 
     def _place(self, tag: str) -> Any:
@@ -224,12 +224,12 @@ class Inventory:
         return lambda value: (order.get(value, len(order)), value.casefold())
 
     def criteria(self, question: Question[Any]) -> Sequence[Criterion]:
-        """Return what is decided about a drawing of this question."""
+        """Return the criteria of this question."""
         return criteria_of(question, self.protocol)
 
 
 def steps_of(notes: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Return the steps of a strategy, where a drawing's notes have some."""
+    """Return the strategy's steps in a drawing's notes."""
     steps = (notes or {}).get("steps")
     return [dict(step) for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
 
@@ -237,5 +237,5 @@ def steps_of(notes: Mapping[str, Any] | None) -> list[dict[str, Any]]:
 def step_images(step: Mapping[str, Any]) -> list[str]:
     """Return the images that a step names, by their hashes."""
     several = step.get("pictures")
-    found = [step.get("image"), *(several if isinstance(several, list) else [])]
-    return [image for image in found if isinstance(image, str) and len(image) == 64 and image.isalnum()]
+    images = [step.get("image"), *(several if isinstance(several, list) else [])]
+    return [image for image in images if isinstance(image, str) and len(image) == 64 and image.isalnum()]

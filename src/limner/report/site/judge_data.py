@@ -1,4 +1,4 @@
-"""One judge after the other: its marks go to the pages of the questions, its numbers are kept."""
+"""The judges' data: marks for the pages of questions, and numbers for tables, gathered judge by judge."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from ...scoring.entries import with_texts
 from ...scoring.groups import called_out
 from ...scoring.standings import marking_cost
 from ..paper import known as layouts
-from .boards import BoardRows, RowKey, boards, settled
+from .boards import BoardRows, RowKey, boards, compute_board
 from .chunks import Chunks, no_folders
 from .inventory import DrawingSlot, Inventory
 from .pair_data import PairData
 
-LONGEST = 4000
-"""Of a reason or an error so much is shown."""
+MAX_REASON = 4000
+"""Characters shown of a reason or an error."""
 UNDECIDED = 255
-"""Stands for no value where marks are kept as bytes."""
-AT_ONCE = 500
-"""Of about so many drawings the reasons of marks are in memory at a time."""
+"""The byte of an undecided mark."""
+BATCH_DRAWINGS = 500
+"""The approximate number of drawings whose reasons are in memory at a time."""
 
 
 @dataclass
 class JudgeTable:
-    """An evaluator: its table, and when and how much it marked.
+    """An evaluator's table, with when and how much it marked.
 
     Attributes:
-        id: The setup's digest as pages have always named it.
-        boards: Everybody's numbers, then those without whoever cuts the common questions.
-        cost: Dollars for marking one drawing; None where that is not known.
-        differs: Painter and strategy -> what differs from the paper's settings, in words.
-        certificate: The file with its certificate, beside the exam's pages; None where it was not examined.
+        id: The digest of the setup.
+        boards: The board of all painters, then the one without painters that cut the common questions.
+        cost: Dollars for marking one drawing; None if unknown.
+        differs: Painter and strategy -> differences from the paper's settings.
+        certificate: The file with its certificate, beside the exam's pages; None if it was not examined.
     """
 
     number: int
@@ -56,12 +56,12 @@ class JudgeTable:
 
     @property
     def name(self) -> str:
-        """The evaluator's label as a public page may show it."""
+        """The evaluator's label for public pages."""
         return no_folders(self.evaluator.name)
 
     @property
     def rows(self) -> list[Standing]:
-        """Everybody's numbers, the best first."""
+        """The rows of all painters, the best first."""
         return self.boards[0].rows
 
     def count(self, time: float) -> None:
@@ -72,17 +72,17 @@ class JudgeTable:
 
 
 class JudgeData:
-    """What the judges say, gathered judge by judge; no more than one judge's marks are in memory at a time.
+    """The judges' marks and numbers, gathered so that only one judge's marks are in memory at a time.
 
-    Their reasons are not even that: they are read question by question, when a question's page is written.
+    Reasons are read only in batches, when the pages of questions are written.
 
     Attributes:
-        tables: Judges with how they were asked; each has a table of its own.
-        met: By table: for every drawing the share of decided criteria that are met, NaN where there is none.
-        decided: By table: for every drawing how many criteria were decided, summed over repeats.
-        vectors: By drawing: its markings as table, repeat and one byte for each criterion.
+        tables: One table for each judge and each way it was asked.
+        met: For each table and drawing, the share of decided criteria that are met; NaN if none is decided.
+        decided: For each table and drawing, the number of decided criteria, summed over repeats.
+        vectors: For each drawing, its markings as table, repeat and one byte for each criterion.
         failures: Drawings that could not be marked: table, slot, kind, detail.
-        pairs: Every two painters, seeds and judges, for the page that compares.
+        pairs: Every two painters, seeds and judges, for the comparison page.
     """
 
     def __init__(self, inventory: Inventory, chunks: Chunks) -> None:
@@ -97,7 +97,7 @@ class JudgeData:
         self._versions: set[str] = set()
 
     def add(self, evaluator: Evaluator) -> None:
-        """Take one evaluator's marks."""
+        """Add one evaluator's marks."""
         inventory, terms = self.inventory, self.inventory.terms
         groups = self._groups(evaluator)
         if not groups:
@@ -112,18 +112,18 @@ class JudgeData:
         table.cost = marking_cost(entry for group in groups for entry in group.entries)
         own = table.rows[0].compared
         side = own if own.on == "common" else comparable(groups, inventory.protocol, "common")
-        told = table.boards[0].comparison if side is own else None
-        self.pairs.add(table.number, side, groups, told)
+        comparison = table.boards[0].comparison if side is own else None
+        self.pairs.add(table.number, side, groups, comparison)
         asked = questions_of(inventory.kind.name)
         for group in groups:
             table.differs[group.painter, group.strategy] = deviations(inventory.kind, group, terms.reading, asked)
-        table.boards = [settled(board) for board in table.boards]
+        table.boards = [compute_board(board) for board in table.boards]
         for slot, entry in self._by_question(groups):
             self._entry(table, slot, entry)
 
     def _groups(self, evaluator: Evaluator) -> list[Group]:
         inventory, terms = self.inventory, self.inventory.terms
-        found = load_groups(
+        groups = load_groups(
             inventory.store,
             inventory.name,
             reading=terms.reading,
@@ -132,12 +132,12 @@ class JudgeData:
             backends=terms.backends,
             brief=True,
         )
-        # The controls speak of the judge, whoever is shown.
-        found = called_out(found, inventory.protocol)
-        return [group for group in found if (group.painter, group.strategy) in inventory.places]
+        # Controls test the judge even if they are not shown.
+        groups = called_out(groups, inventory.protocol)
+        return [group for group in groups if (group.painter, group.strategy) in inventory.places]
 
     def _by_question(self, groups: Sequence[Group]) -> Iterator[tuple[DrawingSlot, Entry]]:
-        """Yield the entries with the reasons of their marks, question by question in the order of their ids."""
+        """Yield the entries with the reasons of their marks, in the order of the questions' ids."""
         inventory = self.inventory
         questions: dict[int, list[tuple[DrawingSlot, Entry]]] = {}
         for group in groups:
@@ -147,7 +147,7 @@ class JudgeData:
         some: list[tuple[DrawingSlot, Entry]] = []
         for number in sorted(questions, key=lambda number: inventory.questions[number].id):
             some += questions.pop(number)
-            if len(some) >= AT_ONCE or not questions:
+            if len(some) >= BATCH_DRAWINGS or not questions:
                 entries = [entry for _, entry in some]
                 whole = with_texts(inventory.store, entries, inventory.protocol, inventory.terms.reading)
                 yield from zip((slot for slot, _ in some), whole, strict=True)
@@ -159,19 +159,19 @@ class JudgeData:
         if marking is not None:
             table.count(marking.created)
         if entry.drawing.status != "done" or (marking is None and not entry.scored):
-            return  # What could not be drawn is told once, with the drawing; what nobody has marked yet has no marks.
+            return  # A drawing that failed is listed elsewhere; one that is not marked yet has no marks.
         body: dict[str, Any] = {"d": slot.short, "way": table.number, "status": entry.status}
         if marking is not None:
             body |= {"repeat": marking.repeat, "calls": [reply[-1][:12] for reply in marking.replies][:40]}
             body |= {"cost": marking.cost, "time": marking.created, "origin": marking.origin}
         if not entry.scored:
-            body["detail"] = no_folders(entry.detail or "")[:LONGEST]
+            body["detail"] = no_folders(entry.detail or "")[:MAX_REASON]
             self.failures.append((table.number, slot, entry.status, body["detail"]))
         else:
             body["scores"] = {name: value for name, value in entry.scores.items() if value is not None}
             body["marks"] = _marks(entry, criteria)
-            evidence = {name: found for name, found in entry.evidence.items() if isinstance(found, Mapping)}
-            body["evidence"] = {name: _short(found) for name, found in evidence.items()}
+            evidence = {name: finding for name, finding in entry.evidence.items() if isinstance(finding, Mapping)}
+            body["evidence"] = {name: _short(finding) for name, finding in evidence.items()}
             self._count(table, slot, entry, criteria)
             self.faults.add(table.number, slot, entry, criteria)
         if entry.question.hash != self.inventory.questions[slot.question].hash:
@@ -179,7 +179,7 @@ class JudgeData:
         self.chunks.add(f"q/{self.inventory.keys[slot.question]}", {"marking": body})
 
     def _version(self, slot: DrawingSlot, entry: Entry, criteria: Sequence[Criterion]) -> str:
-        """Return the drawing was made for an earlier version of its question, which has criteria of its own."""
+        """Write the earlier version of a question that the drawing was made for, and return its short hash."""
         hash = entry.question.hash
         if hash not in self._versions:
             self._versions.add(hash)
@@ -189,13 +189,13 @@ class JudgeData:
 
     def _count(self, table: JudgeTable, slot: DrawingSlot, entry: Entry, criteria: Sequence[Criterion]) -> None:
         values = {mark.criterion: mark.value for mark in entry.marks}
-        found = [(values[c.id], c.top) for c in criteria if values.get(c.id) is not None]
-        share = sum((value or 0) / top for value, top in found) / len(found) if found else float("nan")
+        marked = [(values[c.id], c.top) for c in criteria if values.get(c.id) is not None]
+        share = sum((value or 0) / top for value, top in marked) / len(marked) if marked else float("nan")
         met, decided = self.met[table.number], self.decided[table.number]
-        before, now = decided[slot.number], len(found)
-        if found and before:  # A repeat, or several of them: their mean.
+        before, now = decided[slot.number], len(marked)
+        if marked and before:  # Average over repeats.
             share = (met[slot.number] * before + share * now) / (before + now)
-        if found:
+        if marked:
             met[slot.number], decided[slot.number] = share, before + now
         bytes_ = bytes(UNDECIDED if values.get(c.id) is None else min(values[c.id] or 0, 254) for c in criteria)
         repeat = entry.marking.repeat if entry.marking else 0
@@ -203,7 +203,7 @@ class JudgeData:
 
 
 def questions_of(kind: str) -> int | None:
-    """How many questions the paper's figures rest on, where its tables say so.
+    """Return the number of questions behind the paper's figures, if its tables say so.
 
     >>> questions_of("genexam")
     1000
@@ -212,36 +212,36 @@ def questions_of(kind: str) -> int | None:
 
 
 def criteria_json(criteria: Sequence[Criterion]) -> list[dict[str, Any]]:
-    """Criteria as the pages know them."""
+    """Return criteria as JSON for the pages."""
     return [{"id": c.id, "text": c.text, "kind": c.kind, "top": c.top, "weight": c.weight} for c in criteria]
 
 
 def _marks(entry: Entry, criteria: Sequence[Criterion]) -> list[list[Any]]:
-    """Criterion by number (findings beyond the criteria by name), value, reason; the verdict where it is no answer."""
+    """Return each mark: criterion by number or name, value, reason, and the verdict unless it is an answer."""
     places = {criterion.id: place for place, criterion in enumerate(criteria)}
-    found: list[list[Any]] = []
+    rows: list[list[Any]] = []
     for mark in entry.marks:
-        row: list[Any] = [places.get(mark.criterion, mark.criterion), mark.value, mark.reason[:LONGEST]]
-        found.append(row if mark.verdict == "answer" else [*row, mark.verdict])
-    return found
+        row: list[Any] = [places.get(mark.criterion, mark.criterion), mark.value, mark.reason[:MAX_REASON]]
+        rows.append(row if mark.verdict == "answer" else [*row, mark.verdict])
+    return rows
 
 
-def _short(found: Mapping[str, Any]) -> dict[str, Any]:
-    value = found.get("value")
+def _short(finding: Mapping[str, Any]) -> dict[str, Any]:
+    value = finding.get("value")
     if isinstance(value, Mapping):
         value = value.get("count", value.get("value"))
     plain = value if isinstance(value, int | float | str) else len(value) if isinstance(value, list) else None
-    return {"value": plain, "backend": str(found.get("backend", ""))[:200]}
+    return {"value": plain, "backend": str(finding.get("backend", ""))[:200]}
 
 
-SHOWN = 6
-"""So many drawings are shown for a sort of fault."""
-REASON = 400
-"""Of an example's words so much is shown."""
+MAX_EXAMPLES = 6
+"""Drawings shown for a kind of fault."""
+MAX_EXAMPLE_TEXT = 400
+"""Characters shown of an example's text."""
 
 
 def sort_of(criterion: Criterion) -> str:
-    """Return the sort of a criterion: its name without the numbers that tell it from others of its sort.
+    """Return the kind of a criterion: its name without the numbers of the single criterion.
 
     >>> some = ("point/3", "", "point"), ("spelling", "", "rating"), ("text/t1/exact", "", "exact")
     >>> [sort_of(Criterion(*one)) for one in some]
@@ -258,12 +258,12 @@ def sort_of(criterion: Criterion) -> str:
 
 
 Seen = tuple[DrawingSlot, Criterion, Mark]
-"""What an example is made of: it keeps a mark and a drawing's slot alive, and is worded only where it is shown."""
+"""An example before it is formatted, which happens only if it is shown."""
 
 
 @dataclass
 class FaultSort:
-    """How often criteria of one sort were decided and met, and the gravest failures."""
+    """How often criteria of one kind were decided and met, with the worst failures."""
 
     decided: int = 0
     met: float = 0.0
@@ -271,28 +271,28 @@ class FaultSort:
     worst: dict[int, tuple[float, int, Seen]] = field(default_factory=dict)
 
     def fail(self, question: int, weight: float, chance: int, seen: Seen) -> None:
-        """Keep the gravest; of equals those that chance prefers, and one for each question."""
+        """Store a failure if it is among the worst, at most one for each question; chance breaks ties."""
         new = (weight, chance, seen)
         if question not in self.worst or new[:2] > self.worst[question][:2]:
             self.worst[question] = new
-        if len(self.worst) > 4 * SHOWN:
-            kept = heapq.nlargest(SHOWN, self.worst, key=lambda number: self.worst[number][:2])
+        if len(self.worst) > 4 * MAX_EXAMPLES:
+            kept = heapq.nlargest(MAX_EXAMPLES, self.worst, key=lambda number: self.worst[number][:2])
             self.worst = {number: self.worst[number] for number in kept}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON, the gravest example first."""
-        gravest = heapq.nlargest(SHOWN, self.worst.values(), key=lambda found: found[:2])
-        found = {"decided": self.decided, "met": round(self.met, 3), "failed": self.failed}
-        return found | {"examples": [_example(*seen) for _, _, seen in gravest]}
+        """Return plain JSON, the worst example first."""
+        worst = heapq.nlargest(MAX_EXAMPLES, self.worst.values(), key=lambda failure: failure[:2])
+        counts = {"decided": self.decided, "met": round(self.met, 3), "failed": self.failed}
+        return counts | {"examples": [_example(*seen) for _, _, seen in worst]}
 
 
 def _example(slot: DrawingSlot, criterion: Criterion, mark: Mark) -> dict[str, Any]:
-    body = {"q": slot.question, "d": slot.short, "image": slot.image, "text": criterion.text[:REASON]}
-    return body | {"reason": mark.reason[:REASON], "value": mark.value, "top": criterion.top}
+    body = {"q": slot.question, "d": slot.short, "image": slot.image, "text": criterion.text[:MAX_EXAMPLE_TEXT]}
+    return body | {"reason": mark.reason[:MAX_EXAMPLE_TEXT], "value": mark.value, "top": criterion.top}
 
 
 class Faults:
-    """The faults of all painters under all judges; holds a handful of examples of each sort."""
+    """The faults of all painters under all judges, with a few examples of each kind."""
 
     def __init__(self) -> None:
         self._sorts: dict[tuple[int, int], dict[str, FaultSort]] = {}
@@ -300,10 +300,10 @@ class Faults:
 
     def add(self, way: int, slot: DrawingSlot, entry: Entry, criteria: Sequence[Criterion]) -> None:
         """Count one marked drawing."""
-        known = {criterion.id: criterion for criterion in criteria}
+        by_id = {criterion.id: criterion for criterion in criteria}
         sorts = self._sorts.setdefault((slot.painter, way), {})
         for mark in entry.marks:
-            criterion = known.get(mark.criterion)
+            criterion = by_id.get(mark.criterion)
             if criterion is None or mark.value is None:
                 continue
             if (sort := sorts.get(name := self._name(criterion))) is None:
@@ -323,6 +323,6 @@ class Faults:
         return self._names[key]
 
     def of(self, painter: int, way: int) -> list[dict[str, Any]]:
-        """Return a painter's faults under one judge, the sort with the smallest share met first."""
-        found = [{"sort": name, **sort.to_json()} for name, sort in self._sorts.get((painter, way), {}).items()]
-        return sorted(found, key=lambda sort: (sort["met"] / sort["decided"], -sort["decided"], sort["sort"]))
+        """Return a painter's faults under one judge, the kind with the smallest share met first."""
+        faults = [{"sort": name, **sort.to_json()} for name, sort in self._sorts.get((painter, way), {}).items()]
+        return sorted(faults, key=lambda sort: (sort["met"] / sort["decided"], -sort["decided"], sort["sort"]))

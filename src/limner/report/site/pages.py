@@ -1,4 +1,4 @@
-"""The pages themselves: a few lines of HTML each, the same for every exam. What changes comes from data files."""
+"""The pages: a few lines of HTML each, the same for every exam; their content comes from data files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; object-src 'none'"
 )
-"""Nothing but the site's own files is ever loaded, and no script or style stands inside a page."""
+"""Only the site's own files are loaded, and no page contains a script or a style."""
 VENDOR = ("preact", "hooks", "htm", "table-core")
 SCRIPTS = ("base", "parts", "tables")
 MORE = {
@@ -30,9 +30,9 @@ MORE = {
     "compare": ("drawings", "viewer", "closer", "two"),
     "differences": ("agreement",),
 }
-"""Scripts that one page alone is made of, before its own."""
+"""Further scripts of single pages, loaded before the page's own."""
 STYLES = {"question": ("viewer",), "compare": ("viewer", "compare")}
-"""Styles that one page alone has, beside those of all."""
+"""Further styles of single pages."""
 PAGES = {
     "leaderboard": ("index.html", "Leaderboard"),
     "painter": ("painter.html", "Painters"),
@@ -44,17 +44,17 @@ PAGES = {
     "failures": ("failures.html", "Failures"),
     "question": ("question.html", ""),
 }
-"""The pages of an exam: file and name; those without a name are reached from others."""
+"""The pages of an exam: file and name; a page without a name is only linked from others."""
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the numbers on an exam's pages come from: what stands at their foot.
+    """The origin of the numbers on an exam's pages, shown in the footer.
 
     Attributes:
-        tables: Every judge with how it was asked and what it marked.
-        failures: What went wrong, by kind, in drawing and marking together.
-        coverage: The least and the most coverage in any table.
+        tables: The judges' tables.
+        failures: Failures of drawing and marking together, by kind.
+        coverage: The lowest and the highest coverage in any table.
     """
 
     exam: str
@@ -87,7 +87,7 @@ def provenance(inventory: Inventory, tables: Sequence[JudgeTable], failures: Cou
 
 
 def day(time: float | None) -> str:
-    """Return a time as a reader takes it, in UTC.
+    """Format a time in UTC.
 
     >>> day(0), day(None)
     ('1970-01-01 00:00 UTC', '–')
@@ -96,7 +96,7 @@ def day(time: float | None) -> str:
 
 
 def store_name(store: Store) -> str:
-    """Return the store as a public page may name it: without the folders it lies in, user, password or host."""
+    """Return the store's name for public pages, without folders, user, password or host."""
     if "://" not in store.url:
         return store.url.replace("\\", "/").rstrip("/").rpartition("/")[2] or store.url
     scheme, _, rest = store.url.partition("://")
@@ -104,13 +104,13 @@ def store_name(store: Store) -> str:
 
 
 def text(words: object) -> str:
-    """Words from anywhere as they can stand in HTML, also within quotes, kept apart in their direction of writing."""
+    """Escape text of any origin for HTML, also within quotes."""
     plain = "".join("\N{REPLACEMENT CHARACTER}" if ord(c) < 32 and c not in "\t\n" else c for c in str(words))
     return escape(plain.encode("utf-8", "replace").decode(), quote=True)
 
 
 def exam_page(page: str, foot: Provenance, others: Sequence[tuple[str, str]], built: float, store: str) -> str:
-    """Return a page of an exam; `others` are all exams of the site, as name and folder."""
+    """Return a page of an exam; `others` are the name and folder of every exam of the site."""
     _, title = PAGES[page]
     links = []
     for name, (file, shown) in PAGES.items():
@@ -133,13 +133,13 @@ def exam_page(page: str, foot: Provenance, others: Sequence[tuple[str, str]], bu
 
 
 def index_page(feet: Sequence[Provenance], built: float, store: str) -> str:
-    """Return the first page: all exams of the site."""
+    """Return the first page, with all exams of the site."""
     head = '<div class="crumbs"><a class="home" href="index.html" aria-current="page">Limner</a></div>'
     return _page("Limner: exams", "index", "", built, head, _foot(feet, built, store))
 
 
 def _page(title: str, page: str, root: str, built: float, head: str, foot: str) -> str:
-    build = format(int(built), "x")  # Files of two builds must not be mixed by a browser that remembers the older.
+    build = format(int(built), "x")  # A browser must not mix cached files of an earlier build with new ones.
     scripts = [f"vendor/{name}" for name in VENDOR] + [*SCRIPTS, *MORE.get(page, ()), page]
     tags = "\n".join(f'<script defer src="{root}static/{name}.js?v={build}"></script>' for name in scripts)
     styles = "\n".join(
@@ -162,8 +162,8 @@ def _page(title: str, page: str, root: str, built: float, head: str, foot: str) 
 <a class="skip" href="#main">Skip to the content</a>
 <header>{head}</header>
 <main id="main" tabindex="-1"><p class="wait" role="status">Loading …</p>
-<noscript><p>These pages need JavaScript, but no network: everything they load lies beside them. Without it,
-<code>limner scores</code> and <code>limner show</code> tell the same.</p></noscript></main>
+<noscript><p>These pages need JavaScript, but no network: all their files are in this folder. Without JavaScript, use
+<code>limner scores</code> and <code>limner show</code>.</p></noscript></main>
 <footer>{foot}</footer>
 </body>
 </html>
@@ -175,13 +175,12 @@ def _foot(feet: Sequence[Provenance], built: float, store: str) -> str:
     drawings = sum(foot.drawings for foot in feet)
     readings = ", ".join(dict.fromkeys(foot.reading for foot in feet)) or "none"
     judges = len({table.id for foot in feet for table in foot.tables})
-    said = [f"Limner {version('limner')}", f"made {day(built)}", _many(drawings, "drawing"), _many(judges, "judge")]
-    said += [f"reading {readings}", f"coverage {_coverage(feet)}", _many(failed, "failure")]
+    parts = [f"Limner {version('limner')}", f"made {day(built)}", _many(drawings, "drawing"), _many(judges, "judge")]
+    parts += [f"reading {readings}", f"coverage {_coverage(feet)}", _many(failed, "failure")]
     bodies = "".join(_exam_foot(foot) for foot in feet)
     more = f"<p>Python {text(platform.python_version())} · store {text(store)}</p>"
     return (
-        f'<details class="provenance"><summary>Where this comes from: {text(" · ".join(said))}</summary>'
-        f"{bodies}{more}</details>"
+        f'<details class="provenance"><summary>Provenance: {text(" · ".join(parts))}</summary>{bodies}{more}</details>'
     )
 
 
@@ -214,8 +213,8 @@ def _judge_foot(table: JudgeTable) -> str:
 
 
 def _facts(facts: Mapping[str, object]) -> str:
-    told = (f"<div><dt>{name}</dt><dd><bdi>{text(words)}</bdi></dd></div>" for name, words in facts.items() if words)
-    return f"<dl>{''.join(told)}</dl>"
+    items = (f"<div><dt>{name}</dt><dd><bdi>{text(value)}</bdi></dd></div>" for name, value in facts.items() if value)
+    return f"<dl>{''.join(items)}</dl>"
 
 
 def _days(first: float | None, last: float | None) -> str:

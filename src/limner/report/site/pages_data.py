@@ -1,4 +1,4 @@
-"""The data behind an exam's pages of many drawings: gallery, questions, failures, differences, painters."""
+"""The data behind pages that list many drawings: gallery, questions, failures, differences, painters."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .judge_data import UNDECIDED, JudgeData, JudgeTable
 from .leaderboard import numbers_json
 from .pictures import Pictures
 
-PART = 2500
-"""So many rows make one part of a file; of the gallery, one file."""
-PROMPT = 160
-"""Of a prompt so much stands in lists; searching goes through all of it."""
-NAMED = 6
-"""So many of the criteria that differ are named in the list."""
-TOLD = 2
-"""And of so many the words are told."""
+PART_ROWS = 2500
+"""Rows in one part of a file; in the gallery, in one file."""
+MAX_PROMPT = 160
+"""Characters of a prompt in lists; the search uses all of it."""
+MAX_NAMED = 6
+"""Differing criteria that a list names."""
+MAX_QUOTED = 2
+"""Differing criteria whose text a list shows."""
 EXTREMES = 6
-"""So many of a painter's best and worst drawings are shown."""
+"""Best and worst drawings shown of a painter."""
 Vectors = Sequence[tuple[int, int, bytes]]
 """A drawing's markings: table, repeat, and one byte for each criterion."""
 
@@ -34,10 +34,10 @@ def _share(value: float) -> float | None:
 
 
 def write_gallery(inventory: Inventory, judges: JudgeData, pictures: Pictures, chunks: Chunks) -> None:
-    """Every drawing in a few columns of numbers."""
+    """Write every drawing in a few columns of numbers."""
     slots = list(inventory.slots.values())
-    for start in range(0, len(slots) or 1, PART):
-        some = slots[start : start + PART]
+    for start in range(0, len(slots) or 1, PART_ROWS):
+        some = slots[start : start + PART_ROWS]
         body = {
             "start": start,
             "d": [slot.short for slot in some],
@@ -48,35 +48,35 @@ def write_gallery(inventory: Inventory, judges: JudgeData, pictures: Pictures, c
             "status": [0 if slot.status == "done" else slot.status for slot in some],
             "met": [[_share(met[slot.number]) for slot in some] for met in judges.met],
         }
-        chunks.add(f"drawings/{start // PART}", body)
+        chunks.add(f"drawings/{start // PART_ROWS}", body)
 
 
 def write_questions(inventory: Inventory, judges: JudgeData, pictures: Pictures, chunks: Chunks) -> None:
-    """Every question in short; and apart, for searching, its words in full."""
+    """Write every question in short and, in a separate file for searching, its full text."""
     tags = inventory.tags
     places = {tag: {value: place for place, value in enumerate(values)} for tag, values in tags.items()}
     means = [_means(inventory, met) for met in judges.met]
     drawn = Counter(slot.question for slot in inventory.slots.values() if slot.status == "done")
-    for start in range(0, len(inventory.questions), PART):
-        some = inventory.questions[start : start + PART]
+    for start in range(0, len(inventory.questions), PART_ROWS):
+        some = inventory.questions[start : start + PART_ROWS]
         numbers = range(start, start + len(some))
         body = {
             "start": start,
             "id": [q.id for q in some],
             "key": [inventory.keys[n] for n in numbers],
             "drawn": [drawn[n] for n in numbers],
-            "prompt": [" ".join(q.prompt[: 4 * PROMPT].split())[:PROMPT] for q in some],
+            "prompt": [" ".join(q.prompt[: 4 * MAX_PROMPT].split())[:MAX_PROMPT] for q in some],
             "criteria": [len(inventory.criteria(q)) for q in some],
             "reference": [pictures.small(q.reference.sha256 if q.reference else None) for q in some],
             "tags": {tag: [places[tag].get(q.tags.get(tag, ""), -1) for q in some] for tag in tags},
-            "met": [[found.get(n) for n in numbers] for found in means],
+            "met": [[by_question.get(n) for n in numbers] for by_question in means],
         }
         chunks.add("questions", body)
         chunks.add("words", {"start": start, "words": [_words(q) for q in some]})
 
 
 def _means(inventory: Inventory, met: Sequence[float]) -> dict[int, float | None]:
-    """For each question the mean share met, over all painters but controls."""
+    """Return for each question the mean share met, over all painters except controls."""
     sums: dict[int, list[float]] = {}
     for slot in inventory.slots.values():
         if not math.isnan(met[slot.number]) and not inventory.painters[slot.painter].control:
@@ -89,7 +89,7 @@ def _words(question: Question[Any]) -> str:
 
 
 def write_failures(judges: JudgeData, drawn: Sequence[list[Any]], chunks: Chunks) -> Counter[str]:
-    """Everything that could not be drawn (`drawn`) or marked; returns how often, by kind.
+    """Write everything that could not be drawn (`drawn`) or marked, and return the counts by kind.
 
     A row is stage, question, painter, seed, drawing, way, kind, detail, time.
     """
@@ -117,10 +117,10 @@ def write_differences(
         criteria = inventory.criteria(inventory.questions[slot.question])
         both, places, between_judges, between_repeats = differing(vectors)
         if places:
-            there = [criteria[place] for place in places[:NAMED] if place < len(criteria)]
+            criteria_shown = [criteria[place] for place in places[:MAX_NAMED] if place < len(criteria)]
             names, words = (
-                [criterion.id for criterion in there],
-                [criterion.text[:PROMPT] for criterion in there[:TOLD]],
+                [criterion.id for criterion in criteria_shown],
+                [criterion.text[:MAX_PROMPT] for criterion in criteria_shown[:MAX_QUOTED]],
             )
             between = [name for name, yes in (("judges", between_judges), ("repeats", between_repeats)) if yes]
             rows.append([slot.question, slot.painter, slot.seed, slot.short, both, len(places), between, names, words])
@@ -130,13 +130,13 @@ def write_differences(
 
 
 def _write(chunks: Chunks, name: str, rows: list[Any], head: Mapping[str, Any] | None = None) -> None:
-    chunks.add(name, {"rows": rows[:PART], **(head or {})})
-    for start in range(PART, len(rows), PART):
-        chunks.add(name, {"rows": rows[start : start + PART]})
+    chunks.add(name, {"rows": rows[:PART_ROWS], **(head or {})})
+    for start in range(PART_ROWS, len(rows), PART_ROWS):
+        chunks.add(name, {"rows": rows[start : start + PART_ROWS]})
 
 
 def differing(vectors: Vectors) -> tuple[int, list[int], bool, bool]:
-    """How many criteria two markings or more decided, which of them they decided differently, and between whom.
+    """Return how many criteria were decided twice, which differ, and between whom.
 
     Returns:
         The number decided twice, the places of those that differ, whether two judges differ, and whether two repeats of
@@ -154,13 +154,13 @@ def differing(vectors: Vectors) -> tuple[int, list[int], bool, bool]:
             by_way: dict[int, set[int]] = {}
             for way, value in values:
                 by_way.setdefault(way, set()).add(value)
-            repeats = repeats or any(len(found) > 1 for found in by_way.values())
-            judges = judges or len({frozenset(found) for found in by_way.values()}) > 1
+            repeats = repeats or any(len(values_given) > 1 for values_given in by_way.values())
+            judges = judges or len({frozenset(values_given) for values_given in by_way.values()}) > 1
     return both, places, judges, repeats
 
 
 def write_painters(inventory: Inventory, judges: JudgeData, pictures: Pictures, chunks: Chunks) -> None:
-    """One file for each painter, with one part for each judge's table it stands in."""
+    """Write one file for each painter, with a part for each judge's table."""
     drawn: dict[int, list[DrawingSlot]] = {}
     for slot in inventory.slots.values():
         drawn.setdefault(slot.painter, []).append(slot)

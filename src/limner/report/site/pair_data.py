@@ -1,4 +1,4 @@
-"""The data behind the page that compares: every two painters, two seeds of a painter, two judges of it."""
+"""The data behind the comparison page: every two painters, two seeds of a painter, two judges of a painter."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from ...scoring.stats import Interval, difference_interval
 from .chunks import Chunks
 from .inventory import Inventory
 
-TESTED = 200_000
-"""Up to so many pairs times questions the pairs are tested too; a test takes some 50 µs for each."""
-ROWS = 45
-"""Up to so many rows every two have an interval; a pair takes a few ms and 60 bytes for each score."""
+MAX_TESTS = 200_000
+"""Pairs times questions up to which pairs are tested; a test takes about 50 µs for each."""
+MAX_INTERVAL_ROWS = 45
+"""Rows up to which every pair has an interval; a pair takes a few ms and 60 bytes for each score."""
 OWN = "own"
-"""Percent of criteria met, of those that one marking decided, whatever the others did."""
-SEEDS = 6
-"""So many seeds of a painter are compared with each other."""
+"""The percent of criteria met, of those that one marking decided."""
+MAX_SEEDS = 6
+"""Seeds of a painter that are compared with each other."""
 
 
 def pair_tests(side: Comparable) -> int:
-    """How many pairs of painters there are, times their questions: what tests of all of them cost."""
+    """Return the number of pairs of painters times their questions: the cost of testing all pairs."""
     return len(side.groups) * (len(side.groups) - 1) // 2 * len(side.questions)
 
 
 @dataclass
 class _Kept:
-    """What is kept of one painter under one judge.
+    """The data kept of one painter under one judge.
 
     Attributes:
-        values: Score -> seed (None for all together) -> the score of every question, NaN where there is none.
-        rows: Drawing's number -> what its markings add to the numbers, and the share of each criterion; kept only where
-            seeds or judges can be compared.
+        values: Score -> seed (None for all together) -> the score of every question, NaN if it has none.
+        rows: Drawing's number -> its markings' parts of the numbers and the share of each criterion; kept only if seeds
+            or judges can be compared.
     """
 
     values: dict[str, dict[int | None, array[float]]] = field(default_factory=dict)
@@ -50,10 +50,10 @@ class _Kept:
 
 
 class PairData:
-    """Gathers what can be compared, judge by judge.
+    """A collector of everything that can be compared, judge by judge.
 
     Attributes:
-        several: Whether more than one judge will come.
+        several: Whether there is more than one judge.
     """
 
     def __init__(self, inventory: Inventory, chunks: Chunks) -> None:
@@ -63,17 +63,19 @@ class PairData:
         self._tested: dict[int, tuple[Pair, ...]] = {}
 
     def of(self, way: int) -> tuple[Pair, ...]:
-        """Return the pairs that were tested under a judge; none where they would be too many."""
+        """Return the tested pairs under a judge; none if there would be too many."""
         return self._tested.get(way, ())
 
-    def add(self, way: int, side: Comparable, groups: Sequence[Group], told: Comparison | None = None) -> None:
-        """Take one judge's painters; `side` has them on the questions that all of them have, `told` who is better."""
+    def add(self, way: int, side: Comparable, groups: Sequence[Group], comparison: Comparison | None = None) -> None:
+        """Add one judge's painters on their common questions (`side`), and their comparison if it exists."""
         inventory = self.inventory
         scores = _scores(side)
         lead = side.score(None) if side.groups else None
-        tested = bool(lead) and 0 < pair_tests(side) <= TESTED
+        tested = bool(lead) and 0 < pair_tests(side) <= MAX_TESTS
         if lead is not None and tested:
-            self._tested[way] = told.pairs if told is not None and told.score == lead else side_pairs(side, lead)
+            self._tested[way] = (
+                comparison.pairs if comparison is not None and comparison.score == lead else side_pairs(side, lead)
+            )
         for group in groups:
             self._keep(way, group, scores)
         if lead == MET:
@@ -86,21 +88,21 @@ class PairData:
         self.chunks.add(f"pairs/{way}", body)
 
     def write(self, ways: int) -> None:
-        """Write what needs all judges: every two of them on each painter's drawings, and every row's scores."""
-        found: dict[str, list[list[Any]]] = {}
+        """Write the data that needs all judges: every two of them on each painter's drawings, and all scores."""
+        pairs: dict[str, list[list[Any]]] = {}
         names = [score.name for score in self.inventory.protocol.scored if score.main]
         for place in range(len(self.inventory.painters)):
-            for one, other in combinations(range(ways), 2):
-                first, second = self._kept.get((one, place)), self._kept.get((other, place))
+            for first_way, second_way in combinations(range(ways), 2):
+                first, second = self._kept.get((first_way, place)), self._kept.get((second_way, place))
                 if first is None or second is None:
                     continue
                 both = first.rows.keys() & second.rows.keys()
                 sides = _side(first, both), _side(second, both)
                 for name, gap in differences(*sides, self.inventory.protocol, names).items():
-                    found.setdefault(name, []).append(
-                        [place, one, other, *_cut(gap.difference), _round(gap.one), _round(gap.other)]
+                    pairs.setdefault(name, []).append(
+                        [place, first_way, second_way, *_cut(gap.difference), _round(gap.one), _round(gap.other)]
                     )
-        self.chunks.add("judges", {"pairs": found})
+        self.chunks.add("judges", {"pairs": pairs})
         for place, painter in enumerate(self.inventory.painters):
             for way in range(ways):
                 if (kept := self._kept.get((way, place))) is not None:
@@ -116,11 +118,11 @@ class PairData:
             slot = inventory.slots.get(entry.drawing.id)
             if slot is None:
                 continue
-            known = {score.name: entry.scores.get(score.name) for score in scores}
+            values_by_score = {score.name: entry.scores.get(score.name) for score in scores}
             if many or self.several:
                 met = self._remember(kept, slot.number, entry)
-                known[OWN] = 100 * sum(met.values()) / len(met) if met else None
-            for name, value in known.items():
+                values_by_score[OWN] = 100 * sum(met.values()) / len(met) if met else None
+            for name, value in values_by_score.items():
                 for seed in (None, slot.seed) if many else (None,):
                     if value is not None:
                         sums.setdefault((name, seed, slot.question), []).append(value)
@@ -142,14 +144,16 @@ class PairData:
         return met
 
     def _met(self, way: int, side: Comparable) -> None:
-        """Question by question the percent of criteria met, of those decided for all painters, as `MET` is."""
+        """Compute for each question the percent of criteria met, of those decided for all painters, like `MET`."""
         inventory = self.inventory
         decided: list[dict[int, list[dict[str, float]]]] = []
         for entries in side.inside:
-            found: dict[int, list[dict[str, float]]] = {}
+            shares_by_question: dict[int, list[dict[str, float]]] = {}
             for entry in entries:
-                found.setdefault(inventory.numbers[entry.question.id], []).append(shares(entry, side.protocol))
-            decided.append(found)
+                shares_by_question.setdefault(inventory.numbers[entry.question.id], []).append(
+                    shares(entry, side.protocol)
+                )
+            decided.append(shares_by_question)
         for group, mine in zip(side.groups, decided, strict=True):
             sums: dict[tuple[str, int | None, int], list[float]] = {}
             for question, markings in mine.items():
@@ -168,9 +172,9 @@ class PairData:
         }
 
     def _pairs(self, way: int, side: Comparable, score: Score) -> list[list[Any]]:
-        """Two painters and their difference with its interval.
+        """Return every two painters with their difference and its interval.
 
-        Of tested pairs also the p that decides, the questions that differ, the verdict, and whether p is corrected.
+        Tested pairs also have the deciding p, the differing questions, the verdict, and whether p is corrected.
         """
         places = [self.inventory.places[group.painter, group.strategy] for group in side.groups]
         if self._tested.get(way) and score == side.score(None):
@@ -187,8 +191,8 @@ class PairData:
                 ]
                 for pair in self._tested[way]
             ]
-        known = [n for n, values in enumerate(side.values) if score.name in values]
-        if len(known) > ROWS:
+        scored = [n for n, values in enumerate(side.values) if score.name in values]
+        if len(scored) > MAX_INTERVAL_ROWS:
             return []
         derive, name = deriving(side.protocol), score.name
         return [
@@ -206,13 +210,13 @@ class PairData:
                     )
                 ),
             ]
-            for a, b in combinations(known, 2)
+            for a, b in combinations(scored, 2)
         ]
 
     def _seeds(self, way: int, groups: Sequence[Group], scores: Sequence[Score]) -> dict[str, list[list[Any]]]:
-        """Score -> painter, two of its seeds, the difference with its interval."""
+        """Return score -> painter, two of its seeds, and the difference with its interval."""
         inventory = self.inventory
-        found: dict[str, list[list[Any]]] = {}
+        pairs: dict[str, list[list[Any]]] = {}
         for group in groups:
             place = inventory.places[group.painter, group.strategy]
             if len(inventory.painters[place].seeds) < 2:
@@ -222,27 +226,27 @@ class PairData:
             for slot in inventory.slots.values():
                 if slot.number in kept.rows:
                     drawn.setdefault(slot.seed, set()).add(slot.number)
-            for one, other in combinations(sorted(drawn)[:SEEDS], 2):
-                sides = _side(kept, drawn[one]), _side(kept, drawn[other])
+            for first_seed, second_seed in combinations(sorted(drawn)[:MAX_SEEDS], 2):
+                sides = _side(kept, drawn[first_seed]), _side(kept, drawn[second_seed])
                 for name, gap in differences(*sides, inventory.protocol, [score.name for score in scores]).items():
-                    found.setdefault(name, []).append(
-                        [place, one, other, *_cut(gap.difference), _round(gap.one), _round(gap.other)]
+                    pairs.setdefault(name, []).append(
+                        [place, first_seed, second_seed, *_cut(gap.difference), _round(gap.one), _round(gap.other)]
                     )
-        return found
+        return pairs
 
 
 def _scores(side: Comparable) -> list[Score]:
-    """The scores to compare by: the exam's main ones that some painter has; `MET` where `limner compare` takes it."""
+    """Return the scores to compare by: the main ones that some painter has, and `MET` if `limner compare` uses it."""
     if not side.groups:
         return []
-    there = {name for values in side.values for name in values}
-    found = [score for score in side.protocol.scored if score.main and score.name in there]
+    names = {name for values in side.values for name in values}
+    scores = [score for score in side.protocol.scored if score.main and score.name in names]
     lead = side.score(None)
-    return found if lead in found else [lead, *found]
+    return scores if lead in scores else [lead, *scores]
 
 
 def _side(kept: _Kept, numbers: Set[int]) -> MarkedSide:
-    """Return what was kept of these drawings."""
+    """Return the rows and shares of these drawings."""
     rows = [each for number in sorted(numbers) for each in kept.rows.get(number, ())]
     met: dict[tuple[str, str, str], list[float]] = {}
     for row, given in rows:
@@ -260,7 +264,7 @@ def _cut(gap: Interval) -> list[float | int | None]:
 
 
 def _listed(values: Mapping[str, Mapping[int | None, array[float]]]) -> dict[str, dict[str, list[float | None]]]:
-    """Score -> seed (``all`` for all together) -> every question's score."""
+    """Return score -> seed (``all`` for all together) -> every question's score."""
     return {
         name: {
             "all" if seed is None else str(seed): [None if isnan(value) else round(value, 4) for value in column]

@@ -1,4 +1,4 @@
-"""Pictures for the site: small ones for overviews, large ones to look into. Made once, in several processes."""
+"""The site's pictures: small ones for overviews and full-size ones, made once, in several processes."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from ...core.images import WEB_FORMATS, BadImage, decode, inspect, reduced, shru
 from ...store import Blobs
 
 SIDE = 320
-"""The longer side of a small picture, or near it."""
+"""The approximate longer side of a small picture, in pixels."""
 SMALL = "jpg"
-"""The ending of a small picture: a JPEG takes a tenth of the time that a WebP takes to make."""
+"""The ending of a small picture: a JPEG is made ten times faster than a WebP."""
 BATCH = 32
-"""So many pictures are handed to a process at a time."""
+"""Pictures handed to a process at a time."""
 FEW = 4 * BATCH
-"""So many are made before another process would have started and paid for itself."""
+"""Up to this number, pictures are made without starting processes."""
 
 
 @dataclass(frozen=True)
 class PictureSpec:
-    """How pictures are made.
+    """The settings for making pictures.
 
     Attributes:
         blobs: Where the store keeps its images.
-        small: The folder of small pictures; `large` that of large ones, None for none.
-        max_side: Large pictures with a longer side are scaled down to it.
+        small: The folder of small pictures; `large` is that of full-size ones, or None.
+        max_side: The longest side of full-size pictures; larger ones are scaled down.
     """
 
     blobs: str
@@ -43,16 +43,16 @@ class PictureSpec:
     max_side: int | None = None
 
 
-def place(folder: Path, sha256: str, suffix: str) -> Path:
-    """Where a picture lies."""
+def picture_path(folder: Path, sha256: str, suffix: str) -> Path:
+    """Return the path of a picture."""
     return folder / sha256[:2] / f"{sha256}.{suffix}"
 
 
 class Pictures:
-    """The site's pictures; `make` starts on those that are not there, `finish` waits for them.
+    """The site's pictures: `make` starts on missing ones, `finish` waits for them.
 
     Attributes:
-        suffixes: Of every large picture its file name's ending.
+        suffixes: Image -> the ending of its full-size file.
         bad: Images that cannot be shown, and why.
     """
 
@@ -68,17 +68,17 @@ class Pictures:
         self._batches: list[Future[list[tuple[str, str, str]]]] = []
 
     def make(self, images: Iterable[str]) -> None:
-        """Start on the pictures that lack; to be called once."""
+        """Start making the missing pictures; to be called once."""
         wanted, lacking = set(images), []
         for image in sorted(wanted):
             if image in self._small and (self.spec.large is None or image in self._large):
                 self.suffixes[image] = self._large.get(image, "")
             else:
                 lacking.append(image)
-        # Of those that were there, what nothing shows any more is all that is still asked for.
+        # From here on only the existing pictures that are no longer shown matter.
         self._small, self._large = (
-            {image: suffix for image, suffix in known.items() if image not in wanted}
-            for known in (self._small, self._large)
+            {image: suffix for image, suffix in suffixes.items() if image not in wanted}
+            for suffixes in (self._small, self._large)
         )
         for folder in filter(None, (self.spec.small, self.spec.large)):
             for start in {image[:2] for image in lacking}:
@@ -86,13 +86,13 @@ class Pictures:
         if len(lacking) <= FEW:
             self._take(_make(self.spec, lacking))
             return
-        # Threads of the store may hold locks that a forked process would never see let go.
+        # Threads of the store may hold locks, which would never be released in a forked process.
         self._pool = ProcessPoolExecutor(self._workers, mp_context=multiprocessing.get_context("spawn"))
         for at in range(0, len(lacking), BATCH):
             self._batches.append(self._pool.submit(_make, self.spec, lacking[at : at + BATCH]))
 
-    def _take(self, found: Iterable[tuple[str, str, str]]) -> None:
-        for image, suffix, why in found:
+    def _take(self, results: Iterable[tuple[str, str, str]]) -> None:
+        for image, suffix, why in results:
             self.suffixes[image] = suffix
             if why:
                 self.bad[image] = why
@@ -100,61 +100,61 @@ class Pictures:
                 self.made += 1
 
     def finish(self, watch: Callable[[int], None] = lambda _: None) -> None:
-        """Wait for the last picture; then put away those that nothing shows any more."""
+        """Wait for the last picture, then delete those that are no longer shown."""
         try:
             for batch in as_completed(self._batches):
                 self._take(batch.result())
                 watch(self.made)
         finally:
             self.close()
-        for folder, known in ((self.spec.small, self._small), (self.spec.large, self._large)):
+        for folder, suffixes in ((self.spec.small, self._small), (self.spec.large, self._large)):
             if folder is not None:
-                for image, suffix in known.items():
-                    place(folder, image, suffix).unlink(missing_ok=True)
+                for image, suffix in suffixes.items():
+                    picture_path(folder, image, suffix).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Let go of the processes."""
+        """Stop the processes."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
     def has(self, image: str) -> bool:
-        """Whether there is a small picture."""
+        """Return whether there is a small picture."""
         return image in self.suffixes and image not in self.bad
 
     def small(self, image: str | None) -> str | int:
-        """Return a small picture for a list: its hash, or 0 where there is none to show."""
+        """Return a small picture for a list: its hash, or 0 if there is none."""
         return image if image and self.has(image) else 0
 
     def large(self, image: str | None) -> dict[str, Any] | None:
-        """Return a picture: its hash and its large file's ending, or what is wrong with it."""
+        """Return a picture: its hash and its full-size file's ending, or its error."""
         if image is None:
             return None
         if not self.has(image):
-            return {"sha": image, "wrong": self.bad.get(image, "it came in after the pictures were made")}
+            return {"sha": image, "wrong": self.bad.get(image, "it was stored after the pictures were made")}
         return {"sha": image, "large": self.suffixes[image]}
 
 
 def _there(folder: Path | None) -> dict[str, str]:
     """Return the pictures in a folder, with their endings."""
-    found = {}
+    suffixes = {}
     for path in folder.glob("*/*.*") if folder is not None and folder.is_dir() else ():
         if len(path.stem) == 64:
-            found[path.stem] = intern(path.suffix[1:])
+            suffixes[path.stem] = intern(path.suffix[1:])
         elif path.name.startswith(".part-"):
             path.unlink()
-    return found
+    return suffixes
 
 
 def _make(spec: PictureSpec, images: Sequence[str]) -> list[tuple[str, str, str]]:
-    """In a process of its own: each image with its large picture's ending and what is wrong with it."""
-    blobs, found = Blobs(spec.blobs), []
+    """Make pictures in a worker process; return each image with its full-size file's ending and its error."""
+    blobs, results = Blobs(spec.blobs), []
     for image in images:
         try:
-            found.append((image, _one(spec, blobs, image), ""))
+            results.append((image, _one(spec, blobs, image), ""))
         except (BadImage, StoreError, OSError) as error:
-            found.append((image, "", str(error)[:300]))
-    return found
+            results.append((image, "", str(error)[:300]))
+    return results
 
 
 def _one(spec: PictureSpec, blobs: Blobs, image: str) -> str:
@@ -168,13 +168,13 @@ def _one(spec: PictureSpec, blobs: Blobs, image: str) -> str:
             suffix, large = "webp", _encoded(_scaled(picture, spec.max_side), "WEBP", quality=88, method=2)
         elif info.format in WEB_FORMATS:
             suffix, large = info.suffix, data
-            same = None if "://" in spec.blobs else place(Path(spec.blobs), image, suffix)
+            same = None if "://" in spec.blobs else picture_path(Path(spec.blobs), image, suffix)
         else:
             picture = decode(data)
             suffix, large = "png", _encoded(picture, "PNG")
-        _put(place(spec.large, image, suffix), large, same)
+        _put(picture_path(spec.large, image, suffix), large, same)
     small = reduced(data, SIDE, info) if picture is None else shrunk(picture, SIDE)
-    _put(place(spec.small, image, SMALL), _encoded(small, "JPEG", quality=75))
+    _put(picture_path(spec.small, image, SMALL), _encoded(small, "JPEG", quality=75))
     return suffix
 
 
@@ -182,8 +182,6 @@ def _scaled(picture: Any, side: int) -> Any:
     from PIL import Image
 
     longer = max(picture.size)
-    if longer <= side:
-        return picture
     size = tuple(max(1, round(length * side / longer)) for length in picture.size)
     return picture.resize(size, Image.Resampling.BILINEAR, reducing_gap=1.5)
 
@@ -195,21 +193,21 @@ def _encoded(picture: Any, form: str, **options: int) -> bytes:
 
 
 def _put(path: Path, data: bytes, same: Path | None = None) -> None:
-    """Write a file whole or not at all; as a second name of the file `same`, where the file system lets us."""
+    """Write a file completely or not at all; link it to the file `same` if the file system allows that."""
     part = path.with_name(f".part-{path.name}")
     if same is None or not _linked(same, part):
         part.unlink(missing_ok=True)
         part.write_bytes(data)
     os.replace(part, path)
     if same is not None:
-        part.unlink(missing_ok=True)  # Replacing one name of a file by another of the same leaves both.
+        part.unlink(missing_ok=True)  # Replacing one hard link with another to the same file leaves both.
 
 
 def _linked(same: Path, part: Path) -> bool:
-    """Give a file a second name, where the file system lets us."""
+    """Create a hard link, and return whether the file system allowed it."""
     try:
         os.link(same, part)
-        # Blobs are their maker's alone to read; what is put on a site must be readable as any other file of it.
+        # Only the owner can read blobs; files of a site must be readable like any other.
         os.chmod(part, _mode())
     except OSError:
         return False

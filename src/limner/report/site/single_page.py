@@ -1,4 +1,4 @@
-"""A report as one page of its own: tables, then pictures with what was said about them. No script, nothing loaded."""
+"""Reports on a single page: tables, then pictures with the marks for them; no scripts, nothing loaded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .pages import text
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 SIDE = 440
-"""The longer side of a picture."""
+"""The longer side of a picture, in pixels."""
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 76em; padding: 0 1em; }
 .figures { display: flex; flex-wrap: wrap; gap: 1.5em; }
@@ -41,11 +41,13 @@ figure td { border-top: 1px solid #8884; padding: .15em .4em; vertical-align: to
 body .limner-table td.words { white-space: normal; }
 .said { color: #555; margin: .2em 0 .6em; max-width: 60em; }
 """
+EXPECTED = {"stand": "must pass", "fall": "must fail"}
+"""The words for what must become of a criterion."""
 _REPLAYED = re.compile(r"replay/\S*/(?=[^/\s]+)")
 
 
 def public_judge(name: str) -> str:
-    """Return a judge's name as a page may show it: of a file of replies without the folders it lies in.
+    """Return a judge's name for a page: a file of replies without its folders.
 
     >>> public_judge("replay//home/ann/replies.jsonl"), public_judge("openai/gpt-6-sol")
     ('replay/replies.jsonl', 'openai/gpt-6-sol')
@@ -55,7 +57,7 @@ def public_judge(name: str) -> str:
 
 @dataclass(frozen=True)
 class FigureRow:
-    """What was said about one criterion: its words, what must become of it, what was given, the reason."""
+    """One criterion of a figure: its text, the expected result, the given mark, the reason."""
 
     text: str
     must: str
@@ -66,12 +68,12 @@ class FigureRow:
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A picture with what was said about it.
+    """A picture with the marks for it.
 
     Attributes:
-        image: Its content hash; None where nothing was shown.
-        name: What it is, in a word.
-        about: Whose it is, and what was done to it.
+        image: Its content hash; None if nothing was shown.
+        name: A short name.
+        about: The question or painter, and what was done to the picture.
     """
 
     image: str | None
@@ -82,7 +84,7 @@ class PageFigure:
 
 @dataclass(frozen=True)
 class PageSection:
-    """Figures that belong together; `said` stands above them."""
+    """Figures that belong together, with a text above them."""
 
     title: str
     figures: tuple[PageFigure, ...]
@@ -91,7 +93,7 @@ class PageSection:
 
 def single_page(title: str, tables: Iterable[Table], head: str, about: str, sections: Sequence[PageSection],
                 blobs: Blobs) -> str:  # fmt: skip
-    """Return the whole page; `head` and `about` stand above the sections."""
+    """Return the whole page; `head` and `about` introduce the sections."""
     shown = "".join(fragment(table) for table in tables)
     pictures = "".join(_section(section, blobs) for section in sections)
     return f"""<!doctype html>
@@ -115,23 +117,25 @@ def single_page(title: str, tables: Iterable[Table], head: str, about: str, sect
 
 
 def _section(section: PageSection, blobs: Blobs) -> str:
-    said = "".join(f'<p class="said"><bdi>{text(line)}</bdi></p>' for line in section.said)
-    figures = "".join(_figure(one, blobs) for one in section.figures)
-    return f'<h3><bdi>{text(section.title)}</bdi></h3>{said}<div class="figures">{figures}</div>'
+    lines = "".join(f'<p class="said"><bdi>{text(line)}</bdi></p>' for line in section.said)
+    figures = "".join(_figure(figure, blobs) for figure in section.figures)
+    return f'<h3><bdi>{text(section.title)}</bdi></h3>{lines}<div class="figures">{figures}</div>'
 
 
-def _figure(one: PageFigure, blobs: Blobs) -> str:
-    if one.image is None:
-        shown = "<p>(nothing is shown)</p>"
+def _figure(figure_data: PageFigure, blobs: Blobs) -> str:
+    if figure_data.image is None:
+        shown = "<p>(no picture was shown)</p>"
     else:
         try:
-            alt = one.about[-1] if one.about else one.name
-            shown = f'<img alt="{text(alt)}" src="{prepare(blobs.get(one.image), SIDE).url}">'
+            alt = figure_data.about[-1] if figure_data.about else figure_data.name
+            shown = f'<img alt="{text(alt)}" src="{prepare(blobs.get(figure_data.image), SIDE).url}">'
         except (LostImage, BadImage) as error:
             shown = f"<p>{text(error)}</p>"
-    told = " · ".join([f"<b>{text(one.name)}</b>", *(f"<bdi>{text(word)}</bdi>" for word in one.about)])
-    rows = "".join(_row(row) for row in one.rows)
-    return f"<figure>{shown}<figcaption>{told}</figcaption><table>{rows}</table></figure>"
+    caption = " · ".join(
+        [f"<b>{text(figure_data.name)}</b>", *(f"<bdi>{text(word)}</bdi>" for word in figure_data.about)]
+    )
+    rows = "".join(_row(row) for row in figure_data.rows)
+    return f"<figure>{shown}<figcaption>{caption}</figcaption><table>{rows}</table></figure>"
 
 
 def _row(row: FigureRow) -> str:
@@ -142,52 +146,52 @@ def _row(row: FigureRow) -> str:
 
 
 def certificate_page(row: CertificateRow, blobs: Blobs) -> str:
-    """Return the whole page."""
+    """Return the page of a judge's certificate."""
     body = row.body
     sections = [
-        PageSection(kind, tuple(_picture(one) for one in some))
-        for kind, some in groupby(body["pictures"], key=lambda one: one["kind"])
+        PageSection(kind, tuple(_picture(picture) for picture in some))
+        for kind, some in groupby(body["pictures"], key=lambda picture: picture["kind"])
     ]
     return single_page(
         f"Certificate of {body['judge']} · {body['exam']} · {row.day}",
         certificate_tables(row),
         "A picture of each fault, and the answers",
-        "Red: a criterion that must fall and did not, or one that must stand and fell.",
+        "Red: a criterion that should have failed and passed, or the reverse.",
         sections,
         blobs,
     )
 
 
-def _picture(one: Mapping[str, Any]) -> PageFigure:
-    dose = f" {one['dose']}" if one["dose"] else ""
-    rows = tuple(_answer(answer) for answer in one["answers"] if answer["expected"] or answer["value"] is not None)
-    image = None if one["kind"] == "unseen" else one["image"]
-    return PageFigure(image, f"{one['kind']}{dose}", (one["question"], one["said"]), rows)
+def _picture(picture: Mapping[str, Any]) -> PageFigure:
+    dose = f" {picture['dose']}" if picture["dose"] else ""
+    rows = tuple(_answer(answer) for answer in picture["answers"] if answer["expected"] or answer["value"] is not None)
+    image = None if picture["kind"] == "unseen" else picture["image"]
+    return PageFigure(image, f"{picture['kind']}{dose}", (picture["question"], picture["said"]), rows)
 
 
 def _answer(answer: Mapping[str, Any]) -> FigureRow:
     value, must = answer["value"], answer["expected"]
     wrong = value is not None and must is not None and (value >= answer["top"]) != (must == "stand")
     given = "undecided" if value is None else f"{value} of {answer['top']}"
-    return FigureRow(answer["text"], f"must {must}" if must else "", given, wrong, answer["reason"])
+    return FigureRow(answer["text"], EXPECTED[must] if must else "", given, wrong, answer["reason"])
 
 
-MOST_DRAWINGS = 100
-"""Of so many items pictures are shown; the tables have all."""
+MAX_ITEMS = 100
+"""Items with pictures; the tables have all items."""
 
 
-def item_page(exam: str, found: Sequence[ItemStatistics], protocol: Protocol[Any], blobs: Blobs) -> str:
-    """Return the whole page."""
-    found = [replace(one, evaluator=_public(one.evaluator)) for one in found]
-    everyone = [group for one in found for group in one.groups]
-    flagged = [(one, row) for one in found for row in one.flagged if row.criterion is not None]
-    sections = [_item_section(one, row, everyone, protocol) for one, row in flagged[:MOST_DRAWINGS]]
+def item_page(exam: str, statistics: Sequence[ItemStatistics], protocol: Protocol[Any], blobs: Blobs) -> str:
+    """Return the page of an exam's item statistics."""
+    statistics = [replace(judge, evaluator=_public(judge.evaluator)) for judge in statistics]
+    everyone = [group for judge in statistics for group in judge.groups]
+    flagged = [(judge, row) for judge in statistics for row in judge.flagged if row.criterion is not None]
+    sections = [_item_section(judge, row, everyone, protocol) for judge, row in flagged[:MAX_ITEMS]]
     left = len(flagged) - len(sections)
-    about = "Of each criterion the reference, and drawings that show why it is worth a look."
+    about = "For each criterion: the reference, and drawings that show why it is worth a look."
     if left:
-        about += f" Pictures of the first {MOST_DRAWINGS} criteria; {left} more stand in the tables."
+        about += f" Pictures of the first {MAX_ITEMS} criteria; {left} more are in the tables."
     title = f"Items of {exam}"
-    return single_page(title, item_tables(found, exam), "What is worth a look", about, sections, blobs)
+    return single_page(title, item_tables(statistics, exam), "What is worth a look", about, sections, blobs)
 
 
 def _public(evaluator: Evaluator) -> Evaluator:
@@ -195,33 +199,35 @@ def _public(evaluator: Evaluator) -> Evaluator:
 
 
 def _item_section(
-    found: ItemStatistics, row: ItemRow, everyone: Sequence[Group], protocol: Protocol[Any]
+    statistics: ItemStatistics, row: ItemRow, everyone: Sequence[Group], protocol: Protocol[Any]
 ) -> PageSection:
     figures = []
-    entry = next((e for group in found.groups if (e := entry_of(group, row.question))), None)
+    entry = next((e for group in statistics.groups if (e := entry_of(group, row.question))), None)
     if entry is not None and entry.question.reference is not None and entry.question.reference.sha256:
         figures.append(PageFigure(entry.question.reference.sha256, "the reference"))
-    for group in _telling(found, row, everyone, protocol):
-        told = entry_of(group, row.question)
-        if told is not None and told.drawing.image:
-            rows = tuple(_rows(row, told.drawing.id, everyone if "disputed" in row.flags else [group], protocol))
-            figures.append(PageFigure(told.drawing.image, group.name, (), rows))
-    said = tuple(f"{flag}: {FLAGS[flag]}" for flag in row.flags)
-    return PageSection(f"{row.question} · {row.text} · {found.evaluator.name}", tuple(figures), said)
+    for group in _telling(statistics, row, everyone, protocol):
+        drawn = entry_of(group, row.question)
+        if drawn is not None and drawn.drawing.image:
+            rows = tuple(_rows(row, drawn.drawing.id, everyone if "disputed" in row.flags else [group], protocol))
+            figures.append(PageFigure(drawn.drawing.image, group.name, (), rows))
+    lines = tuple(f"{flag}: {FLAGS[flag]}" for flag in row.flags)
+    return PageSection(f"{row.question} · {row.text} · {statistics.evaluator.name}", tuple(figures), lines)
 
 
-def _telling(found: ItemStatistics, row: ItemRow, everyone: Sequence[Group], protocol: Protocol[Any]) -> list[Group]:
-    """Two painters that show it: the best and the worst; of a disputed criterion one on which judges differ too."""
-    by = {group.name: group for group in found.groups}
-    order = [by[name] for name in found.painters if _given(by[name], row, protocol) is not None]
+def _telling(
+    statistics: ItemStatistics, row: ItemRow, everyone: Sequence[Group], protocol: Protocol[Any]
+) -> list[Group]:
+    """Return two painters that show the problem: the best and the worst, or one on which judges disagree."""
+    by = {group.name: group for group in statistics.groups}
+    order = [by[name] for name in statistics.painters if _given(by[name], row, protocol) is not None]
     if "negative" in row.flags:
         met = [group for group in order if (_given(group, row, protocol) or 0.0) > 0]
         missed = [group for group in order if _given(group, row, protocol) == 0]
         return [*missed[:1], *met[-1:]]
     if "disputed" in row.flags:
         for group in order:
-            told = entry_of(group, row.question)
-            if told is not None and len({line.given for line in _rows(row, told.drawing.id, everyone, protocol)}) > 1:
+            entry = entry_of(group, row.question)
+            if entry is not None and len({line.given for line in _rows(row, entry.drawing.id, everyone, protocol)}) > 1:
                 return [group]
     return [order[0], order[-1]] if len(order) > 1 else order
 
@@ -237,58 +243,58 @@ def _rows(row: ItemRow, drawing: str, groups: Sequence[Group], protocol: Protoco
         entry = entry_of(group, row.question)
         if entry is None or entry.drawing.id != drawing:
             continue
-        top = {one.id: one.top for one in protocol.criteria(entry.question)}[row.criterion or ""]
+        top = {criterion.id: criterion.top for criterion in protocol.criteria(entry.question)}[row.criterion or ""]
         for mark in entry.marks:
             if mark.criterion == row.criterion:
                 given = "undecided" if mark.value is None else f"{mark.value} of {top}"
                 yield FigureRow(public_judge(group.evaluator.name), "", given, reason=mark.reason)
 
 
-MOST_PICTURES = 100
-"""Of so many criteria pictures are shown; the table has all."""
+MAX_CRITERIA = 100
+"""Criteria with pictures; the table has all criteria."""
 
 
 def proof_page(body: Mapping[str, Any], proof: RubricProof, protocol: Protocol[Any], blobs: Blobs) -> str:
-    """Return the whole page."""
+    """Return the page of a rubric's proof."""
     body = {**body, "judge": public_judge(body["judge"])}
     by: dict[str, list[MarkedTrial]] = {}
-    for one in proof.marked:
-        if not one.repeat:
-            by.setdefault(one.trial.question.id, []).append(one)
-    # What was seen comes before what only the words say.
-    ordered = sorted(proof.mend, key=lambda one: all(reason.by == WORDS for reason in one.reasons))
-    sections = [_proof_section(one, by.get(one.question, []), protocol) for one in ordered[:MOST_PICTURES]]
+    for item in proof.marked:
+        if not item.repeat:
+            by.setdefault(item.trial.question.id, []).append(item)
+    # Problems seen in pictures come before those of the wording alone.
+    ordered = sorted(proof.mend, key=lambda item: all(reason.by == WORDS for reason in item.reasons))
+    sections = [_proof_section(item, by.get(item.question, []), protocol) for item in ordered[:MAX_CRITERIA]]
     left = len(proof.mend) - len(sections)
-    about = "Red: what makes the criterion one to mend."
+    about = "Red: the marks because of which a criterion needs fixing."
     if left:
-        about += f" Pictures of the first {MOST_PICTURES} criteria; {left} more stand in the table."
+        about += f" Pictures of the first {MAX_CRITERIA} criteria; {left} more are in the table."
     title = f"Proof of the rubric of {body['exam']} by {body['judge']}"
-    return single_page(title, proof_tables(body), "The criteria to mend, in pictures", about, sections, blobs)
+    return single_page(title, proof_tables(body), "The criteria to fix, in pictures", about, sections, blobs)
 
 
-def _proof_section(one: CriterionProof, marked: Iterable[MarkedTrial], protocol: Protocol[Any]) -> PageSection:
-    wanted = [CLEAN, *(reason.picture for reason in one.reasons if reason.picture), *one.killed[:1]]
-    if any(reason.kind == "guessed" for reason in one.reasons):
+def _proof_section(criterion: CriterionProof, marked: Iterable[MarkedTrial], protocol: Protocol[Any]) -> PageSection:
+    wanted = [CLEAN, *(reason.picture for reason in criterion.reasons if reason.picture), *criterion.killed[:1]]
+    if any(reason.kind == "guessed" for reason in criterion.reasons):
         wanted.append(UNSEEN)
-    there = {each.trial.kind: each for each in marked}
-    figures = [_proof_figure(there[kind], one, protocol) for kind in dict.fromkeys(wanted) if kind in there]
-    said = tuple(f"{reason.kind}: {reason.detail}" for reason in one.reasons)
-    return PageSection(f"{one.question} · {one.text}", tuple(figures), said)
+    by_kind = {each.trial.kind: each for each in marked}
+    figures = [_proof_figure(by_kind[kind], criterion, protocol) for kind in dict.fromkeys(wanted) if kind in by_kind]
+    lines = tuple(f"{reason.kind}: {reason.detail}" for reason in criterion.reasons)
+    return PageSection(f"{criterion.question} · {criterion.text}", tuple(figures), lines)
 
 
-def _proof_figure(marked: MarkedTrial, one: CriterionProof, protocol: Protocol[Any]) -> PageFigure:
+def _proof_figure(marked: MarkedTrial, criterion: CriterionProof, protocol: Protocol[Any]) -> PageFigure:
     trial = marked.trial
     criteria = {each.id: each for each in protocol.criteria(trial.question)}
     image = None if trial.kind == UNSEEN else trial.image
-    rows = (_proof_row(criteria[one.criterion], marked, one),) if one.criterion in criteria else ()
+    rows = (_proof_row(criteria[criterion.criterion], marked, criterion),) if criterion.criterion in criteria else ()
     return PageFigure(image, PICTURES.get(trial.kind, trial.kind), (trial.said,), rows)
 
 
-def _proof_row(criterion: Criterion, marked: MarkedTrial, one: CriterionProof) -> FigureRow:
+def _proof_row(criterion: Criterion, marked: MarkedTrial, proof: CriterionProof) -> FigureRow:
     kind = marked.trial.kind
     mark = next((mark for mark in marked.marks if mark.criterion == criterion.id), None)
     value = None if mark is None else mark.value
     given = "undecided" if value is None else f"{value} of {criterion.top}"
-    reasons = {reason.picture for reason in one.reasons} | ({UNSEEN} if kind == UNSEEN else set())
-    must = "must stand" if kind == CLEAN else "must fall" if kind in reasons or kind in one.killed else ""
+    reasons = {reason.picture for reason in proof.reasons} | ({UNSEEN} if kind == UNSEEN else set())
+    must = EXPECTED["stand"] if kind == CLEAN else EXPECTED["fall"] if kind in reasons or kind in proof.killed else ""
     return FigureRow(criterion.text, must, given, value is not None and kind in reasons, mark.reason if mark else "")

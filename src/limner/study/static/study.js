@@ -1,5 +1,5 @@
 "use strict";
-// Every click goes into a queue that outlives the page, and leaves it once the server has committed it.
+// Every click goes into a queue in local storage, and leaves it once the server has committed it.
 (() => {
   let root = document.getElementById("study");
   const base = root.dataset.base;
@@ -15,7 +15,7 @@
   const place = () => Number(root.dataset.n);
   const kept = () => { try { return JSON.parse(localStorage.getItem(store)) || []; } catch { return []; } };
   let queue = kept();
-  const keep = () => { try { localStorage.setItem(store, JSON.stringify(queue)); } catch { /* it still waits here */ } };
+  const keep = () => { try { localStorage.setItem(store, JSON.stringify(queue)); } catch { /* it stays in memory */ } };
 
   function say(words, waits = false) {
     const state = document.getElementById("state");
@@ -24,7 +24,7 @@
     document.documentElement.dataset.waiting = String(queue.length);
   }
 
-  // Done when everything has been sent that waits, or when it cannot be sent now.
+  // Resolves once the queue is sent, or cannot be sent now.
   function send() {
     clearTimeout(timer);
     if (queue.length) sending ??= deliver();
@@ -43,7 +43,7 @@
         body: JSON.stringify({ answers: batch }),
         signal: AbortSignal.timeout(15000),
       });
-      if (answer.status === 409) { say("This study is closed: no more answers are taken", true); return false; }
+      if (answer.status === 409) { say("This study is closed and takes no more answers", true); return false; }
       if (!answer.ok) throw new Error(String(answer.status));
       const said = await answer.json();
       const settled = new Set([...said.saved, ...said.refused].map((each) => each.id));
@@ -51,22 +51,22 @@
       keep();
       for (const each of said.saved) {
         mark(each.n, each.done);
-        if (pages.delete(each.n)) load(each.n).catch(() => {}); // It was fetched before this was saved.
+        if (pages.delete(each.n)) load(each.n).catch(() => {}); // The page was fetched before this answer was saved.
       }
       wait = 0;
-      if (said.refused.length) say(`Not taken: ${said.refused[0].why}`, true);
+      if (said.refused.length) say(`Not saved: ${said.refused[0].why}`, true);
       else if (!queue.length) say("All answers are saved");
       return true;
     } catch {
       wait = Math.min(15000, wait ? wait * 2 : 500);
-      const many = queue.length === 1 ? "1 answer waits" : `${queue.length} answers wait`;
-      say(`No connection: ${many} on this device and will be sent`, true);
+      const many = queue.length === 1 ? "1 answer is" : `${queue.length} answers are`;
+      say(`No connection: ${many} stored on this device and will be sent later`, true);
       timer = setTimeout(send, wait);
       return false;
     }
   }
 
-  // Which places are done, as far as this page knows; how many are is counted on from what the server first said.
+  // The places known to be done; their number starts from the server's count.
   const known = new Map();
   let count = Number(root.dataset.done);
   function mark(n, done) {
@@ -120,7 +120,7 @@
   }
   function answer(field, value) {
     const changed = [field];
-    // Each rank is given once: who had it before has none.
+    // Each rank is given once: the drawing that had it loses it.
     if (field.dataset.kind === "rank") changed.push(...fields().filter((other) => other !== field && before(other) === value));
     remember(changed.map((each) => ({ field: each.dataset.field, value: before(each) })));
     for (const other of changed.slice(1)) set(other, null);
@@ -196,10 +196,10 @@
   function shown_skip(now) {
     const button = document.getElementById("skip-now");
     button.setAttribute("aria-pressed", String(now));
-    button.textContent = now ? "Skipped: take it back" : "Skip this one";
+    button.textContent = now ? "Skipped: undo" : "Skip this one";
   }
 
-  // One after the other: who takes back twice takes back the last two, in their order.
+  // One after the other: undoing twice undoes the last two answers, in order.
   let undoing = Promise.resolve();
   const undo = () => { undoing = undoing.then(take_back, take_back); };
   async function take_back() {
@@ -243,7 +243,7 @@
   }
 
   async function go(n) {
-    const mine = ++asked; // Whoever is asked for last is shown, whichever comes first.
+    const mine = ++asked; // The last requested page is shown, whichever arrives first.
     if (n < 1) return false;
     if (n > Number(root.dataset.of)) {
       await send();
@@ -254,7 +254,7 @@
     }
     try {
       let page, found;
-      do { page = load(n); found = await page; } while (mine === asked && pages.get(n) !== page); // None from before the last answer.
+      do { page = load(n); found = await page; } while (mine === asked && pages.get(n) !== page); // Not one from before the last answer.
       if (mine !== asked) return false;
       pages.delete(n);
       const fresh = document.importNode(found.getElementById("study"), true);
@@ -267,7 +267,7 @@
       begin();
       return true;
     } catch {
-      say("No connection: the next page cannot be fetched yet. Your answers are kept on this device", true);
+      say("No connection: the next page cannot be loaded yet. Your answers are stored on this device", true);
       timer = setTimeout(send, 2000);
       return false;
     }
@@ -275,7 +275,7 @@
 
   function begin() {
     since = Date.now();
-    root.inert = false; // Until now a click would have been taken by nobody.
+    root.inert = false; // Until now nothing would have handled a click.
     const waiting = new Map(queue.filter((each) => each.n === place()).map((each) => [each.field, each]));
     for (const field of fields()) {
       const mine = waiting.get(field.dataset.field);

@@ -1,4 +1,4 @@
-// How often judges, or repeats of one judge, agree: for the pages of judges and of differences.
+// The table of agreement between judges, or repeats of one judge: for the pages of judges and of differences.
 "use strict";
 
 (() => {
@@ -12,12 +12,12 @@
       <td class="number">${(100 * same).toFixed(1)}%</td>
       <td class="number">${L.number(kappa, 2)}</td>
     </tr>`;
-    const help = "Agreement beyond chance: 1 is full agreement, 0 what two would reach without looking";
+    const help = "Agreement beyond chance: 1 is full agreement, 0 is what chance alone would reach";
     return html`<div class="scroll" tabindex="0" role="region" aria-label="Agreement">
       <table>
         <caption>
-          How often two judges agree, over criteria that both decided; a judge's mark is the majority of its repeats.
-          Kappa is what remains beyond chance: 1 is full agreement, 0 none.
+          How often two judges agree on criteria that both decided; a judge's mark is the majority of its repeats. Kappa
+          is agreement beyond chance: 1 is full agreement, 0 is none.
         </caption>
         <thead>
           <tr>

@@ -1,4 +1,4 @@
-// Loading data, addresses, numbers in words. Everything the other scripts share hangs on `L`.
+// Loading data, addresses, formatting numbers. Everything that scripts share is in `L`.
 "use strict";
 
 // Data files call this: one call for each part of a file, which is JSON.
@@ -20,9 +20,9 @@ const L = (() => {
     parts.get(name).push(part);
   }
 
-  // The parts of a data file. Names come from the address bar too, so only plain ones are taken.
+  // The parts of a data file. Names may come from the address bar, so only plain ones are accepted.
   function load(name) {
-    if (!/^[a-z]+(\/[A-Za-z0-9_-]{1,60})?$/.test(name)) return Promise.reject(new Error("This address names nothing."));
+    if (!/^[a-z]+(\/[A-Za-z0-9_-]{1,60})?$/.test(name)) return Promise.reject(new Error("There is nothing at this address."));
     if (!loading.has(name)) {
       loading.set(
         name,
@@ -38,8 +38,8 @@ const L = (() => {
     return loading.get(name);
   }
 
-  // A data file as a component needs it: {parts} once it is there, {wrong} where it cannot be had, {} until then. What
-  // is there already is there at once, and a file that comes late never stands for another one.
+  // A data file for a component: {parts} once it is loaded, {wrong} if it cannot be loaded, {} until then. A loaded file
+  // is returned at once, and a late file is never taken for another one.
   function useFile(name) {
     const [, redraw] = preactHooks.useState(0);
     const there = files.has(name);
@@ -54,7 +54,7 @@ const L = (() => {
     return files.get(name) || NOTHING;
   }
 
-  // Columns that came in several parts, joined: {start, a: [...], b: {x: [...]}, c: [[...], ...]}.
+  // Join columns that came in several parts: {start, a: [...], b: {x: [...]}, c: [[...], ...]}.
   function joined(found) {
     const whole = {};
     for (const part of found) {
@@ -73,9 +73,9 @@ const L = (() => {
     return whole;
   }
 
-  // What stands in the address after the #, as a plain object. It is kept and changed here alone: a change is made to
-  // what stands now, never to what the page showed when its button was drawn, and the page is drawn anew before the
-  // next key or click. The address bar follows; it is read only where somebody else wrote into it.
+  // The address after the #, as a plain object. It is stored and changed only here: a change applies to the current
+  // state, never to what the page showed when its button was rendered, and the page is rendered again before the next
+  // key or click. The address bar follows; it is read only if something else has changed it.
   const read = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
   function kept(found) {
     const some = Object.entries(found).filter(([, value]) => value !== "" && value != null && value !== false);
@@ -88,7 +88,7 @@ const L = (() => {
   let later = 0;
   function params() {
     if (location.hash !== written) {
-      written = location.hash; // A link, another entry of the history, or a hand.
+      written = location.hash; // Changed by a link, the history, or by hand.
       clearTimeout(later);
       now = read();
     }
@@ -101,13 +101,13 @@ const L = (() => {
     try {
       history[push ? "pushState" : "replaceState"](null, "", address(now));
     } catch {
-      // Browsers take so many in a while only, and throw or are silent: it is said again.
+      // Browsers limit the rate of changes, and throw or ignore the rest: try again later.
     }
     written = location.hash;
     if ((written || "#") !== address(now)) later = setTimeout(write, 1000, false);
   }
-  // Change some of it; with a function, in whatever way: it gets what stands now and gives what shall stand. What is
-  // pushed can be taken back by the browser's button.
+  // Change parts of it, or with a function all of it: it gets the current state and returns the new one. A pushed change
+  // can be undone with the browser's back button.
   function change(what, push = false) {
     const before = params();
     now = kept(typeof what === "function" ? what(before) : { ...before, ...what });
@@ -129,7 +129,7 @@ const L = (() => {
   const count = (value) => value.toLocaleString("en");
   const many = (value, what) => `${count(value)} ${what}${value === 1 ? "" : "s"}`;
   const money = (value) => (value == null ? "not known" : `$${value.toFixed(value >= 100 ? 0 : value >= 1 ? 2 : 4)}`);
-  // What one drawing costs. What is not known is said to be so; what is known to be nothing is free.
+  // The price of one drawing: unknown, free, or dollars.
   const price = (value) => {
     if (value == null) return "unknown";
     if (value === 0) return "free";
@@ -144,12 +144,12 @@ const L = (() => {
   const large = (picture) =>
     picture.large ? `${root}images/${picture.sha.slice(0, 2)}/${picture.sha}.${picture.large}` : small(picture.sha);
 
-  // Show a page: wait for its data, then hand them to its component; say so when something is missing.
+  // Show a page: wait for its data, then render its component; show an error if something is missing.
   function show(Page, ...names) {
     const main = document.getElementById("main");
     const skip = document.querySelector(".skip");
     skip.addEventListener("click", (event) => {
-      event.preventDefault(); // The part after the # is the page's own.
+      event.preventDefault(); // The page itself uses the part after the #.
       main.focus();
     });
     return Promise.all(names.map((name) => (typeof name === "string" ? load(name) : name)))

@@ -1,11 +1,11 @@
-// One drawing in full: the picture, what lies over it, marks with reasons, graph, steps, where it comes from.
+// One drawing in detail: the picture with overlays, marks with reasons, graph, steps, provenance.
 "use strict";
 
 (() => {
   const { html, Name, Mark, Pic, Choice, Check, Long, Graph, Scores, differs, Pane, ZoomButtons, Keys } = L;
   const { useState, useLayoutEffect, useRef } = preactHooks;
 
-  const layerName = (sort) => (sort === "ocr" ? "Text that OCR read" : L.words(sort));
+  const layerName = (sort) => (sort === "ocr" ? "Text read by OCR" : L.words(sort));
 
   function Marks({ drawing, exam }) {
     const [which, setWhich] = useState("all");
@@ -52,7 +52,7 @@
         )}
       </ol>
       ${beyond.length > 0 &&
-      html`<h4>Found beyond the criteria</h4>
+      html`<h4>Findings beyond the criteria</h4>
         <ul class="criteria">
           ${beyond.map(
             ({ id, mark, one }) => html`<li>
@@ -111,7 +111,7 @@
       </dl>
       ${drawing.sent &&
       html`<details class="box">
-        <summary>The words that were sent</summary>
+        <summary>The prompt that was sent</summary>
         <p class="prose"><${Name}>${drawing.sent}<//></p>
       </details>`}
       ${Object.keys(drawing.notes).length > 0 &&
@@ -135,7 +135,7 @@
     const read = mine.filter((found) => layers.has(found.sort) && found.sort === "ocr");
     return html`${read.map(
         (found) => html`<details class="box">
-          <summary>The ${L.many(found.count, "line")} in words</summary>
+          <summary>The ${L.many(found.count, "line")} as text</summary>
           <ol>
             ${found.boxes.map(
               ([, words, sure]) => html`<li>
@@ -155,14 +155,14 @@
     return html`<h3>Knowledge graph${judge}</h3>
       <${Graph} graph=${graph} entities=${entities} marks=${marking && marking.by} />
       ${graph.lost.length > 0 &&
-      html`<p class="soft">Not drawn, for they name no entity of the graph: ${graph.lost.length} dependencies.</p>`}`;
+      html`<p class="soft">Not shown: ${graph.lost.length} dependencies that do not name an entity of the graph.</p>`}`;
   }
 
   function Judged({ drawing, exam }) {
     const open = drawing.markings.filter((one) => one.marks && !Object.keys(one.scores).length);
     const names = [...new Set(open.map((one) => exam.ways[one.way].name))];
     return html`${names.length > 0 &&
-      html`<p>Marked by <b><${Name}>${names.join(", ")}<//></b>; no score is known for this drawing alone.</p>`}
+      html`<p>Marked by <b><${Name}>${names.join(", ")}<//></b>; a single drawing has no score.</p>`}
       ${drawing.markings
         .filter((one) => !open.includes(one))
         .map(
@@ -182,7 +182,7 @@
     useLayoutEffect(() => {
       if (!dialog.current.open) dialog.current.showModal();
     }, [drawing.d]);
-    const closed = () => dialog.current.open || onClose(); // Told late, it may have been opened again.
+    const closed = () => dialog.current.open || onClose(); // The event comes late: the dialog may be open again.
     const name = exam.painters[drawing.p].row;
     const { boxes, layers } = layered;
     const mine = boxes.filter((found) => drawing.image && found.image === drawing.image.sha);
@@ -200,7 +200,7 @@
       if (event.key === "t" && sorts.includes("ocr")) layered.toggle("ocr");
     };
     const listed = [
-      [["←", "→"], "drawing before, after"],
+      [["←", "→"], "previous, next drawing"],
       ...L.ZOOM_KEYS,
       shown && [["R"], "reference"],
       sorts.includes("ocr") && [["T"], "text"],
@@ -213,8 +213,8 @@
       <header class="closer-head">
         <h2 id="closer-title"><span class="nr">${drawing.n}</span>${" "}<${Name}>${name}<//></h2>
         <div class="buttons">
-          <button type="button" disabled=${at <= 0} onClick=${() => move(-1)} aria-label="Drawing before">←</button>
-          <button type="button" disabled=${at >= all.length - 1} onClick=${() => move(1)} aria-label="Drawing after">
+          <button type="button" disabled=${at <= 0} onClick=${() => move(-1)} aria-label="Previous drawing">←</button>
+          <button type="button" disabled=${at >= all.length - 1} onClick=${() => move(1)} aria-label="Next drawing">
             →
           </button>
           <button type="button" onClick=${() => dialog.current.close()}>Close</button>
@@ -224,7 +224,7 @@
         <div class="closer-picture">
           <div class="viewbar">
             <${ZoomButtons} look=${look} />
-            ${shown && html`<${Check} name="Reference beside it" on=${beside} onChange=${setBeside} />`}
+            ${shown && html`<${Check} name="Show reference" on=${beside} onChange=${setBeside} />`}
             <${Layers} sorts=${sorts} mine=${mine} layers=${layers} setLayers=${layered.set} />
           </div>
           <div class=${`panes${shown && beside ? "" : " alone"}`}>
@@ -267,7 +267,7 @@
             <ol class="steps">
               ${drawing.steps.map((step) => html`<${Step} step=${step} />`)}
             </ol>`}
-          <h3>Where it comes from</h3>
+          <h3>Provenance</h3>
           <${Origin} drawing=${drawing} exam=${exam} />
         </div>
       </div>

@@ -5,8 +5,8 @@
 (() => {
   const { html, Name, Score } = L;
 
-  const BESIDE = 3; // So many scores stand beside the first one unless others are chosen: all fit 1280 pixels.
-  const BESIDE_OPEN = 1; // And so many where the judge abstains: then there are two columns more.
+  const BESIDE = 3; // Scores shown beside the first one unless others are chosen: all fit into 1280 pixels.
+  const BESIDE_OPEN = 1; // The same if the judge abstains, which adds two columns.
 
   const total = (counts) => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
@@ -18,7 +18,7 @@
     return Boolean(r.numbers.scores[score.name] || (ends && (ends[0] > 0 || ends[1] < score.top)));
   };
 
-  // What differs from the paper's settings, each set of differences once: its words, in the order of their numbers.
+  // Differences from the paper's settings, each set once, in the order of their numbers.
   const differs = (r) => (r.row && r.row.n ? r.row.differs.join("; ") : "");
   const differing = (rows) => [...new Set(rows.map(differs).filter(Boolean))];
 
@@ -35,7 +35,7 @@
       ${painter.control && !painter.name.startsWith("control/") && html`${" "}<span class="badge">control</span>`}`;
   }
 
-  // Equals share a place. Under it stands which places resampling leaves open, where that was asked of these questions.
+  // Ties share a rank. Below it: the range of ranks over resamples, if it was computed for these questions.
   function placeColumn(score, rows, open) {
     const place = (r) => r.numbers?.order?.[score.name]?.[1] ?? null;
     const shared = (r) => rows.some((other) => other !== r && place(other) === place(r));
@@ -43,11 +43,11 @@
     const ends = ([low, high]) => (low === high ? `${low}` : `${low}–${high}`);
     return {
       id: "place",
-      name: "Place",
+      name: "Rank",
       open: open && rows.some((r) => r.row && r.row.ranks[score.name]),
       number: true,
       sort: "place",
-      help: `By ${L.words(score.name)}; equals share a place`,
+      help: `By ${L.words(score.name)}; ties share a rank`,
       value: (r) => (place(r) == null ? undefined : -place(r)),
       cell: (r) => {
         if (place(r) == null) return html`<span class="soft">${isControl(r) ? "control" : "–"}</span>`;
@@ -59,8 +59,7 @@
     };
   }
 
-  // Runs of painters of whom none can be told from another, as lines beside their rows. Runs that overlap stand in
-  // lanes of their own.
+  // Runs of painters without a significant difference, as lines beside their rows. Overlapping runs get separate lanes.
   function untoldColumn(runs, rows) {
     const shown = rows.filter((r) => r.row && !isControl(r)).map((r) => r.row.p);
     const kept = runs.map((run) => run.filter((p) => shown.includes(p))).filter((run) => run.length > 1);
@@ -75,15 +74,15 @@
     const lane = (p) => (runsOf) => {
       const run = runsOf.find((one) => one.includes(p));
       const end = run && (run[0] === p ? "start" : run.at(-1) === p ? "end" : "");
-      const said = run && `Cannot be told apart: ${run.map(name).join(", ")}`;
+      const said = run && `No significant difference: ${run.map(name).join(", ")}`;
       return html`<i class=${run ? `lane on ${end}` : "lane"} title=${said}></i>`;
     };
     const numbers = (p) => lanes.flat().flatMap((run, n) => (run.includes(p) ? [n + 1] : []));
     return {
       id: "untold",
-      name: html`<span class="hidden">Cannot be told apart</span>`,
+      name: html`<span class="hidden">No significant difference</span>`,
       sort: "lanes",
-      help: "Painters on one line cannot be told apart",
+      help: "Painters on one line do not differ significantly",
       cell: (r) => {
         if (!r.row || isControl(r)) return "";
         const mine = numbers(r.row.p);
@@ -93,13 +92,13 @@
     };
   }
 
-  // Rows are ordered by the rule of `limner scores`: equals by the next score. The data have the order for each score.
+  // Rows are ordered as in `limner scores`: ties by the next score. The data hold the order for each score.
   const scoreColumn = (score, lead, rows) => ({
     id: score.name,
     name: L.words(score.name),
     number: true,
     sort: lead ? "headline" : "quiet",
-    help: `${score.about}; at best ${score.top}`,
+    help: `${score.about}; at most ${score.top}`,
     value: (r) => {
       const at = r.numbers?.order?.[score.name];
       if (!at || rows.some((one) => one.paper)) return L.sortable(r.numbers, score);
@@ -126,12 +125,12 @@
     name,
     number: true,
     sort: "quiet",
-    help: `Dollars for ${what} one drawing, failed tries included; unknown where it was paid elsewhere or has no price`,
+    help: `Dollars for ${what} one drawing, failed attempts included; unknown if it was paid elsewhere or has no price`,
     value: (r) => r.row?.costs[what] ?? undefined,
     cell: (r) => (r.row ? L.price(r.row.costs[what]) : "–"),
   });
 
-  // All columns that there are; `chosen` names those to show, in place of the usual ones.
+  // All columns; `chosen` names those to show, in place of the default ones.
   function columnsOf(exam, way, rows, { lead, by, placed, open, untold, withPaper, chosen }) {
     const scores = exam.scores.filter((score) => rows.some((r) => known(r, score)));
     const abstains = rows.some((r) => r.numbers && Object.keys(r.numbers.bounds).length);
@@ -165,14 +164,14 @@
         usual: true,
       },
       abstains && {
-        ...share("met", "Met of decided", "Of the criteria decided, the share that is met", (r) => r.numbers?.decided.met),
+        ...share("met", "Met of decided", "The share of the decided criteria that is met", (r) => r.numbers?.decided.met),
         usual: true,
       },
       {
         ...share(
           "coverage",
           "Coverage",
-          "Questions with a score, of those in the exam; below, the questions that these numbers stand for",
+          "The share of the exam's questions that have a score; below, the number of questions behind these numbers",
           (r) => r.row?.coverage,
           (r) => (r.numbers?.n == null ? "" : `n ${L.count(r.numbers.n)}`),
         ),
@@ -183,7 +182,7 @@
         name: "Failed",
         number: true,
         sort: "quiet",
-        help: "What could not be drawn or marked; left out, never a zero",
+        help: "What could not be drawn or marked; left out, never counted as zero",
         value: failed,
         cell: (r) => (r.row ? html`<span title=${kinds(r).join(", ")}>${failed(r)}</span>` : "–"),
         usual: rows.some((r) => r.row && failed(r)),
@@ -193,7 +192,7 @@
         name: "Not marked",
         number: true,
         sort: "quiet",
-        help: "Drawings that this judge has not been asked about; no failures",
+        help: "Drawings that this judge has not marked yet; not failures",
         value: (r) => r.row?.unmarked,
         usual: rows.some((r) => r.row && r.row.unmarked),
       },

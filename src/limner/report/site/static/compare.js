@@ -1,4 +1,4 @@
-// Two painters, strategies, seeds or judges side by side: how far apart they are, where, and on which drawings.
+// Two painters, strategies, seeds or judges side by side: how much they differ, where, and on which drawings.
 "use strict";
 
 (() => {
@@ -37,7 +37,7 @@
     </form>`;
   }
 
-  // The gap with its interval over an axis that has nothing in its middle.
+  // The difference with its interval, on an axis with zero in the middle.
   function Axis({ gap: [value, low, high], sides }) {
     const reach = Math.max(Math.abs(value), Math.abs(low ?? 0), Math.abs(high ?? 0)) * 1.15 || 1;
     const x = (number) => 200 + (190 * number) / reach;
@@ -67,12 +67,12 @@
         <h2 id="answer" class="hidden">The difference</h2>
         ${side(0)}
         <div class="middle">
-          <p class="soft">A less B</p>
+          <p class="soft">A minus B</p>
           <p class="worth" role="status">
             ${signed(value, score.digits)}<span class="hidden">${between}</span>
           </p>
           <p class="ends" aria-hidden="true">
-            ${low == null ? (n ? `(n=${n}): no interval` : "") : `[${signed(low, score.digits)}, ${signed(high, score.digits)}]`}
+            ${low == null ? (n ? `no interval (n=${n})` : "") : `[${signed(low, score.digits)}, ${signed(high, score.digits)}]`}
           </p>
           <${Axis} gap=${gap} sides=${["A", "B"]} />
         </div>
@@ -86,7 +86,7 @@
       ${choice.what === "painters" &&
       !tested &&
       html`<p class="soft">
-        This page has no test of this pair. <code>limner compare ${exam.name} --score ${score.name}</code> tests all pairs.
+        This pair was not tested here. <code>limner compare ${exam.name} --score ${score.name}</code> tests all pairs.
       </p>`}`;
   }
 
@@ -130,12 +130,12 @@
       <div class="scroll" tabindex="0" role="region" aria-label="Wins and losses by category">
         <table class="wins">
           <caption>
-            Questions on which A or B scores higher. Choose a category to see its drawings only.
+            Questions on which A or B scores higher. Choose a category to see only its drawings.
           </caption>
           <thead>
             <tr>
               <th scope="col" class="first">${L.words(tag)}</th>
-              <th scope="col"><span class="hidden">As a bar</span></th>
+              <th scope="col"><span class="hidden">Bar</span></th>
               <th scope="col" class="number">A better</th>
               <th scope="col" class="number">equal</th>
               <th scope="col" class="number">B better</th>
@@ -150,7 +150,7 @@
       </div>`;
   }
 
-  // The drawing of a side: the one with its seed, or the first that is there.
+  // The drawing of a side: the one with its seed, or the first one.
   function drawingOf(found, side) {
     const mine = found.drawings.filter((one) => one.p === side.p && (side.seed == null || one.seed === side.seed));
     const marked = mine.find((one) => one.markings.some((marking) => marking.way === side.way && marking.marks));
@@ -160,7 +160,7 @@
 
   function Criteria({ found, drawings, sides, all, setAll }) {
     const markings = drawings.map((drawing, at) => markingOf(drawing, sides[at]));
-    if (!markings[0] || !markings[1]) return html`<p class="soft">One of the two has no marks here.</p>`;
+    if (!markings[0] || !markings[1]) return html`<p class="soft">One of the two has no marks for this question.</p>`;
     if (drawings.some((drawing) => drawing.version)) {
       return html`<p class="soft">One of the two was drawn for an earlier version of this question.</p>`;
     }
@@ -225,11 +225,11 @@
       return () => removeEventListener("keydown", keys);
     });
     const listed = [
-      [["←", "→"], "question before, after"],
+      [["←", "→"], "previous, next question"],
       [["S"], "swap A and B"],
       ...L.ZOOM_KEYS,
       [["R"], "reference"],
-      sorts.includes("ocr") && [["T"], "text that OCR read"],
+      sorts.includes("ocr") && [["T"], "text read by OCR"],
     ].filter(Boolean);
     const drawings = found ? sides.map((side) => drawingOf(found, side)) : [];
     const reference = found && found.question.reference;
@@ -251,9 +251,9 @@
     };
     return html`<div class="stage">
       <div class="viewbar">
-        <button type="button" disabled=${at <= 0} onClick=${() => step(-1)}>← Before</button>
+        <button type="button" disabled=${at <= 0} onClick=${() => step(-1)}>← Previous</button>
         <span role="status">${L.count(at + 1)} of ${L.count(count)}</span>
-        <button type="button" disabled=${at >= count - 1} onClick=${() => step(1)}>After →</button>
+        <button type="button" disabled=${at >= count - 1} onClick=${() => step(1)}>Next →</button>
         <button type="button" onClick=${swap}>Swap A and B</button>
         <${ZoomButtons} look=${look} />
         <div class="checks">
@@ -270,7 +270,7 @@
       <h3>
         <a href=${L.questionLink(key)}><${Name}>${questions.id[one.q]}<//></a>${" "}
         <span class="soft">A − B: ${signed(one.gap, score.digits)}</span>
-        ${!one.counted && html`${" "}<span class="badge">not counted: some painter lacks it</span>`}
+        ${!one.counted && html`${" "}<span class="badge">not counted: a painter lacks it</span>`}
       </h3>
       ${file.wrong && html`<p class="wrong">${file.wrong}</p>`}
       ${!found && !file.wrong && html`<p class="wait" role="status">Loading …</p>`}
@@ -286,7 +286,7 @@
             boxes=${layered.over(reference)}
             alt="The reference image"
             look=${look}
-            absent="This question has none."
+            absent="This question has no reference."
             sort="reference-pane"
           />`}
           ${same ? null : pane(1)}
@@ -301,7 +301,7 @@
     const first = Math.max(0, Math.floor(at / PART) * PART);
     const some = list.slice(first, first + PART);
     return html`<details class="box">
-      <summary>The list: ${L.count(first + 1)} to ${L.count(first + some.length)} of ${L.count(list.length)}</summary>
+      <summary>List: ${L.count(first + 1)} to ${L.count(first + some.length)} of ${L.count(list.length)}</summary>
       <ol class="pairlist" start=${first + 1}>
         ${some.map(
           (one, n) => html`<li>
@@ -317,7 +317,7 @@
     </details>`;
   }
 
-  // Everything the page shows, once its files are there.
+  // Everything the page shows, once its files are loaded.
   function numbersOf({ exam, choice, pairs, judges, files, seeds, score }) {
     const place = (painter) => exam.painters.indexOf(painter);
     const column = (file, way, seed) => {
@@ -385,7 +385,7 @@
     };
     const tally = L.two.tallied(list.filter((one) => one.counted));
     const notes = (exam.ways[choice.way].notes.common || []).map((note) => html`<li><${Name}>${note}<//></li>`);
-    const missing = `No question has a score of both, so there is nothing to compare.`;
+    const missing = "No question has a score for both, so there is nothing to compare.";
     const some = [
       ["", "All questions"],
       ["a", "A better"],
@@ -393,7 +393,7 @@
       ["equal", "Equal"],
     ];
     const orders = [
-      ["", "Widest apart first"],
+      ["", "Largest difference first"],
       ["a", "A's best first, B's best last"],
     ];
     return html`
@@ -408,10 +408,10 @@
             tally=${tally}
             tested=${told.tested}
           />`
-        : html`<p class="wrong">${list.length ? "There is no difference to tell: one of the two has no such score on the common questions." : missing}</p>`}
+        : html`<p class="wrong">${list.length ? "No difference can be shown: one of the two has no such score on the common questions." : missing}</p>`}
       ${tag && list.length > 0 && html`<${Wins} exam=${exam} list=${list} questions=${questions} tag=${tag} params=${params} score=${score} />`}
       ${list.length > 0 &&
-      html`<h2>Drawings, beside the reference</h2>
+      html`<h2>Drawings beside the reference</h2>
         <form class="bar" onSubmit=${(event) => event.preventDefault()}>
           <${Choice} name="Show" value=${params.show || ""} options=${some} onChange=${(v) => L.change({ show: v, q: "" })} />
           <${Choice} name="Order" value=${params.order || ""} options=${orders} onChange=${(v) => L.change({ order: v, q: "" })} />
@@ -444,7 +444,7 @@
               score=${score}
               onPick=${(one) => L.change({ q: questions.key[one.q] })}
             />`
-        : list.length > 0 && html`<p class="soft">No question fits.</p>`}`;
+        : list.length > 0 && html`<p class="soft">No question matches.</p>`}`;
   }
 
   function Page({ data: [[exam], parts] }) {
@@ -459,7 +459,7 @@
     const head = html`<h1>Compare <span class="of"><${Name}>${exam.name}<//></span></h1>`;
     if (!choice.what || !exam.ways.length) {
       return html`${head}
-        <p>There is nothing to compare yet: it takes two painters, strategies, seeds or judges, and marks.</p>`;
+        <p>There is nothing to compare yet: that needs marks for two painters, strategies, seeds or judges.</p>`;
     }
     const wanted = [pairs, choice.what === "judges" && judges, files[0], keys[1] && files[1]].filter(Boolean);
     const wrong = wanted.find((file) => file.wrong);
@@ -478,7 +478,7 @@
     return html`${head}
       <p class="lead">
         ${choice.what === "judges"
-          ? html`The same drawings as two judges marked them, reading <b>${exam.reading}</b>.`
+          ? html`The same drawings marked by two judges, reading <b>${exam.reading}</b>.`
           : html`Judge <b><${Name}>${exam.ways[choice.way].name}<//></b>, reading <b>${exam.reading}</b>.`}
         ${score && html` By <b>${L.words(score.name)}</b>: ${score.about}.`}
       </p>
@@ -488,7 +488,7 @@
       <${Bar} exam=${exam} choice=${choice} seeds=${there} scores=${scores} score=${score || MET} />
       ${wrong && html`<p class="wrong">${wrong.wrong}</p>`}
       ${!ready && !wrong && html`<p class="wait" role="status">Loading …</p>`}
-      ${ready && !score && html`<p class="soft">No score is known to both.</p>`}
+      ${ready && !score && html`<p class="soft">The two have no score in common.</p>`}
       ${ready &&
       score &&
       html`<${Compared}

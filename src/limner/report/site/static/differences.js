@@ -1,4 +1,4 @@
-// Where judges, or one judge's repeats, gave different marks for the same drawing.
+// The drawings for which judges, or repeats of one judge, gave different marks.
 "use strict";
 
 (() => {
@@ -24,7 +24,7 @@
         id: "both",
         name: "Decided twice",
         number: true,
-        help: "Criteria that two markings or more decided",
+        help: "Criteria that two or more markings decided",
         value: (r) => r.both,
       },
       {
@@ -71,14 +71,14 @@
     const painters = L.paintersToChoose(exam);
     const head = html`<h1>Differences <span class="of"><${Name}>${exam.name}<//></span></h1>
       <p class="lead">
-        Drawings about which judges, or repeats of one judge, gave different marks. Follow a question to see both marks
-        with their reasons.
+        Drawings for which judges, or repeats of one judge, gave different marks. Open a question to see all marks with
+        their reasons.
       </p>`;
     if (!agreement.length) {
       return html`${head}
         <p>
-          No criterion was decided twice, so there is nothing to compare. Another <code>--judge</code>, or${" "}
-          <code>--repeats 2</code>, gives more.
+          No criterion was decided twice, so there is nothing to compare. Mark with another <code>--judge</code>, or with
+          ${" "}<code>--repeats 2</code>.
         </p>`;
     }
     return html`${head}

@@ -1,11 +1,11 @@
-// A question's data sorted out, its drawings, and a criterion's mark for each: what the question page is made of.
+// Parts of the question page: a question's data, its drawings, and the matrix of criteria and drawings.
 "use strict";
 
 (() => {
   const { html, Name, Mark, Overlay } = L;
   const { useState } = preactHooks;
 
-  // The parts of a question's file by what they are; every drawing with its markings and its criteria.
+  // The parts of a question's file by type; every drawing with its markings and criteria.
   function gathered(parts) {
     const found = { drawings: [], markings: [], versions: new Map(), boxes: [] };
     for (const part of parts) {
@@ -30,14 +30,14 @@
       drawing.criteria = (drawing.version || found.question).criteria;
     });
     found.sorts = [...new Set(found.boxes.map((box) => box.sort))].sort();
-    // The sizes of pictures in their own pixels, which boxes are told in.
+    // The sizes of pictures in their own pixels, the unit of boxes.
     const drawn = found.drawings.filter((drawing) => drawing.image && drawing.size && drawing.size[0]);
     const sized = found.boxes.filter((box) => box.size);
     found.sizes = new Map([...sized.map((box) => [box.image, box.size]), ...drawn.map((one) => [one.image.sha, one.size])]);
     return found;
   }
 
-  // How many criteria were decided, met and left open.
+  // The number of criteria decided, met and undecided.
   function tally(marking, criteria) {
     if (!marking || !marking.marks) return null;
     const values = criteria.map((criterion, n) => marking.by.get(n)?.value);
@@ -63,7 +63,7 @@
     const loaded = (event) => {
       const { naturalWidth: width, naturalHeight: height } = event.target;
       if (full && picture.large && picture.large !== "webp") setOwn([width, height]); // Not scaled down: these are its own pixels.
-      // A file may say that it is to be turned, and the browser does so.
+      // The browser may have rotated the picture as its file says.
       setTurned(Boolean(size) && width !== height && width > height !== size[0] > size[1]);
     };
     const known = size && size[0] ? size : own;
@@ -93,7 +93,7 @@
     </dl>`;
   }
 
-  function Told({ marking, drawing, exam }) {
+  function Result({ marking, drawing, exam }) {
     const count = tally(marking, drawing.criteria);
     if (count) {
       return html`<p class="tally">
@@ -108,12 +108,12 @@
     return drawing.status === "done" && html`<p class="soft">not marked by this judge</p>`;
   }
 
-  // A drawing among the others.
+  // A drawing in the overview.
   function Card({ drawing, exam, way, boxes, onOpen }) {
     const painter = exam.painters[drawing.p];
     const failed = drawing.status !== "done";
-    const fault = drawing.status === "not_applicable" ? "does not apply" : drawing.fault;
-    const look = `Look closer at drawing ${drawing.n} by ${painter.row}`;
+    const fault = drawing.status === "not_applicable" ? "not applicable" : drawing.fault;
+    const look = `Open drawing ${drawing.n} by ${painter.row}`;
     return html`<article class="card drawing" id=${`d-${drawing.d}`}>
       ${failed
         ? html`<p class="nopic"><b>${fault}</b> <${Name}>${drawing.detail}<//></p>`
@@ -127,12 +127,12 @@
         <a href=${L.painterLink(painter)}><${Name}>${painter.row}<//></a>
       </h3>
       ${(painter.seeds > 1 || drawing.seed !== 0) && html`<p class="soft">seed ${drawing.seed}</p>`}
-      <${Told} marking=${drawing.markings.find((one) => one.way === way)} drawing=${drawing} exam=${exam} />
+      <${Result} marking=${drawing.markings.find((one) => one.way === way)} drawing=${drawing} exam=${exam} />
       ${!failed && html`<button type="button" onClick=${() => onOpen(drawing)}>Marks and reasons</button>`}
     </article>`;
   }
 
-  // Criteria down, drawings across; a criterion opens to show every reason.
+  // Criteria as rows, drawings as columns; a criterion expands to show every reason.
   function Matrix({ question, drawings, exam, way }) {
     const [open, setOpen] = useState(() => new Set());
     const marking = (drawing) => drawing.markings.find((one) => one.way === way && one.marks);

@@ -21,7 +21,7 @@
       { id: "stage", name: "Stage", value: stage, cell: (r) => html`<${Name}>${stage(r)}<//>` },
       {
         id: "kind",
-        name: "What",
+        name: "Kind",
         value: (r) => r.kind,
         cell: (r) => html`<span class="badge"><${Name}>${L.words(r.kind)}<//></span>`,
       },
@@ -67,16 +67,17 @@
     ];
     return html`<h1>Failures <span class="of"><${Name}>${exam.name}<//></span></h1>
       <p class="lead">
-        What could not be drawn or marked. It is left out of every score, never counted as zero, and stands in coverage.
+        What could not be drawn or marked. Failures are left out of every score, never counted as zero; coverage counts
+        them.
       </p>
       ${!all.length
-        ? html`<p>There is none.</p>`
+        ? html`<p>There are no failures.</p>`
         : html`<ul class="tags">
               ${counts.map(([kind, n]) => html`<li><b>${L.count(n)}</b>${" "}<${Name}>${L.words(kind)}<//></li>`)}
             </ul>
             <form class="bar" onSubmit=${(event) => event.preventDefault()}>
               ${filter("Stage", "stage", stages)}
-              ${filter("What", "kind", L.toChoose(counts.map(([kind]) => kind)))}
+              ${filter("Kind", "kind", L.toChoose(counts.map(([kind]) => kind)))}
               ${filter("Painter", "painter", L.paintersToChoose(exam), "All painters")}
             </form>
             <${Table} columns=${columns} rows=${rows} caption=${`Failures of ${exam.name}`} />`}`;

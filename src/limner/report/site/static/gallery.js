@@ -1,4 +1,4 @@
-// Every drawing of an exam as a small picture; search and filters; more as one scrolls.
+// Every drawing of an exam as a small picture, with search and filters; more load while scrolling.
 "use strict";
 
 (() => {
@@ -8,7 +8,7 @@
   const STEP = 60;
   const MET = { none: [0, 0], some: [0.0001, 0.9999], all: [1, 1] };
 
-  // The drawings that fit, by their numbers, in the order asked for.
+  // The numbers of the drawings that match, in the chosen order.
   function chosen(exam, drawings, fits, met, params) {
     const painter = exam.painters.findIndex((one) => one.key === params.painter);
     const [low, high] = MET[params.met] || [null, null];
@@ -60,7 +60,7 @@
       ["failed", "Failed"],
     ];
     const shares = [
-      ["all", "All of those decided"],
+      ["all", "All decided"],
       ["some", "Some"],
       ["none", "None"],
     ];
@@ -100,7 +100,7 @@
       L.change(what);
     };
     useEffect(() => {
-      // The rest comes in while the first pictures are looked at already.
+      // The rest loads while the first pictures are shown.
       const names = [];
       for (let n = 1; n * first.q.length < total; n++) names.push(`drawings/${n}`);
       const join = (rest) => setDrawings(L.joined([first, ...rest.map((parts) => parts[0])]));
@@ -116,7 +116,7 @@
       if (end.current) watcher.observe(end.current);
       return () => watcher.disconnect();
     }, [found, limit]);
-    const partly = drawings.q.length < total && ` of the first ${L.count(drawings.q.length)}; the rest is being loaded`;
+    const partly = drawings.q.length < total && ` of the first ${L.count(drawings.q.length)}; loading the rest`;
     const tile = (n, place) => html`<li key=${drawings.d[n]}>
       <${Tile} exam=${exam} questions=${questions} drawings=${drawings} n=${n} met=${met[n]} eager=${place < 12} />
     </li>`;
@@ -126,7 +126,7 @@
       <ul class="tiles gallery">
         ${found.slice(0, limit).map(tile)}
       </ul>
-      ${!found.length && html`<p class="none">Nothing fits.</p>`}
+      ${!found.length && html`<p class="none">No drawing matches.</p>`}
       ${limit < found.length &&
       html`<p ref=${end} class="more">
         <button type="button" onClick=${() => setLimit((before) => before + STEP)}>Show more</button>

@@ -1,4 +1,4 @@
-// The first page: what was examined, and the answer of each exam in a sentence, with how sure it is.
+// The first page: what was examined, and each exam's result in a sentence, with its certainty.
 "use strict";
 
 (() => {
@@ -30,7 +30,7 @@
     </table>`;
   }
 
-  // One question drawn by the first painters, beside the reference.
+  // One question drawn by the leading painters, beside the reference.
   function Drawn({ exam, drawn }) {
     const link = (d) => page(exam, "question", { q: drawn.key, d });
     const tile = (one) => html`<li>
@@ -53,7 +53,7 @@
         ${drawn.drawings.map(tile)}
       </ul>
       <figcaption class="soft">
-        ${drawn.drawings.length > 1 ? "The question on which they differ most" : "One of its questions"}: <a href=${link()}><${Name}>${drawn.id}<//></a>
+        ${drawn.drawings.length > 1 ? "The question on which they differ most" : "One of the questions"}: <a href=${link()}><${Name}>${drawn.id}<//></a>
       </figcaption>
     </figure>`;
   }
@@ -108,8 +108,8 @@
   function Page({ data: [[site]] }) {
     return html`<h1>Exams</h1>
       <p class="lead">
-        Can they draw what a textbook would show, and draw it right? Choose an exam for its leaderboard, its painters,
-        and every question with all drawings and marks.
+        Can text-to-image models draw what a textbook would show, and draw it right? Choose an exam to see its
+        leaderboard, its painters, and every question with all drawings and marks.
       </p>
       <div class="answers">${site.exams.map((exam) => html`<${Card} exam=${exam} />`)}</div>`;
   }

@@ -1,4 +1,4 @@
-// Who marked, how they were asked, whether they were examined, and how far they agree.
+// The judges: how they were asked, whether they were examined, and how far they agree.
 "use strict";
 
 (() => {
@@ -31,7 +31,7 @@
     {
       id: "examined",
       name: "Certificate",
-      help: "What it sees and misses on faults of known effect",
+      help: "What the judge detects and misses on faults of known effect",
       value: (way) => way.examined || "",
       cell: (way) =>
         way.certificate
@@ -41,9 +41,9 @@
     { id: "markings", name: "Markings", number: true, value: (way) => way.markings, cell: (way) => L.count(way.markings) },
     {
       id: "cost",
-      name: "$ a drawing",
+      name: "$ per drawing",
       number: true,
-      help: "Dollars for marking one drawing once, failed tries included",
+      help: "Dollars for marking one drawing once, failed attempts included",
       value: (way) => way.cost ?? undefined,
       cell: (way) => L.price(way.cost),
     },
@@ -51,7 +51,7 @@
     { id: "days", name: "When", value: (way) => way.times[0] ?? undefined, cell: (way) => days(way.times) },
   ];
 
-  const WORDS = { accuracy: "marks alike", kappa: "Cohen's kappa", spearman: "order of drawings, Spearman" };
+  const WORDS = { accuracy: "same marks", kappa: "Cohen's kappa", spearman: "order of drawings, Spearman" };
   const told = ([name, { score, value, low, high, n }]) => {
     const shown = (x) => (name === "accuracy" ? L.percent(x) : x.toFixed(2));
     return html`<br /><span class="soft">
@@ -59,7 +59,7 @@
         ${low != null && ` [${shown(low)}, ${shown(high)}]`}, n ${n}
       </span>`;
   };
-  // Only where a study is there; the same numbers as `limner agree` tells.
+  // Only with a study; the same numbers as in `limner agree`.
   const withPeople = (people) => {
     const of = (way) => people.filter((one) => one.way === way.number);
     const lead = ({ measures: { kappa, spearman, accuracy } }) => (kappa || spearman || accuracy).value;
@@ -85,13 +85,13 @@
     const { agreement } = differences;
     return html`${head}
       <p class="lead">
-        Who marked the drawings, and how it was asked. A certificate tells what a judge sees and misses on faults of
-        known effect; <code>limner examine-judge</code> makes one.
+        The judges that marked the drawings, and how they were asked. A certificate shows what a judge detects and
+        misses on faults of known effect; <code>limner examine-judge</code> creates one.
       </p>
       ${exam.ways.map((way) => html`<${Warning} judge=${way} name=${way.name} />`)}
       <${Table} columns=${columns} rows=${exam.ways} caption=${`Judges of ${exam.name}`} />
       ${agreement.length > 0 &&
-      html`<h2>Among each other</h2>
+      html`<h2>Agreement between judges</h2>
         <${Agreement} pairs=${agreement} exam=${exam} />
         <p><a href="differences.html">Where they differ</a></p>`}`;
   }

@@ -1,4 +1,4 @@
-// Who draws best, under which judge, on which questions, and how sure that is.
+// Which painter draws best, under which judge, on which questions, and how certain that is.
 "use strict";
 
 (() => {
@@ -7,9 +7,9 @@
   const { useMemo } = preactHooks;
 
   const VIEWS = {
-    common: "Questions all painters have",
-    all: "All questions each painter has",
-    pessimistic: "What is missing counts as nothing",
+    common: "Questions that all painters have",
+    all: "All questions of each painter",
+    pessimistic: "All questions, missing ones count as zero",
   };
   const ours = (exam, row, numbers) => ({ painter: exam.painters[row.p], row, numbers });
   const theirs = (paper) => {
@@ -17,7 +17,7 @@
     return { paper, numbers: { scores: Object.fromEntries(scores), bounds: {}, decided: {} } };
   };
 
-  // What a reader must know to take the table right.
+  // What a reader needs to know to understand the table.
   function Notes({ exam, way, board, rows, list, columns, view, several, tag, withPaper, boards }) {
     const unknown = exam.scores.filter((score) => score.main && !list.some((column) => column.id === score.name));
     const unmarked = exam.painters.filter((painter, p) => !board.rows.some((row) => row.p === p));
@@ -33,23 +33,23 @@
     const category = several && exam.on === "common" ? "all painters have" : "each painter has";
     const notes = [
       some((found) => found[1] != null) && "[low, high] is the 95% interval over questions.",
-      columns.some((column) => column.open) && "Under a place: the places held in 95% of resamples.",
+      columns.some((column) => column.open) && "Below a rank: the range of ranks in 95% of resamples.",
       shared &&
-        "A line beside places: painters on it cannot be told apart on these questions (p of 0.05 or more, corrected for all pairs, as limner compare finds).",
+        "Painters on one line do not differ significantly on these questions (p ≥ 0.05, corrected for all pairs, as in limner compare).",
       some((found) => found[3] != null) && "(n=…): too few questions for an interval.",
-      tag && `A category is taken over the questions that ${category} in it.`,
+      tag && `A category covers the questions that ${category} in it.`,
       !tag &&
         view === "pessimistic" &&
-        "What is missing or undecided counts as nothing, so refusing gains nothing.",
-      rows.some(isControl) && "Controls stand below the others: what they ought to get is known, so they have no place.",
+        "What is missing or undecided counts as zero, so refusing gains nothing.",
+      rows.some(isControl) && "Controls are listed last and not ranked: their correct result is known.",
       rows.some((r) => r.numbers && Object.keys(r.numbers.bounds).length) &&
-        "Where the judge abstains, a score is shown as least … most: its lowest and its highest possible value.",
+        "If the judge abstains, a score is shown as low … high: its lowest and highest possible value.",
       rows.some((r) => r.row && r.row.coverage < 1) &&
-        "Coverage: questions with a score, of those in the exam. Failures are left out, never zeros.",
+        "Coverage: the share of the exam's questions that have a score. Failures are left out, never counted as zero.",
       unknown.length > 0 &&
         `No score for ${unknown.map((score) => L.words(score.name)).join(", ")}: this judge decides too few criteria.`,
       withPaper &&
-        "Figures from the paper were marked by its own judge, on all its questions; those of a release board by whoever kept it. They are no part of the comparison.",
+        "Figures from the paper were marked by its own judge, on all its questions; those of a release board by its maintainers. They are not part of the comparison.",
       ...days.map((day) => html`<${Name}>${boards[day]}<//>`),
       unmarked.length > 0 &&
         html`Not marked by this judge: <${Name}>${unmarked.map((painter) => painter.row).join(", ")}<//>.`,
@@ -60,13 +60,13 @@
         ${notes.filter(Boolean).map((note) => html`<li>${note}</li>`)}
       </ul>
       ${differences.length > 0 &&
-      html`<p class="soft">Not as in the paper:</p>
+      html`<p class="soft">Differences from the paper:</p>
         <ol class="differs">
           ${differences.map((said) => html`<li><${Name}>${said}<//></li>`)}
         </ol>`}`;
   }
 
-  // Who is compared on what: before the numbers, not after them.
+  // What painters are compared on: shown before the numbers, not after them.
   function Compared({ notes }) {
     if (!notes.length) return null;
     return html`<ul class="compared">
@@ -74,7 +74,7 @@
     </ul>`;
   }
 
-  // Who keeps the others from more questions, aloud, with the way out; and the way back.
+  // A prominent note on the painters that limit the common questions, with buttons to leave them out and back in.
   function Cut({ exam, board }) {
     const names = (some) => some.map((p) => exam.painters[p].row).join(", ");
     const keys = (some) => some.map((p) => exam.painters[p].key).join(",");
@@ -87,13 +87,13 @@
         <span>
           Left out: <b><${Name}>${names(gone)}<//></b>. The others are compared on the questions that all of them have.
         </span>
-        <button type="button" onClick=${() => L.change({ without: "" })}>Take back</button>
+        <button type="button" onClick=${() => L.change({ without: "" })}>Put back</button>
       </p>`}
       ${cut &&
       html`<p class="loud">
         <span>
           <b><${Name}>${names(cut.painters)}<//></b> ${one ? "cuts" : "cut"} the common questions from${" "}
-          <b>${cut.without}</b> to <b>${cut.questions}</b>: all numbers below rest on those ${cut.questions}.
+          <b>${cut.without}</b> to <b>${cut.questions}</b>: all numbers below are based on those ${cut.questions}.
         </span>
         ${board.next && html`<button type="button" onClick=${() => L.change({ without: out, by: "", value: "" })}>
           Leave ${one ? "it" : "them"} out
@@ -115,7 +115,7 @@
       <summary>Columns</summary>
       <ul>
         ${list.filter((column) => !column.always).map(box)}
-        <li><button type="button" onClick=${() => L.change({ cols: "" })}>The usual ones</button></li>
+        <li><button type="button" onClick=${() => L.change({ cols: "" })}>Default columns</button></li>
       </ul>
     </details>`;
   }
@@ -164,7 +164,7 @@
     </form>`;
   }
 
-  // The board without the painters that the address names, where there are numbers for it; else everybody's.
+  // The board without the painters that the address names, if there is one; otherwise the board of all painters.
   function chosenBoard(exam, way, without) {
     const all = [{ ...way, left_out: way.left_out || [] }, ...way.without];
     const key = (board) => board.left_out.map((p) => exam.painters[p].key).join(",");
@@ -202,7 +202,7 @@
       );
     }, [board, view, tag, category, by, withPaper, paper, params.s, params.controls, params.strategy]);
 
-    // Places belong to questions that all painters have, or to those that the report compares them on.
+    // Ranks need questions that all painters have, or those that the report compares them on.
     const on = tag || view === exam.on || view === "common" || !several;
     const score = exam.scores.find((one) => one.name === (params.sort || board.by)) || lead;
     const placed = Boolean(score && on) && rows.some((r) => r.numbers?.order?.[score.name]?.[1] != null);
@@ -227,7 +227,7 @@
     const byScore = exam.scores.find((one) => one.name === sorted);
     const order = byScore
       ? html` Ordered by <b>${L.words(byScore.name)}</b>: ${byScore.about}.`
-      : by_ && html` Ordered by <b>${by_.name}</b>${placed && score && html`; places by <b>${L.words(score.name)}</b>`}.`;
+      : by_ && html` Ordered by <b>${by_.name}</b>${placed && score && html`; ranks by <b>${L.words(score.name)}</b>`}.`;
     const caption = `${exam.name}, judge ${way.name}, reading ${exam.reading}, ordered by ${byScore ? L.words(sorted) : by_?.name}`;
     const { variant } = way.setup;
     const more = [way.judge !== way.name && way.judge, variant && `variant ${variant}`].filter(Boolean).join(", ");
@@ -265,7 +265,7 @@
         onSort=${resort}
         rowClass=${(r) => (r.paper ? "paper" : isControl(r) ? "control" : "")}
         apart=${isControl}
-        block=${(r) => isControl(r) && "Controls: what they ought to get is known, so they have no place"}
+        block=${(r) => isControl(r) && "Controls are not ranked: their correct result is known"}
       />
       <${Notes}
         exam=${exam}
@@ -292,7 +292,7 @@
     return html`<h1>Leaderboard</h1>
       <p>
         Nothing is marked yet: ${L.many(drawings, "drawing")} of ${L.many(questions, "question")}. The${" "}
-        <a href="gallery.html">gallery</a> shows what is drawn.
+        <a href="gallery.html">gallery</a> shows the drawings.
       </p>`;
   }
 

@@ -1,13 +1,13 @@
-// One painter: its numbers and how sure they are, what it is good and bad at, what it typically gets wrong.
+// One painter: its scores and how certain they are, its strengths and weaknesses, its typical faults.
 "use strict";
 
 (() => {
   const { html, Name, Warning, Score, Choice, Pic, Mark, Table } = L;
   const { useMemo, useState } = preactHooks;
 
-  const FEWEST = 10; // A category of fewer questions says too little to be called strong or weak.
-  const ENDS = 4; // So many of the strongest and of the weakest categories are shown.
-  const SORTS = 6; // And so many sorts of faults.
+  const FEWEST = 10; // A category with fewer questions is not called strong or weak.
+  const ENDS = 4; // The number of strongest and weakest categories shown.
+  const SORTS = 6; // The number of kinds of faults shown.
 
   const at = L.sortable;
 
@@ -96,12 +96,12 @@
 
   function Faults({ part }) {
     const found = part.faults.filter((sort) => sort.failed);
-    if (!found.length) return html`<p class="soft">This judge found no fault, or could decide nothing.</p>`;
+    if (!found.length) return html`<p class="soft">This judge found no faults, or decided nothing.</p>`;
     return found.slice(0, SORTS).map(
       (sort) => html`<section class="fault">
         <h3>
           ${sort.sort}${" "}
-          <span class="soft">${L.count(sort.failed)} of ${L.count(sort.decided)} decided not fully met</span>
+          <span class="soft">not fully met: ${L.count(sort.failed)} of ${L.count(sort.decided)} decided</span>
         </h3>
         <ul class="examples">
           ${sort.examples.map((one) => html`<${Example} one=${one} />`)}
@@ -117,7 +117,7 @@
     </a>`;
   }
 
-  // How well and how sure: every known score with its interval, coverage, failures, cost.
+  // Every known score with its interval, coverage, failures, cost.
   function Facts({ known, view, row }) {
     const failures = Object.entries(row.failures);
     const fact = (name, value, more) => html`<div class="card fact">
@@ -137,9 +137,9 @@
       ${open && fact("met of decided", L.percent(view.decided.met))}
       ${fact("coverage", L.percent(row.coverage), `${L.count(row.n)} of ${L.count(row.expected)} questions`)}
       ${fact("failed", failed, failures.map(([kind, count]) => `${count} ${L.words(kind)}`).join(", "))}
-      ${row.unmarked > 0 && fact("not marked", row.unmarked, "this judge was not asked")}
-      ${fact("to draw", L.price(row.costs.drawing), "a drawing")}
-      ${fact("to mark", L.price(row.costs.marking), "a drawing")}
+      ${row.unmarked > 0 && fact("not marked", row.unmarked, "by this judge")}
+      ${fact("to draw", L.price(row.costs.drawing), "per drawing")}
+      ${fact("to mark", L.price(row.costs.marking), "per drawing")}
     </div>`;
   }
 
@@ -149,7 +149,7 @@
     const view = L.compared(exam, row);
     const known = exam.scores.filter((score) => view.scores[score.name] || view.bounds[score.name]);
     const lead = exam.scores.find((score) => score.name === way.lead) || exam.scores[0];
-    // Where the leading score is nearly nothing or nearly everything, it tells no strength from a weakness.
+    // A leading score near zero or near its maximum does not separate strengths from weaknesses.
     const middling = (score) => view.scores[score.name] && Math.abs(view.scores[score.name][0] / score.top - 0.5) < 0.45;
     const chosen = known.find((score) => score.name === params.score);
     const score = chosen || known.find((one) => one.main && middling(one)) || lead;
@@ -166,23 +166,23 @@
         </p>
         <${Facts} known=${[]} row=${row} />`;
     }
-    return html`<h2>How well, and how sure</h2>
+    return html`<h2>Scores</h2>
       <p>
         Judge <b><${Name}>${way.name}<//></b>, reading <b>${exam.reading}</b>, on ${L.many(view.n, "question")}${common}.
         ${row.place != null &&
-        html` By ${L.words(lead.name)} it stands <b>${L.ordinal(row.place)}</b> of
-          ${" "}${placed.length}${shared ? ", a place it shares" : ""}.`}
-        ${open && html` 95% of resamples leave the places <b>${open}</b> open.`}
+        html` By ${L.words(lead.name)} it ranks <b>${L.ordinal(row.place)}</b> of
+          ${" "}${placed.length}${shared ? ", tied with others" : ""}.`}
+        ${open && html` In 95% of resamples it ranks <b>${open}</b>.`}
       </p>
       <${Warning} judge=${way} />
       <${Facts} known=${known} view=${view} row=${row} />
       ${row.differs.length > 0 &&
-      html`<p class="soft">Not as in the paper: <${Name}>${row.differs.join("; ")}<//>.</p>`}
+      html`<p class="soft">Differences from the paper: <${Name}>${row.differs.join("; ")}<//>.</p>`}
       ${row.remarks.length > 0 &&
       html`<ul class="notes">
         ${row.remarks.map((remark) => html`<li><${Name}>${remark}<//></li>`)}
       </ul>`}
-      <h2>Strong and weak</h2>
+      <h2>Strengths and weaknesses</h2>
       ${known.length > 1 &&
       html`<div class="bar">
         <${Choice}
@@ -196,12 +196,12 @@
       <h2>Typical faults</h2>
       <${Faults} part=${part} />
       <h2>Best and worst drawings</h2>
-      <h3>Best <span class="soft">by criteria met of those decided</span></h3>
+      <h3>Best <span class="soft">by the share of decided criteria that are met</span></h3>
       <div class="tiles">${part.best.map((one) => html`<${Tile} shown=${one} />`)}</div>
       <h3>Worst</h3>
       <div class="tiles">${part.worst.map((one) => html`<${Tile} shown=${one} />`)}</div>
       ${Object.keys(part.analyses).length > 0 &&
-      html`<h2>What the paper reports beyond scores</h2>
+      html`<h2>Further analyses of the paper</h2>
         <pre class="box">${JSON.stringify(part.analyses, null, 1)}</pre>`}`;
   }
 
@@ -218,9 +218,9 @@
       </h1>
       <p class="lead">
         ${L.many(painter.done, "drawing")} of <${Name}>${exam.name}<//>
-        ${painter.seeds > 1 && `, ${painter.seeds} for each question`}.${" "}
+        ${painter.seeds > 1 && `, ${painter.seeds} per question`}.${" "}
         ${painter.done > 0 &&
-        html`<a href=${`gallery.html${L.address({ painter: painter.key })}`}>Look at all of them.</a>`}
+        html`<a href=${`gallery.html${L.address({ painter: painter.key })}`}>See all of them.</a>`}
       </p>
       ${!found && html`<p class="wait" role="status">Loading …</p>`}
       ${found && !part && html`<p>No judge has marked its drawings yet.</p>`}
@@ -236,7 +236,7 @@
       ${part && html`<${Under} key=${part.way} exam=${exam} place=${place} part=${part} params=${params} />`}`;
   }
 
-  // Everybody who drew, with what there is of each.
+  // All painters, with the number of their drawings.
   function Painters({ exam }) {
     const columns = useMemo(
       () => [
@@ -256,19 +256,19 @@
           number: true,
           value: (one) => Object.values(one.failed).reduce((sum, count) => sum + count, 0),
         },
-        { id: "seeds", name: "For each question", number: true, value: (one) => one.seeds },
+        { id: "seeds", name: "Per question", number: true, value: (one) => one.seeds },
       ],
       [],
     );
     return html`<h1>Painters <span class="of"><${Name}>${exam.name}<//></span></h1>
-      <p class="lead">Choose one for its scores, what it is good and bad at, its typical faults and its drawings.</p>
+      <p class="lead">Choose one to see its scores, strengths and weaknesses, typical faults and drawings.</p>
       <${Table}
         columns=${columns}
         rows=${exam.painters}
         caption=${`Painters of ${exam.name}`}
         rowClass=${(one) => (one.control ? "control" : "")}
         apart=${(one) => one.control}
-        block=${(one) => one.control && "Controls: what they ought to get is known"}
+        block=${(one) => one.control && "Controls: their correct result is known"}
       />`;
   }
 

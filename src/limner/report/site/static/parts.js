@@ -1,24 +1,24 @@
-// Small pieces that several pages are made of.
+// Small components that several pages share.
 "use strict";
 
 (() => {
   const { html } = L;
   const { useState, useEffect, useRef } = preactHooks;
 
-  // Words that anybody may have written: kept apart, whatever their direction.
+  // Text of any origin: isolated, whatever its direction of writing.
   const Name = ({ children }) => html`<bdi>${children}</bdi>`;
 
-  // What must be known of a judge wherever its scores stand; the name where it is not clear who is meant.
+  // The warning that accompanies a judge's scores; with its name if there are several judges.
   function Warning({ judge, name }) {
     const wrong = judge.passes_wrong_drawings;
     if (!wrong) return null;
     return html`<p class="loud"><span>${name && html`<b><${Name}>${name}<//></b>: `}${wrong.words}</span></p>`;
   }
 
-  // A mark: a sign and a word, so that colour is never all there is.
+  // A mark: a sign and a word, so that colour is never the only cue.
   function state(value, top, verdict) {
     if (value == null) {
-      return verdict === "unread" ? ["unread", "!", "reply not readable"] : ["open", "?", "not decided"];
+      return verdict === "unread" ? ["unread", "!", "unreadable reply"] : ["open", "?", "not decided"];
     }
     if (value === top) return ["met", "✓", top > 1 ? `${value} of ${top}` : "met"];
     if (value > 0) return ["part", "◐", `${value} of ${top}`];
@@ -33,7 +33,7 @@
     </span>`;
   }
 
-  // A number with its interval, or the least and the most it could be.
+  // A number with its interval, or its lowest and highest possible value.
   function Score({ view, score, whisker }) {
     const found = view && view.scores[score.name];
     const ends = view && view.bounds[score.name];
@@ -66,7 +66,7 @@
     </svg>`;
   }
 
-  // A small picture; a note where there is none.
+  // A small picture, or a note if there is none.
   function Pic({ sha, alt, children, eager }) {
     const [gone, setGone] = useState(false);
     if (!sha || gone) {
@@ -81,7 +81,7 @@
     />`;
   }
 
-  // Lines and regions over a picture, in its own pixels; turned where the browser has turned it.
+  // Lines and regions over a picture, in its own pixels; rotated if the browser has rotated it.
   function Overlay({ size, boxes, turned }) {
     const [width, height] = turned ? [size[1], size[0]] : size;
     const shapes = boxes.flatMap((found) =>
@@ -95,7 +95,7 @@
     return html`<svg class="overlay" viewBox=${box} preserveAspectRatio="none" aria-hidden="true">${shapes}</svg>`;
   }
 
-  // A reference graph: what was found, what is missing, what nobody decided. Without marks, what must be shown.
+  // A reference graph: what is shown, missing or undecided; without marks, what must be shown.
   function Graph({ graph, entities, marks }) {
     const id = useRef(`g${Math.random().toString(36).slice(2)}`).current;
     const SIGNS = { met: "✓ ", unmet: "✗ ", open: "? ", plain: "" };
@@ -149,7 +149,7 @@
           height=${graph.height}
           viewBox=${`0 0 ${graph.width} ${graph.height}`}
           role="img"
-          aria-label=${`Graph of ${counted}; the list of criteria tells the same in words`}
+          aria-label=${`Graph of ${counted}; the list of criteria has the same content as text`}
         >
           <defs>${arrows}</defs>
           ${edges}${nodes}
@@ -161,17 +161,17 @@
           <span class="mark unmet">✗ missing, dashed</span>
           <span class="mark open">? not decided, dotted</span>
         </p>
-        <p class="soft">A dependency counts only where both its entities are shown.</p>`}`;
+        <p class="soft">A dependency counts only if both of its entities are shown.</p>`}`;
   }
 
-  // Long words: the beginning, and a button for the rest.
+  // A long text: the beginning, and a button for the rest.
   function Long({ children, limit = 900 }) {
     const [all, setAll] = useState(false);
     const words = String(children ?? "");
     if (words.length <= limit * 1.3) return html`<p class="prose"><${Name}>${words}<//></p>`;
     return html`<p class="prose"><${Name}>${all ? words : words.slice(0, limit) + " …"}<//></p>
       <button type="button" onClick=${() => setAll((before) => !before)} aria-expanded=${all}>
-        ${all ? "Show less" : "Show all of it"}
+        ${all ? "Show less" : "Show all"}
       </button>`;
   }
 
@@ -188,7 +188,7 @@
     </label>`;
   }
 
-  // One of the filters that the part of the address behind the # remembers under `key`.
+  // A filter that is stored in the address after the #, under `at`.
   function Filter({ name, at, params, options, onChange, any = "All" }) {
     const change = (value) => onChange({ [at]: value });
     const all = [["", any], ...options];
@@ -212,7 +212,7 @@
       />
     </label>`;
 
-  // Filters beyond the first: open where there is room, out of the way on a phone.
+  // Further filters: open if there is room, folded on a phone.
   function More({ children, on }) {
     const wide = useRef(matchMedia("(min-width: 700px)").matches).current;
     return html`<details class="filters" open=${wide || on}>
@@ -221,7 +221,7 @@
     </details>`;
   }
 
-  // Which questions fit the tags and the words that are asked for.
+  // Which questions match the chosen tags and words.
   function fitting(exam, questions, texts, params) {
     const tags = Object.keys(params)
       .filter((name) => name.startsWith("t.") && exam.tags[name.slice(2)])
@@ -240,7 +240,7 @@
 
   const waysToChoose = (exam) => exam.ways.map((way) => [String(way.number), way.name]);
 
-  // The numbers a painter is compared by, and where one of them stands in a column that is sorted.
+  // The numbers by which a painter is compared, and a score's value for sorting.
   const compared = (exam, row) => {
     const { common, all } = row.views;
     return exam.on === "common" && common && common.n ? common : all;

@@ -12,9 +12,9 @@
     const at = list.key.indexOf(id);
     const to = (n, words) => list.key[n] && html`<a href=${L.questionLink(list.key[n])}>${words}</a>`;
     return html`<nav class="neighbours" aria-label="Questions">
-      ${to(at - 1, "← Question before")}
+      ${to(at - 1, "← Previous question")}
       <span class="soft">${at + 1} of ${list.key.length}</span>
-      ${to(at + 1, "Question after →")}
+      ${to(at + 1, "Next question →")}
     </nav>`;
   }
 
@@ -32,7 +32,7 @@
 
   function Asked({ question, boxes, size }) {
     const { reference, graph } = question;
-    const absent = question.reference_name ? "The data names one, but it is absent." : "This question has none.";
+    const absent = question.reference_name ? "The data names a reference, but the file is missing." : "This question has no reference.";
     const entities = question.criteria.filter((criterion) => criterion.kind === "entity").length;
     return html`<div class="ask">
       <section aria-labelledby="prompt">
@@ -42,7 +42,7 @@
         html`<h2>What must be shown</h2>
           <${Graph} graph=${graph} entities=${entities} />`}
         <details class="box">
-          <summary>The rubric as it is stored</summary>
+          <summary>The rubric as stored</summary>
           <pre>${JSON.stringify(question.rubric, null, 1)}</pre>
         </details>
       </section>
@@ -116,7 +116,7 @@
       </div>
       ${way !== undefined &&
       html`<h2>Criteria</h2>
-        <p class="soft">Choose a criterion to read the reasons. The numbers are those of the drawings above.</p>
+        <p class="soft">Choose a criterion to read the reasons. The numbers refer to the drawings above.</p>
         <${Matrix} question=${question} drawings=${drawings} exam=${exam} way=${way} />`}
       ${open &&
       html`<${Closer}

@@ -1,11 +1,11 @@
-// All questions of an exam: which they are, and how hard they turned out.
+// All questions of an exam, and how difficult they are.
 "use strict";
 
 (() => {
   const { html, Name, Filter, Check, Search, More, Table } = L;
   const { useMemo } = preactHooks;
 
-  const TAGS = 3; // So many tags have a column of their own.
+  const TAGS = 3; // The number of tags with a column.
 
   function columnsOf(exam, list, way) {
     const tag = (name) => {
@@ -35,7 +35,7 @@
         id: "met",
         name: "Criteria met",
         number: true,
-        help: "Mean share of decided criteria that are met, over all painters but controls",
+        help: "Mean share of decided criteria that are met, over all painters except controls",
         value: (r) => met(r) ?? undefined,
         cell: (r) => L.percent(met(r)),
       },
@@ -48,7 +48,7 @@
     const words = L.useFile(params.s && "words");
     const texts = useMemo(() => words.parts && L.joined(words.parts).words, [words]);
     const way = exam.ways[Number(params.way) || 0] || exam.ways[0];
-    // The page opens on what is drawn; where nothing is, on all.
+    // The page opens on the questions that are drawn, or on all if none is.
     const undrawn = list.drawn.filter((count) => !count).length;
     const everything = params.all === "1" || undrawn === list.id.length;
     const rows = useMemo(() => {
@@ -70,7 +70,7 @@
         undrawn < list.id.length &&
         html`<div class="checks">
           <${Check}
-            name=${`Also the ${L.count(undrawn)} that nobody has drawn`}
+            name=${`Also the ${L.count(undrawn)} without drawings`}
             on=${everything}
             onChange=${(on) => L.change({ all: on ? "1" : "" })}
           />

@@ -53,13 +53,13 @@
     const to = Math.min(total, (pageIndex + 1) * pageSize);
     const button = (words, can, go) => html`<button type="button" disabled=${!can} onClick=${go}>${words}</button>`;
     return html`<nav class="pager" aria-label=${`Pages of ${caption}`}>
-      ${button("← Before", table.getCanPreviousPage(), () => table.previousPage())}
+      ${button("← Previous", table.getCanPreviousPage(), () => table.previousPage())}
       <span role="status">${L.count(pageIndex * pageSize + 1)} to ${L.count(to)} of ${L.count(total)}</span>
-      ${button("After →", table.getCanNextPage(), () => table.nextPage())}
+      ${button("Next →", table.getCanNextPage(), () => table.nextPage())}
     </nav>`;
   }
 
-  // Rows that stand apart come after all others, whichever way the table is sorted.
+  // Rows that are set apart come last, however the table is sorted.
   const sortedWith = (apart) => (table) => {
     const sorted = core.getSortedRowModel()(table);
     return () => {
@@ -69,7 +69,7 @@
     };
   };
 
-  // Rows in their blocks, as they come: a block with a title has a row of its own for it.
+  // Rows grouped in blocks, in order; a block's title gets a row.
   function bodies(rows, block) {
     const found = [];
     for (const row of rows) {
@@ -80,9 +80,9 @@
     return found;
   }
 
-  // Columns: {id, name, value(row), cell(row), number, help, first, sort}. Values that are undefined come last,
-  // whichever way the table is sorted; a column without values is not sorted by. With `onSort` the order is kept
-  // outside, in `sort`; `block` gives the title of the block that a row stands in.
+  // Columns: {id, name, value(row), cell(row), number, help, first, sort}. Undefined values come last, however the table
+  // is sorted; a column without values is not sortable. With `onSort`, the caller holds the order, in `sort`; `block`
+  // returns the title of a row's block.
   function Table({ columns, rows, sort, onSort, caption, size = 50, rowClass, apart, block, empty }) {
     const defs = useMemo(
       () =>
@@ -97,7 +97,7 @@
         })),
       [columns],
     );
-    // The same order must be the same object: a new one would make the table begin anew, again and again.
+    // The same order must be the same object: a new one would reset the table each time.
     const fixed = useMemo(() => (onSort ? { sorting: sort ? [sort] : [] } : {}), [Boolean(onSort), sort?.id, sort?.desc]);
     const table = useTable({
       data: rows,
@@ -144,7 +144,7 @@
           ${!total &&
           html`<tbody>
             <tr>
-              <td colspan=${columns.length} class="none">${empty || "Nothing fits."}</td>
+              <td colspan=${columns.length} class="none">${empty || "Nothing matches."}</td>
             </tr>
           </tbody>`}
         </table>

@@ -1,4 +1,4 @@
-// Two sides that are compared: painters with their strategies, seeds of a painter, or judges of a painter. Numbers only.
+// The numbers of a comparison of two sides: painters with their strategies, seeds of a painter, or judges of a painter.
 "use strict";
 
 (() => {
@@ -7,7 +7,7 @@
     name: "met",
     top: 100,
     digits: 1,
-    about: "percent of criteria met, of those that are decided for all that is compared",
+    about: "percent of criteria met, of those decided for everything compared",
   };
   const WHAT = {
     painters: "Two painters or strategies",
@@ -15,7 +15,7 @@
     judges: "Two judges on one painter",
   };
 
-  // What the address asks for, with something sensible where it asks for nothing or for what is not there.
+  // The comparison in the address, with sensible defaults for what is missing or unknown.
   function asked(exam, params) {
     const several = exam.ways.length > 1;
     const seeded = exam.painters.filter((painter) => painter.seeds > 1);
@@ -83,7 +83,7 @@
   const byDisagreement = (x, y) => Math.abs(y.gap) - Math.abs(x.gap) || y.more - x.more || x.q - y.q;
   const bySide = (x, y) => y.gap - x.gap || y.more - x.more || x.q - y.q;
 
-  // How often the one is better, the other, and neither; and the mean gap.
+  // How often each side is better, how often neither, and the mean difference.
   function tallied(list) {
     const wins = list.filter((one) => one.gap > NEAR).length;
     const losses = list.filter((one) => one.gap < -NEAR).length;

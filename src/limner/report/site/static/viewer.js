@@ -1,20 +1,20 @@
-// Pictures looked at together: they zoom and pan in step, by mouse, touch and keys, with what lies over them.
+// A viewer for several pictures that zoom and pan together, by mouse, touch and keys, with overlays.
 "use strict";
 
 (() => {
   const { html, Picture } = L;
   const { useState, useLayoutEffect, useRef } = preactHooks;
 
-  // One rule moves all pictures, so that they are in step; no element has a style of its own.
+  // One CSS rule moves all pictures together; no element has its own style.
   const rule = new CSSStyleSheet();
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, rule];
-  const MOST = 16; // times as large as the picture that fits
+  const MOST = 16; // The largest zoom, relative to the picture that fits.
   const WHOLE = { scale: 1, x: 0.5, y: 0.5 };
 
-  // A view: how much larger than what fits, and which point of the picture (as shares of its sides) is in the middle.
+  // A view: the zoom relative to the picture that fits, and the point in the middle (as shares of the sides).
   function viewOf({ scale, x, y }) {
     const size = Math.max(1, Math.min(MOST, scale));
-    const reach = 0.5 / size; // Half of what the pane shows: its edge stays within the picture.
+    const reach = 0.5 / size; // Half of the visible part: its edge stays within the picture.
     const within = (share) => Math.max(reach, Math.min(1 - reach, share));
     return { scale: size, x: within(x), y: within(y) };
   }
@@ -26,10 +26,10 @@
   };
   const moved = (view, u, v) => viewOf({ ...view, x: view.x - u / view.scale, y: view.y - v / view.scale });
 
-  // The view with what changes it; in step for all panes that get it.
+  // The view and its changes, shared by all panes.
   function useView(restart) {
     const [kept, setKept] = useState({ of: restart, view: WHOLE });
-    const at = useRef(restart); // Whoever changes the view changes that of what is shown now, and none before it.
+    const at = useRef(restart); // A change applies to what is shown now, not to what was shown before.
     at.current = restart;
     const viewed = ({ of, view }) => (of === at.current ? view : WHOLE);
     const set = (change) => setKept((before) => ({ of: at.current, view: change(viewed(before)) }));
@@ -41,7 +41,7 @@
     return { view, set, zoom: (factor) => set((now) => zoomed(now, factor)), whole: () => set(() => WHOLE) };
   }
 
-  // Keys that every viewer knows; true where one was meant. Arrows pan with Shift: alone they lead to the next one.
+  // Keys of every viewer; returns whether one was handled. Arrows pan with Shift; alone they go to the next picture.
   function viewerKey(event, look) {
     if (event.ctrlKey || event.metaKey || event.altKey) return false;
     const step = 0.15;
@@ -57,7 +57,7 @@
   const typing = ({ target }) =>
     ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName) && target.type !== "checkbox"; // A tick takes no letters.
 
-  // Mouse and touch on one pane. Shares are of the picture as it fits, so that panes of unlike pictures stay in step.
+  // Mouse and touch on one pane. Shares refer to the fitted picture, so that panes of different pictures move together.
   function useHands(pane, look) {
     const down = useRef(new Map());
     useLayoutEffect(() => {
@@ -70,7 +70,7 @@
         return [(x - left - width / 2) / w, (y - top - height / 2) / h];
       };
       const wheel = (event) => {
-        // A wheel scrolls the page until something is enlarged; with Ctrl (and two fingers on a touchpad) it zooms.
+        // The wheel scrolls the page unless a picture is enlarged; with Ctrl (or two fingers on a touchpad) it zooms.
         if (!event.ctrlKey && box.dataset.scale === "1") return;
         event.preventDefault();
         const factor = Math.exp(-Math.max(-60, Math.min(60, event.deltaY)) / (event.ctrlKey ? 60 : 180));
@@ -119,7 +119,7 @@
     }, []);
   }
 
-  // One picture of several, with its name above it and whatever else belongs to it.
+  // One of several pictures, with its name above.
   function Pane({ name, picture, size, boxes = [], alt, look, absent, children, sort = "" }) {
     const pane = useRef(null);
     const { scale } = look.view;
@@ -137,7 +137,7 @@
     </figure>`;
   }
 
-  // What the mouse can do, for those who know no keys.
+  // Zoom buttons for the mouse.
   function ZoomButtons({ look }) {
     const { scale } = look.view;
     return html`<div class="zoom" role="group" aria-label="Zoom">
@@ -148,7 +148,7 @@
     </div>`;
   }
 
-  // The line that says which keys there are: pairs of keys and what they do.
+  // The line that lists the keys and what they do.
   const Keys = ({ keys }) => html`<p class="keys">
     ${keys.map(([names, what]) => html`<span>${names.map((key) => html`<kbd>${key}</kbd> `)}${what}</span>`)}
   </p>`;
@@ -158,7 +158,7 @@
     [["Shift", "arrows"], "pan"],
   ];
 
-  // Lines and regions: which are shown, and their boxes, loaded when they are first asked for.
+  // The visible layers of lines and regions, with their boxes, loaded on first use.
   function useLayers(question, sorts) {
     const [layers, setLayers] = useState(() => new Set());
     const file = L.useFile(layers.size > 0 && sorts.length > 0 && `boxes/${question}`);

@@ -1,4 +1,4 @@
-"""Bringing people's answers in: of a study's own raters, or of people who rated elsewhere."""
+"""Importing people's answers: of a study's own raters, or of people who rated elsewhere."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ Where = tuple[str, int, int]
 
 
 @dataclass
-class BroughtIn:
-    """What an import brought.
+class ImportReport:
+    """The outcome of an import.
 
     Attributes:
-        done: Forms that are whole; their marks count.
-        partial: Forms in which something is still missing; what they have is kept, and they count once it comes.
+        done: Complete forms; their marks count.
+        partial: Incomplete forms; their answers are stored, and count once the rest is imported.
     """
 
     answers: int = 0
@@ -61,18 +61,18 @@ class BroughtIn:
 
 @dataclass
 class Gathered:
-    """Clicks by place, with the order the drawings were shown in."""
+    """Clicks by place, with the order in which drawings were shown."""
 
     clicks: dict[Where, dict[str, Click]] = field(default_factory=dict)
     orders: dict[Where, tuple[int, ...]] = field(default_factory=dict)
     lines: dict[Where, int] = field(default_factory=dict)
 
 
-def bring_in(store: Store, name: str, file: Path) -> BroughtIn:
-    """Keep the answers in a CSV, a file of JSON lines, or annotations of Label Studio.
+def import_answers(store: Store, name: str, file: Path) -> ImportReport:
+    """Import the answers in a CSV, a file of JSON lines, or annotations of Label Studio.
 
     Raises:
-        DataError: A row fits no drawing, or cannot be read; nothing is kept then.
+        DataError: A row matches no drawing, or cannot be read; nothing is stored then.
         UsageError: The file is of another exam than the study.
     """
     head = next((line.lstrip() for line in read_lines(file) if line.strip()), "")
@@ -90,7 +90,7 @@ def bring_in(store: Store, name: str, file: Path) -> BroughtIn:
 def _exam(rows: Sequence[tuple[int, Row]], file: Path) -> str:
     for line, row in rows:
         if not isinstance(row["exam"], str) or row["exam"] != rows[0][1]["exam"]:
-            raise DataError("one file is of one exam", file=file, line=line)
+            raise DataError("all rows of a file must be of the same exam", file=file, line=line)
     return str(rows[0][1]["exam"])
 
 
@@ -103,20 +103,20 @@ def _of_rows(study: OpenStudy, rows: Sequence[tuple[int, Row]], rated: RatedExam
             raise DataError("a row has no rater", file=rated.file, line=line)
         try:
             if study.design.unit == "pair":
-                one, other = (rated.drawing(row, line, row[side]).id for side in ("first", "second"))
-                item = items.get(tuple(sorted((one, other))))
-                drawing = one
+                first, second = (rated.drawing(row, line, row[side]).id for side in ("first", "second"))
+                item = items.get(tuple(sorted((first, second))))
+                drawing = first
             else:
                 drawing = rated.drawing(row, line, row["painter"], row.get("strategy"), row.get("seed")).id
                 item = holding.get(drawing)
             if item is None:
-                raise ValueError(f"the study {study.name} does not show this")
+                raise ValueError(f"the study {study.name} does not contain this drawing or pair")
             where = (row["rater"], item.n, int(row.get("repeat") or 0))
             clicks = gathered.clicks.setdefault(where, {})
             gathered.lines.setdefault(where, line)
             how = {"reason": row.get("reason"), "seconds": _seconds(row.get("seconds"))}
             if study.design.unit == "pair":
-                turned = item.drawings[0] != one
+                turned = item.drawings[0] != first
                 gathered.orders[where] = shown_order(row, turned)
                 click = _choice(row, turned, how)
                 clicks[click.field] = click
@@ -128,13 +128,13 @@ def _of_rows(study: OpenStudy, rows: Sequence[tuple[int, Row]], rated: RatedExam
 
 
 def _choice(row: Row, turned: bool, how: Mapping[str, Any]) -> Click:
-    said = row["choice"]
+    choice = row["choice"]
     named = {row["first"]: FIRST, row["second"]: SECOND, FIRST: FIRST, SECOND: SECOND, TIE: TIE}
-    if said is None:
+    if choice is None:
         return Click(SKIP, 1, how["reason"] or "no choice", how["seconds"])
-    if said not in named:
-        raise ValueError(f"choice is first, second or tie, not {said!r}")
-    value = named[said]
+    if choice not in named:
+        raise ValueError(f"choice is first, second or tie, not {choice!r}")
+    value = named[choice]
     if turned and value != TIE:
         value = SECOND if value == FIRST else FIRST
     return Click(CHOICE, value, how["reason"], how["seconds"])
@@ -147,7 +147,7 @@ def _seconds(value: Any) -> float | None:
 def _add(
     study: OpenStudy, item: StudyItem, drawing: str, row: Row, clicks: dict[str, Click], how: Mapping[str, Any]
 ) -> None:
-    name, form = str(row["criterion"]), {one.name: one for one in study.item_form(item.n)}
+    name, form = str(row["criterion"]), {field.name: field for field in study.item_form(item.n)}
     if name == SKIP:
         clicks[SKIP] = Click(SKIP, 1, how["reason"] or "skipped", how["seconds"])
         return
@@ -167,7 +167,7 @@ def _add(
 def _list(
     clicks: dict[str, Click], name: str, rest: str, sorts: Sequence[str], row: Row, how: Mapping[str, Any]
 ) -> None:
-    """One row of a listing: a thing, or that a sort was looked through."""
+    """Add one row of a listing: a thing, or that a sort was checked."""
     sort, _, number = rest.partition("/")
     if sort not in sorts:
         raise ValueError(f"{name} has the sorts {', '.join(sorts)}, not {sort!r}")
@@ -201,30 +201,30 @@ def _of_annotations(study: OpenStudy, file: Path) -> Gathered:
     return gathered
 
 
-def _save(study: OpenStudy, gathered: Gathered, file: Path) -> BroughtIn:
-    store, report = study.store, BroughtIn()
+def _save(study: OpenStudy, gathered: Gathered, file: Path) -> ImportReport:
+    store, report = study.store, ImportReport()
     raters = _raters(study, gathered)
-    places = {(name, place.item, place.repeat): place for name, one in raters.items() for place in places_of(one)}
+    places = {(name, place.item, place.repeat): place for name, rater in raters.items() for place in places_of(rater)}
 
     def operation(connection: sa.Connection) -> None:
         for where, clicks in gathered.clicks.items():
-            kept = [replace(one, value=_without_looks(one.value)) for one in clicks.values()]
+            kept = [replace(rater, value=_without_looks(rater.value)) for rater in clicks.values()]
             save_clicks(connection, study, raters[where[0]], places[where], kept)
 
     store.write(operation)
-    found: dict[Where, dict[str, Any]] = {}
+    stored: dict[Where, dict[str, Any]] = {}
     for answer in load_answers(store, study.name):
-        found.setdefault((answer.rater, answer.item, answer.repeat), {})[answer.field] = answer
+        stored.setdefault((answer.rater, answer.item, answer.repeat), {})[answer.field] = answer
     for where in gathered.clicks:
-        if is_done(study.form(places[where]), found[where]):
+        if is_done(study.form(places[where]), stored[where]):
             report.done += 1
         else:
             report.partial += 1
-            missing = [one.name for one in study.form(places[where]) if one.name not in found[where]]
+            missing = [rater.name for rater in study.form(places[where]) if rater.name not in stored[where]]
             line = f":{gathered.lines[where]}" if where in gathered.lines else ""
             about = f"{file}{line}: {study.items[where[1]].question_id}: {where[0]}"
-            what = ", ".join(missing)[:100] or "the list's end"
-            report.details.append(f"{about}: not whole, so it does not count yet: {what}")
+            what = ", ".join(missing)[:100] or "the end of the list"
+            report.details.append(f"{about}: incomplete, does not count yet; missing: {what}")
     report.answers = sum(map(len, gathered.clicks.values()))
     report.raters, report.items = len(raters), len({item for _, item, _ in gathered.clicks})
     return report
@@ -235,22 +235,22 @@ def _without_looks(value: Any) -> Any:
 
 
 def _raters(study: OpenStudy, gathered: Gathered) -> dict[str, StudyRater]:
-    """Return the raters of the answers, each with a place for every one of them; who is not known yet is added."""
-    known = {one.rater: one for one in load_raters(study.store, study.name)}
-    found: dict[str, StudyRater] = {}
+    """Return the raters of the answers, each with a place for every item; add those that are new."""
+    stored_raters = {rater_name.rater: rater_name for rater_name in load_raters(study.store, study.name)}
+    raters: dict[str, StudyRater] = {}
     for name in sorted({rater for rater, _, _ in gathered.clicks}):
-        rater = known.get(name) or StudyRater(study.name, name, "", save_person(study.store, name, study.name))
-        there = {(place.item, place.repeat) for place in places_of(rater)}
+        rater = stored_raters.get(name) or StudyRater(study.name, name, "", save_person(study.store, name, study.name))
+        places = {(place.item, place.repeat) for place in places_of(rater)}
         new = [
-            StudyPlace(item, repeat, gathered.orders.get((one, item, repeat), _usual(study, item)))
-            for one, item, repeat in gathered.clicks
-            if one == name and (item, repeat) not in there
+            StudyPlace(item, repeat, gathered.orders.get((rater_name, item, repeat), _usual(study, item)))
+            for rater_name, item, repeat in gathered.clicks
+            if rater_name == name and (item, repeat) not in places
         ]
-        if new or name not in known:
+        if new or name not in stored_raters:
             body = {**rater.body, "places": [*rater.body.get("places", []), *(place.to_json() for place in new)]}
             rater = save_rater(study.store, replace(rater, body=body))
-        found[name] = rater
-    return found
+        raters[name] = rater
+    return raters
 
 
 def _usual(study: OpenStudy, item: int) -> tuple[int, ...]:
@@ -258,50 +258,50 @@ def _usual(study: OpenStudy, item: int) -> tuple[int, ...]:
 
 
 class RatedExam:
-    """The exam of which people rated drawings elsewhere; finds the drawing a row is about."""
+    """The exam whose drawings people rated elsewhere; finds the drawing of a row."""
 
     def __init__(self, store: Store, exam: str, file: Path) -> None:
         self.exam, self.kind, self.file = exam, kind(kind_of(store, exam)), file
         self.questions = load_questions(store, exam, self.kind.rubric)
-        there = [one for one in load_drawings(store, exam) if one.question_hash in self.questions]
-        self._finder = DrawingFinder(there, file.parent, BY_SLOT)
+        drawings = [drawing for drawing in load_drawings(store, exam) if drawing.question_hash in self.questions]
+        self._finder = DrawingFinder(drawings, file.parent, BY_SLOT)
 
     def drawing(self, row: Row, line: int, name: Any, strategy: Any = None, seed: Any = None) -> Drawing:
         """Return the one drawing of the row's question by this painter.
 
         Raises:
-            DataError: There is none, or several; says what to do.
+            DataError: There is none, or there are several; says what to do.
         """
         id = str(row["id"])
-        found = self._finder.fitting({"id": id, "painter": str(name), "strategy": strategy, "seed": seed})
-        if len(found) == 1:
-            return found[0]
-        if not found:
-            names = ", ".join(sorted({one.label for one in self._finder.of(id)})) or "nobody"
-            why = f"there is no drawing by {name!r}; drawn by: {names}"
+        drawings = self._finder.fitting({"id": id, "painter": str(name), "strategy": strategy, "seed": seed})
+        if len(drawings) == 1:
+            return drawings[0]
+        if not drawings:
+            names = ", ".join(sorted({drawing.label for drawing in self._finder.of(id)})) or "nobody"
+            why = f"no drawing by {name!r}; this question was drawn by: {names}"
         else:
-            why = f"{len(found)} drawings by {name!r} fit: say which with strategy and seed"
+            why = f"{len(drawings)} drawings by {name!r} match: specify strategy and seed"
         raise DataError(why, file=self.file, line=line, id=id)
 
 
 def study_for(store: Store, name: str, rows: Sequence[tuple[int, Row]], rated: RatedExam) -> OpenStudy:
-    """Return the study of this name; for people who rated elsewhere one is made, or gets what it does not show yet."""
+    """Return the study of this name; for people who rated elsewhere, create or extend it."""
     if has_study(store, name):
-        found = load_study(store, name)
-        if found.exam != rated.exam:
-            raise UsageError(f"the study {name} is of {found.exam}, the file of {rated.exam}")
-        if found.status != IMPORTED:
+        study = load_study(store, name)
+        if study.exam != rated.exam:
+            raise UsageError(f"the study {name} is of {study.exam}, but the file is of {rated.exam}")
+        if study.status != IMPORTED:
             return open_study(store, name)
     design = _design(rows, rated)
     items = load_items(store, name) if has_study(store, name) else []
     if items and items[0].kind != design.unit:
         raise UsageError(
-            f"the study {name} has items of the kind {items[0].kind}, not {design.unit}; take another name"
+            f"the study {name} has items of the kind {items[0].kind}, not {design.unit}; choose another name"
         )
-    known = {tuple(sorted(item.drawings)) for item in items}
+    known_items = {tuple(sorted(item.drawings)) for item in items}
     for (id, _), ids in _shown(rows, rated, design.unit).items():
-        if tuple(sorted(ids)) not in known:
-            known.add(tuple(sorted(ids)))
+        if tuple(sorted(ids)) not in known_items:
+            known_items.add(tuple(sorted(ids)))
             items.append(StudyItem(name, len(items) + 1, design.unit, id, ids, "imported"))
     old = load_study(store, name).body["design"] if has_study(store, name) else None
     body = {"design": _merged(old, design), "design_name": IMPORTED, "notes": []}
@@ -310,24 +310,24 @@ def study_for(store: Store, name: str, rows: Sequence[tuple[int, Row]], rated: R
 
 
 def _shown(rows: Sequence[tuple[int, Row]], rated: RatedExam, unit: str) -> dict[tuple[str, str], list[str]]:
-    """Return what was shown together: a drawing, a pair, or all drawings of a question that were ranked."""
-    found: dict[tuple[str, str], list[str]] = {}
+    """Return what was shown together: a drawing, a pair, or all ranked drawings of a question."""
+    groups: dict[tuple[str, str], list[str]] = {}
     for line, row in rows:
         id = str(row["id"])
         if unit == "pair":
             pair = [rated.drawing(row, line, row[side]).id for side in ("first", "second")]
-            found.setdefault((id, " ".join(sorted(pair))), pair)
+            groups.setdefault((id, " ".join(sorted(pair))), pair)
             continue
         drawing = rated.drawing(row, line, row["painter"], row.get("strategy"), row.get("seed")).id
-        inside = found.setdefault((id, "" if unit == "rank" else drawing), [])
+        inside = groups.setdefault((id, "" if unit == "rank" else drawing), [])
         if drawing not in inside:
             inside.append(drawing)
-    return found
+    return groups
 
 
 def _design(rows: Sequence[tuple[int, Row]], rated: RatedExam) -> StudyDesign:
-    """Return a design with what the file answers."""
-    head = {"title": "Answers that came from elsewhere", "raters": 1, "sample": {"of": "references", "size": 1}}
+    """Return a design with the questions that the file answers."""
+    head = {"title": "Imported answers", "raters": 1, "sample": {"of": "references", "size": 1}}
     if "choice" in rows[0][1]:
         return StudyDesign.model_validate(
             {**head, "unit": "pair", "form": [{"kind": "choice", "name": "choice", "text": "Which is better?"}]}
@@ -335,9 +335,11 @@ def _design(rows: Sequence[tuple[int, Row]], rated: RatedExam) -> StudyDesign:
     names = {str(row["criterion"]) for _, row in rows}
     if RANK in names:
         if names - {RANK, SKIP}:
-            raise UsageError("ranks stand in a file of their own, without other criteria")
+            raise UsageError("ranks need a file without other criteria")
         return StudyDesign.model_validate({**head, "unit": "rank", "form": [{"kind": "rank", "text": "Rank"}]})
-    criteria = {one.id for question in rated.questions.values() for one in rated.kind.protocol.criteria(question)}
+    criteria = {
+        criterion.id for question in rated.questions.values() for criterion in rated.kind.protocol.criteria(question)
+    }
     listed = {name.partition("/")[0] for name in names if name not in criteria and name.rpartition("/")[0] in criteria}
     form: list[dict[str, Any]] = []
     for scale in sorted(name for name in names - criteria - {SKIP} if name.partition("/")[0] not in listed):
@@ -347,20 +349,20 @@ def _design(rows: Sequence[tuple[int, Row]], rated: RatedExam) -> StudyDesign:
             {"kind": "scale", "name": scale, "text": scale, "low": low, "high": max(high, low + 1), "whole": False}
         )
     if names & criteria:
-        heads = {one.partition("/")[0]: "/" in one for one in sorted(criteria)}
+        heads = {criterion.partition("/")[0]: "/" in criterion for criterion in sorted(criteria)}
         patterns = [f"{head}/*" if parted else head for head, parted in heads.items() if head not in listed]
         form += [{"kind": "criteria", "criteria": patterns}] if patterns else []
     for name in sorted(listed):
-        sorts = sorted({one.split("/")[1] for one in criteria if one.startswith(f"{name}/")})
+        sorts = sorted({criterion.split("/")[1] for criterion in criteria if criterion.startswith(f"{name}/")})
         form.append({"kind": "listing", "name": name, "text": name, "sorts": sorts})
     try:
         return StudyDesign.model_validate({**head, "form": form})
     except ValueError as error:
-        raise UsageError(f"the criteria {', '.join(sorted(names))[:200]} make no form: {error}") from error
+        raise UsageError(f"no form can be made of the criteria {', '.join(sorted(names))[:200]}: {error}") from error
 
 
 def _merged(old: Mapping[str, Any] | None, new: StudyDesign) -> dict[str, Any]:
-    """Return the design of both: parts of before that the new file does not have stay."""
+    """Return both designs merged: parts that the new file lacks are kept."""
     body = new.model_dump(mode="json")
     if old is not None:
         names = {part.get("name", part["kind"]) for part in body["form"]}
