@@ -10,7 +10,7 @@ import limner.workers
 BELOW = {"core.redaction", "core.errors", "core.images", "core.prepared", "core.settings"}
 
 
-def test_workers_import_only_what_stands_below_them() -> None:
+def test_workers_import_only_lower_layers() -> None:
     found = set()
     for file in Path(limner.workers.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):

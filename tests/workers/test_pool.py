@@ -89,7 +89,7 @@ def test_a_worker_that_dies_is_replaced(pool: Pool, word: str, said: str) -> Non
         ("nan", "error", "ValueError('Out of range float values are not JSON compliant"),
     ],
 )
-def test_a_worker_that_fails_lives_on(pool: Pool, word: str, kind: str, said: str) -> None:
+def test_worker_survives_failed_job(pool: Pool, word: str, kind: str, said: str) -> None:
     first = ask(pool, "pid")
     found = fault(pool, word)
     assert isinstance(found, JobFailure)
@@ -98,7 +98,7 @@ def test_a_worker_that_fails_lives_on(pool: Pool, word: str, kind: str, said: st
 
 
 @pytest.mark.slow
-def test_a_worker_that_hangs_is_ended_with_all_it_started(pool: Pool) -> None:
+def test_hung_worker_is_killed_with_its_children(pool: Pool) -> None:
     first, child = ask(pool, "pid"), ask(pool, "child")
     found = fault(pool, "hang", 0.5)
     assert str(found) == "no result within 0.5 s; the worker was ended"
@@ -110,20 +110,20 @@ def test_a_worker_that_hangs_is_ended_with_all_it_started(pool: Pool) -> None:
 
 
 @pytest.mark.slow
-def test_the_limit_is_for_one_image_and_does_not_count_the_wait(pool: Pool) -> None:
+def test_time_limit_is_per_job_and_excludes_waiting(pool: Pool) -> None:
     hung = begun(pool, "hang", 1.0)
     waiting = [begun(pool, "quick", 5.0) for _ in range(3)]
     assert hung.exception(LONG) is not None
     assert [one.result(LONG).value for one in waiting] == [{"word": "quick"}] * 3
 
 
-def test_what_a_backend_prints_does_no_harm(pool: Pool) -> None:
+def test_output_of_backend_does_not_corrupt_frames(pool: Pool) -> None:
     for _ in range(3):
         assert ask(pool, "chatter") == "said it"
     assert ask(pool, "stdin") == ""
 
 
-def test_another_python_and_a_file(tmp_path: Path) -> None:
+def test_backend_can_be_file_run_by_another_python(tmp_path: Path) -> None:
     (tmp_path / "backend.py").write_text("import sys\ndef made(): return lambda data: [data.decode(), sys.argv[0]]\n")
     factory = f"{tmp_path / 'backend.py'}:made"
     made = Pool(Recipe("own", factory, python=sys.executable, workers=1))
@@ -139,7 +139,7 @@ def test_another_python_and_a_file(tmp_path: Path) -> None:
     assert "No such file" in str(fault(made, "x"))
 
 
-def test_workers_start_when_there_is_work_and_only_as_many_as_needed(tmp_path: Path) -> None:
+def test_workers_start_on_demand_and_only_as_many_as_needed(tmp_path: Path) -> None:
     note = tmp_path / "started"
     made = Pool(recipe(workers=3, note=str(note)))
     assert made.started == 0
@@ -161,7 +161,7 @@ def test_a_backend_that_cannot_be_loaded_is_tried_once() -> None:
     assert made.started == 0
 
 
-def test_workers_that_die_while_loading_are_not_tried_for_ever(tmp_path: Path) -> None:
+def test_worker_dying_while_loading_is_given_up_after_limit(tmp_path: Path) -> None:
     made = Pool(recipe("tests.workers.faulty:stillborn"))
     found = [fault(made, "x") for _ in range(DEATHS + 2)]
     said = "the worker died (exit code 9)"
@@ -169,7 +169,7 @@ def test_workers_that_die_while_loading_are_not_tried_for_ever(tmp_path: Path) -
     assert isinstance(found[-1], WorkerUnfit)
 
 
-def test_each_keeps_to_one_core_unless_told_otherwise(pool: Pool) -> None:
+def test_workers_use_one_thread_by_default(pool: Pool) -> None:
     assert ask(pool, "threads") == "1"
     free = Pool(Recipe("faulty", FACTORY, workers=1, single=False))
     assert ask(free, "threads") == os.environ.get("OMP_NUM_THREADS")
@@ -177,7 +177,7 @@ def test_each_keeps_to_one_core_unless_told_otherwise(pool: Pool) -> None:
 
 
 @pytest.mark.slow
-def test_a_worker_without_work_ends_and_comes_back() -> None:
+def test_idle_worker_ends_and_restarts_on_demand() -> None:
     made = Pool(recipe(workers=2), idle_s=0.05)
     first = ask(made, "pid")
     assert gone(first)
@@ -188,7 +188,7 @@ def test_a_worker_without_work_ends_and_comes_back() -> None:
 
 
 @pytest.mark.slow
-def test_a_job_nobody_waits_for_is_not_begun(pool: Pool) -> None:
+def test_cancelled_job_is_not_started(pool: Pool) -> None:
     hung, dropped = begun(pool, "hang", 1.0), begun(pool, "exit")
     assert dropped.cancel()
     assert hung.exception(LONG) is not None
@@ -196,7 +196,7 @@ def test_a_job_nobody_waits_for_is_not_begun(pool: Pool) -> None:
     assert ask(pool, "pid") == first
 
 
-def test_a_job_of_its_own_leaves_nothing_behind() -> None:
+def test_single_job_leaves_no_process() -> None:
     place, before = Path(__file__).with_name("plain.py"), set(psutil.Process().children(recursive=True))
     recipe = Recipe("plain", f"{place}:made", isolated=True, most=100)
     assert once(recipe, {"times": 3}, (b"ab",), LONG).bodies == (b"ababab",)

@@ -128,7 +128,7 @@ def ended(pool: Pool, word: str, seconds: float = LONG, **given: Any) -> Any:
 WORDS = ("hello", "exit", "raise", "bad image", "bytes", "last words")
 
 
-def test_whatever_a_worker_does_is_told_as_on_one_machine(nodes: Nodes) -> None:
+def test_remote_worker_reports_same_outcomes_as_local_worker(nodes: Nodes) -> None:
     with cluster(nodes.address):
         here, there = Pool(OBEDIENT, hosts=ThisMachine()), Pool(OBEDIENT)
         for word in WORDS:
@@ -153,7 +153,7 @@ def test_whatever_a_worker_does_is_told_as_on_one_machine(nodes: Nodes) -> None:
         pools[0].close()
 
 
-def test_no_key_reaches_a_child_and_no_key_of_ours_the_nodes(nodes: Nodes, tmp_path: Path) -> None:
+def test_keys_reach_neither_worker_processes_nor_node_files(nodes: Nodes, tmp_path: Path) -> None:
     script = (
         "import json, sys, ray\n"
         "from limner.workers import Pool, Recipe\nfrom limner.workers.ray import cluster\n"
@@ -190,7 +190,7 @@ def content(store: Store) -> dict[str, list[Any]]:
     return found
 
 
-def test_a_run_that_loses_a_node_ends_as_on_one_machine_byte_for_byte(
+def test_run_that_loses_node_stores_same_content_as_local_run(
     nodes: Nodes, tmp_path: Path, make_exam: Callable[[int], SmallExam]
 ) -> None:
     nodes.two()
@@ -223,7 +223,7 @@ def test_a_run_that_loses_a_node_ends_as_on_one_machine_byte_for_byte(
         assert "Label 3" in str(found["attempts"])
 
 
-def test_the_command_line_runs_there(nodes: Nodes, tmp_path: Path) -> None:
+def test_command_line_run_on_cluster_stores_same_content(nodes: Nodes, tmp_path: Path) -> None:
     words = ["run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--limit", "2", "--json"]
     words += ["--regions", "classical"]
     found = []
@@ -237,7 +237,7 @@ def test_the_command_line_runs_there(nodes: Nodes, tmp_path: Path) -> None:
     assert [len(found[1][table]) for table in ("drawings", "markings")] == [2, 2]
 
 
-def test_what_ray_tells_is_never_among_results(nodes: Nodes, capfd: pytest.CaptureFixture[str]) -> None:
+def test_messages_of_ray_go_to_stderr(nodes: Nodes, capfd: pytest.CaptureFixture[str]) -> None:
     from ray._private import worker
 
     told = {"lines": ["a node is lost"], "pid": "raylet", "is_err": False, "ip": "", "job": ""}
@@ -248,7 +248,9 @@ def test_what_ray_tells_is_never_among_results(nodes: Nodes, capfd: pytest.Captu
     assert ("a node is lost" in said.out, "a node is lost" in said.err) == (False, True)
 
 
-def test_painters_and_pictures(nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cluster_shares_gpus_streams_batches_and_prepares_images(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Halves of a GPU, batches that stream back, room that is given up for others, and prepared images."""
     monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
     with cluster(nodes.address, ["0.5", "heavy=1", "huge=2"]) as there:
@@ -283,7 +285,7 @@ def test_painters_and_pictures(nodes: Nodes, tmp_path: Path, monkeypatch: pytest
     assert Preparer.elsewhere is None
 
 
-def test_there_must_be_a_cluster() -> None:
+def test_missing_cluster_is_usage_error() -> None:
     with pytest.raises(UsageError, match="auto or HOST:PORT"), cluster("ray://somewhere:10001"):
         pass
     with socket.socket() as free:
