@@ -42,7 +42,7 @@ def three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[s
     return tmp_path, judges
 
 
-def test_the_panels_marks_are_the_majority_of_its_members(three: tuple[Path, list[str]]) -> None:
+def test_panel_marks_are_majority_of_members(three: tuple[Path, list[str]]) -> None:
     folder, judges = three
     with Store(folder / "store") as store:
         groups = {group.judge: group for group in load_groups(store, EXAM)}
@@ -69,7 +69,7 @@ def test_the_panels_marks_are_the_majority_of_its_members(three: tuple[Path, lis
             assert mark.votes == dict(zip(judges, votes, strict=True))
 
 
-def test_it_is_shown_with_its_members_votes(three: tuple[Path, list[str]]) -> None:
+def test_panel_is_shown_with_votes_of_members(three: tuple[Path, list[str]]) -> None:
     folder, judges = three
     text = limner("scores", EXAM, "--store", folder / "store", "--judge", "panel/jury").out
     assert "its members differ on" in text
@@ -79,7 +79,7 @@ def test_it_is_shown_with_its_members_votes(three: tuple[Path, list[str]]) -> No
     assert {"panel/jury"} <= {name for pair in pairs for name in (pair["first"], pair["second"])}
 
 
-def test_nothing_is_asked_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_panel_reuses_stored_markings_of_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A member that has marked already is not asked again; a panel with arguments for one member asks it once."""
     small = write_exam(tmp_path, 3)
     with ChatServer() as server:
@@ -100,7 +100,7 @@ def test_nothing_is_asked_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert spent["panel/two"] == pytest.approx(sum(row["cost"] for row in rows if row["judge"] == JUDGE))
 
 
-def test_a_panel_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_undefined_or_invalid_panel_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     said = limner("run", "sample/genexam", "--painter", "control/blank", "--judge", "panel/jury", "--dry-run", code=2)
     assert "no panel 'jury'; limner.toml has: none: add [panels.jury] to limner.toml" in said.err
@@ -113,12 +113,12 @@ def test_a_panel_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "panels.jury.members" in said.err
 
 
-def test_arguments_of_a_member() -> None:
+def test_arguments_of_member_are_parsed() -> None:
     assert split_arguments("ocr") == ("ocr", {})
     assert split_arguments("a/b?temperature=0.5&mode=x") == ("a/b", {"temperature": 0.5, "mode": "x"})
 
 
-def test_weights_from_a_study(three: tuple[Path, list[str]]) -> None:
+def test_weights_are_computed_from_study(three: tuple[Path, list[str]]) -> None:
     """People always side with the first member: it gets the weight of 99 in 100, the others that of their share."""
     folder, judges = three
     with Store(folder / "store") as store:
@@ -154,7 +154,7 @@ def test_weights_from_a_study(three: tuple[Path, list[str]]) -> None:
     assert "cannot be weighted: it has no certificate for genexam" in said.err
 
 
-def test_weights_from_a_certificate() -> None:
+def test_weights_are_computed_from_certificate() -> None:
     """Eight of ten faults seen, one false alarm in ten: right in 85 of 100."""
     doses = [
         {"must_fall": 4, "seen": {"value": 1.0}},
