@@ -44,7 +44,7 @@ def steps(*words: str, code: int = 0) -> dict[str, Any]:
     return {step["who"]: step for step in body["steps"]}
 
 
-def test_before_anything_is_stored_rules_of_thumb_and_price_lists_serve(exam: SmallExam) -> None:
+def test_estimate_without_stored_calls_uses_price_list_and_rule_of_thumb(exam: SmallExam) -> None:
     found = steps(*painted(exam), "--painter", "bfl/flux-pro-1.1", "--judge", "openai/gpt-5", "--judge", "ocr")
     assert {who: (one["role"], one["steps"], one["calls"], one["basis"]) for who, one in found.items()} == {
         "mine": ("painter", 6, 0, "free"),
@@ -62,20 +62,20 @@ def test_before_anything_is_stored_rules_of_thumb_and_price_lists_serve(exam: Sm
     assert not Path("limner-store").exists()
 
 
-def test_what_costs_by_tokens_is_bounded_before_it_is_known(exam: SmallExam) -> None:
+def test_price_by_tokens_is_estimated_by_upper_bound(exam: SmallExam) -> None:
     found = steps("genexam", "--data", str(exam.data), "--painter", "openai/gpt-image-1", "--judge", "ocr")
     assert found["openai/gpt-image-1"]["basis"] == "upper bound"
     assert found["openai/gpt-image-1"]["dollars"] == pytest.approx(6 * 0.42)
 
 
-def test_what_is_asked_once_for_a_question_counts_once(exam: SmallExam) -> None:
+def test_call_made_once_per_question_counts_once(exam: SmallExam) -> None:
     words = [*painted(exam), "--painter", "control/blank", "--judge", "openai/gpt-5"]
     plain, captioned = (steps(*words, "--reference", how)["openai/gpt-5"] for how in ("image", "caption"))
     assert (plain["steps"], plain["calls"]) == (12, 12)
     assert (captioned["steps"], captioned["calls"]) == (12, 18)
 
 
-def test_prices_that_are_not_known_are_named(exam: SmallExam, tmp_path: Path) -> None:
+def test_unknown_prices_are_listed(exam: SmallExam, tmp_path: Path) -> None:
     write_settings(tmp_path, "http://127.0.0.1:9/v1", priced=False)
     words = [*painted(exam), "--painter", "openrouter/openai/nobody", "--judge", JUDGE, "--judge", "openai/gpt-5"]
     body = limner("estimate", *words, "--json").json()
@@ -90,7 +90,7 @@ def test_prices_that_are_not_known_are_named(exam: SmallExam, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_stored_work_is_subtracted_and_stored_calls_are_the_measure(
+def test_stored_work_is_subtracted_and_stored_calls_set_prices(
     exam: SmallExam, tmp_path: Path, chat: ChatServer
 ) -> None:
     write_settings(tmp_path, chat.base_url)
@@ -115,7 +115,7 @@ def test_stored_work_is_subtracted_and_stored_calls_are_the_measure(
 
 
 @pytest.mark.slow
-def test_failures_count_as_the_run_itself_would_take_them(exam: SmallExam, tmp_path: Path, chat: ChatServer) -> None:
+def test_failures_count_as_run_would_retry_them(exam: SmallExam, tmp_path: Path, chat: ChatServer) -> None:
     """Refusals only with --retry-failed; what passes, always."""
     write_settings(tmp_path, chat.base_url)
     words = [*painted(exam), "--judge", JUDGE]
@@ -127,7 +127,7 @@ def test_failures_count_as_the_run_itself_would_take_them(exam: SmallExam, tmp_p
     assert steps(*words, "--retry-failed")[JUDGE]["steps"] == 6
 
 
-def test_without_a_painter_it_is_what_marking_would_cost(exam: SmallExam, tmp_path: Path, chat: ChatServer) -> None:
+def test_estimate_without_painter_covers_marking_only(exam: SmallExam, tmp_path: Path, chat: ChatServer) -> None:
     write_settings(tmp_path, chat.base_url)
     assert "no store at" in limner("estimate", "genexam", "--judge", JUDGE, code=1).err
     limner("draw", *painted(exam))
@@ -138,7 +138,7 @@ def test_without_a_painter_it_is_what_marking_would_cost(exam: SmallExam, tmp_pa
 
 
 @pytest.mark.slow
-def test_what_is_measured_on_the_way(exam: SmallExam) -> None:
+def test_requested_probes_have_their_own_step(exam: SmallExam) -> None:
     """Only what a word names has a line; a model that rates is paid for, drawing by drawing."""
     judged = [*painted(exam), "--judge", "ocr"]
     assert set(steps(*judged)) == {"mine", "ocr"}
@@ -165,7 +165,7 @@ def test_what_is_measured_on_the_way(exam: SmallExam) -> None:
     assert steps(*judged, "--regions", "classical")["classical"]["steps"] == 4
 
 
-def test_edits_cost_what_their_pictures_cost(exam: SmallExam) -> None:
+def test_edits_include_price_of_input_image(exam: SmallExam) -> None:
     """An editor that charges by tokens is paid for the picture it starts from; one with a price for edits, that."""
     words = ["genexam", "--data", str(exam.data), "--painter", "openai/gpt-image-2", "-S", "critic=openai/gpt-5"]
     words += ["-S", "chooser=openai/gpt-5", "--strategy", "edit", "-S", "rounds=1", "--judge", "ocr"]
@@ -192,9 +192,7 @@ def half_done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plan, 
 
 @settings(max_examples=6)
 @given(n=st.integers(1, 12), repeats=st.integers(1, 2), batch=st.booleans())
-def test_what_the_shards_of_a_plan_take_adds_up_to_the_whole(
-    half_done: tuple[Plan, Store], n: int, repeats: int, batch: bool
-) -> None:
+def test_estimates_of_shards_add_up_to_whole(half_done: tuple[Plan, Store], n: int, repeats: int, batch: bool) -> None:
     plan, store = half_done
     plan = replace(plan, repeats=repeats, batch=batch)
     whole = estimate(plan, store, load())
@@ -215,7 +213,7 @@ def test_what_the_shards_of_a_plan_take_adds_up_to_the_whole(
     }  # fmt: skip
 
 
-def test_the_estimate_of_a_shard_is_what_its_run_does(exam: SmallExam) -> None:
+def test_estimate_of_shard_matches_its_run(exam: SmallExam) -> None:
     words = [*painted(exam), "--painter", "control/blank", "--judge", "ocr", "--seeds", "2"]
     whole, sizes = steps(*words), []
     for part in ("1/3", "2/3", "3/3"):
@@ -237,7 +235,7 @@ def test_the_estimate_of_a_shard_is_what_its_run_does(exam: SmallExam) -> None:
     ]
 
 
-def test_what_is_asked_once_for_a_question_is_asked_in_every_shard_that_has_it(exam: SmallExam) -> None:
+def test_call_made_once_per_question_counts_in_every_shard(exam: SmallExam) -> None:
     words = [*painted(exam), "--painter", "control/blank", "--judge", "openai/gpt-5", "--reference", "caption"]
     parts = [steps(*words, "--shard", part)["openai/gpt-5"] for part in ("1/2", "2/2")]
     assert sum(one["steps"] for one in parts) == 12

@@ -22,7 +22,7 @@ EXAM = "sample/genexam"
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("torch") is None or find_spec("transformers") is None, reason="torch is not installed")
-def test_clip_score_and_fid_through_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evidence_command_computes_clip_score_and_fid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = tmp_path / "store"
     limner("draw", EXAM, "--painter", "control/blank", "--painter", "control/reference", "--store", store)
     clip, inception = tiny.clip(tmp_path / "clip"), tiny.inception(tmp_path / "inception.pt")
@@ -59,7 +59,7 @@ def test_clip_score_and_fid_through_the_command(tmp_path: Path, monkeypatch: pyt
         assert load_setups(opened)[fids["control/blank"].setup]["reference"]["n"] == len(rows) // 2
 
 
-def test_what_is_wrong_is_said_before_anything_is_done(tmp_path: Path) -> None:
+def test_wrong_metric_is_reported_before_work_starts(tmp_path: Path) -> None:
     (tmp_path / "weights").mkdir()
     for word, said in (
         ("clip", "there is clip-score:FOLDER, pickscore:FOLDER"),
@@ -79,5 +79,5 @@ def test_what_is_wrong_is_said_before_anything_is_done(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("options", "gpu"), [("", False), ("?device=cpu", False), ("?device=cuda", True)])
-def test_a_metric_takes_a_gpu_only_where_it_computes_on_one(tmp_path: Path, options: str, gpu: bool) -> None:
+def test_metric_requests_gpu_only_for_cuda_device(tmp_path: Path, options: str, gpu: bool) -> None:
     assert open_metric(f"clip-score:{tmp_path}{options}")._recipe.gpu is gpu

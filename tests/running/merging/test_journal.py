@@ -60,7 +60,7 @@ STORES = st.lists(st.lists(st.integers(0, 12), unique=True, max_size=5), min_siz
 
 
 @given(STORES, st.randoms(use_true_random=False))
-def test_whichever_comes_first(stores: list[list[int]], chance: Any) -> None:
+def test_joining_records_does_not_depend_on_order(stores: list[list[int]], chance: Any) -> None:
     union = sorted({start for store in stores for start in store})
     answers = sorted(min(even) for store in stores if (even := [start for start in store if start % 2 == 0]))
     order = list(stores)
@@ -77,14 +77,14 @@ def test_whichever_comes_first(stores: list[list[int]], chance: Any) -> None:
     assert said(found) == (status, wanted, union, (total, total))
 
 
-def test_the_same_attempt_with_another_result_contradicts_itself() -> None:
+def test_same_attempt_with_different_results_is_contradiction() -> None:
     mine, theirs = record([2]), record([2])
     theirs.attempts[0]["result"] = {"text": "other"}
     (wrong,) = join(mine, theirs, "source").contradictions
     assert (wrong.table, wrong.id, wrong.columns) == ("attempts", "k/1", ("result",))
 
 
-def test_a_call_that_both_paid_for_is_one_call_and_both_payments(tmp_path: Path) -> None:
+def test_call_paid_twice_is_one_call_with_both_payments(tmp_path: Path) -> None:
     for name, reply in (("a", "first"), ("b", "second")):
         with Store(tmp_path / name) as store:
             spend(store, range(3), reply)
@@ -123,7 +123,7 @@ def claimed(store: Store, lease: float, key: str = "c" * 64, **who: Any) -> str:
 
 
 @pytest.mark.slow
-def test_calls_in_flight_are_told_and_come_with_the_next_merge(tmp_path: Path) -> None:
+def test_calls_in_flight_are_reported_and_left_to_next_merge(tmp_path: Path) -> None:
     source, target = str(tmp_path / "source"), str(tmp_path / "target")
     with Store(source) as store:
         spend(store, range(2))
@@ -148,7 +148,7 @@ def test_calls_in_flight_are_told_and_come_with_the_next_merge(tmp_path: Path) -
         assert dump(merged) == dump(store)
 
 
-def test_what_a_dead_process_had_begun_counts_as_when_it_is_taken_over(tmp_path: Path) -> None:
+def test_call_of_dead_process_is_merged_as_interrupted(tmp_path: Path) -> None:
     source, target = str(tmp_path / "source"), str(tmp_path / "target")
     with Store(source) as store:
         key = claimed(store, 100.0, pid=2**22 + 1)
@@ -165,7 +165,7 @@ def test_what_a_dead_process_had_begun_counts_as_when_it_is_taken_over(tmp_path:
 
 
 @pytest.mark.slow
-def test_what_belongs_to_no_process_stays_in_its_store(tmp_path: Path) -> None:
+def test_submitted_calls_stay_in_their_store(tmp_path: Path) -> None:
     """Such as a call that was handed in with others and is waited for."""
     source, target = str(tmp_path / "source"), str(tmp_path / "target")
     with Store(source) as store:
@@ -176,7 +176,7 @@ def test_what_belongs_to_no_process_stays_in_its_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_result_reaches_a_target_whose_own_process_is_gone(tmp_path: Path) -> None:
+def test_result_replaces_expired_claim_in_target(tmp_path: Path) -> None:
     source, target = str(tmp_path / "source"), str(tmp_path / "target")
     request = Request("chat", "service/model", {"n": 7})
 
