@@ -55,7 +55,7 @@ def fill(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_full_disk_stops_the_run_with_one_message(tmp_path: Path, world: ExamRun) -> None:
+def test_full_disk_stops_run_with_one_message(tmp_path: Path, world: ExamRun) -> None:
     with small_disk(world.store, "4m"):
         world.draw()
         ballast = fill(world.store)
@@ -69,7 +69,7 @@ def test_a_full_disk_stops_the_run_with_one_message(tmp_path: Path, world: ExamR
 
 
 @pytest.mark.slow
-def test_a_disk_without_room_for_images_stops_the_run_with_one_message(world: ExamRun) -> None:
+def test_disk_too_full_for_images_stops_run_with_one_message(world: ExamRun) -> None:
     with small_disk(world.store, "2m"):
         world.draw("--limit", "1")
         for number, id in enumerate(world.exam.ids[1:]):
@@ -80,7 +80,7 @@ def test_a_disk_without_room_for_images_stops_the_run_with_one_message(world: Ex
         assert not list(world.store.rglob(".part-*"))
 
 
-def test_a_database_that_may_not_grow_is_told_in_one_message(store: Store) -> None:
+def test_database_that_cannot_grow_is_reported_in_one_message(store: Store) -> None:
     """The same without a file system of its own."""
     import sqlalchemy as sa
 
@@ -116,7 +116,7 @@ def corrupt(database: Path, table: str) -> None:
         ("draw", "drawings"),
     ],
 )
-def test_a_corrupt_page_is_told_in_one_message(world: ExamRun, command: str, table: str) -> None:
+def test_corrupt_page_is_reported_in_one_message(world: ExamRun, command: str, table: str) -> None:
     world.run()
     corrupt(world.store / "limner.db", table)
     words: dict[str, tuple[str, ...]] = {
@@ -136,7 +136,7 @@ def test_a_corrupt_page_is_told_in_one_message(world: ExamRun, command: str, tab
     assert "limner verify" in said.err
 
 
-def test_doctor_sees_a_corrupt_page(world: ExamRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_corrupt_page(world: ExamRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("limner.doctor._ocr", lambda: Check("OCR", "ok", "not looked at"))
     world.run()
     assert "store opens" in limner("doctor", "--store", "store", code=None).out

@@ -32,7 +32,7 @@ def loop_above(path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tie", [loop, loop_above])
-def test_a_loop_of_links_is_the_fault_of_its_question(world: ExamRun, tie: object) -> None:
+def test_symlink_loop_fails_only_its_question(world: ExamRun, tie: object) -> None:
     tie(world.exam.drawing(world.exam.ids[1]))  # type: ignore[operator]
     said = world.run(code=3)
     assert (said.json()["failures"], said.json()["done"]) == ({"missing": 1}, 6)
@@ -40,7 +40,7 @@ def test_a_loop_of_links_is_the_fault_of_its_question(world: ExamRun, tie: objec
 
 
 @pytest.mark.slow
-def test_a_loop_of_links_among_the_references(world: ExamRun) -> None:
+def test_symlink_loop_in_references_fails_only_its_question(world: ExamRun) -> None:
     loop(world.exam.data / "images" / world.exam.rows[1]["image_path"])
     assert world.run(code=3).json()["failures"] == {"missing": 1}
     assert sorted(marking.status for marking in world.markings()) == ["done"] * 3 + ["failed"]
@@ -50,7 +50,7 @@ ODD = (b"\xff\xfe.png", b"line\nbreak.png", b"\x1b[31mred.png", b"tab\t.png", "\
 
 
 @pytest.mark.slow
-def test_odd_names_beside_the_others_hinder_nobody(world: ExamRun) -> None:
+def test_odd_file_names_do_not_affect_other_questions(world: ExamRun) -> None:
     folder = os.fsencode(world.exam.drawings)
     for number, name in enumerate(ODD):
         Path(os.fsdecode(folder + b"/" + name)).write_bytes(picture(100 + number))
@@ -62,7 +62,7 @@ def test_odd_names_beside_the_others_hinder_nobody(world: ExamRun) -> None:
     assert "\x1b" not in said.err
 
 
-def test_a_folder_that_stands_where_a_file_should(world: ExamRun) -> None:
+def test_folder_in_place_of_file_counts_as_missing(world: ExamRun) -> None:
     path = world.exam.drawing(world.exam.ids[1])
     path.unlink()
     path.mkdir()
@@ -70,7 +70,7 @@ def test_a_folder_that_stands_where_a_file_should(world: ExamRun) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_nobody_may_read_is_the_fault_of_its_question(world: ExamRun) -> None:
+def test_unreadable_file_fails_only_its_question(world: ExamRun) -> None:
     """As another user: root may read everything."""
     world.run("--store", "first")  # Whatever is imported on the way is imported now.
     path = world.exam.drawing(world.exam.ids[1])

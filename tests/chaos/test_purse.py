@@ -96,7 +96,7 @@ FAULTS = {
 @pytest.mark.parametrize(
     ("place", "faults"), [("postgres", "usage"), *(("sqlite", faults) for faults in FAULTS)], indirect=["place"]
 )
-def test_two_processes_never_pass_it(tmp_path: Path, place: str, faults: str) -> None:
+def test_two_processes_never_exceed_shared_purse(tmp_path: Path, place: str, faults: str) -> None:
     billing = Billing(FAULTS[faults], seed=len(faults))
     with Misbehaving(billing) as service:
         command = words(tmp_path, place, service)
@@ -118,7 +118,7 @@ def test_two_processes_never_pass_it(tmp_path: Path, place: str, faults: str) ->
 
 
 @pytest.mark.parametrize(("place", "seed"), [("sqlite", 1), ("postgres", 2)], indirect=["place"])
-def test_killed_at_whatever_request_they_never_pass_it(tmp_path: Path, place: str, seed: int) -> None:
+def test_processes_killed_at_any_request_never_exceed_purse(tmp_path: Path, place: str, seed: int) -> None:
     chance, billing = random.Random(seed), Billing(KINDS, seed)
     with Misbehaving(billing) as service:
         command = words(tmp_path, place, service)
@@ -144,7 +144,7 @@ def test_killed_at_whatever_request_they_never_pass_it(tmp_path: Path, place: st
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
-def test_raising_it_lets_the_rest_go_on_and_everyone_sees_it(tmp_path: Path, place: str) -> None:
+def test_raised_purse_lets_run_continue_and_is_reported(tmp_path: Path, place: str) -> None:
     billing = Billing(("answer",), 5)
     with Misbehaving(billing) as service:
         command = words(tmp_path, place, service)

@@ -64,7 +64,7 @@ def leave_log(folder: Path, *, index: bool) -> None:
 
 
 @pytest.mark.slow
-def test_a_store_on_a_readonly_mount_is_read(world: ExamRun) -> None:
+def test_store_on_readonly_mount_can_be_read(world: ExamRun) -> None:
     before = {words: limner(*words, "--store", "store").out for words in READS if words[0] != "report"}
     was = tree(world.store)
     with mounted_readonly(world.store):
@@ -76,7 +76,7 @@ def test_a_store_on_a_readonly_mount_is_read(world: ExamRun) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("index", [True, False], ids=["with index", "without index"])
-def test_what_stands_in_the_log_alone_is_read_too(world: ExamRun, index: bool) -> None:
+def test_rows_only_in_write_ahead_log_can_be_read(world: ExamRun, index: bool) -> None:
     leave_log(world.store, index=index)
     was = tree(world.store)
     with mounted_readonly(world.store):
@@ -88,14 +88,14 @@ def test_what_stands_in_the_log_alone_is_read_too(world: ExamRun, index: bool) -
 
 
 @pytest.mark.slow
-def test_a_run_on_a_readonly_store_says_so_in_one_message(world: ExamRun) -> None:
+def test_run_on_readonly_store_fails_with_one_message(world: ExamRun) -> None:
     with mounted_readonly(world.store):
         said = world.run(code=1)
     assert said.err.count("limner: ") == 1
     assert "can only be read here" in said.err
 
 
-def test_what_may_not_be_written_is_refused_before_it_is_queued(world: ExamRun) -> None:
+def test_write_to_readonly_store_is_refused_before_queueing(world: ExamRun) -> None:
     with mounted_readonly(world.store), Store(world.store, create=False) as store:
         assert store.readonly
         with pytest.raises(StoreError, match="can only be read here"):
@@ -103,7 +103,7 @@ def test_what_may_not_be_written_is_refused_before_it_is_queued(world: ExamRun) 
 
 
 @pytest.mark.slow
-def test_whom_the_folder_does_not_let_write_reads_it(world: ExamRun) -> None:
+def test_user_without_write_permission_can_read_store(world: ExamRun) -> None:
     """As another user: root is let in everywhere."""
     before = limner("scores", "genexam", "--store", "store").out
     was = tree(world.store)

@@ -27,7 +27,7 @@ def server() -> Iterator[PostgresServer]:
         yield running
 
 
-def test_restarts_are_waited_out(tmp_path: Path, chat: ChatServer, server: PostgresServer) -> None:
+def test_run_waits_for_database_server_to_restart(tmp_path: Path, chat: ChatServer, server: PostgresServer) -> None:
     exam = write_exam(tmp_path, QUESTIONS)
     write_settings(tmp_path, chat.base_url)
     chat.configure(latency_s=[0.1, 0.3])

@@ -33,7 +33,7 @@ def stored(store: Store) -> bytes:
     return b"".join(file.read_bytes() for file in files)
 
 
-def test_the_message_about_a_missing_key_shows_neither() -> None:
+def test_missing_key_message_hides_login_and_query() -> None:
     provider = Provider(base_url=f"https://{LOGIN}@host/v1?{QUERY}", key_env="NO_SUCH_KEY_HERE")
     with pytest.raises(UsageError) as caught:
         provider.key()
@@ -80,7 +80,7 @@ PATHS = {
 
 
 @pytest.mark.parametrize("client", ["chat", *SHAPES])
-def test_a_query_and_a_login_go_with_every_request_and_are_kept_nowhere(
+def test_query_and_login_are_sent_with_every_request_but_never_stored(
     store: Store, client: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -107,7 +107,7 @@ def test_a_query_and_a_login_go_with_every_request_and_are_kept_nowhere(
     ("client", "status"),
     [("chat", 200), ("chat", 307), ("chat", 500), *((client, 400) for client in ("chat", *SHAPES))],
 )
-def test_no_fault_repeats_them(store: Store, client: str, status: int) -> None:
+def test_faults_do_not_repeat_login_or_query(store: Store, client: str, status: int) -> None:
     def behave(seen: Seen) -> Answer:
         said = repeats(seen)
         body: Any = {"error": {"message": said, "code": 500}, "message": said, "code": said}
@@ -119,13 +119,13 @@ def test_no_fault_repeats_them(store: Store, client: str, status: int) -> None:
     assert [word for word in WORDS if word.encode() in said] == []
 
 
-def test_what_cannot_be_reached_is_told_without_them(store: Store) -> None:
+def test_network_fault_hides_login_and_query(store: Store) -> None:
     fault = fault_of(store, f"http://{LOGIN}@127.0.0.1:9/v1?{QUERY}", "chat")
     assert fault.kind == "network"
     assert not any(word in str(fault) for word in WORDS)
 
 
-def test_data_keeps_its_own_asterisks_and_messages_lose_masked_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_asterisks_in_data_are_kept_and_masked_keys_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdef")
     said = "stars **** and sk-0***cdef and sk-0123456789abcdef"
     assert without_secrets([said]) == ["stars **** and *** and ***"]
@@ -140,11 +140,11 @@ def test_data_keeps_its_own_asterisks_and_messages_lose_masked_words(monkeypatch
         ("https://h/v1#part", "/chat", "https://h/v1/chat"),
     ],
 )
-def test_paths_go_below_an_address(base: str, path: str, url: str) -> None:
+def test_paths_are_joined_to_base_url(base: str, path: str, url: str) -> None:
     assert join_path(base, path) == url
 
 
-def test_exported_rows_pass_the_same_redaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exported_rows_are_redacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from limner.report.tables.export import write_rows
 
     monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdef")
@@ -152,6 +152,6 @@ def test_exported_rows_pass_the_same_redaction(tmp_path: Path, monkeypatch: pyte
     assert json.loads((tmp_path / "rows.jsonl").read_text())["detail"] == "with ***"
 
 
-def test_a_fault_of_any_origin_is_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_fault_is_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdef")
     assert Fault("server", "no sk-0123456789abcdef").detail == "no ***"
