@@ -36,12 +36,12 @@ def test_citation_cff_is_valid() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_version_is_the_programs() -> None:
+def test_version_equals_that_of_package() -> None:
     assert entries()["limner"]["version"] == CFF["version"] == limner.__version__
     assert entries()["limner"]["title"] == CFF["title"]
 
 
-def test_page_and_file_name_the_same_papers() -> None:
+def test_page_and_citation_file_name_same_papers() -> None:
     told = [entry for key, entry in entries().items() if key != "limner"]
     filed = [
         {

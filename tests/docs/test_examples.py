@@ -66,7 +66,7 @@ def namings(lines: Iterable[str], names: list[str]) -> Iterator[tuple[int, str]]
             yield from ((number, name) for name in pattern.findall(line))
 
 
-def test_examples_name_models_that_can_be_used() -> None:
+def test_examples_name_available_models() -> None:
     day = catalogue_day(KNOWN)
     names = gone_names(KNOWN.models, day)
     told = [
