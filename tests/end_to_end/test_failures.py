@@ -47,7 +47,7 @@ def standing() -> Any:
 
 
 @pytest.mark.slow
-def test_replies_that_are_all_malformed_score_nothing(
+def test_malformed_replies_are_failures_not_zeros(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
     settle(here, judge, painting)
@@ -80,9 +80,7 @@ def test_replies_that_are_all_malformed_score_nothing(
 
 
 @pytest.mark.slow
-def test_images_that_are_all_broken_are_never_marked(
-    here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
-) -> None:
+def test_broken_images_are_never_marked(here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages) -> None:
     settle(here, judge, painting)
     kinds = ("truncated_base64", "truncated_image", "not_an_image")
     painting.configure(faults=dict.fromkeys(kinds, 1 / 3))
@@ -100,7 +98,7 @@ def test_images_that_are_all_broken_are_never_marked(
     ("side", "fault"),
     [("judge", "http_401"), ("judge", "http_429_quota"), ("painter", "http_402"), ("painter", "http_404")],
 )
-def test_a_refused_key_or_an_empty_purse_stops_the_run_with_one_message(
+def test_refused_key_or_missing_credit_stops_run_with_one_message(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, side: str, fault: str
 ) -> None:
     settle(here, judge, painting)
@@ -118,7 +116,7 @@ def test_a_refused_key_or_an_empty_purse_stops_the_run_with_one_message(
 
 
 @pytest.mark.slow
-def test_a_wrong_key_in_a_process_of_its_own(
+def test_wrong_key_is_reported_by_separate_process(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
     settle(here, judge, painting, {"key_env": "MY_API_KEY"})
@@ -137,7 +135,7 @@ def test_a_wrong_key_in_a_process_of_its_own(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["refusal", "http_403"])
-def test_refusals_of_the_judge_are_kept_as_such(
+def test_refusals_of_judge_are_kept_until_retried(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, fault: str
 ) -> None:
     settle(here, judge, painting)
@@ -153,7 +151,7 @@ def test_refusals_of_the_judge_are_kept_as_such(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["moderation_blocked", "refusal_in_200"])
-def test_refusals_of_the_painter_are_kept_as_such(
+def test_refusals_of_painter_are_kept_until_retried(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, fault: str
 ) -> None:
     settle(here, judge, painting)
@@ -174,7 +172,7 @@ def test_refusals_of_the_painter_are_kept_as_such(
 
 
 @pytest.mark.slow
-def test_a_service_that_hangs_is_given_up_in_time(
+def test_hanging_service_is_given_up_at_time_limit(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
     """One attempt has a time limit of its own, and all of them together have one."""
@@ -191,7 +189,9 @@ def test_a_service_that_hangs_is_given_up_in_time(
 
 
 @pytest.mark.slow
-def test_nobody_at_the_other_end(here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages) -> None:
+def test_unreachable_service_is_network_fault_and_run_resumes(
+    here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
+) -> None:
     write_toml(here, {"providers.judging": {"base_url": "http://127.0.0.1:9/v1"}})
     said = limner(*marking(exam), code=3)
     assert said.err.count("failed: network: ") == 5
@@ -200,7 +200,7 @@ def test_nobody_at_the_other_end(here: Path, exam: SmallExam, judge: BilledChat,
     check_scores(exam, judge)
 
 
-def test_json_alone_is_on_standard_output_whatever_fails(
+def test_standard_output_is_only_json_despite_failures(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
     settle(here, judge, painting)

@@ -107,7 +107,7 @@ READ_MORE = (
 )  # fmt: skip
 
 
-def test_the_search_itself_finds_keys(tmp_path: Path) -> None:
+def test_leak_search_finds_keys(tmp_path: Path) -> None:
     key = canary("gemini")
     (tmp_path / "database").write_bytes(b"\0\1" + key[5:14].encode() + b"\2")
     assert len(leaks(tmp_path)) == 2
@@ -140,7 +140,7 @@ def test_no_key_is_written_anywhere(here: Path, echo: Echo, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", STOPPING)
-def test_no_key_stands_in_the_message_that_ends_a_run(here: Path, echo: Echo, mode: str) -> None:
+def test_message_that_ends_run_contains_no_key(here: Path, echo: Echo, mode: str) -> None:
     exam = write_exam(here, 1)
     echo.mode = mode
     for provider in KEYS:
@@ -150,7 +150,7 @@ def test_no_key_stands_in_the_message_that_ends_a_run(here: Path, echo: Echo, mo
         assert leaks(here, said.out, said.err) == []
 
 
-def test_no_key_leaves_a_process_of_its_own(here: Path, echo: Echo) -> None:
+def test_separate_process_leaks_no_key(here: Path, echo: Echo) -> None:
     """The keys stand in no environment but its own."""
     exam = write_exam(here, 1)
     words = run_words(exam)
@@ -160,7 +160,7 @@ def test_no_key_leaves_a_process_of_its_own(here: Path, echo: Echo) -> None:
     assert leaks(here, *(text for one in said for text in (one.out, one.err))) == []
 
 
-def test_no_key_stands_in_the_look_at_the_machine(here: Path, echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_shows_no_key(here: Path, echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "_ocr", lambda: doctor.Check("OCR", "ok", "not looked at"))
     said = limner("doctor", code=None)
     assert f"keys set for: {', '.join(KEYS)}" in said.out
@@ -168,7 +168,7 @@ def test_no_key_stands_in_the_look_at_the_machine(here: Path, echo: Echo, monkey
 
 
 @pytest.mark.parametrize("key", ["smart”quote-QzXvKwJyGhTn", "two words-QzXvKwJyGhTn", "bell\aring-QzXvKwJyGhTn"])
-def test_a_key_that_fits_into_no_header_is_refused_without_repeating_it(
+def test_key_invalid_in_header_is_refused_without_showing_it(
     here: Path, echo: Echo, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     exam = write_exam(here, 1)

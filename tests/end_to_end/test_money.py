@@ -52,7 +52,7 @@ def stopped(said: Said, limit: float) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "concurrency"), [(1, 1), (2, 5), (3, 64)])
-def test_the_judge_s_bill_never_passes_the_budget(
+def test_bill_of_judge_never_exceeds_budget(
     here: Path, exam: SmallExam, judge: BilledChat, seed: int, concurrency: int
 ) -> None:
     limit = 0.3
@@ -76,7 +76,7 @@ def test_the_judge_s_bill_never_passes_the_budget(
 
 
 @pytest.mark.slow
-def test_replies_as_long_as_they_may_be_stay_within_the_budget(here: Path, exam: SmallExam, judge: BilledChat) -> None:
+def test_replies_of_maximum_length_stay_within_budget(here: Path, exam: SmallExam, judge: BilledChat) -> None:
     """All in flight at once, and each costs nearly all that was set aside for it."""
     longest, limit = 20_000, 1.0
     write_toml(here, judging(judge))
@@ -89,7 +89,7 @@ def test_replies_as_long_as_they_may_be_stay_within_the_budget(here: Path, exam:
 
 
 @pytest.mark.slow
-def test_bounds_that_do_not_fit_together_are_waited_for(here: Path, exam: SmallExam, judge: BilledChat) -> None:
+def test_calls_wait_if_their_bounds_exceed_budget_together(here: Path, exam: SmallExam, judge: BilledChat) -> None:
     """All at once could cost far more than there is: they go a few at a time, and none fails."""
     write_toml(here, judging(judge))
     judge.configure(thinking=[0, LONGEST // 8], latency_s=[0.0, 0.02])
@@ -107,7 +107,7 @@ def test_bounds_that_do_not_fit_together_are_waited_for(here: Path, exam: SmallE
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "concurrency"), [(1, 1), (2, 32)])
-def test_the_painter_s_bill_never_passes_the_budget(
+def test_bill_of_painter_never_exceeds_budget(
     here: Path, exam: SmallExam, painting: BilledImages, seed: int, concurrency: int
 ) -> None:
     """Its price is by tokens, and differs from image to image; broken images are charged like any others."""
@@ -136,7 +136,7 @@ def test_the_painter_s_bill_never_passes_the_budget(
     ],
     ids=lambda faults: "-".join(faults),
 )
-def test_images_whose_links_lead_nowhere_count_too(
+def test_images_with_broken_links_count_toward_budget(
     here: Path, exam: SmallExam, painting: BilledImages, faults: dict[str, float]
 ) -> None:
     provider = {"base_url": painting.base_url, "image_shape": "openai-images"}
@@ -161,7 +161,7 @@ def test_images_whose_links_lead_nowhere_count_too(
         ("bfl", {"link:junk": 1.0}),
     ],
 )
-def test_jobs_that_bring_nothing_count_too(
+def test_failed_jobs_count_toward_budget(
     here: Path, exam: SmallExam, jobs: JobServer, service: str, faults: dict[str, float]
 ) -> None:
     model = "wan2.5-t2i-preview" if service == "dashscope" else "flux-2-pro"
@@ -205,7 +205,7 @@ UNKNOWN: dict[str, tuple[dict[str, Mapping[str, Any]], list[str], str]] = {
 
 
 @pytest.mark.parametrize(("sections", "words", "told"), UNKNOWN.values(), ids=UNKNOWN)
-def test_with_a_price_unknown_a_budget_does_not_begin(
+def test_budget_is_refused_if_price_is_unknown(
     here: Path,
     exam: SmallExam,
     judge: BilledChat,
@@ -221,7 +221,7 @@ def test_with_a_price_unknown_a_budget_does_not_begin(
 
 
 @pytest.mark.parametrize("limit", ["0", "-3", "nan"])
-def test_a_budget_that_is_none(here: Path, exam: SmallExam, judge: BilledChat, limit: str) -> None:
+def test_invalid_budget_is_refused(here: Path, exam: SmallExam, judge: BilledChat, limit: str) -> None:
     write_toml(here, judging(judge))
     said = limner(*marking(exam), "--budget", limit, code=2)
     assert said.err == f"limner: --budget takes dollars above 0, not {limit}\n"
@@ -230,13 +230,13 @@ def test_a_budget_that_is_none(here: Path, exam: SmallExam, judge: BilledChat, l
 
 
 @pytest.mark.slow
-def test_what_costs_nothing_needs_no_price(here: Path, exam: SmallExam) -> None:
+def test_free_painter_needs_no_price(here: Path, exam: SmallExam) -> None:
     words = ["draw", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}"]
     assert limner(*words, "--budget", "0.001", "--json").json()["failed"] == 0
 
 
 @pytest.mark.slow
-def test_the_limits_in_the_settings_are_those_of_the_lane(
+def test_limits_in_settings_apply_to_service(
     here: Path, exam: SmallExam, judge: BilledChat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entered: list[tuple[Limits, int]] = []
@@ -264,7 +264,7 @@ def estimated(*words: str) -> Any:
 
 
 @pytest.mark.slow
-def test_after_a_first_run_the_estimate_is_close(here: Path, judge: BilledChat) -> None:
+def test_estimate_is_close_after_first_run(here: Path, judge: BilledChat) -> None:
     """Lengths differ from reply to reply, and some have to be asked for again."""
     count = 60
     exam = write_exam(here, 2 * count)
@@ -287,7 +287,7 @@ def test_after_a_first_run_the_estimate_is_close(here: Path, judge: BilledChat) 
 
 
 @pytest.mark.slow
-def test_spending_is_the_service_s_own_bill_by_exam_and_painter(
+def test_spending_by_exam_and_painter_equals_bill_of_service(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
     drawing = {"base_url": painting.base_url, "image_shape": "openai-images"}
