@@ -48,7 +48,7 @@ def values(standing: dict[str, Any]) -> dict[str, float]:
 
 
 @pytest.mark.slow
-def test_all_commands(folder: Path) -> None:
+def test_third_party_exam_works_with_all_commands(folder: Path) -> None:
     drawn = ["--painter", "mine=folder/drawings"]
     judged = ["--judge", "replay/replies.jsonl"]
     commands = {
@@ -107,7 +107,7 @@ def test_all_commands(folder: Path) -> None:
     ]
 
 
-def test_its_wrong_data_is_named(folder: Path) -> None:
+def test_invalid_data_of_third_party_exam_is_reported(folder: Path) -> None:
     (folder / "flags.jsonl").write_text('{"id": "a/b", "continent": "c", "colours": []}\n{"id": "a\\nb"}\n', "utf-8")
     ((code, _, err),) = drive(folder, ["exam", "check", "flags", "--data", "."])
     assert code == 1

@@ -66,7 +66,7 @@ def graphs(site: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_tables(folder: Path) -> None:
+def test_third_party_exam_has_tables(folder: Path) -> None:
     listed, _, shown, as_csv, counted, other = drive(
         folder,
         ["table"],
@@ -90,7 +90,7 @@ def test_tables(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_plots(folder: Path) -> None:
+def test_third_party_exam_has_plots(folder: Path) -> None:
     with_matplotlib()
     listed, _, levels, own, elsewhere = drive(
         folder,
@@ -110,7 +110,7 @@ def test_plots(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_site(folder: Path) -> None:
+def test_site_shows_third_party_exam(folder: Path) -> None:
     _, built = drive(folder, RUN, ["report", "-o", "pages"])
     assert (built[0], built[2]) == (0, "")
     assert [node["name"] for node in graphs(folder / "pages")["europe/sweden"]["nodes"]] == ["blue", "yellow"]
@@ -133,7 +133,7 @@ def test_the_site(folder: Path) -> None:
         ("rules.toml", "[groups]\nsold = { price = 3 }", None),
     ],
 )
-def test_a_wrong_file_is_named_and_hurts_nobody_else(
+def test_invalid_file_is_reported_and_other_exams_keep_working(
     folder: Path, torn: Path, file: str, text: str, said: str | None
 ) -> None:
     (torn / file).write_text(text, "utf-8")
@@ -152,7 +152,7 @@ def test_a_wrong_file_is_named_and_hurts_nobody_else(
 
 
 @pytest.mark.slow
-def test_a_broken_plot_statistic_or_view_is_named_and_hurts_nobody_else(folder: Path, torn: Path) -> None:
+def test_broken_extension_is_reported_and_other_exams_keep_working(folder: Path, torn: Path) -> None:
     with_matplotlib()
     _, _, own, shape, statistic, other, built = drive(
         folder,

@@ -20,7 +20,7 @@ WAY = [
 
 
 @pytest.mark.slow
-def test_a_whole_run(tmp_path: Path) -> None:
+def test_run_with_third_party_parts_completes(tmp_path: Path) -> None:
     commands = {
         "estimate": ["estimate", *WAY, "--json"],
         "run": ["run", *WAY, "--json", "--budget", "1"],
@@ -59,7 +59,7 @@ def test_a_whole_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_image_service(tmp_path: Path) -> None:
+def test_third_party_image_service_draws(tmp_path: Path) -> None:
     png = base64.b64encode(picture(3)).decode()
     with json_server(lambda path, body: {"png": png, "dollars": 0.25}) as (address, seen):
         (tmp_path / "limner.toml").write_text(
