@@ -14,14 +14,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "corrected.md"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_at_least_93_of_100_hold_the_truth(case: Case) -> None:
+def test_at_least_93_percent_of_intervals_contain_true_value(case: Case) -> None:
     """Over the six studies of a sort together: 1,200 intervals, of which chance may take one point."""
     found = [covered(case, n, share, EXAMS)[0] for n in MARKED for share in PREVALENCE]
     assert sum(found) / len(found) >= LEAST + 0.01
     assert min(found) >= LEAST - 0.045
 
 
-def test_a_plain_interval_would_not_do() -> None:
+def test_coverage_check_fails_for_too_narrow_interval() -> None:
     """The check can fail: half as wide an interval does."""
     import numpy as np
 
@@ -38,7 +38,7 @@ def test_a_plain_interval_would_not_do() -> None:
     assert covered(Case("narrow", narrow), 50, 0.5, 100)[0] < 0.85
 
 
-def test_the_page_has_the_table_and_no_number_below_93() -> None:
+def test_page_has_table_with_no_coverage_below_93() -> None:
     lines = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| PPI++,")]
     assert [line.split("|")[1].strip() for line in lines] == [case.name for case in CASES]
     for line in lines:
