@@ -89,7 +89,7 @@ def installed_with(lines: list[str]) -> set[str]:
     return found
 
 
-def test_no_licence_of_the_core_reaches_its_users() -> None:
+def test_licences_of_core_dependencies_are_allowed() -> None:
     found = {}
     for name in sorted(installed_with(PROJECT["dependencies"])):
         stated = licence(metadata(name))
@@ -104,16 +104,16 @@ def test_no_licence_of_the_core_reaches_its_users() -> None:
     ["GPL-3.0-or-later", "AGPL-3.0-only", "SSPL-1.0", "LGPL-2.1-only", "MIT AND GPL-2.0-only", "Somebody's own",
      "GNU General Public License v3 (GPLv3)", "UNKNOWN"],
 )  # fmt: skip
-def test_licences_that_are_refused(told: str) -> None:
+def test_restrictive_licences_are_refused(told: str) -> None:
     assert not is_allowed(told)
 
 
 @pytest.mark.parametrize("told", ["MIT", "Apache-2.0 OR GPL-2.0-only", "(MIT OR GPL-2.0-only) AND BSD-3-Clause"])
-def test_licences_that_are_allowed(told: str) -> None:
+def test_permissive_licences_are_allowed(told: str) -> None:
     assert is_allowed(told)
 
 
-def test_a_package_that_is_not_installed_is_named() -> None:
+def test_missing_package_is_named() -> None:
     with pytest.raises(PackageNotFoundError, match="no-such-package"):
         installed_with(["no-such-package"])
 
@@ -142,7 +142,7 @@ def distribution(name: str) -> str:
     return DISTRIBUTIONS.get(name, canonicalize_name(name))
 
 
-def test_what_is_imported_is_declared() -> None:
+def test_imported_packages_are_declared() -> None:
     found = imported()
     assert {"cv2", "polars", "numpy", "torch"} <= found.keys()
     assert {name: file for name, file in found.items() if distribution(name) not in CORE | EXTRAS} == {}
@@ -161,7 +161,7 @@ print(len(places))
 """
 
 
-def test_extras_are_imported_when_they_are_wanted_only() -> None:
+def test_package_loads_without_extras() -> None:
     """Every command and every part that is registered can be loaded where only the core is installed."""
     absent = sorted(name for name in imported() if distribution(name) not in CORE)
     assert "polars" in absent

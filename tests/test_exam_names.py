@@ -43,7 +43,7 @@ def test_no_exam_is_named_outside_its_folder() -> None:
     assert found == set()
 
 
-def test_no_exam_is_named_in_the_pages_scripts() -> None:
+def test_no_exam_is_named_in_scripts_of_site() -> None:
     assert list((ROOT / "report" / "site" / "static").glob("*.js"))
     scripts = [path for path in (ROOT / "report" / "site" / "static").glob("*.js") if named(path.read_text("utf-8"))]
     assert scripts == []

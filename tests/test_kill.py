@@ -29,7 +29,7 @@ def server() -> Iterator[ChatServer]:
         yield server
 
 
-def test_three_kills_cost_no_more_than_what_was_in_flight(tmp_path: Path, server: ChatServer) -> None:
+def test_three_kills_cost_at_most_calls_in_flight(tmp_path: Path, server: ChatServer) -> None:
     exam = write_exam(tmp_path, QUESTIONS)
     write_settings(tmp_path, server.base_url)
     words = ["run", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}"]

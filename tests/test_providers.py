@@ -35,7 +35,7 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return load()
 
 
-def test_every_table_and_field_is_one_the_settings_know() -> None:
+def test_every_table_and_field_is_known_to_settings() -> None:
     assert set(RAW) == {"providers", "models", "painters"}
     for table, kind in (("providers", Provider), ("models", ModelFacts), ("painters", PainterFacts)):
         assert RAW[table]
@@ -47,7 +47,7 @@ def test_every_table_and_field_is_one_the_settings_know() -> None:
         assert [field for field in kind.model_fields if field not in told] == []
 
 
-def test_providers_are_whole(shipped: Settings) -> None:
+def test_providers_have_valid_urls_keys_and_hosts(shipped: Settings) -> None:
     for name in RAW["providers"]:
         provider = shipped.provider(name)
         for url in filter(None, (provider.base_url, provider.image_url)):
@@ -86,7 +86,7 @@ PRICES = ("input_price", "output_price", "image_price", "image_bound")
 
 
 @pytest.mark.parametrize("table", ["models", "painters"])
-def test_every_price_has_its_day_and_its_source(shipped: Settings, table: str) -> None:
+def test_every_price_has_date_and_source(shipped: Settings, table: str) -> None:
     for name, fields in RAW[table].items():
         assert name.partition("/")[0] in {*shipped.providers, *NO_PROVIDERS}
         if not any(price in fields for price in PRICES):
@@ -124,7 +124,7 @@ def test_no_edit_can_cost_more_than_its_bound(shipped: Settings, name: str) -> N
     assert facts.edit_price == pytest.approx(drawing + 4 * more)
 
 
-def test_a_painter_with_a_price_keeps_a_budget(shipped: Settings, store: Store) -> None:
+def test_painter_with_price_supports_budget(shipped: Settings, store: Store) -> None:
     """For drawings, and for edits where it starts from pictures."""
     for name, fields in RAW["painters"].items():
         if any(price in fields for price in PRICES):
@@ -140,7 +140,7 @@ def body_of(name: str, aspect: Aspect, shipped: Settings, store: Store) -> tuple
 
 
 @pytest.mark.parametrize("aspect", ASPECTS)
-def test_sizes_are_such_as_the_service_takes(shipped: Settings, store: Store, aspect: Aspect) -> None:
+def test_sizes_are_accepted_by_service(shipped: Settings, store: Store, aspect: Aspect) -> None:
     """Each body is read by the fake of its service, which is as strict as the documentation."""
     for name in RAW["painters"]:
         painter, body = body_of(name, aspect, shipped, store)
@@ -166,7 +166,7 @@ def size_in(body: dict[str, Any], painter: ApiPainter, aspect: Aspect) -> str:
     return painter.facts.sizes[aspect]
 
 
-def test_a_user_s_file_changes_single_fields_and_adds_entries(tmp_path: Path) -> None:
+def test_user_file_changes_single_fields_and_adds_entries(tmp_path: Path) -> None:
     before = load()
     path = tmp_path / "mine.toml"
     path.write_text(
@@ -223,7 +223,7 @@ def test_a_user_s_file_changes_single_fields_and_adds_entries(tmp_path: Path) ->
         ('[painters."a/b"]\nsizes.round = "1x1"', "painters.a/b.sizes.round.[key]: Input should be 'square'"),
     ],
 )
-def test_a_wrong_field_is_told_by_the_command_line(
+def test_wrong_field_is_reported_by_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
