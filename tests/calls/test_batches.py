@@ -1,4 +1,4 @@
-"""Batches in the store: whose calls are, what is set aside, and what each came to; and work that is put off."""
+"""Batches in the store: who owns their calls, what is reserved, how each call is settled; and steps that wait."""
 
 from __future__ import annotations
 

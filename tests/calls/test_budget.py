@@ -1,4 +1,4 @@
-"""The budget: reserved before, settled after, never passed, and nothing of it lost on the way."""
+"""The budget: reserved before a call, settled after it, never exceeded, and no reservation lost."""
 
 from __future__ import annotations
 
@@ -92,22 +92,22 @@ def test_message_reports_spent_and_remaining_money_and_how_to_continue() -> None
 
 def test_reservation_waits_until_cheap_reply_leaves_enough_budget() -> None:
     async def run() -> list[str]:
-        budget, told = Budget(1.0), []
+        budget, events = Budget(1.0), []
 
         async def second() -> None:
-            told.append("waits")
+            events.append("waits")
             await budget.reserve(0.75, TARGET)
-            told.append("goes")
+            events.append("goes")
 
         await budget.reserve(0.75, TARGET)
         waiting = asyncio.create_task(second())
         for _ in range(5):
             await asyncio.sleep(0)
-        told.append("settled")
+        events.append("settled")
         budget.settle(0.75, 0.25)
         await waiting
         assert budget.reserved == 0.75
-        return told
+        return events
 
     assert asyncio.run(run()) == ["waits", "settled", "goes"]
 
@@ -121,8 +121,8 @@ def test_waiting_reservations_fail_once_no_call_in_flight_can_free_money() -> No
             await asyncio.sleep(0)
             assert not any(task.done() for task in waiting)
             budget.settle(bound, 0.5 if number else None)
-        found = await asyncio.gather(*waiting, return_exceptions=True)
-        assert [type(one) for one in found] == [BudgetReached] * 3
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+        assert [type(one) for one in outcomes] == [BudgetReached] * 3
         return budget
 
     budget = asyncio.run(run())
@@ -170,8 +170,8 @@ def test_limit_is_never_exceeded_and_all_reservations_are_released(steps: list[A
                 if cancelled == turn:
                     task.cancel()
             await asyncio.sleep(0)
-        found = await asyncio.gather(*tasks, return_exceptions=True)
-        assert {type(one) for one in found} <= {type(None), BudgetReached, asyncio.CancelledError}
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        assert {type(one) for one in outcomes} <= {type(None), BudgetReached, asyncio.CancelledError}
         return budget
 
     budget = asyncio.run(run())
@@ -239,7 +239,7 @@ def test_call_over_budget_stays_open_for_later_run(store: Store) -> None:
 def test_call_cancelled_at_any_moment_leaves_no_reservation(
     store: Store, monkeypatch: pytest.MonkeyPatch, outcome: Result | Fault
 ) -> None:
-    """Stopped after every number of turns of the loop, in turn: while it claims, waits, sends, stores or settles."""
+    """Cancels after each number of event loop turns: while the call claims, waits, sends, stores or settles."""
     stages = set()
 
     async def awrite(operation: Callable[[sa.Connection], Any]) -> Any:
@@ -271,9 +271,9 @@ def test_call_cancelled_at_any_moment_leaves_no_reservation(
             await asyncio.sleep(0)
         ended = task.done()
         task.cancel()
-        (found,) = await asyncio.gather(task, return_exceptions=True)
+        (ending,) = await asyncio.gather(task, return_exceptions=True)
         stages.add("ended" if ended else stage)
-        assert isinstance(found, asyncio.CancelledError | Fault) or not isinstance(found, BaseException), found
+        assert isinstance(ending, asyncio.CancelledError | Fault) or not isinstance(ending, BaseException), ending
         assert (made.budget.reserved, made.budget._flying) == (1.0, 1)
         made.budget.settle(other, 0.0)
         assert idle(made.budget)

@@ -1,4 +1,4 @@
-"""A call that is claimed is settled by whoever holds it, shown to be alive, and given back where nothing was sent."""
+"""A claimed call is settled by its owner, its lease is renewed, and the claim is released if no request was sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims: who may make a call, and whose claim counts no longer."""
+"""Claims: who may make a call, and which claims are no longer valid."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ def child() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def owner_of(process: subprocess.Popen[bytes]) -> Owner:
-    found = psutil.Process(process.pid)
-    return Owner(this_host(), process.pid, found.create_time() - psutil.boot_time())
+    info = psutil.Process(process.pid)
+    return Owner(this_host(), process.pid, info.create_time() - psutil.boot_time())
 
 
 def test_new_call_is_claimed_and_claim_is_stored(store: Store) -> None:
     assert take(store, ELSEWHERE, 100.0) == Claimed("t", 0, None)
-    found = row(store)
-    assert (found.status, found.host, found.pid, found.process_start) == ("claimed", "another host", 17, 5.0)
-    assert (found.token, found.lease_until, found.tries) == ("t", 100.0 + LEASE_S, 0)
-    assert (found.kind, found.target) == ("chat", "service/model")
-    assert found.request == {"body": {"n": 1}, "repeat": 0, "round": 0}
+    call = row(store)
+    assert (call.status, call.host, call.pid, call.process_start) == ("claimed", "another host", 17, 5.0)
+    assert (call.token, call.lease_until, call.tries) == ("t", 100.0 + LEASE_S, 0)
+    assert (call.kind, call.target) == ("chat", "service/model")
+    assert call.request == {"body": {"n": 1}, "repeat": 0, "round": 0}
 
 
 def test_claim_of_another_host_is_valid_until_its_lease_ends(store: Store) -> None:
@@ -123,7 +123,7 @@ def test_pid_of_another_host_is_not_looked_up_here() -> None:
 
 
 def test_claim_not_renewed_ends_even_if_process_lives(store: Store) -> None:
-    """A process that no longer beats may hang, or have dropped the call; nothing waits for it for ever."""
+    """A process that no longer renews its lease may hang or have dropped the call; others must not wait forever."""
     take(store, this_process(), 100.0)
     assert take(store, this_process(), 100.0 + LEASE_S, "u") == Claimed("u", 1, None)
 

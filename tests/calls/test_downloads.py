@@ -1,4 +1,4 @@
-"""Files that come and go in pieces."""
+"""Files that are downloaded and uploaded in pieces."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def test_file_is_uploaded_in_pieces_and_only_to_same_host(monkeypatch: pytest.Mo
         return Answer(b'{"file": {"name": "files/a"}}')
 
     def send(server: Misbehaving) -> dict[str, Any]:
-        told: dict[str, Any] = {"file": {}}
+        metadata: dict[str, Any] = {"file": {}}
         return asyncio.run(
-            upload_in_pieces(f"http://{server.host}/up", {"k": "v"}, told, io.BytesIO(b"x" * 250), 250, "t/t")
+            upload_in_pieces(f"http://{server.host}/up", {"k": "v"}, metadata, io.BytesIO(b"x" * 250), 250, "t/t")
         )
 
     with Misbehaving(behave) as server:

@@ -1,4 +1,4 @@
-"""The call journal: each call made once, every attempt kept, retries where they help, nothing lost on the way."""
+"""The call journal: each call is made once, every attempt is kept, and transient faults are retried."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_calls_in_flight_never_exceed_concurrency(store: Store, most: int) -> No
 
 
 def test_waiting_for_another_process_takes_no_concurrency_slot(store: Store) -> None:
-    """A call that somebody else is making must not keep others from being made."""
+    """A call that another process is making must not keep others from being made."""
     other = Owner("elsewhere", 1, 0.0)
     claimed = claim(store, REQUEST, other, "theirs", now(), retry_failed=False, since=now())
     store.write(claimed)
@@ -312,7 +312,7 @@ def test_calls_are_charged_to_their_own_account(store: Store) -> None:
 
 
 def test_waits_count_calls_by_reason(store: Store) -> None:
-    """One is in flight, the budget has no room for another; a third waits to be tried again."""
+    """One call is in flight, one waits for the budget, and one waits to be retried."""
 
     async def run() -> list[dict[str, int]]:
         seen, free = [], asyncio.Event()

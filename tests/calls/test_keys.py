@@ -164,8 +164,8 @@ async def good(_attempt: Attempt) -> Result:
 
 def stored(store: Store) -> dict[str, tuple[str | None, str | None]]:
     with store.reading() as connection:
-        found = connection.execute(sa.select(calls.c.target, calls.c.exam, calls.c.painter))
-        return {row.target: (row.exam, row.painter) for row in found}
+        rows = connection.execute(sa.select(calls.c.target, calls.c.exam, calls.c.painter))
+        return {row.target: (row.exam, row.painter) for row in rows}
 
 
 def test_purpose_applies_only_inside_its_block() -> None:
@@ -198,7 +198,7 @@ def test_concurrent_tasks_keep_their_own_purpose(store: Store) -> None:
 
 
 def test_call_keeps_its_first_purpose(store: Store) -> None:
-    """Whoever asks for it again gets the stored outcome, and it stays booked on who paid for it."""
+    """Later callers get the stored outcome, and the cost stays booked on the first purpose."""
     asked = 0
 
     async def perform(_attempt: Attempt) -> Result:
@@ -215,6 +215,6 @@ def test_call_keeps_its_first_purpose(store: Store) -> None:
             except Fault as fault:
                 return fault
 
-    found = [asyncio.run(run(exam)) for exam in ("one", "two", "three")]
-    assert [type(one) for one in found] == [Fault, Result, Result]
+    outcomes = [asyncio.run(run(exam)) for exam in ("one", "two", "three")]
+    assert [type(one) for one in outcomes] == [Fault, Result, Result]
     assert (asked, stored(store)) == (2, {"service/model": ("one", "mine")})

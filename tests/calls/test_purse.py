@@ -1,4 +1,4 @@
-"""Purses: opened, changed only when asked, shared by journals of several owners, read by whom."""
+"""Purses: created once, changed only on request, shared by several processes, and reported by process."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def ask(made: Calls, n: int, *outcomes: Result | Fault, bound: float = 0.25) -> 
     left = iter(outcomes)
 
     async def perform(_attempt: Attempt) -> Result:
-        found = next(left)
-        if isinstance(found, Fault):
-            raise found
-        return found
+        outcome = next(left)
+        if isinstance(outcome, Fault):
+            raise outcome
+        return outcome
 
     return asyncio.run(made.do(Request("chat", TARGET, {"n": n}), perform, bound=bound))
 
@@ -114,8 +114,8 @@ def test_attempts_are_reserved_and_settled_at_cost_or_bound(store: Store) -> Non
 def test_stored_call_costs_no_money(store: Store) -> None:
     open_purse(store, "week", 0.3)
     ask(journal(store), 0, Result({"text": "x"}, 0.25))
-    found = ask(journal(store), 0)
-    assert (found.payload, found.stored) == ({"text": "x"}, True)
+    outcome = ask(journal(store), 0)
+    assert (outcome.payload, outcome.stored) == ({"text": "x"}, True)
     assert sums(store) == (0.3, 0.25, 0.0)
     # Where it would still fit, nothing stays set aside either.
     open_purse(store, "week", 3.0, change=True)
@@ -146,27 +146,27 @@ def test_call_over_limit_waits_for_calls_in_flight_in_other_process(store: Store
     open_purse(store, "week", 1.0)
 
     async def run() -> list[str]:
-        told, gate = [], asyncio.Event()
+        events, gate = [], asyncio.Event()
 
         async def first(_attempt: Attempt) -> Result:
-            told.append("first sends")
+            events.append("first sends")
             await gate.wait()
             return Result({}, 0.25)
 
         async def second(_attempt: Attempt) -> Result:
-            told.append("second sends")
+            events.append("second sends")
             return Result({}, 0.25)
 
         one = asyncio.create_task(journal(store).do(Request("chat", TARGET, {"n": 1}), first, bound=0.75))
-        while not told:
+        while not events:
             await asyncio.sleep(0.01)
         two = asyncio.create_task(journal(store).do(Request("chat", TARGET, {"n": 2}), second, bound=0.75))
         await asyncio.sleep(0.3)
         assert not two.done()
         gate.set()
-        told.append("settled")
+        events.append("settled")
         await asyncio.gather(one, two)
-        return told
+        return events
 
     assert asyncio.run(run()) == ["first sends", "settled", "second sends"]
     assert sums(store) == (1.0, 0.5, 0.0)
@@ -202,8 +202,8 @@ def test_lost_attempt_of_taken_over_call_counts_at_bound_in_its_purse(store: Sto
     assert sums(store) == (1.0, 0.5 + own, 0.0)
     assert sums(store, "other") == (1.0, 0.125 if purse == "other" else 0.0, 0.0)
     with store.reading() as connection:
-        found = connection.execute(sa.select(attempts.c.fault, attempts.c.cost).order_by(attempts.c.n)).all()
-    assert [tuple(row) for row in found] == [("interrupted", None), (None, 0.125)]
+        rows = connection.execute(sa.select(attempts.c.fault, attempts.c.cost).order_by(attempts.c.n)).all()
+    assert [tuple(row) for row in rows] == [("interrupted", None), (None, 0.125)]
 
 
 def test_process_that_lost_its_claim_does_not_count_twice(store: Store) -> None:
@@ -243,7 +243,7 @@ def test_unexpected_charge_for_free_call_counts(store: Store) -> None:
 
 
 def test_repeated_write_counts_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As after a connection that was lost while it committed: nobody knows, and it is done again."""
+    """As after a connection lost during a commit: the outcome is unknown, so the write is repeated."""
     open_purse(store, "week", 2.0)
     usual = store.awrite
 
@@ -258,8 +258,8 @@ def test_repeated_write_counts_once(store: Store, monkeypatch: pytest.MonkeyPatc
         ask(journal(store, tries=1), 2, Fault("server", "busy", cost=0.0))
     assert sums(store) == (2.0, 0.5 + 0.125 + 0.75, 0.0)
     with store.reading() as connection:
-        found = connection.execute(sa.select(attempts.c.fault).order_by(attempts.c.started)).scalars().all()
-    assert found == ["network", None, None, "server"]
+        faults = connection.execute(sa.select(attempts.c.fault).order_by(attempts.c.started)).scalars().all()
+    assert faults == ["network", None, None, "server"]
 
 
 @pytest.mark.parametrize("outcome", [Result({}, 0.25), Fault("refusal", "no", cost=0.125), Fault("network", "?")])

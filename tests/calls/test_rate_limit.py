@@ -1,4 +1,4 @@
-"""Lanes: limits per minute kept in every minute, pauses that hold everyone, services apart from each other."""
+"""Rate limits: limits per minute hold in every minute, pauses delay all calls, services are independent."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_cancelled_waiter_uses_no_quota() -> None:
 
 
 def test_services_are_rate_limited_independently(store: Store) -> None:
-    """One has asked to wait for ten minutes, another has used up its minute; the third is asked at once."""
+    """One service asked to wait ten minutes, another has used up its minute; the third is called at once."""
 
     async def busy(_attempt: Attempt) -> Result:
         raise Fault("rate_limit", "slow down", retry_after=600.0)
@@ -188,7 +188,7 @@ def test_services_are_rate_limited_independently(store: Store) -> None:
 
 
 def test_retry_after_holds_even_if_call_is_given_up(store: Store) -> None:
-    """The last of its tries, or a fault nobody tries again: the others wait all the same."""
+    """Other calls wait even if this was the last try, or the fault is not retried."""
 
     async def run(fault: Fault) -> float:
         calls = Calls(store, tries=1)
