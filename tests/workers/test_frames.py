@@ -1,4 +1,4 @@
-"""Frames: what is sent comes back, and what is none is refused before anything of it is taken."""
+"""Frames: they round-trip unchanged, and invalid ones are refused before their content is read."""
 
 from __future__ import annotations
 

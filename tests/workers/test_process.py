@@ -1,4 +1,4 @@
-"""One process: whatever it sends, it harms its own job and nothing else."""
+"""One worker process: whatever it sends affects only its own job."""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ LIES = {
 }
 
 
-@pytest.mark.parametrize(("code", "said"), LIES.values(), ids=LIES)
-def test_invalid_answer_ends_worker(lying: Any, code: str, said: str) -> None:
+@pytest.mark.parametrize(("code", "message"), LIES.values(), ids=LIES)
+def test_invalid_answer_ends_worker(lying: Any, code: str, message: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     process = lying(code + "; threading.Event().wait()")
-    with pytest.raises(WorkerDeath, match=said) as caught:
+    with pytest.raises(WorkerDeath, match=message) as caught:
         asked(process)
     assert not caught.value.late
     assert not process.alive
@@ -145,10 +145,10 @@ send(frame({"job": 1, "place": 0, "fault": "refusal", "detail": 5}))
 send(frame({"job": 1, "fault": ["odd"], "end": True}))
 threading.Event().wait()
 """
-    found = asked(lying(code), items=[[{}, 0]] * 3)
-    assert [place for place, _ in found] == [1, 0, None]
-    assert found[0][1] == JobResult("second")
-    assert [(each.kind, each.detail) for _, each in found[1:] if isinstance(each, JobFailure)] == [
+    answers = asked(lying(code), items=[[{}, 0]] * 3)
+    assert [place for place, _ in answers] == [1, 0, None]
+    assert answers[0][1] == JobResult("second")
+    assert [(each.kind, each.detail) for _, each in answers[1:] if isinstance(each, JobFailure)] == [
         ("refusal", "5"), ("['odd']", "")
     ]  # fmt: skip
 
@@ -250,16 +250,16 @@ def test_jobs_of_lost_machine_are_done_once_by_another() -> None:
 def test_job_that_loses_every_machine_fails() -> None:
     there = Shaky()
     pool = Pool(Recipe("shaky", "none"), hosts=there)
-    found = pool.submit({}, (b"always",), seconds=1.0).exception(LONG)
-    assert isinstance(found, WorkerDeath)
-    assert str(found) == f"{LOSSES} times in a row its node was lost"
+    error = pool.submit({}, (b"always",), seconds=1.0).exception(LONG)
+    assert isinstance(error, WorkerDeath)
+    assert str(error) == f"{LOSSES} times in a row its node was lost"
     assert there.lost == LOSSES
     assert pool.submit({}, (b"fine",), seconds=1.0).result(LONG).value == "fine"
     pool.close()
 
 
 def test_jobs_finish_if_fewer_workers_fit_than_allowed() -> None:
-    """Four workers are allowed and one has room: it does everything, whoever waits for more."""
+    """Four workers are allowed but only one fits: it does all jobs."""
     there = Shaky(1)
     pool = Pool(Recipe("shaky", "none"), hosts=there)
     jobs = [pool.submit({}, (str(n).encode(),), seconds=1.0) for n in range(30)]
@@ -271,8 +271,8 @@ def test_all_jobs_fail_if_no_machine_fits() -> None:
     there = Shaky()
     there.unfit = "no node has a GPU"
     pool = Pool(Recipe("shaky", "none"), hosts=there)
-    found = [pool.submit({}, (b"x",), seconds=1.0).exception(LONG) for _ in range(2)]
-    assert [(type(each), str(each)) for each in found] == [(WorkerUnfit, "no node has a GPU")] * 2
+    errors = [pool.submit({}, (b"x",), seconds=1.0).exception(LONG) for _ in range(2)]
+    assert [(type(each), str(each)) for each in errors] == [(WorkerUnfit, "no node has a GPU")] * 2
 
 
 def test_pools_belong_to_current_hosts() -> None:

@@ -32,13 +32,13 @@ class FakeRay:
 
 def counts(nodes: list[dict[str, float]], words: list[str], workers: int | None = None) -> list[int | str]:
     there = RayCluster(FakeRay(*nodes), parse_gpus(words), workers)
-    found: list[int | str] = []
+    numbers: list[int | str] = []
     for recipe in (OCR, MODEL, SAM):
         try:
-            found.append(there.count(recipe))
+            numbers.append(there.count(recipe))
         except WorkerUnfit as error:
-            found.append(str(error))
-    return found
+            numbers.append(str(error))
+    return numbers
 
 
 BIG = {"CPU": 16.0, "GPU": 4.0}
@@ -46,7 +46,7 @@ SMALL = {"CPU": 3.0}
 
 
 @pytest.mark.parametrize(
-    ("nodes", "words", "found"),
+    ("nodes", "words", "expected"),
     [
         ([BIG, SMALL], [], [19, 4, 4]),
         ([BIG, SMALL], ["0.5"], [19, 8, 8]),
@@ -58,15 +58,15 @@ SMALL = {"CPU": 3.0}
     ],
 )
 def test_worker_count_follows_from_resources_of_nodes(
-    nodes: list[dict[str, float]], words: list[str], found: list[int]
+    nodes: list[dict[str, float]], words: list[str], expected: list[int]
 ) -> None:
-    assert counts(nodes, words) == found
+    assert counts(nodes, words) == expected
     assert counts(nodes, words, 5) == [5, 5, 5]
 
 
 def test_resources_missing_on_all_nodes_are_reported() -> None:
-    said = "diffusers: no node of the Ray cluster has 8 GPU; add --ray-gpus diffusers=0 to run it on CPUs"
-    assert counts([BIG], ["diffusers=8"]) == [16, said, 4]
+    message = "diffusers: no node of the Ray cluster has 8 GPU; add --ray-gpus diffusers=0 to run it on CPUs"
+    assert counts([BIG], ["diffusers=8"]) == [16, message, 4]
 
 
 def test_devices_are_assigned_by_ray() -> None:

@@ -1,4 +1,4 @@
-"""What workers learn of the environment: what is listed, never a key; and what they say, without keys."""
+"""The environment of workers: only listed variables, never a key; and their output, without keys."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def said(pool: Pool, word: str, **given: Any) -> str:
 
 @pytest.mark.parametrize("probe", [OcrProbe(), RegionsProbe("classical", {}, OcrProbe())], ids=["ocr", "regions"])
 def test_no_key_reaches_a_probe(probe: LocalProbe) -> None:
-    """The probe's own recipe, but for what it loads."""
+    """Uses the probe's own recipe, with another factory."""
     made = Pool(replace(probe._recipe, factory=f"{plain.__file__}:environ", workers=1))
-    found = made.submit({}, (), seconds=LONG).result(LONG).value
+    environ = made.submit({}, (), seconds=LONG).result(LONG).value
     made.close()
-    assert found["OMP_NUM_THREADS"] == "1"
-    assert CANARY not in json.dumps(found)
+    assert environ["OMP_NUM_THREADS"] == "1"
+    assert CANARY not in json.dumps(environ)
 
 
 def test_listed_variables_are_passed_to_worker(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,9 +73,9 @@ def test_keys_are_not_passed_even_if_listed(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("HTTPS_PROXY", "http://me:password@proxy.example:3128")
     monkeypatch.setenv("NO_PROXY", "localhost")
     monkeypatch.setenv("TMPDIR", f"/tmp/{CANARY}")
-    found = environment([*NAMES])
-    assert not found.keys() & {*NAMES, "HTTPS_PROXY", "TMPDIR"}
-    assert found["NO_PROXY"] == "localhost"
+    environ = environment([*NAMES])
+    assert not environ.keys() & {*NAMES, "HTTPS_PROXY", "TMPDIR"}
+    assert environ["NO_PROXY"] == "localhost"
 
 
 def test_key_in_custom_variable_is_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,17 +86,17 @@ def test_key_in_custom_variable_is_redacted(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_keys_are_redacted_from_last_output_of_dead_worker(pool: Pool) -> None:
-    told = "the worker died (exit code 5): cannot reach the service with ***"
-    assert said(pool, "secret", secret=CANARY) == told
+    message = "the worker died (exit code 5): cannot reach the service with ***"
+    assert said(pool, "secret", secret=CANARY) == message
     login = "postgresql://me:password@host/store"
     assert said(pool, "secret", secret=login).endswith("with postgresql://***@host/store")
     assert said(pool, "secret", secret=f"sk-can***def and {CANARY}{CANARY}").endswith("with *** and ***")
 
 
 def test_cut_message_contains_no_partial_key(pool: Pool) -> None:
-    found = said(pool, "secret", secret=CANARY + "x" * 280)
-    assert len(found) < 400
-    assert not any(CANARY[n : n + 8] in found for n in range(len(CANARY) - 8))
+    message = said(pool, "secret", secret=CANARY + "x" * 280)
+    assert len(message) < 400
+    assert not any(CANARY[n : n + 8] in message for n in range(len(CANARY) - 8))
 
 
 def test_keys_are_redacted_from_loading_errors() -> None:
