@@ -84,7 +84,7 @@ def test_request_has_expected_body_headers_and_cost(store: Store) -> None:
 
 @pytest.mark.slow
 def test_official_client_sends_same_body_and_reads_same_reply(store: Store) -> None:
-    """It sends the key as a bearer, and asks for a newer version, which takes no temperature; both stay as they are."""
+    """The client differs only in sending the key as a bearer token and asking for a newer API version."""
     package = sdk("anthropic", "anthropic")
     sha256 = store.blobs.put(picture(3))[0]
 

@@ -1,4 +1,4 @@
-"""Asking until a reply keeps its contract: the fault is named each time, and every turn is accounted for."""
+"""Asking until a reply keeps its contract: each fault is named in the next turn, and every turn is counted."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def test_heavy_parsing_runs_in_another_thread(store: Store) -> None:
 def test_bad_reply_is_objected_to_and_asked_for_again(store: Store) -> None:
     model = Scripted("seven", "7 or 8", "7")
     assert ask(store, model) == Answer(Reply("mark", "7", "key3"), 3, 1.5, value=7)
-    told = [("seven", objection("'seven' is no number")), ("7 or 8", objection("'7 or 8' is no number"))]
-    assert model.heard == [(), tuple(told[:1]), tuple(told)]
-    assert "'seven' is no number" in told[0][1]
+    turns = [("seven", objection("'seven' is no number")), ("7 or 8", objection("'7 or 8' is no number"))]
+    assert model.heard == [(), tuple(turns[:1]), tuple(turns)]
+    assert "'seven' is no number" in turns[0][1]
 
 
 def test_third_bad_reply_is_fault(store: Store) -> None:

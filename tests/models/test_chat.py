@@ -1,4 +1,4 @@
-"""Chat models: what goes over the wire, what comes back, and what every sort of failure is called."""
+"""Chat models: what is sent, what is read from replies, and the kind of every failure."""
 
 from __future__ import annotations
 
@@ -174,34 +174,34 @@ def test_service_failures_raise_fault_of_expected_kind(
     chat: ChatServer, store: Store, fault: str, kind: str, charged: float | None
 ) -> None:
     chat.configure(faults={fault: 1.0}, retry_after=7)
-    found = fails(model(store, chat.base_url), store)
-    assert (found.kind, found.cost) == (kind, charged)
+    raised = fails(model(store, chat.base_url), store)
+    assert (raised.kind, raised.cost) == (kind, charged)
     assert chat.counts()["total"] == 1  # The client itself tries nothing again.
 
 
 def test_refused_and_truncated_replies_are_charged(chat: ChatServer, store: Store) -> None:
     for fault, kind in (("refusal", "refusal"), ("length", "truncated")):
         chat.configure(faults={fault: 1.0})
-        found = fails(model(store, chat.base_url), store, Text(fault))
-        assert found.kind == kind
-        assert found.cost is not None
-        assert found.cost > 0
+        raised = fails(model(store, chat.base_url), store, Text(fault))
+        assert raised.kind == kind
+        assert raised.cost is not None
+        assert raised.cost > 0
         with store.reading() as connection:
-            row = connection.execute(sa.select(attempts).where(attempts.c.call == found.calls[0])).one()
+            row = connection.execute(sa.select(attempts).where(attempts.c.call == raised.calls[0])).one()
         assert row.result["choices"]
 
 
 def test_hanging_service_is_timeout(chat: ChatServer, store: Store) -> None:
     chat.configure(faults={"hang": 1.0})
     settings = Settings.model_validate({"providers": {"fake": {"base_url": chat.base_url, "timeout_s": 0.2}}})
-    found = fails(ChatModel("fake", "judge", {}, settings, Preparer(store.blobs.get)), store)
-    assert (found.kind, found.cost) == ("timeout", None)
+    fault = fails(ChatModel("fake", "judge", {}, settings, Preparer(store.blobs.get)), store)
+    assert (fault.kind, fault.cost) == ("timeout", None)
 
 
 def test_missing_or_broken_image_fails_only_its_call(chat: ChatServer, store: Store) -> None:
     chosen = model(store, chat.base_url)
-    found = fails(chosen, store, Picture("0" * 64))
-    assert (found.kind, "not among the blobs" in found.detail) == ("missing", True)
+    fault = fails(chosen, store, Picture("0" * 64))
+    assert (fault.kind, "not among the blobs" in fault.detail) == ("missing", True)
     sha256, _ = store.blobs.put(picture(1, size=(64, 64))[:-30])
     assert fails(chosen, store, Picture(sha256)).kind == "image"
     assert chat.counts()["total"] == 0
@@ -276,17 +276,17 @@ def body(**args: Any) -> dict[str, Any]:
 def test_request_is_translated_to_gemini() -> None:
     schema = {"type": "object"}
     shape = {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": True}}
-    told = to_gemini(
+    request = to_gemini(
         body(temperature=0, max_completion_tokens=9, reasoning_effort="low", stop="x", response_format=shape)
     )
-    assert told["systemInstruction"] == {"parts": [{"text": "You mark."}]}
-    first, second = told["contents"]
+    assert request["systemInstruction"] == {"parts": [{"text": "You mark."}]}
+    first, second = request["contents"]
     assert first == {
         "role": "user",
         "parts": [{"text": "Mark it."}, {"inlineData": {"mimeType": "image/png", "data": "QUJD"}}],
     }
     assert second == {"role": "model", "parts": [{"text": "No."}]}
-    assert told["generationConfig"] == {
+    assert request["generationConfig"] == {
         "temperature": 0,
         "maxOutputTokens": 9,
         "stopSequences": ["x"],
@@ -310,10 +310,10 @@ def test_gemini_reply_is_read_as_chat_completion() -> None:
     parts = [{"text": "thinking", "thought": True}, {"text": "yes"}]
     usage = {"promptTokenCount": 5, "candidatesTokenCount": 2, "thoughtsTokenCount": 3}
     candidate = {"content": {"parts": parts}, "finishReason": "STOP"}
-    told = from_gemini({"candidates": [candidate], "usageMetadata": usage, "responseId": "r"})
-    assert told["choices"][0]["message"]["content"] == "yes"
-    assert told["choices"][0]["finish_reason"] == "stop"
-    assert told["usage"] == {"prompt_tokens": 5, "completion_tokens": 5}
+    completion = from_gemini({"candidates": [candidate], "usageMetadata": usage, "responseId": "r"})
+    assert completion["choices"][0]["message"]["content"] == "yes"
+    assert completion["choices"][0]["finish_reason"] == "stop"
+    assert completion["usage"] == {"prompt_tokens": 5, "completion_tokens": 5}
 
 
 @pytest.mark.parametrize(("reason", "word"), [("MAX_TOKENS", "length"), ("SAFETY", "content_filter")])
@@ -331,6 +331,6 @@ def test_blocked_prompt_is_refusal_and_empty_reply_has_no_choices() -> None:
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.text(max_size=20)), min_size=1, max_size=6))
 def test_all_messages_survive_translation_to_gemini(earlier: list[tuple[str, str]]) -> None:
     messages = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in earlier]
-    told = to_gemini({"model": "m", "messages": messages})["contents"]
-    back = [("assistant" if one["role"] == "model" else "user", one["parts"][0]["text"]) for one in told]
+    contents = to_gemini({"model": "m", "messages": messages})["contents"]
+    back = [("assistant" if one["role"] == "model" else "user", one["parts"][0]["text"]) for one in contents]
     assert back == earlier

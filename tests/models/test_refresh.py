@@ -64,7 +64,7 @@ def test_file_is_merged_field_by_field(form: str, tmp_path: Path, folder: Path) 
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ("= 3", "neither TOML nor JSON"),
         ('{"a":' * 100_000, "neither TOML nor JSON"),
@@ -73,9 +73,9 @@ def test_file_is_merged_field_by_field(form: str, tmp_path: Path, folder: Path) 
         ('[models."a/b"]\nprice = 1', r'models."a/b".price: '),
     ],
 )
-def test_invalid_catalogue_leaves_stored_one_unchanged(body: str, told: str, tmp_path: Path, folder: Path) -> None:
+def test_invalid_catalogue_leaves_stored_one_unchanged(body: str, message: str, tmp_path: Path, folder: Path) -> None:
     (file := tmp_path / "news.toml").write_text(body)
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         said(file)
     assert not folder.exists()
 

@@ -1,4 +1,4 @@
-"""Replies whose shape is described to the service: what is sent, and the one step back where it is not taken."""
+"""Response formats: what is sent, and the one retry without it if the service does not support it."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_contract_without_schema_sends_no_response_format(chat: ChatServer, stor
 
 
 def test_well_formed_reply_refused_by_parser_is_asked_for_again(chat: ChatServer, store: Store) -> None:
-    """A reply of the right shape may still be of no use: it is asked for again, described as before."""
+    """A reply of the right shape may still be refused: it is asked for again with the same response format."""
     chat.configure(reply='{"answer": "maybe"}')
     with pytest.raises(Fault, match="unreadable: try 1"):
         ask(model(store, chat.base_url), store, "it")
@@ -160,7 +160,7 @@ def test_later_run_reuses_stored_replies_and_refusal(chat: ChatServer, store: St
 
 
 def test_later_run_resumes_after_refusal_and_server_fault(chat: ChatServer, store: Store) -> None:
-    """Refused with the shape, and then without it the service was away."""
+    """The request was refused with a response format; without it, the service was unavailable."""
     chat.configure(reply=GOOD, unsupported=["response_format"], faults={"http_503": 1.0})
     with pytest.raises(Fault, match="server"):
         ask(model(store, chat.base_url), store, "one", tries=2)
@@ -210,7 +210,7 @@ def test_response_format_of_user_takes_precedence_and_is_kept(chat: ChatServer, 
 
 
 def test_response_format_counts_in_cost_bound(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Services charge for it like for any other words."""
+    """Services charge for the response format as for any other input."""
     bounds: list[float] = []
 
     async def do(self: Calls, request: Any, perform: Any, *, bound: float, tokens: int, row: Any = None) -> Any:
