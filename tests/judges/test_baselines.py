@@ -36,7 +36,7 @@ def test_wiscore_lies_in_unit_interval_and_is_monotonic(a: int, b: int, c: int) 
 
 
 @pytest.mark.parametrize(
-    ("read", "reply", "said"),
+    ("read", "reply", "message"),
     [
         (read_score, '{"rating": 11}', '"rating" must be a number from 0 to 10'),
         (read_score, '{"rating": true}', '"rating" must be'),
@@ -48,10 +48,10 @@ def test_wiscore_lies_in_unit_interval_and_is_monotonic(a: int, b: int, c: int) 
         (read_choice, "{}", '"choice" must be'),
     ],
 )
-def test_replies_that_break_contract_are_unreadable(read: object, reply: str, said: str) -> None:
+def test_replies_that_break_contract_are_unreadable(read: object, reply: str, message: str) -> None:
     with pytest.raises(Unreadable) as caught:
         read(reply)  # type: ignore[operator]
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("name", BASELINES)

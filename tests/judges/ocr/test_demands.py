@@ -1,4 +1,4 @@
-"""What a criterion is read to demand."""
+"""Which labels a criterion asks for."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ SILENT = [
 
 
 def demanded(text: str) -> list[str]:
-    found = demand(text)
-    return [label.text for label in found.labels] if found else []
+    claim = demand(text)
+    return [label.text for label in claim.labels] if claim else []
 
 
 def firm(text: str) -> list[str]:
-    found = demand(text)
-    return [label.text for label in found.labels if label.firm] if found else []
+    claim = demand(text)
+    return [label.text for label in claim.labels if label.firm] if claim else []
 
 
 @pytest.mark.parametrize(("text", "expected"), DEMANDED.items())
@@ -92,15 +92,15 @@ def test_labels_are_extracted_from_criteria(text: str, expected: list[str]) -> N
 
 @pytest.mark.parametrize("text", SUFFICIENT)
 def test_some_criteria_ask_only_for_labels(text: str) -> None:
-    found = demand(text)
-    assert found is not None
-    assert found.sufficient
+    claim = demand(text)
+    assert claim is not None
+    assert claim.sufficient
 
 
 @pytest.mark.parametrize("text", MORE_IS_ASKED)
 def test_most_criteria_ask_for_more_than_labels(text: str) -> None:
-    found = demand(text)
-    assert found is None or not found.sufficient
+    claim = demand(text)
+    assert claim is None or not claim.sufficient
 
 
 @pytest.mark.parametrize("text", SILENT)
@@ -109,9 +109,9 @@ def test_criteria_without_labels_have_no_claim(text: str) -> None:
 
 
 def test_or_makes_labels_alternatives() -> None:
-    found = demand("Is each panel labeled 'Attraction' or 'Repulsion'?")
-    assert found is not None
-    assert found.mode == "any"
+    claim = demand("Is each panel labeled 'Attraction' or 'Repulsion'?")
+    assert claim is not None
+    assert claim.mode == "any"
 
 
 def test_criterion_with_examples_has_no_claim() -> None:
@@ -129,20 +129,20 @@ def test_criterion_with_examples_has_no_claim() -> None:
     ],
 )  # fmt: skip
 def test_names_of_both_axes_are_extracted(text: str, labels: list[str], axes: tuple[str, ...]) -> None:
-    found = demand(text)
-    assert found
-    assert ([label.text for label in found.labels], found.axes, found.sufficient) == (labels, axes, True)
+    claim = demand(text)
+    assert claim
+    assert ([label.text for label in claim.labels], claim.axes, claim.sufficient) == (labels, axes, True)
 
 
 def test_axis_names_do_not_suffice_if_curves_are_asked_for() -> None:
-    found = demand("Are two curves drawn with wage on the vertical axis and employment on the horizontal axis?")
-    assert found is None or not found.sufficient
+    claim = demand("Are two curves drawn with wage on the vertical axis and employment on the horizontal axis?")
+    assert claim is None or not claim.sufficient
 
 
 def test_brackets_give_variants_of_label() -> None:
-    found = demand("Are the soma (cell body) and the axon labeled?")
-    assert found is not None
-    assert [label.variants for label in found.labels] == [("cell body",), ()]
+    claim = demand("Are the soma (cell body) and the axon labeled?")
+    assert claim is not None
+    assert [label.variants for label in claim.labels] == [("cell body",), ()]
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,8 @@ def test_only_plain_names_are_firm_labels(text: str, expected: list[str]) -> Non
 
 @given(st.text(max_size=120))
 def test_any_text_is_parsed_without_error(text: str) -> None:
-    found = demand(text)
-    assert found is None or all(label.text for label in found.labels)
+    claim = demand(text)
+    assert claim is None or all(label.text for label in claim.labels)
 
 
 @given(
@@ -177,8 +177,8 @@ def test_any_text_is_parsed_without_error(text: str) -> None:
     )
 )
 def test_any_sequence_of_grammar_words_is_parsed_without_error(words: list[str]) -> None:
-    found = demand(" ".join(words))
-    assert found is None or found.labels
+    claim = demand(" ".join(words))
+    assert claim is None or claim.labels
 
 
 NAMES = st.lists(
@@ -192,10 +192,10 @@ NAMES = st.lists(
 @given(NAMES, st.sampled_from(["Are the {} labeled?", "Are {} clearly labeled in the diagram?"]))
 def test_every_item_of_list_becomes_label(names: list[str], sentence: str) -> None:
     phrase = ", ".join(names[:-1]) + " and " + names[-1]
-    found = demand(sentence.format(phrase))
-    assert found is not None
-    assert [label.text for label in found.labels] == names
-    assert found.sufficient
+    claim = demand(sentence.format(phrase))
+    assert claim is not None
+    assert [label.text for label in claim.labels] == names
+    assert claim.sufficient
 
 
 def test_docstring_examples_pass() -> None:
@@ -207,8 +207,8 @@ def test_the_released_criteria_have_hundreds_of_claims() -> None:
     annotations = shared("data", "genexam", "annotations", "All_Subjects.jsonl")
     rows = [json.loads(row) for row in annotations.read_text(encoding="utf-8").splitlines()]
     texts = [point["question"] for row in rows for point in row["scoring_points"]]
-    claims: list[LabelClaim] = [found for text in texts if (found := demand(text))]
+    claims: list[LabelClaim] = [claim for text in texts if (claim := demand(text))]
     assert len(texts) == 7022
     assert len(claims) > 800
-    assert sum(any(label.firm for label in found.labels) for found in claims) > 300
-    assert 100 < sum(found.sufficient for found in claims) < 200
+    assert sum(any(label.firm for label in claim.labels) for claim in claims) > 300
+    assert 100 < sum(claim.sufficient for claim in claims) < 200

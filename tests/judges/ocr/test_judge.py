@@ -31,9 +31,9 @@ def decide(claim: LabelClaim, lines: list[TextLine], second: list[TextLine] | No
 
 def decided(text: str, lines: list[TextLine], second: list[TextLine] | None = None) -> Decision:
     """By two readings, which are alike unless a second one is given."""
-    found = demand(text)
-    assert found
-    return decide(found, lines, lines if second is None else second)
+    claim = demand(text)
+    assert claim
+    return decide(claim, lines, lines if second is None else second)
 
 
 def decision(text: str, lines: list[TextLine], second: list[TextLine] | None = None) -> int | None:
@@ -41,9 +41,9 @@ def decision(text: str, lines: list[TextLine], second: list[TextLine] | None = N
 
 
 def test_finding_all_labels_proves_labels_only_criterion() -> None:
-    found = demand("Are the nucleus and the cell wall labeled?")
-    assert found
-    proved = decide(found, [*apart("Nucleus", "x"), *stacked(["Cell", "wall"], y=900)])
+    claim = demand("Are the nucleus and the cell wall labeled?")
+    assert claim
+    proved = decide(claim, [*apart("Nucleus", "x"), *stacked(["Cell", "wall"], y=900)])
     assert proved.value == 1
     assert "'Nucleus'" in proved.reason
     assert "'Cell wall'" in proved.reason
@@ -111,9 +111,9 @@ def test_doubtful_criterion_is_not_marked_unmet(name: str) -> None:
 
 def test_unmet_needs_two_agreeing_readings() -> None:
     text = "Is the vacuole labeled?"
-    found = demand(text)
-    assert found
-    assert decide(found, apart("Nucleus")).value is None
+    claim = demand(text)
+    assert claim
+    assert decide(claim, apart("Nucleus")).value is None
     assert decision(text, apart("Nucleus"), apart("Nucleus", "Vacu")) is None
     assert decision(text, apart("Nucleus"), apart("Nucleus", "Vacuole")) == 1
     assert decision(text, apart("Nucleus"), apart("Nucleus", "Ribosome")) == 0
@@ -256,8 +256,8 @@ def test_examine_marks_every_criterion() -> None:
 )
 def test_exact_label_allows_no_slip_and_no_extra_word(words: str, plain: int, exact: int | None) -> None:
     criteria = [Criterion(str(way), "", "label", labels=("Chloroplast",), exact=way) for way in (False, True)]
-    found = [mark.value for mark in examine(criteria, apart(words), frozenset({"label"}))]
-    assert found == [plain, exact]
+    marked = [mark.value for mark in examine(criteria, apart(words), frozenset({"label"}))]
+    assert marked == [plain, exact]
 
 
 # The rules, and the marks that they give to the samples' criteria, as a hash.
@@ -267,7 +267,7 @@ EXAMS = ("aibench", "fepbench", "genexam", "mmmg", "worldgenbench")
 
 def sample_marks() -> list[list[object]]:
     """Return marks for some criteria of every sample: all their words read, half of them, and none."""
-    found: list[list[object]] = []
+    rows: list[list[object]] = []
     for exam in EXAMS:
         protocol = kind(exam).protocol
         for question in read(resolve(f"sample/{exam}")).questions[:4]:
@@ -276,8 +276,8 @@ def sample_marks() -> list[list[object]]:
             for lines in (apart(*words), beside(words[::2]), []):
                 for mentions in (False, True):
                     marks = examine(criteria, lines, protocol.label_kinds, mentions, lines)
-                    found += [[question.id, mark.criterion, mark.value, mark.verdict] for mark in marks]
-    return found
+                    rows += [[question.id, mark.criterion, mark.value, mark.verdict] for mark in marks]
+    return rows
 
 
 @pytest.mark.slow

@@ -73,17 +73,17 @@ def test_label_does_not_match_other_text(label: str, text: str) -> None:
 @given(LABELS, st.sampled_from([str.upper, str.lower, str.title, lambda s: s.translate(FULL_WIDTH)]))
 def test_a_label_matches_itself_in_any_case_and_width(label: str, change: object) -> None:
     assert callable(change)
-    found = Page([line(change(label))]).find(label)
-    assert found
-    assert found.slips == 0
+    match = Page([line(change(label))]).find(label)
+    assert match
+    assert match.slips == 0
 
 
 @given(LABELS, st.sampled_from([stacked, beside, lambda parts: [*reversed(stacked(parts))]]))
 def test_a_label_may_be_broken_over_lines(label: str, lay: object) -> None:
     assert callable(lay)
-    found = Page(lay(label.split())).find(label)
-    assert found
-    assert found.slips == 0
+    match = Page(lay(label.split())).find(label)
+    assert match
+    assert match.slips == 0
 
 
 def test_label_beside_vertical_axis_may_be_broken_over_lines() -> None:
@@ -139,25 +139,25 @@ def test_further_lines_never_hide_a_label(label: str, more: list[str]) -> None:
     ],
 )
 def test_label_is_proof_but_mention_in_sentence_is_not(text: str, proof: bool) -> None:
-    found = Page([line(text)]).find("brain")
-    assert found
-    assert found.proof is proof
+    match = Page([line(text)]).find("brain")
+    assert match
+    assert match.proof is proof
 
 
 def test_last_line_of_paragraph_is_not_proof() -> None:
-    found = Page(stacked(["Draw the human head and label all its", "brain parts"])).find("brain")
-    assert found
-    assert not found.proof
+    match = Page(stacked(["Draw the human head and label all its", "brain parts"])).find("brain")
+    assert match
+    assert not match.proof
 
 
 def test_low_confidence_line_is_not_proof() -> None:
-    found = Page([line("Brain", confidence=0.6)]).find("brain")
-    assert found
-    assert not found.proof
+    match = Page([line("Brain", confidence=0.6)]).find("brain")
+    assert match
+    assert not match.proof
 
 
 def test_panel_letter_is_not_proof_of_point() -> None:
-    assert not (found := Page([line("(a)")]).find("A")) or not found.proof
+    assert not (match := Page([line("(a)")]).find("A")) or not match.proof
 
 
 @pytest.mark.parametrize(

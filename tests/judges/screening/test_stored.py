@@ -97,16 +97,16 @@ def test_flagged_clean_and_unscreened_drawings_are_counted_separately(gallery: G
     gallery.hang(1, INNOCENT)
     gallery.hang(2, HOSTILE, journal=True)
     gallery.hang(3, None)
-    found = gallery.standing()
+    standing = gallery.standing()
     ids = [gallery.exam.questions[place].id for place in (0, 2)]
-    assert (found.flagged, sorted(found.flagged_ids)) == (2, sorted(ids))
-    assert (found.screened, found.unscreened) == (3, 1)
-    assert (found.n, found.coverage, found.failures) == (4, 1.0, {})
-    assert json.loads(json.dumps(found.to_json()))["flagged"] == 2
-    (told,) = [note for note in notes([found]) if "addressed to the examiner" in note]
-    assert told.startswith("2 drawings carry words addressed to the examiner: ")
-    assert f"(limner show small {found.flagged_ids[0]})" in told
-    assert any(note.startswith("1 drawing not screened for such words") for note in notes([found]))
+    assert (standing.flagged, sorted(standing.flagged_ids)) == (2, sorted(ids))
+    assert (standing.screened, standing.unscreened) == (3, 1)
+    assert (standing.n, standing.coverage, standing.failures) == (4, 1.0, {})
+    assert json.loads(json.dumps(standing.to_json()))["flagged"] == 2
+    (flagged_note,) = [note for note in notes([standing]) if "addressed to the examiner" in note]
+    assert flagged_note.startswith("2 drawings carry words addressed to the examiner: ")
+    assert f"(limner show small {standing.flagged_ids[0]})" in flagged_note
+    assert any(note.startswith("1 drawing not screened for such words") for note in notes([standing]))
 
 
 def test_excluding_flagged_lowers_coverage_without_adding_zeros(
@@ -114,12 +114,12 @@ def test_excluding_flagged_lowers_coverage_without_adding_zeros(
 ) -> None:
     gallery.hang(0, HOSTILE)
     gallery.hang(1, INNOCENT)
-    found = gallery.standing(exclude_flagged=True)
-    assert (found.n, found.expected, found.undrawn, found.coverage) == (1, 4, 2, 0.25)
-    assert found.failures == {"flagged": 1}
-    assert found.scores["strict"].value == 100.0
-    assert found.pessimistic.value("strict") == 25.0
-    show("text", lambda: standing_tables([found], "genexam"))
+    standing = gallery.standing(exclude_flagged=True)
+    assert (standing.n, standing.expected, standing.undrawn, standing.coverage) == (1, 4, 2, 0.25)
+    assert standing.failures == {"flagged": 1}
+    assert standing.scores["strict"].value == 100.0
+    assert standing.pessimistic.value("strict") == 25.0
+    show("text", lambda: standing_tables([standing], "genexam"))
     out = " ".join(capsys.readouterr().out.split())
     assert "1 flagged" in out
     assert "left out (--exclude-flagged): they have no score, and coverage falls" in out
@@ -128,16 +128,16 @@ def test_excluding_flagged_lowers_coverage_without_adding_zeros(
 
 def test_no_note_on_screening_without_ocr(gallery: Gallery) -> None:
     gallery.hang(0, None)
-    found = gallery.standing()
-    assert (found.flagged, found.screened, found.unscreened) == (0, 0, 1)
-    assert not any("examiner" in note or "screened" in note for note in notes([found]))
+    standing = gallery.standing()
+    assert (standing.flagged, standing.screened, standing.unscreened) == (0, 0, 1)
+    assert not any("examiner" in note or "screened" in note for note in notes([standing]))
 
 
 def test_flagged_drawings_are_counted_and_their_questions_listed(gallery: Gallery) -> None:
     gallery.hang(0, HOSTILE)
     gallery.hang(0, HOSTILE, seed=1)
-    found = gallery.standing()
-    assert (found.flagged, found.flagged_ids) == (2, (gallery.exam.questions[0].id,))
+    standing = gallery.standing()
+    assert (standing.flagged, standing.flagged_ids) == (2, (gallery.exam.questions[0].id,))
 
 
 def test_words_requested_by_question_are_not_flagged(tmp_path: Path) -> None:
