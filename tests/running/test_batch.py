@@ -144,8 +144,8 @@ def test_row_missing_from_results_counts_at_bound(place: Place) -> None:
 @pytest.mark.parametrize(("code", "status"), [("token_limit_exceeded", 0), ("invalid_json_line", 3)])
 def test_failed_batch_is_retried_at_once_or_with_retry_failed(place: Place, code: str, status: int) -> None:
     plan(place, invalid=1, invalid_code=code)
-    found, body, _ = place.run()
-    assert (found, body["failed"]) == (status, 0 if status == 0 else QUESTIONS)
+    exit_code, body, _ = place.run()
+    assert (exit_code, body["failed"]) == (status, 0 if status == 0 else QUESTIONS)
     assert body["spent"] > 0 if status == 0 else body["spent"] == 0
     if status:
         assert place.run("--retry-failed")[0] == 0

@@ -153,12 +153,12 @@ def test_run_killed_before_commit_resumes_and_purse_balances(place: Place) -> No
         killed_and_resumed(place, command(place, 800 + commit, "--budget", "9", "--purse", purse), commit=commit)
         mine = sa.select(reservations.c.call).where(reservations.c.purse == purse)
         with place.open_store() as store, store.reading() as connection:
-            (found,) = read_purses(store, purse)
+            (balance,) = read_purses(store, purse)
             paid = list(connection.scalars(sa.select(attempts.c.cost).where(attempts.c.call.in_(mine))))
         # Everything was paid from it once, and nothing is set aside for what was never sent.
         assert len(paid) == WAVES * QUESTIONS
-        assert found.spent == pytest.approx(sum(paid))
-        assert found.reserved == pytest.approx(0, abs=1e-9)
+        assert balance.spent == pytest.approx(sum(paid))
+        assert balance.reserved == pytest.approx(0, abs=1e-9)
 
 
 @ON_FILE

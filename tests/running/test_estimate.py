@@ -45,16 +45,16 @@ def steps(*words: str, code: int = 0) -> dict[str, Any]:
 
 
 def test_estimate_without_stored_calls_uses_price_list_and_rule_of_thumb(exam: SmallExam) -> None:
-    found = steps(*painted(exam), "--painter", "bfl/flux-pro-1.1", "--judge", "openai/gpt-5", "--judge", "ocr")
-    assert {who: (one["role"], one["steps"], one["calls"], one["basis"]) for who, one in found.items()} == {
+    estimated = steps(*painted(exam), "--painter", "bfl/flux-pro-1.1", "--judge", "openai/gpt-5", "--judge", "ocr")
+    assert {who: (one["role"], one["steps"], one["calls"], one["basis"]) for who, one in estimated.items()} == {
         "mine": ("painter", 6, 0, "free"),
         "bfl/flux-pro-1.1": ("painter", 6, 6, "price list"),
         "openai/gpt-5": ("judge", 12, 12, "rule of thumb"),
         "ocr": ("judge", 12, 0, "free"),
     }
-    assert found["bfl/flux-pro-1.1"]["dollars"] == pytest.approx(6 * 0.04)
-    assert (found["mine"]["dollars"], found["ocr"]["dollars"]) == (0, 0)
-    judged = found["openai/gpt-5"]
+    assert estimated["bfl/flux-pro-1.1"]["dollars"] == pytest.approx(6 * 0.04)
+    assert (estimated["mine"]["dollars"], estimated["ocr"]["dollars"]) == (0, 0)
+    judged = estimated["openai/gpt-5"]
     assert judged["tokens_out"] == 12 * REPLY_TOKENS
     # Two pictures, and a prompt of some thousand letters.
     assert 12 * (2 * PICTURE_TOKENS + 500) < judged["tokens_in"] < 12 * (2 * PICTURE_TOKENS + 3000)
@@ -63,9 +63,9 @@ def test_estimate_without_stored_calls_uses_price_list_and_rule_of_thumb(exam: S
 
 
 def test_price_by_tokens_is_estimated_by_upper_bound(exam: SmallExam) -> None:
-    found = steps("genexam", "--data", str(exam.data), "--painter", "openai/gpt-image-1", "--judge", "ocr")
-    assert found["openai/gpt-image-1"]["basis"] == "upper bound"
-    assert found["openai/gpt-image-1"]["dollars"] == pytest.approx(6 * 0.42)
+    estimated = steps("genexam", "--data", str(exam.data), "--painter", "openai/gpt-image-1", "--judge", "ocr")
+    assert estimated["openai/gpt-image-1"]["basis"] == "upper bound"
+    assert estimated["openai/gpt-image-1"]["dollars"] == pytest.approx(6 * 0.42)
 
 
 def test_call_made_once_per_question_counts_once(exam: SmallExam) -> None:
@@ -81,12 +81,13 @@ def test_unknown_prices_are_listed(exam: SmallExam, tmp_path: Path) -> None:
     body = limner("estimate", *words, "--json").json()
     assert body["unknown_prices"] == ["openrouter/openai/nobody", JUDGE]
     assert [step["dollars"] is None for step in body["steps"]] == [False, True, True, False]
-    said = limner("estimate", *words).out
+    output = limner("estimate", *words).out
     assert (
-        f"in all about ${body['dollars']:.2f}, and what openrouter/openai/nobody, {JUDGE} costs: add the price" in said
+        f"in all about ${body['dollars']:.2f}, and what openrouter/openai/nobody, {JUDGE} costs: add the price"
+        in output
     )
-    assert "unknown" in said
-    assert "no price" in said
+    assert "unknown" in output
+    assert "no price" in output
 
 
 @pytest.mark.slow
@@ -97,14 +98,14 @@ def test_stored_work_is_subtracted_and_stored_calls_set_prices(
     words = [*painted(exam), "--judge", JUDGE]
     limner("run", *words, "--limit", "2")
     asked = chat.counts()["total"]
-    found = steps(*words)
-    assert (found["mine"]["steps"], found[JUDGE]["steps"], found[JUDGE]["basis"]) == (4, 4, "stored calls")
+    estimated = steps(*words)
+    assert (estimated["mine"]["steps"], estimated[JUDGE]["steps"], estimated[JUDGE]["basis"]) == (4, 4, "stored calls")
     # As much as the two that are stored, for each of the four.
     (spent,) = limner("spend", "--by", "target", "--json").json()
-    assert found[JUDGE]["dollars"] == pytest.approx(2 * spent["dollars"])
-    assert found[JUDGE]["tokens_in"] == pytest.approx(2 * spent["tokens_in"], abs=1)
-    prices = (found[JUDGE]["tokens_in"] * PRICES[0] + found[JUDGE]["tokens_out"] * PRICES[1]) / 1e6
-    assert found[JUDGE]["dollars"] == pytest.approx(prices, rel=0.01)
+    assert estimated[JUDGE]["dollars"] == pytest.approx(2 * spent["dollars"])
+    assert estimated[JUDGE]["tokens_in"] == pytest.approx(2 * spent["tokens_in"], abs=1)
+    prices = (estimated[JUDGE]["tokens_in"] * PRICES[0] + estimated[JUDGE]["tokens_out"] * PRICES[1]) / 1e6
+    assert estimated[JUDGE]["dollars"] == pytest.approx(prices, rel=0.01)
     assert chat.counts()["total"] == asked
     # Asked in another way, all are to be marked; the stored calls are still the best measure there is.
     other = steps(*words, "--variant", "paper")[JUDGE]
@@ -116,7 +117,7 @@ def test_stored_work_is_subtracted_and_stored_calls_set_prices(
 
 @pytest.mark.slow
 def test_failures_count_as_run_would_retry_them(exam: SmallExam, tmp_path: Path, chat: ChatServer) -> None:
-    """Refusals only with --retry-failed; what passes, always."""
+    """Refusals count only with --retry-failed; transient faults always do."""
     write_settings(tmp_path, chat.base_url)
     words = [*painted(exam), "--judge", JUDGE]
     chat.configure(faults={"refusal": 1.0})
@@ -132,18 +133,18 @@ def test_estimate_without_painter_covers_marking_only(exam: SmallExam, tmp_path:
     assert "no store at" in limner("estimate", "genexam", "--judge", JUDGE, code=1).err
     limner("draw", *painted(exam))
     limner("draw", "genexam", "--data", exam.data, "--painter", "control/blank", "--limit", "1")
-    found = steps("genexam", "--judge", JUDGE)
-    assert [(one["role"], one["steps"]) for one in found.values()] == [("judge", 7)]
+    estimated = steps("genexam", "--judge", JUDGE)
+    assert [(one["role"], one["steps"]) for one in estimated.values()] == [("judge", 7)]
     assert "name a painter with --painter, or a judge" in limner("estimate", "genexam", code=2).err
 
 
 @pytest.mark.slow
 def test_requested_probes_have_their_own_step(exam: SmallExam) -> None:
-    """Only what a word names has a line; a model that rates is paid for, drawing by drawing."""
+    """Only requested probes have a step; a model that rates is paid per drawing."""
     judged = [*painted(exam), "--judge", "ocr"]
     assert set(steps(*judged)) == {"mine", "ocr"}
-    found = steps(*judged, "--regions", "classical", "--aesthetics", "openai/gpt-5")
-    counted, rated = found["classical"], found["model:openai/gpt-5"]
+    estimated = steps(*judged, "--regions", "classical", "--aesthetics", "openai/gpt-5")
+    counted, rated = estimated["classical"], estimated["model:openai/gpt-5"]
     assert (counted["role"], counted["steps"], counted["calls"], counted["dollars"]) == ("probe", 6, 0, 0)
     assert (rated["role"], rated["steps"], rated["calls"], rated["basis"]) == ("probe", 6, 6, "rule of thumb")
     assert (
@@ -166,7 +167,7 @@ def test_requested_probes_have_their_own_step(exam: SmallExam) -> None:
 
 
 def test_edits_include_price_of_input_image(exam: SmallExam) -> None:
-    """An editor that charges by tokens is paid for the picture it starts from; one with a price for edits, that."""
+    """Editors priced by tokens are also paid for the input image; those with a price per edit are not."""
     words = ["genexam", "--data", str(exam.data), "--painter", "openai/gpt-image-2", "-S", "critic=openai/gpt-5"]
     words += ["-S", "chooser=openai/gpt-5", "--strategy", "edit", "-S", "rounds=1", "--judge", "ocr"]
     edited = next(step for step in limner("estimate", *words, "--json").json()["steps"] if step["role"] == "editor")
@@ -203,8 +204,8 @@ def test_estimates_of_shards_add_up_to_whole(half_done: tuple[Plan, Store], n: i
             counts += Counter({(one.who, "out"): one.tokens_out})
             dollars[one.who] += one.dollars or 0.0
     for one in whole:
-        found = tuple(counts[one.who, what] for what in ("steps", "calls", "out"))
-        assert found == (one.steps, one.calls, one.tokens_out)
+        summed = tuple(counts[one.who, what] for what in ("steps", "calls", "out"))
+        assert summed == (one.steps, one.calls, one.tokens_out)
         # Tokens are rounded in each part.
         assert dollars[one.who] == pytest.approx(one.dollars, abs=n * 1e-6)
     # Both seeds of three painters, less what is stored.
@@ -218,10 +219,10 @@ def test_estimate_of_shard_matches_its_run(exam: SmallExam) -> None:
     whole, sizes = steps(*words), []
     for part in ("1/3", "2/3", "3/3"):
         shard = ["--shard", part, "--store", f"part-{part[0]}"]
-        found = steps(*words, *shard)
-        told = limner("run", *words, *shard, "--dry-run", "--json").json()
-        drawings, markings = found["mine"]["steps"] + found["control/blank"]["steps"], found["ocr"]["steps"]
-        assert (drawings, markings) == (told["drawings"], told["markings"])
+        estimated = steps(*words, *shard)
+        planned = limner("run", *words, *shard, "--dry-run", "--json").json()
+        drawings, markings = estimated["mine"]["steps"] + estimated["control/blank"]["steps"], estimated["ocr"]["steps"]
+        assert (drawings, markings) == (planned["drawings"], planned["markings"])
         sizes.append(drawings)
     assert sum(sizes) == whole["mine"]["steps"] + whole["control/blank"]["steps"] == 24
     limner("draw", *words[:-4], "--seeds", "2", "--shard", "2/3")

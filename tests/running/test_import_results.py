@@ -89,9 +89,9 @@ def test_the_data_is_not_needed_once_the_store_has_the_exam(bring: Bring, store:
 def test_drawings_are_imported_with_results(bring: Bring, store: Store, small_exam: SmallExam) -> None:
     small_exam.drawing(small_exam.ids[0]).unlink()
     small_exam.drawing(small_exam.ids[1]).write_bytes(b"no image")
-    found = bring(images=small_exam.drawings)
-    assert (found.results, found.images, found.failures) == (4, 2, {})
-    assert [detail.split(":")[0] for detail in found.details] == small_exam.ids[:2]
+    imported = bring(images=small_exam.drawings)
+    assert (imported.results, imported.images, imported.failures) == (4, 2, {})
+    assert [detail.split(":")[0] for detail in imported.details] == small_exam.ids[:2]
     _, (group,) = api.groups("genexam", store=store)
     images = {entry.question.id: entry.drawing.image for entry in group.entries}
     assert [images[id] is None for id in small_exam.ids] == [True, True, False, False]
@@ -105,9 +105,9 @@ def test_drawings_are_imported_with_results(bring: Bring, store: Store, small_ex
 )
 def test_unreadable_result_is_failure_not_zero(bring: Bring, store: Store, results: Path, body: bytes) -> None:
     (results / "Biology_0.json").write_bytes(body)
-    found = bring()
-    assert (found.results, found.failures) == (4, {"unreadable": 1})
-    assert "Biology_0.json" in found.details[0]
+    imported = bring()
+    assert (imported.results, imported.failures) == (4, {"unreadable": 1})
+    assert "Biology_0.json" in imported.details[0]
     (standing,) = api.scores("genexam", store=store)
     assert (standing.n, standing.coverage, standing.failures) == (3, 0.75, {"unreadable": 1})
     assert standing.scores["strict"].value == 100.0
@@ -171,7 +171,7 @@ REFUSED: dict[str, tuple[Callable[[SmallExam, Path], dict[str, Any]], type[Limne
 }
 
 
-@pytest.mark.parametrize(("prepare", "error", "said"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("prepare", "error", "message"), REFUSED.values(), ids=REFUSED)
 def test_refused_import_leaves_store_unchanged(
     bring: Bring,
     small_exam: SmallExam,
@@ -180,14 +180,14 @@ def test_refused_import_leaves_store_unchanged(
     store: Store,
     prepare: Callable[[SmallExam, Path], dict[str, Any]],
     error: type[LimnerError],
-    said: str,
+    message: str,
 ) -> None:
     how = prepare(small_exam, results)
     before = count(store)
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         bring(**how)
     assert count(store) == before
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         bring(**how, store=tmp_path / "new")
     assert not (tmp_path / "new").exists()
 

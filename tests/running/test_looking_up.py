@@ -1,4 +1,4 @@
-"""What the store has is looked up for some slots at a time, with the same outcome as for all at once."""
+"""Stored work is looked up a few slots at a time, with the same outcome as all at once."""
 
 from __future__ import annotations
 

@@ -40,10 +40,10 @@ def test_evidence_command_computes_clip_score_and_fid(tmp_path: Path, monkeypatc
         return features(image)
 
     monkeypatch.setattr(LocalMetric, "compute", here)
-    said = limner(*words, f"fid:{inception}").out
-    assert "fid of control/reference: 0.000" in said
-    assert "n = 13 drawings, 13 reference images" in said
-    assert "too few" not in said, "six features need seven images"
+    output = limner(*words, f"fid:{inception}").out
+    assert "fid of control/reference: 0.000" in output
+    assert "n = 13 drawings, 13 reference images" in output
+    assert "too few" not in output, "six features need seven images"
     with Store(store) as opened:
         rows = list(load_ratings(opened, EXAM))
         assert len(rows) == done["done"]
@@ -61,20 +61,20 @@ def test_evidence_command_computes_clip_score_and_fid(tmp_path: Path, monkeypatc
 
 def test_wrong_metric_is_reported_before_work_starts(tmp_path: Path) -> None:
     (tmp_path / "weights").mkdir()
-    for word, said in (
+    for word, message in (
         ("clip", "there is clip-score:FOLDER, pickscore:FOLDER"),
         ("clip-score", "or FILE.csv, a table of id,painter,strategy,seed,metric,value"),
         ("clip-score:x?question=1", "no option question; there is: device"),
     ):
-        with pytest.raises(UsageError, match=said.replace("?", "\\?")):
+        with pytest.raises(UsageError, match=message.replace("?", "\\?")):
             open_metric(word)
-    for word, said in (
+    for word, message in (
         (f"clip-score:{tmp_path}/none", "no such folder"),
         (f"fid:{tmp_path}/weights", "no such file"),
         (f"aesthetic-clip:{tmp_path}/weights", "name the head too"),
         (f"aesthetic-clip:{tmp_path}/weights?head=none.pth", "none.pth: no such file"),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=message):
             open_metric(word).check()
 
 

@@ -1,4 +1,4 @@
-"""Where a run stands: the parts of those who take part add up to the whole, in steps and in money."""
+"""Progress of a run: its parts add up to the whole, in steps and in money."""
 
 from __future__ import annotations
 

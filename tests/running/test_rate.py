@@ -102,10 +102,10 @@ def test_arena_asks_in_both_orders(drawn: Path, monkeypatch: pytest.MonkeyPatch)
             ("first", "first", 0),
             ("second", "second", 1),
         }
-        (found,) = preferences("genexam", store=store)
-        assert set(found.rates.values()) == {0.5}, "a judge that takes what comes first prefers nobody"
-        assert found.shown_first.value == 1.0
-        assert "no finite strength" in str(found.reason)
+        (preference,) = preferences("genexam", store=store)
+        assert set(preference.rates.values()) == {0.5}, "a judge that takes what comes first prefers nobody"
+        assert preference.shown_first.value == 1.0
+        assert "no finite strength" in str(preference.reason)
 
 
 @pytest.mark.slow
@@ -152,9 +152,9 @@ def test_unreadable_rating_has_no_value_and_is_retried_on_request(drawn: Path, m
 def test_rating_stops_at_budget_and_resumes_later(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("rate", "genexam", "--as", "score", "--judge", MODEL, "--concurrency", "1")
     with service(drawn, lambda _: '{"rating": 3}', monkeypatch) as seen:
-        said = limner(*words, "--dry-run").out
-        assert "12 times" in said
-        assert "$" in said
+        output = limner(*words, "--dry-run").out
+        assert "12 times" in output
+        assert "$" in output
         assert not seen
         limner(*words, "--budget", "0.02", code=4)
         some = len(seen)
@@ -191,5 +191,5 @@ def test_replayed_replies_give_preferences(drawn: Path, monkeypatch: pytest.Monk
         "rate", "genexam", "--as", "arena", "--judge", "replay/replies.jsonl", "--painter", "one", "--painter", "two"
     )
     with Store(drawn / "limner-store") as store:
-        (found,) = preferences("genexam", store=store)
-        assert found.rates == {"one": 0.75, "two": 0.25}
+        (preference,) = preferences("genexam", store=store)
+        assert preference.rates == {"one": 0.75, "two": 0.25}

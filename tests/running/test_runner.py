@@ -1,4 +1,4 @@
-"""The runner: what is missing is made, what failed stays told apart from nought, and every stop can be resumed."""
+"""The runner: missing work is done, failures are not zeros, and every stopped run can be resumed."""
 
 from __future__ import annotations
 

@@ -41,9 +41,9 @@ def test_invalid_shard_is_refused_with_usage(word: str) -> None:
 
 def slots(store: Store, data: Path, shard: Shard | None, **how: object) -> list[tuple[str, str, int]]:
     made = api.plan("genexam", store, data=data, painters=["control/reference", "control/blank"], shard=shard, **how)  # type: ignore[arg-type]
-    found = [(slot.question.id, slot.painter.name, slot.seed) for slot in Backlog(made, store).slots() if slot.painter]
-    assert len(found) == len(set(found))
-    return found
+    listed = [(slot.question.id, slot.painter.name, slot.seed) for slot in Backlog(made, store).slots() if slot.painter]
+    assert len(listed) == len(set(listed))
+    return listed
 
 
 def test_shards_partition_plan_for_any_selection_of_questions(store: Store, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What was spent: sums over all attempts, told apart as asked, with the tokens wherever a service tells them."""
+"""Spending: sums over all attempts, grouped as requested, with the tokens that services report."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def test_all_attempts_count_and_unpriced_ones_are_counted_separately(store: Stor
     make(store, Fault("network", "dropped", cost=None), Fault("server", "busy"), good(OPENAI, 0.25))
     make(store, refused(OPENAI, 0.125), n=1)
     make(store, good(OPENAI, None), n=2)
-    (found,) = spent(store)
-    assert found == Spent(
+    (total,) = spent(store)
+    assert total == Spent(
         {"kind": "chat", "target": "service/model", "exam": "genexam"},
         calls=3, attempts=5, failed=3, unpriced=2, dollars=0.375, tokens_in=300, tokens_out=60,
     )  # fmt: skip
-    assert json.loads(json.dumps(found.to_json()))["dollars"] == 0.375
+    assert json.loads(json.dumps(total.to_json()))["dollars"] == 0.375
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_tokens_are_read_from_usage_formats_of_all_services(
 ) -> None:
     make(store, good(raw, 0.0), kind="paint")
     make(store, refused(raw, 0.0), kind="paint", n=1)
-    (found,) = spent(store)
-    assert (found.tokens_in, found.tokens_out) == (2 * tokens[0], 2 * tokens[1])
+    (total,) = spent(store)
+    assert (total.tokens_in, total.tokens_out) == (2 * tokens[0], 2 * tokens[1])
 
 
 def test_spending_is_grouped_as_requested_and_sorted_by_cost(store: Store) -> None:
@@ -118,10 +118,10 @@ def test_spend_command_shows_rows_and_total(tmp_path: Path, monkeypatch: pytest.
     with Store("store") as store:
         make(store, Fault("timeout", "slow", cost=None), good(OPENAI, 0.25))
         make(store, good(IMAGES, 0.04), kind="paint", target="a/draws", purposes=(None, None))
-    said = limner("spend", "--store", "store")
-    assert "spent in store: $0.2900" in said.out
-    assert "unpriced: attempts whose cost is not known" in said.out
-    assert "–" in said.out  # No exam was named for it.
+    result = limner("spend", "--store", "store")
+    assert "spent in store: $0.2900" in result.out
+    assert "unpriced: attempts whose cost is not known" in result.out
+    assert "–" in result.out  # No exam was named for it.
     rows = limner("spend", "--store", "store", "--by", "target", "--json").json()
     assert [(row["group"], row["dollars"], row["attempts"]) for row in rows] == [
         ({"target": "service/model"}, 0.25, 2),

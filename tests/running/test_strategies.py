@@ -96,7 +96,7 @@ def test_unreadable_replies_in_strategy_are_retried_on_request(word: str, role: 
 
 
 def test_later_run_resumes_in_round_that_succeeded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asked again with success, then held up by the editor: the next run needs no --retry-failed to get past it."""
+    """The retry succeeded, then the editor failed: the next run continues without --retry-failed."""
     monkeypatch.setattr("limner.calls.journal.back_off", lambda _tries: 0.0)
     lab = Lab(tmp_path)
     lab.talk.nonsense = {"critic": 3}
@@ -164,7 +164,7 @@ def test_estimate_matches_calls_made(word: str, options: dict[str, str], tmp_pat
     lab = Lab(tmp_path, 5)
     lab.brush, lab.editor = Paid(), Paid("editor")
     with Store(tmp_path / "store") as store:
-        told = {one.role: one.calls for one in estimate(lab.plan(word, options), store, settings.load())}
+        estimated = {one.role: one.calls for one in estimate(lab.plan(word, options), store, settings.load())}
     lab.run(word, options)
-    found = lab.talk.asked + Counter({"painter": len(lab.brush.drawn), "editor": len(lab.editor.drawn)})
-    assert told == found
+    calls_made = lab.talk.asked + Counter({"painter": len(lab.brush.drawn), "editor": len(lab.editor.drawn)})
+    assert estimated == calls_made

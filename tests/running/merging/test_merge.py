@@ -1,4 +1,4 @@
-"""Merged stores have what one store would have had: nothing lost, nothing doubled, in whatever order."""
+"""Merged stores have what one store would have: no row lost, none doubled, in any order."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_every_table_has_rule_and_rules_name_existing_columns(whole: Store) -> N
             columns = set(metadata.tables[name].columns.keys())
             assert {*rule.same, rule.by, *rule.united, *rule.sums} <= columns, name
             assert not rule.final or "status" in columns
-    assert sum(bool(found) for found in dump(whole).values()) >= 22  # The tests here are about all of version 5.
+    assert sum(bool(rows) for rows in dump(whole).values()) >= 22  # The tests here are about all of version 5.
 
 
 @pytest.mark.slow
@@ -88,10 +88,10 @@ def test_merging_parts_in_any_order_gives_whole(whole: Store, tmp_path: Path) ->
 def test_dry_run_gives_same_report_and_writes_no_files(whole: Store, tmp_path: Path) -> None:
     parts = urls(split(whole, 2, random.Random(1), tmp_path))
     target = tmp_path / "target"
-    told = merge(str(target), parts, dry_run=True)
+    planned = merge(str(target), parts, dry_run=True)
     assert not target.exists()
     done = merge(str(target), parts)
-    assert told.to_json() | {"written": True} == done.to_json()
+    assert planned.to_json() | {"written": True} == done.to_json()
     there = bytes_of(str(target))
     assert merge(str(target), parts, dry_run=True).written is False
     assert bytes_of(str(target)) == there
@@ -228,9 +228,9 @@ def test_killed_merge_writes_all_rows_or_none_and_can_be_repeated(whole: Store, 
     for target in targets[1:]:
         if Path(target).exists():
             with Store(target) as killed:
-                found = dump(killed)
-                assert found == wanted or not any(rows for name, rows in found.items() if name != "meta")
-                halves += bool(images(killed)) and not found["drawings"]
+                tables = dump(killed)
+                assert tables == wanted or not any(rows for name, rows in tables.items() if name != "meta")
+                halves += bool(images(killed)) and not tables["drawings"]
         assert merge(target, parts).whole
         with Store(target) as merged:
             assert (dump(merged), images(merged)) == (wanted, images(whole))

@@ -83,17 +83,17 @@ def test_merged_stores_of_two_machines_equal_one_run(
     for name, ids in (("one", exam.ids[:4]), ("two", exam.ids[3:])):  # One question was asked on both.
         api.run("genexam", store=name, selection=Selection(ids=tuple(ids)), **how)
     assert chat.counts()["total"] == 2 * asked + 1
-    said = limner("merge", "all", "one", "two")
-    assert "one: new: drawings 4, markings 4, calls 4, questions 6" in said.out
-    assert "two: new: drawings 2, markings 2, calls 2" in said.out
+    result = limner("merge", "all", "one", "two")
+    assert "one: new: drawings 4, markings 4, calls 4, questions 6" in result.out
+    assert "two: new: drawings 2, markings 2, calls 2" in result.out
     assert limner("merge", "all", "two", "one").out.splitlines()[-1] == "all: everything was there"
-    found = []
+    standings = []
     for name in ("whole", "all"):
         with Store(name) as store:
-            found.append([standing.to_json() for standing in api.scores("genexam", store=store)])
+            standings.append([standing.to_json() for standing in api.scores("genexam", store=store)])
             dollars = sum(row.dollars for row in spent(store))
             assert dollars == pytest.approx(spent_in(["one", "two"]) if name == "all" else spent_in(["whole"]))
-    assert found[0] == found[1]
+    assert standings[0] == standings[1]
     # Nothing is left to do, and nothing is asked.
     before = chat.counts()["total"]
     again = api.run("genexam", store="all", **how)
