@@ -53,14 +53,14 @@ def test_run_restores_damaged_image_from_its_folder(world: ExamRun) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["empty", "gone"])
 def test_damaged_image_that_cannot_be_restored_is_named_fault(world: ExamRun, how: str) -> None:
-    """The three others are marked; what stands in the folder now is another image, and no help."""
+    """The other three are marked; the folder now has a different image, which cannot replace the damaged one."""
     world.draw()
     first = world.drawings()[0]
     data = damage(world.blob(), how)
     world.exam.drawing(first.question_id).write_bytes(picture(999))
-    said = world.mark(code=3)
+    result = world.mark(code=3)
     named = "missing" if how == "gone" else "damaged"
-    assert (said.json()["failures"], world.asked()) == ({named: 1}, 3)
+    assert (result.json()["failures"], world.asked()) == ({named: 1}, 3)
     (failed,) = (marking for marking in world.markings() if marking.status == "failed")
     assert (failed.drawing, failed.fault) == (first.id, named)
     assert str(first.image) in str(failed.detail)
@@ -77,10 +77,10 @@ def test_ocr_examiner_and_evidence_refuse_damaged_images(world: ExamRun) -> None
     world.draw()
     damage(world.blob(), "flipped")
     world.exam.drawings.rename(world.folder / "elsewhere")
-    said = limner("mark", "genexam", "--judge", "ocr", "--store", "store", "--json", code=3)
-    assert said.json()["failures"] == {"damaged": 1}
-    said = limner("evidence", "genexam", "--ocr", "rapidocr", "--store", "store", "--json", code=3)
-    assert said.json()["failures"] == {"damaged": 1}
+    result = limner("mark", "genexam", "--judge", "ocr", "--store", "store", "--json", code=3)
+    assert result.json()["failures"] == {"damaged": 1}
+    result = limner("evidence", "genexam", "--ocr", "rapidocr", "--store", "store", "--json", code=3)
+    assert result.json()["failures"] == {"damaged": 1}
 
 
 @pytest.mark.slow
@@ -101,9 +101,9 @@ def test_damaged_image_is_neither_exported_nor_shown_on_site(world: ExamRun) -> 
     bad = damage(world.blob(), "flipped")
     changed = world.blob().read_bytes()
     assert changed != bad
-    said = limner("export", "genexam", "--store", "store", "--images", "out", code=1)
-    assert f"image {image}" in said.err
-    assert "damaged" in said.err
+    result = limner("export", "genexam", "--store", "store", "--images", "out", code=1)
+    assert f"image {image}" in result.err
+    assert "damaged" in result.err
     limner("report", "--store", "store", "--output", "site")
     assert not any(path.read_bytes() == changed for path in Path("site").rglob("*") if path.is_file())
 

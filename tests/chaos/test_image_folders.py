@@ -1,4 +1,4 @@
-"""What stands in a folder of images may be anything: it is the fault of the one question it stands for."""
+"""Anything odd in a folder of images fails only the question it belongs to."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def loop_above(path: Path) -> None:
 @pytest.mark.parametrize("tie", [loop, loop_above])
 def test_symlink_loop_fails_only_its_question(world: ExamRun, tie: object) -> None:
     tie(world.exam.drawing(world.exam.ids[1]))  # type: ignore[operator]
-    said = world.run(code=3)
-    assert (said.json()["failures"], said.json()["done"]) == ({"missing": 1}, 6)
+    result = world.run(code=3)
+    assert (result.json()["failures"], result.json()["done"]) == ({"missing": 1}, 6)
     assert world.drawings()[[d.question_id for d in world.drawings()].index(world.exam.ids[1])].fault == "missing"
 
 
@@ -56,10 +56,10 @@ def test_odd_file_names_do_not_affect_other_questions(world: ExamRun) -> None:
         Path(os.fsdecode(folder + b"/" + name)).write_bytes(picture(100 + number))
         # A second file for the same id, which is told of.
         Path(os.fsdecode(folder + b"/" + name.replace(b".png", b".PNG"))).write_bytes(picture(200 + number))
-    said = world.run()
-    assert (said.json()["done"], said.json()["failed"]) == (8, 0)
-    assert "files for the same id" in said.err
-    assert "\x1b" not in said.err
+    result = world.run()
+    assert (result.json()["done"], result.json()["failed"]) == (8, 0)
+    assert "files for the same id" in result.err
+    assert "\x1b" not in result.err
 
 
 def test_folder_in_place_of_file_counts_as_missing(world: ExamRun) -> None:
@@ -71,7 +71,7 @@ def test_folder_in_place_of_file_counts_as_missing(world: ExamRun) -> None:
 
 @pytest.mark.slow
 def test_unreadable_file_fails_only_its_question(world: ExamRun) -> None:
-    """As another user: root may read everything."""
+    """Runs as another user, since root may read everything."""
     world.run("--store", "first")  # Whatever is imported on the way is imported now.
     path = world.exam.drawing(world.exam.ids[1])
     path.chmod(0)

@@ -1,4 +1,4 @@
-"""PostgreSQL is stopped and started again in the middle of a run: the run goes on, and pays for nothing twice."""
+"""PostgreSQL is stopped and started again during a run: the run continues, and pays for no call twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logins and queries of addresses are keys: they are sent, and stand in no store, message or table."""
+"""Logins and queries in URLs are secrets: they are sent, but appear in no store, message or table."""
 
 from __future__ import annotations
 
@@ -47,26 +47,26 @@ def repeats(seen: Seen) -> str:
 
 def good(seen: Seen, url: str) -> Answer:
     """An answer for every wire format, with all secrets in it."""
-    image, said = base64.b64encode(picture(3)).decode(), repeats(seen)
+    image, text = base64.b64encode(picture(3)).decode(), repeats(seen)
     path = seen.path.partition("?")[0]
     if path == "/files/1":
         return Answer(picture(3), media="image/png")
     link = f"{url}/files/1"
     if "get_result" in path:
-        return says({"id": "7", "status": "Ready", "result": {"sample": link}, "said": said})
+        return says({"id": "7", "status": "Ready", "result": {"sample": link}, "said": text})
     if "/tasks/" in path:
-        return says({"output": {"task_status": "SUCCEEDED", "results": [{"url": link}]}, "said": said})
+        return says({"output": {"task_status": "SUCCEEDED", "results": [{"url": link}]}, "said": text})
     if "aigc" in path:
-        return says({"output": {"task_id": "7", "task_status": "PENDING"}, "said": said})
+        return says({"output": {"task_id": "7", "task_status": "PENDING"}, "said": text})
     if "generateContent" in path:
         parts = [{"inlineData": {"data": image}}]
-        return says({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}], "said": said})
+        return says({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}], "said": text})
     if path.endswith("/images/generations"):
-        return says({"data": [{"b64_json": image}], "said": said})
+        return says({"data": [{"b64_json": image}], "said": text})
     if path.endswith("/chat/completions"):
-        message = {"content": said, "images": [{"image_url": {"url": f"data:image/png;base64,{image}"}}]}
+        message = {"content": text, "images": [{"image_url": {"url": f"data:image/png;base64,{image}"}}]}
         return says({**chat_reply(), "choices": [{"message": message, "finish_reason": "stop"}]})
-    return says({"id": "7", "said": said})
+    return says({"id": "7", "said": text})
 
 
 PATHS = {
@@ -109,14 +109,14 @@ def test_query_and_login_are_sent_with_every_request_but_never_stored(
 )
 def test_faults_do_not_repeat_login_or_query(store: Store, client: str, status: int) -> None:
     def behave(seen: Seen) -> Answer:
-        said = repeats(seen)
-        body: Any = {"error": {"message": said, "code": 500}, "message": said, "code": said}
+        text = repeats(seen)
+        body: Any = {"error": {"message": text, "code": 500}, "message": text, "code": text}
         return says(body, status, location=f"http://{LOGIN}@{server.host}/x?{QUERY}")
 
     with Misbehaving(behave) as server:
         fault = fault_of(store, address(server), client)
-    said = str(fault).encode() + stored(store)
-    assert [word for word in WORDS if word.encode() in said] == []
+    text = str(fault).encode() + stored(store)
+    assert [word for word in WORDS if word.encode() in text] == []
 
 
 def test_network_fault_hides_login_and_query(store: Store) -> None:
@@ -127,8 +127,8 @@ def test_network_fault_hides_login_and_query(store: Store) -> None:
 
 def test_asterisks_in_data_are_kept_and_masked_keys_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdef")
-    said = "stars **** and sk-0***cdef and sk-0123456789abcdef"
-    assert without_secrets([said]) == ["stars **** and *** and ***"]
+    text = "stars **** and sk-0***cdef and sk-0123456789abcdef"
+    assert without_secrets([text]) == ["stars **** and *** and ***"]
     assert redacted("a word****here") == "a ***"
 
 

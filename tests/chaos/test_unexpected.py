@@ -1,4 +1,4 @@
-"""One item's unexpected exception is its stored fault; several alike in a row end the run."""
+"""An unexpected exception is a stored fault of its item; several identical ones in a row stop the run."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ def test_repeated_identical_exceptions_stop_run(
         carry_out(store, exam, Ink(), eye, concurrency=1)
     assert "--retry-failed" in str(caught.value)
     assert eye.seen == 5
-    found = list(load_markings(store, "genexam"))
-    assert [marking.fault for marking in found] == ["internal"] * 5
+    stored = list(load_markings(store, "genexam"))
+    assert [marking.fault for marking in stored] == ["internal"] * 5
 
 
 def test_different_or_scattered_exceptions_do_not_stop_run(store: Store, make_exam: Callable[[int], SmallExam]) -> None:

@@ -1,4 +1,4 @@
-"""Usage that cannot be true: the reply counts at its bound and is flagged, and the budget holds."""
+"""Implausible usage: the reply counts at its bound and is flagged, and the budget holds."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_plausible_usage_is_not_flagged(store: Store) -> None:
 
 @pytest.mark.parametrize("usage", BAD[:3])
 def test_budget_holds_despite_implausible_usage(store: Store, usage: Any) -> None:
-    """Each call is bound at 0.125 dollars; the service says that it pays us, or that each cost a fortune."""
+    """Each call is bound at 0.125 dollars; the service reports a negative or an enormous usage."""
 
     async def spend(base_url: str, limit: float) -> Budget:
         model, budget = chat(store, base_url), Budget(limit)
@@ -106,10 +106,10 @@ def test_fault_with_implausible_usage_is_flagged(store: Store) -> None:
 
 @given(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.lists(st.integers())))
 def test_any_reported_value_gives_plausible_cost_or_none(value: Any) -> None:
-    told = {"tokens": value, "cost": value}
-    for price in (lambda: told_dollars(told, "cost"), lambda: told_tokens(told, "tokens")):
-        found = bill(price, 0.1)
-        assert (found.cost is None) or (found.doubt is None and 0 <= found.cost <= 2.0)
+    reported = {"tokens": value, "cost": value}
+    for price in (lambda: told_dollars(reported, "cost"), lambda: told_tokens(reported, "tokens")):
+        billed = bill(price, 0.1)
+        assert (billed.cost is None) or (billed.doubt is None and 0 <= billed.cost <= 2.0)
 
 
 def test_spend_reports_number_of_implausible_replies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,5 +118,5 @@ def test_spend_reports_number_of_implausible_replies(tmp_path: Path, capsys: pyt
 
     with Store(tmp_path / "s") as store, Misbehaving(chat_service("fine", BAD[0])) as server:
         ask(store, server.url)
-        said = plain(spend_table("s", ("kind",), spent(store, ("kind",))))
-    assert "1 reply tells a usage that is not credible: counted at the most it can have cost" in said
+        output = plain(spend_table("s", ("kind",), spent(store, ("kind",))))
+    assert "1 reply tells a usage that is not credible: counted at the most it can have cost" in output
