@@ -35,15 +35,15 @@ SUMS = [
 
 @pytest.mark.parametrize("line", SUMS)
 def test_every_sum_is_correct(line: str) -> None:
-    found = SUM.fullmatch(line)
-    assert found, line
-    shown = found["shown"].replace(",", "").lstrip("$")
+    match = SUM.fullmatch(line)
+    assert match, line
+    shown = match["shown"].replace(",", "").lstrip("$")
     digits = len(shown.partition(".")[2])
-    assert f"{_worked_out(found['sum']):.{digits}f}" == shown
+    assert f"{_worked_out(match['sum']):.{digits}f}" == shown
     # Dollars have two digits, and a share of a million is a price that is known.
-    assert not found["shown"].startswith("$") or digits == 2
+    assert not match["shown"].startswith("$") or digits == 2
     known = {price for facts in SETTINGS.models.values() for price in (facts.input_price, facts.output_price)}
-    for price in re.findall(r"\$([\d.]+) / 1,000,000", found["sum"]):
+    for price in re.findall(r"\$([\d.]+) / 1,000,000", match["sum"]):
         assert float(price) in known
 
 

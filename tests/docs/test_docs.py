@@ -89,9 +89,9 @@ def test_options_named_in_text_exist(page: Path) -> None:
 def _command_lines(page: Path) -> Iterator[list[str]]:
     """Every `limner …` of the page, in blocks and in running text."""
     text = page.read_text("utf-8")
-    found = [command.words for block in blocks(page) if block.language == "console" for command in block.commands()]
-    found += INLINE.findall(re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
-    for line in found:
+    lines = [command.words for block in blocks(page) if block.language == "console" for command in block.commands()]
+    lines += INLINE.findall(re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
+    for line in lines:
         for part in re.split(r"[|;]|&&|\\\n", line.split(" #")[0]):
             words = shlex.split(part) if "limner" in part else []
             if "limner" in words:
@@ -152,9 +152,9 @@ def _flat(text: str) -> str:
 
 def test_every_fault_is_documented_with_its_retry_rule() -> None:
     rows = re.findall(r"^\| `(\w+)` \| .+? \| (.+?) \|$", (ROOT / "docs" / "store.md").read_text("utf-8"), re.MULTILINE)
-    told = {kind: when for kind, when in rows if kind in KINDS}
-    assert set(told) == set(KINDS)
-    for kind, when in told.items():
+    documented = {kind: when for kind, when in rows if kind in KINDS}
+    assert set(documented) == set(KINDS)
+    for kind, when in documented.items():
         if kind != "not_applicable":
             assert ("--retry-failed" in when) == (kind not in RETRIED_NEXT_RUN), kind
         assert ("stops the run" in when) == (kind in STOPPING), kind

@@ -26,20 +26,20 @@ def test_registered_painters_are_documented() -> None:
     services = [cell for cell in rows if "/…" in cell]
     assert [plain(rows.pop(cell)) for cell in services] == ["calling an image service"]
     own = {f"`{PAINTERS.usage(name)}`": PAINTERS.about(name) for name in PAINTERS.own()}
-    assert {cell: plain(told) for cell, told in rows.items()} == own
+    assert {cell: plain(about) for cell, about in rows.items()} == own
 
 
 def test_registered_judges_are_documented() -> None:
     rows = table(DOCS / "judges.md", "`--judge`", "how it marks").rows
-    told = {", ".join(re.findall(r"`([^`]+)`", cell)): about for cell, about in rows}
-    assert told == {JUDGES.usage(name): JUDGES.about(name) for name in JUDGES.own()}
+    documented = {", ".join(re.findall(r"`([^`]+)`", cell)): about for cell, about in rows}
+    assert documented == {JUDGES.usage(name): JUDGES.about(name) for name in JUDGES.own()}
 
 
 def test_registered_strategies_are_documented() -> None:
     rows = table(DOCS / "strategies.md", "strategy", "what happens", "asks").rows
-    told = {plain(name): (about, re.findall(r"`([^`]+)`", asks)) for name, about, asks in rows}
+    documented = {plain(name): (about, re.findall(r"`([^`]+)`", asks)) for name, about, asks in rows}
     own = {name: STRATEGIES.get(name) for name in STRATEGIES.own() if name != "direct"}
-    assert told == {name: (stage.about, list(stage.roles)) for name, stage in own.items()}
+    assert documented == {name: (stage.about, list(stage.roles)) for name, stage in own.items()}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_registered_probes_are_documented(evidence: str, page: str, head: tuple[
     assert own
     for name in own:
         first = PROBES.usage(name).split(", ")[0]
-        (told,) = [
+        (documented,) = [
             about for cell, about in rows.items() if f"`{first}`" in cell and about.startswith(PROBES.about(name))
         ]
-        assert told
+        assert documented

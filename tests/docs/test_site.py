@@ -31,8 +31,8 @@ def test_every_page_is_in_navigation_once() -> None:
 
 def test_links_are_rewritten_relative_to_page() -> None:
     text = "[a](docs/judges.md#evaluators) [b](https://example.org) [c](#here)\n```\n[d](docs/judges.md)\n```\n"
-    told = linked(text, ROOT / "README.md", "deep/start.md")
-    assert told == text.replace("[a](docs/judges.md#", "[a](../judges.md#")
+    rewritten = linked(text, ROOT / "README.md", "deep/start.md")
+    assert rewritten == text.replace("[a](docs/judges.md#", "[a](../judges.md#")
     back = linked("[a](../../CONTRIBUTING.md) ![b](../images/controls.png)", DOCS / "deep/x.md", "deep/x.md")
     assert back == "[a](../contributing.md) ![b](../images/controls.png)"
 
@@ -44,11 +44,11 @@ def test_link_to_file_that_is_not_a_page_is_refused() -> None:
 
 def test_each_glossary_term_is_explained_once() -> None:
     text = (DOCS / "words.md").read_text("utf-8")
-    told = glossary(text)
-    terms = re.findall(r"^(?!```)(\S.*)$", told[told.index("```{glossary}") :], re.MULTILINE)
+    rendered = glossary(text)
+    terms = re.findall(r"^(?!```)(\S.*)$", rendered[rendered.index("```{glossary}") :], re.MULTILINE)
     assert {term: count for term, count in Counter(terms).items() if count > 1} == {}
     assert {"painter", "judge", "rubric", "criterion", "coverage"} <= {*terms}
-    assert told.count("\n  ") == len(re.findall(r"^\| (?!word \|)", text, re.MULTILINE))
+    assert rendered.count("\n  ") == len(re.findall(r"^\| (?!word \|)", text, re.MULTILINE))
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +73,8 @@ def test_every_page_is_built(site: Path) -> None:
 def test_commands_and_python_api_are_documented_from_code(site: Path) -> None:
     python = (site / "api.html").read_text("utf-8")
     assert [name for name in limner.__all__ if f'id="limner.{name}"' not in python] == []
-    told = (site / "commands.html").read_text("utf-8")
-    assert [name for name in commands.commands if f'id="limner-{name}"' not in told] == []
+    page = (site / "commands.html").read_text("utf-8")
+    assert [name for name in commands.commands if f'id="limner-{name}"' not in page] == []
 
 
 @pytest.mark.slow
