@@ -1,4 +1,4 @@
-"""What the user can repair is no outcome: once it is repaired, the same command asks again, and only for that."""
+"""Faults that the user can repair are not kept: after the repair, the same command retries only those."""
 
 from __future__ import annotations
 
@@ -140,10 +140,10 @@ def test_local_fault_is_retried_by_next_run(here: Path, exam: SmallExam, painter
     body: dict[str, Any] = limner(*words, "--json", code=3).json()
     assert (body["failures"], body["asked_again"], body["done"]) == ({"local": LEFT}, LEFT, DONE)
     assert calls() == QUESTIONS
-    said = limner(*words, code=3).err
-    assert "failed: local: " in said
-    assert detail in said
-    assert f"{LEFT} failures are not kept ({LEFT} local). {ASKS_AGAIN}" in said
+    errors = limner(*words, code=3).err
+    assert "failed: local: " in errors
+    assert detail in errors
+    assert f"{LEFT} failures are not kept ({LEFT} local). {ASKS_AGAIN}" in errors
     assert calls() == QUESTIONS + LEFT
     (here / "broken").unlink()
     assert limner(*words, "--json").json()["failed"] == 0
