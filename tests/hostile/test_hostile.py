@@ -1,4 +1,4 @@
-"""Images that ask for trouble: each is taken for what it shows or becomes a stored fault, and a run survives them."""
+"""Malformed and unusual images: each is read correctly or becomes a stored fault, and a run survives them."""
 
 from __future__ import annotations
 
@@ -168,9 +168,9 @@ def test_run_over_all_images_completes(tmp_path: Path, monkeypatch: pytest.Monke
     for name, case in UNSOUND.items():
         assert (name, rows[name]["status"]) == (name, "image")
         assert case.said in rows[name]["detail"], name
-    for name, said in paths.items():
+    for name, message in paths.items():
         assert rows[name]["status"] == ("image" if name == "heavy" else "missing"), name
-        assert said in rows[name]["detail"], name
+        assert message in rows[name]["detail"], name
     (standing,) = limner("scores", "mmmg", "--format", "json").json()
     assert standing["n"] == len(SOUND)
     broken = sum(case.fate == "broken" for case in UNSOUND.values())
