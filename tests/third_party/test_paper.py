@@ -125,7 +125,7 @@ def test_site_shows_third_party_exam(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("file", "text", "said"),
+    ("file", "text", "message"),
     [
         ("tables.toml", "[paper]\ncite = 'Torn'\n[tables.x]\ntitle = 'T'\nwidth = 3\ncolumns = []", "tables.x.width"),
         ("tables.toml", "nonsense", "cannot be read"),
@@ -134,7 +134,7 @@ def test_site_shows_third_party_exam(folder: Path) -> None:
     ],
 )
 def test_invalid_file_is_reported_and_other_exams_keep_working(
-    folder: Path, torn: Path, file: str, text: str, said: str | None
+    folder: Path, torn: Path, file: str, text: str, message: str | None
 ) -> None:
     (torn / file).write_text(text, "utf-8")
     listed, own, other, examined = drive(
@@ -145,10 +145,10 @@ def test_invalid_file_is_reported_and_other_exams_keep_working(
     assert "Old Brush" in other[1]
     if file == "tables.toml":
         assert "the exam 'torn' is broken: " in listed[2]
-    if said is not None:
+    if message is not None:
         assert own[0] == 1
         assert "the exam 'torn' is broken: " in own[2]
-        assert f"{file}: {said}" in own[2]
+        assert f"{file}: {message}" in own[2]
 
 
 @pytest.mark.slow
