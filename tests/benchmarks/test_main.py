@@ -40,12 +40,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def answers(monkeypatch: pytest.MonkeyPatch, found: dict[str, Table | str]) -> list[str]:
+def answers(monkeypatch: pytest.MonkeyPatch, tables: dict[str, Table | str]) -> list[str]:
     asked: list[str] = []
 
     def instead(name: str, quick: bool) -> Table | str:
         asked.append(name)
-        return found[name]
+        return tables[name]
 
     monkeypatch.setattr(program, "run_apart", instead)
     return asked
@@ -56,9 +56,9 @@ def test_cheap_benchmarks_run_by_default_and_heavy_ones_by_name(place: Path, mon
     asked = answers(monkeypatch, {"cheap": table, "heavy": table})
     assert program.main([]) == 0
     assert asked == ["cheap"]
-    told = (place / "README.md").read_text()
-    assert "| Its milliseconds | at most 2 | 1.50 | yes |" in told
-    assert "Not measured yet." in told
+    text = (place / "README.md").read_text()
+    assert "| Its milliseconds | at most 2 | 1.50 | yes |" in text
+    assert "Not measured yet." in text
     assert program.main(["heavy"]) == 0
     assert asked == ["cheap", "heavy"]
     assert "Not measured yet" not in (place / "README.md").read_text()
@@ -75,9 +75,9 @@ def test_benchmark_that_cannot_run_keeps_its_rows(place: Path, monkeypatch: pyte
     assert program.main([]) == 3
     after = results.load(results.FILE)["cheap"]
     assert (after.rows, after.day, after.skipped) == (before.rows, before.day, "no GPU here")
-    told = (place / "README.md").read_text()
-    assert "Not done again since: no GPU here." in told
-    assert "| a | 1.50 |" in told
+    text = (place / "README.md").read_text()
+    assert "Not done again since: no GPU here." in text
+    assert "| a | 1.50 |" in text
 
 
 def test_quick_runs_store_no_results(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,9 +93,9 @@ def test_pages_can_be_written_without_running(place: Path, monkeypatch: pytest.M
     results.save({"cheap": results.measured(Table(("way",), (("kept",),)), 0.9)}, results.FILE)
     assert program.main(["--write"]) == 0
     assert asked == []
-    told = (place / "README.md").read_text()
-    assert "| kept |" in told
-    assert "not quiet: 90% of it busy with other work" in told
+    text = (place / "README.md").read_text()
+    assert "| kept |" in text
+    assert "not quiet: 90% of it busy with other work" in text
 
 
 def test_unknown_benchmark_is_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

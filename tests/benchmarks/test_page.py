@@ -42,18 +42,18 @@ def test_machine_description_does_not_identify_machine() -> None:
 
 
 def test_section_has_table_date_and_machine() -> None:
-    told = section(ONE, ROWS)
-    assert "| quick | 1.23 |" in told
-    assert "*Measured* on 2026-11-16: 2 cores, Python 3; quiet." in told
+    text = section(ONE, ROWS)
+    assert "| quick | 1.23 |" in text
+    assert "*Measured* on 2026-11-16: 2 cores, Python 3; quiet." in text
 
 
 def test_skipped_benchmark_keeps_its_rows_and_gives_reason() -> None:
     from benchmarks.results import skipped
 
-    told = section(ONE, skipped(ROWS, "no GPU here"))
-    assert "| quick | 1.23 |" in told
-    assert "Measured* on 2026-11-16" in told
-    assert "Not done again since: no GPU here." in told
+    text = section(ONE, skipped(ROWS, "no GPU here"))
+    assert "| quick | 1.23 |" in text
+    assert "Measured* on 2026-11-16" in text
+    assert "Not done again since: no GPU here." in text
     assert "Not measured yet: no GPU here." in section(ONE, skipped(None, "no GPU here"))
 
 
