@@ -51,7 +51,7 @@ def test_all_public_names_are_importable_from_package() -> None:
 
 @pytest.mark.slow
 def test_importing_modules_does_not_shadow_public_functions() -> None:
-    """After every module is loaded, the functions can still be called; in a process of its own."""
+    """Loads every module in a separate process, and then calls the functions."""
     code = (
         "import importlib, pkgutil, limner\n"
         "for module in pkgutil.walk_packages(limner.__path__, 'limner.'):\n"
@@ -168,8 +168,8 @@ def test_reading_missing_store_creates_no_files(tmp_path: Path) -> None:
 
 
 def test_existing_store_is_opened(store: Store) -> None:
-    with open_or_empty(store.url) as found:
-        assert found.url == store.url
+    with open_or_empty(store.url) as opened:
+        assert opened.url == store.url
 
 
 def test_stored_exam_is_used_without_data_folder(
@@ -177,9 +177,9 @@ def test_stored_exam_is_used_without_data_folder(
 ) -> None:
     limner.run("genexam", painters=[painter], data=small_exam.data, store=store)
     shutil.rmtree(small_exam.data)
-    _, found = load_exam_or_data("genexam", None, store)
-    assert [question.id for question in found.questions] == small_exam.ids
-    assert found.subsets == {"mini": frozenset({small_exam.ids[0]})}
+    _, exam = load_exam_or_data("genexam", None, store)
+    assert [question.id for question in exam.questions] == small_exam.ids
+    assert exam.subsets == {"mini": frozenset({small_exam.ids[0]})}
     with pytest.raises(UsageError, match="name the data folder with --data"):
         load_exam_or_data("genexam", None, tmp_path / "none")
 

@@ -83,11 +83,11 @@ def test_three_kills_cost_at_most_calls_in_flight(tmp_path: Path, server: ChatSe
         assert lost.total() >= in_flight
 
         kind, (group,) = api.groups("genexam", store=store)
-        found = {entry.question.id: {name: entry.scores[name] for name in SCORES} for entry in group.entries}
+        scored = {entry.question.id: {name: entry.scores[name] for name in SCORES} for entry in group.entries}
         (standing,) = api.scores("genexam", store=store)
     expected = expected_scores(exam, server, SEED)
     assert (kind.name, len(group.entries)) == ("genexam", QUESTIONS)
-    assert found == expected
+    assert scored == expected
     assert 0 < sum(scores["strict"] == 100 for scores in expected.values()) < QUESTIONS
     assert (standing.n, standing.coverage, standing.failures) == (QUESTIONS, 1.0, {})
     for name in SCORES:

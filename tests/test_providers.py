@@ -42,9 +42,9 @@ def test_every_table_and_field_is_known_to_settings() -> None:
         for name, fields in RAW[table].items():
             assert set(fields) <= set(kind.model_fields), name
     # Every field can be found in the file's own explanation.
-    told = "".join(file.read_text("utf-8").partition("\n[")[0] for file in (SHIPPED, catalogue.SHIPPED))
+    explanation = "".join(file.read_text("utf-8").partition("\n[")[0] for file in (SHIPPED, catalogue.SHIPPED))
     for kind in (Provider, ModelFacts, PainterFacts):
-        assert [field for field in kind.model_fields if field not in told] == []
+        assert [field for field in kind.model_fields if field not in explanation] == []
 
 
 def test_providers_have_valid_urls_keys_and_hosts(shipped: Settings) -> None:
@@ -202,7 +202,7 @@ def test_user_file_changes_single_fields_and_adds_entries(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ('[providers.openai]\nkey = "sk-canary"', "providers.openai.key: no such field; there is: base_url, shape, "),
         ('[models."a/b"]\nprice = 1', "models.a/b.price: no such field; there is: maker, released, "),
@@ -224,12 +224,12 @@ def test_user_file_changes_single_fields_and_adds_entries(tmp_path: Path) -> Non
     ],
 )
 def test_wrong_field_is_reported_by_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / settings.OWN
     path.write_text(text, "utf-8")
-    said = limner("draw", "sample/genexam", "--painter", "control/blank", code=1)
-    assert said.err.startswith(f"limner: {path}: {told}")
-    assert said.err.count("\n") == 1
-    assert "sk-canary" not in said.err
+    result = limner("draw", "sample/genexam", "--painter", "control/blank", code=1)
+    assert result.err.startswith(f"limner: {path}: {message}")
+    assert result.err.count("\n") == 1
+    assert "sk-canary" not in result.err
