@@ -42,7 +42,7 @@ def painter(small_exam: SmallExam) -> str:
     return f"mine=folder/{small_exam.drawings}"
 
 
-def test_everything_public_can_be_had_from_the_package() -> None:
+def test_all_public_names_are_importable_from_package() -> None:
     for name in limner.__all__:
         assert getattr(limner, name) is not None
     with pytest.raises(AttributeError, match="module 'limner' has no attribute 'nothing'"):
@@ -50,8 +50,8 @@ def test_everything_public_can_be_had_from_the_package() -> None:
 
 
 @pytest.mark.slow
-def test_no_module_takes_the_place_of_a_public_function() -> None:
-    """After every module is loaded, the functions can still be called; in a process of its own."""
+def test_importing_modules_does_not_shadow_public_functions() -> None:
+    """Loads every module in a separate process, and then calls the functions."""
     code = (
         "import importlib, pkgutil, limner\n"
         "for module in pkgutil.walk_packages(limner.__path__, 'limner.'):\n"
@@ -71,7 +71,9 @@ def test_no_module_takes_the_place_of_a_public_function() -> None:
     assert (done.stdout.strip(), done.returncode) == ("True", 0), done.stderr
 
 
-def test_run_and_scores(small_exam: SmallExam, painter: str, judge: str, tmp_path: Path) -> None:
+def test_run_stores_results_and_scores_reads_them(
+    small_exam: SmallExam, painter: str, judge: str, tmp_path: Path
+) -> None:
     seen: list[Progress] = []
     store = tmp_path / "new"
     progress = limner.run(
@@ -95,14 +97,16 @@ def test_scores_opens_the_exam_once(
     assert (kinds.call_count, setups.call_count) == (1, 1)
 
 
-def test_judges_go_before_those_of_the_asking(small_exam: SmallExam, painter: str, judge: str, store: Store) -> None:
+def test_judges_argument_overrides_judges_of_asking(
+    small_exam: SmallExam, painter: str, judge: str, store: Store
+) -> None:
     asking = Asking(judges=["replay/nowhere"], variant="paper")
     limner.run("genexam", painters=[painter], judges=[judge], asking=asking, data=small_exam.data, store=store)
     (standing,) = limner.scores("genexam", store=store)
     assert (standing.judge, standing.setup["variant"]) == (judge, "paper")
 
 
-def test_marking_without_drawing_needs_the_store_alone(
+def test_marking_without_drawing_needs_only_store(
     small_exam: SmallExam, painter: str, judge: str, store: Store
 ) -> None:
     limner.run("genexam", painters=[painter], data=small_exam.data, store=store)
@@ -112,19 +116,21 @@ def test_marking_without_drawing_needs_the_store_alone(
     assert (progress.done, progress.stored, progress.failed) == (4, 4, 0)
 
 
-def test_marking_drawings_of_an_unknown_painter(small_exam: SmallExam, painter: str, judge: str, store: Store) -> None:
+def test_marking_drawings_of_unknown_painter_is_refused(
+    small_exam: SmallExam, painter: str, judge: str, store: Store
+) -> None:
     limner.run("genexam", painters=[painter], data=small_exam.data, store=store)
     with pytest.raises(UsageError, match=r"has no drawing of genexam by 'yours'; it has: mine"):
         limner.run("genexam", painters=["yours"], judges=[judge], store=store, draw=False)
 
 
-def test_two_painters_of_one_name(small_exam: SmallExam, store: Store) -> None:
+def test_two_painters_of_one_name_are_refused(small_exam: SmallExam, store: Store) -> None:
     word = f"folder/{small_exam.drawings}"
     with pytest.raises(UsageError, match=r"two painters are named .*; rename one: --painter other="):
         limner.run("genexam", painters=[word, word], data=small_exam.data, store=store)
 
 
-def test_no_question_selected(small_exam: SmallExam, painter: str, store: Store) -> None:
+def test_empty_selection_is_refused(small_exam: SmallExam, painter: str, store: Store) -> None:
     selection = limner.Selection(where=(("subject", "Art"),))
     with pytest.raises(UsageError, match="no question is selected"):
         limner.run("genexam", painters=[painter], selection=selection, data=small_exam.data, store=store)
@@ -143,37 +149,37 @@ def test_no_question_selected(small_exam: SmallExam, painter: str, store: Store)
         ("a  b=folder/x", "a  b=folder/x"),
     ],
 )
-def test_the_row_a_painter_has(word: str, name: str) -> None:
+def test_name_of_painter_is_parsed(word: str, name: str) -> None:
     assert name_and_spec(word)[0] == name
 
 
-def test_a_store_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_store_is_reported_and_not_created(tmp_path: Path) -> None:
     assert not store_exists(tmp_path / "none")
     with pytest.raises(NoStore, match=r"no store at .*none; `limner run … --store .*none` creates one"):
         limner.scores("genexam", store=tmp_path / "none")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_looking_at_a_store_that_is_not_there_leaves_nothing(tmp_path: Path) -> None:
+def test_reading_missing_store_creates_no_files(tmp_path: Path) -> None:
     with open_or_empty(tmp_path / "none") as empty, pytest.raises(StoreError, match="has no exam 'genexam'"):
         stored_exam("genexam", empty)
     assert list(tmp_path.iterdir()) == []
     assert not (Path(empty.url)).exists()
 
 
-def test_looking_at_a_store(store: Store) -> None:
-    with open_or_empty(store.url) as found:
-        assert found.url == store.url
+def test_existing_store_is_opened(store: Store) -> None:
+    with open_or_empty(store.url) as opened:
+        assert opened.url == store.url
 
 
-def test_the_stored_exam_is_used_when_no_folder_is_named(
+def test_stored_exam_is_used_without_data_folder(
     small_exam: SmallExam, painter: str, tmp_path: Path, store: Store
 ) -> None:
     limner.run("genexam", painters=[painter], data=small_exam.data, store=store)
     shutil.rmtree(small_exam.data)
-    _, found = load_exam_or_data("genexam", None, store)
-    assert [question.id for question in found.questions] == small_exam.ids
-    assert found.subsets == {"mini": frozenset({small_exam.ids[0]})}
+    _, exam = load_exam_or_data("genexam", None, store)
+    assert [question.id for question in exam.questions] == small_exam.ids
+    assert exam.subsets == {"mini": frozenset({small_exam.ids[0]})}
     with pytest.raises(UsageError, match="name the data folder with --data"):
         load_exam_or_data("genexam", None, tmp_path / "none")
 
@@ -194,10 +200,10 @@ def test_the_stored_exam_is_used_when_no_folder_is_named(
         (Asking(prompts=Path("mine"), preset="paper"), ["prompts from mine"]),
     ],
 )
-def test_deviations_from_a_preset_are_reported(asking: Asking, expected: list[str]) -> None:
+def test_deviations_from_preset_are_listed(asking: Asking, expected: list[str]) -> None:
     assert preset_deviations("genexam", asking) == expected
 
 
-def test_a_preset_brings_its_reading() -> None:
+def test_preset_determines_reading() -> None:
     readings = [usual_reading("genexam", Asking(preset=preset)) for preset in (None, "paper", "release")]
     assert readings == ["careful", "paper", "release"]

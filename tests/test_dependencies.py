@@ -73,7 +73,7 @@ def is_allowed(expression: str) -> bool:
 
 def installed_with(lines: list[str]) -> set[str]:
     """Names of all packages that these requirements bring on this machine."""
-    found: set[str] = set()
+    names: set[str] = set()
     waiting = [(Requirement(line), "") for line in lines]
     seen: set[tuple[str, str]] = set()
     while waiting:
@@ -81,39 +81,39 @@ def installed_with(lines: list[str]) -> set[str]:
         if wanted.marker is not None and not wanted.marker.evaluate({"extra": extra}):
             continue
         name = canonicalize_name(wanted.name)
-        found.add(name)
+        names.add(name)
         for asked in {"", *wanted.extras}:
             if (name, asked) not in seen:
                 seen.add((name, asked))
                 waiting += [(Requirement(line), asked) for line in requires(name) or []]
-    return found
+    return names
 
 
-def test_no_licence_of_the_core_reaches_its_users() -> None:
-    found = {}
+def test_licences_of_core_dependencies_are_allowed() -> None:
+    licences = {}
     for name in sorted(installed_with(PROJECT["dependencies"])):
         stated = licence(metadata(name))
         assert (stated is None) == (name in SILENT), f"{name}: its metadata says {stated}; see SILENT"
-        found[name] = stated or SILENT[name]
-    assert len(found) > len(CORE)
-    assert {name: told for name, told in found.items() if not is_allowed(told)} == {}
+        licences[name] = stated or SILENT[name]
+    assert len(licences) > len(CORE)
+    assert {name: stated_licence for name, stated_licence in licences.items() if not is_allowed(stated_licence)} == {}
 
 
 @pytest.mark.parametrize(
-    "told",
+    "stated",
     ["GPL-3.0-or-later", "AGPL-3.0-only", "SSPL-1.0", "LGPL-2.1-only", "MIT AND GPL-2.0-only", "Somebody's own",
      "GNU General Public License v3 (GPLv3)", "UNKNOWN"],
 )  # fmt: skip
-def test_licences_that_are_refused(told: str) -> None:
-    assert not is_allowed(told)
+def test_restrictive_licences_are_refused(stated: str) -> None:
+    assert not is_allowed(stated)
 
 
-@pytest.mark.parametrize("told", ["MIT", "Apache-2.0 OR GPL-2.0-only", "(MIT OR GPL-2.0-only) AND BSD-3-Clause"])
-def test_licences_that_are_allowed(told: str) -> None:
-    assert is_allowed(told)
+@pytest.mark.parametrize("stated", ["MIT", "Apache-2.0 OR GPL-2.0-only", "(MIT OR GPL-2.0-only) AND BSD-3-Clause"])
+def test_permissive_licences_are_allowed(stated: str) -> None:
+    assert is_allowed(stated)
 
 
-def test_a_package_that_is_not_installed_is_named() -> None:
+def test_missing_package_is_named() -> None:
     with pytest.raises(PackageNotFoundError, match="no-such-package"):
         installed_with(["no-such-package"])
 
@@ -129,12 +129,12 @@ def imports(tree: ast.AST) -> Iterator[str]:
 
 def imported() -> dict[str, str]:
     """Each package from elsewhere that Limner imports, and a file that does."""
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for file in sorted((ROOT / "src").rglob("*.py")):
         for name in imports(ast.parse(file.read_text("utf-8"))):
             if name not in sys.stdlib_module_names and name != "limner" and name not in ELSEWHERE:
-                found.setdefault(name, str(file.relative_to(ROOT)))
-    return found
+                files.setdefault(name, str(file.relative_to(ROOT)))
+    return files
 
 
 def distribution(name: str) -> str:
@@ -142,10 +142,10 @@ def distribution(name: str) -> str:
     return DISTRIBUTIONS.get(name, canonicalize_name(name))
 
 
-def test_what_is_imported_is_declared() -> None:
-    found = imported()
-    assert {"cv2", "polars", "numpy", "torch"} <= found.keys()
-    assert {name: file for name, file in found.items() if distribution(name) not in CORE | EXTRAS} == {}
+def test_imported_packages_are_declared() -> None:
+    packages = imported()
+    assert {"cv2", "polars", "numpy", "torch"} <= packages.keys()
+    assert {name: file for name, file in packages.items() if distribution(name) not in CORE | EXTRAS} == {}
 
 
 LOADED = """
@@ -161,7 +161,7 @@ print(len(places))
 """
 
 
-def test_extras_are_imported_when_they_are_wanted_only() -> None:
+def test_package_loads_without_extras() -> None:
     """Every command and every part that is registered can be loaded where only the core is installed."""
     absent = sorted(name for name in imported() if distribution(name) not in CORE)
     assert "polars" in absent

@@ -29,7 +29,7 @@ def found(store: str | Path) -> dict[str, Check]:
 
 
 @pytest.mark.usefixtures("no_ocr")
-def test_a_machine_that_is_fit(tmp_path: Path) -> None:
+def test_healthy_machine_passes_all_checks(tmp_path: Path) -> None:
     checks = found(tmp_path / "store")
     assert list(checks) == ["python", "store", "file system", "disk", "OCR", "settings", "models", *REGISTRIES]
     assert checks["store"].detail.endswith("does not exist yet; the first run creates it")
@@ -47,13 +47,13 @@ def test_text_recognition_works() -> None:
 
 
 @pytest.mark.usefixtures("no_ocr")
-def test_a_store_that_is_there(tmp_path: Path) -> None:
+def test_existing_store_is_reported_with_version(tmp_path: Path) -> None:
     Store(tmp_path / "store").close()
     assert found(tmp_path / "store")["store"].detail.endswith(f"opens; version {VERSION}; judge setups: 0")
 
 
 @pytest.mark.usefixtures("no_ocr")
-def test_a_store_of_another_version(tmp_path: Path) -> None:
+def test_store_of_another_version_is_bad(tmp_path: Path) -> None:
     set_version(str(tmp_path), "2")
     check = found(tmp_path)["store"]
     assert check.state == "bad"
@@ -61,7 +61,7 @@ def test_a_store_of_another_version(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_ocr")
-def test_a_broken_store(tmp_path: Path) -> None:
+def test_broken_store_is_bad(tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "limner.db").write_bytes(b"no database at all" * 100)
     check = found(tmp_path / "store")["store"]
@@ -70,7 +70,7 @@ def test_a_broken_store(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_ocr")
 @pytest.mark.parametrize(("kind", "state"), [("nfs4", "bad"), ("fuse.sshfs", "bad"), ("ext4", "ok")])
-def test_the_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, state: str) -> None:
+def test_network_file_system_is_bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, state: str) -> None:
     parts = [Part("/", "ext4"), Part(str(tmp_path), kind), Part("/elsewhere", "nfs")]
     monkeypatch.setattr(psutil, "disk_partitions", lambda all: parts)
     check = found(tmp_path / "store")["file system"]
@@ -83,26 +83,26 @@ def test_the_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: 
     ("kind", "network"),
     [("nfs", True), ("cifs", True), ("fuse.s3fs", True), ("fuse.overlayfs", False), ("overlay", False), ("xfs", False)],
 )
-def test_file_systems_over_a_network(kind: str, network: bool) -> None:
+def test_network_file_systems_are_recognised(kind: str, network: bool) -> None:
     assert is_network(kind) == network
 
 
 @pytest.mark.usefixtures("no_ocr")
 @pytest.mark.parametrize(("free", "state"), [(2**29, "bad"), (2**31, "ok")])
-def test_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, state: str) -> None:
+def test_low_disk_space_is_bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, state: str) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda path: Usage(free))
     check = found(tmp_path)["disk"]
     assert (check.state, check.detail) == (state, f"{free / 2**30:.1f} GiB free at {tmp_path}")
 
 
 @pytest.mark.usefixtures("no_ocr")
-def test_a_database_server_has_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_database_server_needs_no_file_system_check(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "_store", lambda store: Check("store", "ok", ""))
     assert found("postgresql://localhost/x?blobs=y")["file system"].detail == "the store is a database server"
 
 
 @pytest.mark.usefixtures("no_ocr")
-def test_keys_are_named_and_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_services_with_keys_are_named_and_keys_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     checks = found(tmp_path)
     assert checks["settings"].state == "ok"
@@ -111,7 +111,7 @@ def test_keys_are_named_and_never_shown(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("no_ocr")
-def test_a_check_that_breaks_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exception_in_check_is_reported_as_bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(folder: object) -> None:
         raise PermissionError("no way in")
 
@@ -119,7 +119,7 @@ def test_a_check_that_breaks_is_a_finding(tmp_path: Path, monkeypatch: pytest.Mo
     assert found(tmp_path)["disk"] == Check("disk", "bad", "PermissionError: no way in")
 
 
-def test_a_bucket_that_cannot_be_used_is_reported(tmp_path: Path) -> None:
+def test_inaccessible_bucket_is_reported(tmp_path: Path) -> None:
     pytest.importorskip("obstore", reason="buckets come with limner[s3]")
     url = f"sqlite:///{tmp_path}/results.db?blobs=s3://some-bucket"
     with FailingBucket() as bucket, told(bucket.url):

@@ -1,4 +1,4 @@
-"""What is known of one exam stands in its folder: no other code speaks of an exam by its name."""
+"""What is specific to one exam is in its folder: no other code names an exam."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def spoken(tree: ast.AST) -> Iterator[str]:
 
 
 def test_no_exam_is_named_outside_its_folder() -> None:
-    found = {
+    mentions = {
         (path.relative_to(ROOT).as_posix(), word)
         for path in ROOT.rglob("*.py")
         if ROOT / "exams" not in path.parents
         for word in spoken(ast.parse(path.read_text("utf-8")))
     }
-    assert found == set()
+    assert mentions == set()
 
 
-def test_no_exam_is_named_in_the_pages_scripts() -> None:
+def test_no_exam_is_named_in_scripts_of_site() -> None:
     assert list((ROOT / "report" / "site" / "static").glob("*.js"))
     scripts = [path for path in (ROOT / "report" / "site" / "static").glob("*.js") if named(path.read_text("utf-8"))]
     assert scripts == []

@@ -29,7 +29,7 @@ def server() -> Iterator[ChatServer]:
         yield server
 
 
-def test_three_kills_cost_no_more_than_what_was_in_flight(tmp_path: Path, server: ChatServer) -> None:
+def test_three_kills_cost_at_most_calls_in_flight(tmp_path: Path, server: ChatServer) -> None:
     exam = write_exam(tmp_path, QUESTIONS)
     write_settings(tmp_path, server.base_url)
     words = ["run", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}"]
@@ -83,11 +83,11 @@ def test_three_kills_cost_no_more_than_what_was_in_flight(tmp_path: Path, server
         assert lost.total() >= in_flight
 
         kind, (group,) = api.groups("genexam", store=store)
-        found = {entry.question.id: {name: entry.scores[name] for name in SCORES} for entry in group.entries}
+        scored = {entry.question.id: {name: entry.scores[name] for name in SCORES} for entry in group.entries}
         (standing,) = api.scores("genexam", store=store)
     expected = expected_scores(exam, server, SEED)
     assert (kind.name, len(group.entries)) == ("genexam", QUESTIONS)
-    assert found == expected
+    assert scored == expected
     assert 0 < sum(scores["strict"] == 100 for scores in expected.values()) < QUESTIONS
     assert (standing.n, standing.coverage, standing.failures) == (QUESTIONS, 1.0, {})
     for name in SCORES:

@@ -35,19 +35,21 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return load()
 
 
-def test_every_table_and_field_is_one_the_settings_know() -> None:
+def test_every_table_and_field_is_known_to_settings() -> None:
     assert set(RAW) == {"providers", "models", "painters"}
     for table, kind in (("providers", Provider), ("models", ModelFacts), ("painters", PainterFacts)):
         assert RAW[table]
         for name, fields in RAW[table].items():
             assert set(fields) <= set(kind.model_fields), name
     # Every field can be found in the file's own explanation.
-    told = "".join(file.read_text("utf-8").partition("\n[")[0] for file in (PROVIDERS_FILE, catalogue.MODELS_FILE))
+    explanation = "".join(
+        file.read_text("utf-8").partition("\n[")[0] for file in (PROVIDERS_FILE, catalogue.MODELS_FILE)
+    )
     for kind in (Provider, ModelFacts, PainterFacts):
-        assert [field for field in kind.model_fields if field not in told] == []
+        assert [field for field in kind.model_fields if field not in explanation] == []
 
 
-def test_providers_are_whole(shipped: Settings) -> None:
+def test_providers_have_valid_urls_keys_and_hosts(shipped: Settings) -> None:
     for name in RAW["providers"]:
         provider = shipped.provider(name)
         for url in filter(None, (provider.base_url, provider.image_url)):
@@ -86,7 +88,7 @@ PRICES = ("input_price", "output_price", "image_price", "image_bound")
 
 
 @pytest.mark.parametrize("table", ["models", "painters"])
-def test_every_price_has_its_day_and_its_source(shipped: Settings, table: str) -> None:
+def test_every_price_has_date_and_source(shipped: Settings, table: str) -> None:
     for name, fields in RAW[table].items():
         assert name.partition("/")[0] in {*shipped.providers, *NO_PROVIDERS}
         if not any(price in fields for price in PRICES):
@@ -124,7 +126,7 @@ def test_no_edit_can_cost_more_than_its_bound(shipped: Settings, name: str) -> N
     assert facts.edit_price == pytest.approx(drawing + 4 * more)
 
 
-def test_a_painter_with_a_price_keeps_a_budget(shipped: Settings, store: Store) -> None:
+def test_painter_with_price_supports_budget(shipped: Settings, store: Store) -> None:
     """For drawings, and for edits where it starts from pictures."""
     for name, fields in RAW["painters"].items():
         if any(price in fields for price in PRICES):
@@ -140,7 +142,7 @@ def body_of(name: str, aspect: Aspect, shipped: Settings, store: Store) -> tuple
 
 
 @pytest.mark.parametrize("aspect", ASPECTS)
-def test_sizes_are_such_as_the_service_takes(shipped: Settings, store: Store, aspect: Aspect) -> None:
+def test_sizes_are_accepted_by_service(shipped: Settings, store: Store, aspect: Aspect) -> None:
     """Each body is read by the fake of its service, which is as strict as the documentation."""
     for name in RAW["painters"]:
         painter, body = body_of(name, aspect, shipped, store)
@@ -166,7 +168,7 @@ def size_in(body: dict[str, Any], painter: ApiPainter, aspect: Aspect) -> str:
     return painter.facts.sizes[aspect]
 
 
-def test_a_user_s_file_changes_single_fields_and_adds_entries(tmp_path: Path) -> None:
+def test_user_file_changes_single_fields_and_adds_entries(tmp_path: Path) -> None:
     before = load()
     path = tmp_path / "mine.toml"
     path.write_text(
@@ -202,7 +204,7 @@ def test_a_user_s_file_changes_single_fields_and_adds_entries(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (
             '[providers.openai]\nkey = "sk-canary"',
@@ -226,13 +228,13 @@ def test_a_user_s_file_changes_single_fields_and_adds_entries(tmp_path: Path) ->
         ('[painters."a/b"]\nsizes.round = "1x1"', "painters.a/b.sizes.round.[key]: Input should be 'square'"),
     ],
 )
-def test_a_wrong_field_is_told_by_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, told: str
+def test_wrong_field_is_reported_by_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / settings.OWN
     path.write_text(text, "utf-8")
-    said = limner("draw", "sample/genexam", "--painter", "control/blank", code=1)
-    assert said.err.startswith(f"limner: {path}: {told}")
-    assert said.err.count("\n") == 1
-    assert "sk-canary" not in said.err
+    result = limner("draw", "sample/genexam", "--painter", "control/blank", code=1)
+    assert result.err.startswith(f"limner: {path}: {message}")
+    assert result.err.count("\n") == 1
+    assert "sk-canary" not in result.err

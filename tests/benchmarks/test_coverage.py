@@ -1,4 +1,4 @@
-"""Intervals of corrected scores hold the truth as often as they say."""
+"""Intervals of corrected scores contain the true value as often as they claim."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ PAGE = Path(__file__).parents[2] / "docs" / "corrected.md"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_at_least_93_of_100_hold_the_truth(case: Case) -> None:
+def test_at_least_93_percent_of_intervals_contain_true_value(case: Case) -> None:
     """Over the six studies of a sort together: 1,200 intervals, of which chance may take one point."""
-    found = [covered(case, n, share, EXAMS)[0] for n in MARKED for share in PREVALENCE]
-    assert sum(found) / len(found) >= LEAST + 0.01
-    assert min(found) >= LEAST - 0.045
+    shares = [covered(case, n, share, EXAMS)[0] for n in MARKED for share in PREVALENCE]
+    assert sum(shares) / len(shares) >= LEAST + 0.01
+    assert min(shares) >= LEAST - 0.045
 
 
-def test_a_plain_interval_would_not_do() -> None:
-    """The check can fail: half as wide an interval does."""
+def test_coverage_check_fails_for_too_narrow_interval() -> None:
+    """The check can fail: an interval half as wide does."""
     import numpy as np
 
     from limner.scoring.corrected import HumanInterval
 
     def narrow(rng: np.random.Generator, n: int, share: float) -> tuple[HumanInterval, float]:
-        found, truth = CASES[0].run(rng, n, share)
-        assert found.value is not None
-        assert found.low is not None
-        assert found.high is not None
-        ends = {"low": (found.low + found.value) / 2, "high": (found.high + found.value) / 2}
-        return HumanInterval(**{**vars(found), **ends}), truth
+        interval, truth = CASES[0].run(rng, n, share)
+        assert interval.value is not None
+        assert interval.low is not None
+        assert interval.high is not None
+        ends = {"low": (interval.low + interval.value) / 2, "high": (interval.high + interval.value) / 2}
+        return HumanInterval(**{**vars(interval), **ends}), truth
 
     assert covered(Case("narrow", narrow), 50, 0.5, 100)[0] < 0.85
 
 
-def test_the_page_has_the_table_and_no_number_below_93() -> None:
+def test_page_has_table_with_no_coverage_below_93() -> None:
     lines = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| PPI++,")]
     assert [line.split("|")[1].strip() for line in lines] == [case.name for case in CASES]
     for line in lines:

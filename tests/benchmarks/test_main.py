@@ -40,25 +40,25 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def answers(monkeypatch: pytest.MonkeyPatch, found: dict[str, Table | str]) -> list[str]:
+def answers(monkeypatch: pytest.MonkeyPatch, tables: dict[str, Table | str]) -> list[str]:
     asked: list[str] = []
 
     def instead(name: str, quick: bool) -> Table | str:
         asked.append(name)
-        return found[name]
+        return tables[name]
 
     monkeypatch.setattr(program, "run_apart", instead)
     return asked
 
 
-def test_cheap_ones_run_unasked_and_heavy_ones_by_name(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cheap_benchmarks_run_by_default_and_heavy_ones_by_name(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table(("way", "ms"), (("a", 1.5),), {"ms": 1.5})
     asked = answers(monkeypatch, {"cheap": table, "heavy": table})
     assert program.main([]) == 0
     assert asked == ["cheap"]
-    told = (place / "README.md").read_text()
-    assert "| Its milliseconds | at most 2 | 1.50 | yes |" in told
-    assert "Not measured yet." in told
+    text = (place / "README.md").read_text()
+    assert "| Its milliseconds | at most 2 | 1.50 | yes |" in text
+    assert "Not measured yet." in text
     assert program.main(["heavy"]) == 0
     assert asked == ["cheap", "heavy"]
     assert "Not measured yet" not in (place / "README.md").read_text()
@@ -67,7 +67,7 @@ def test_cheap_ones_run_unasked_and_heavy_ones_by_name(place: Path, monkeypatch:
     assert kept["cheap"].machine.endswith("quiet")
 
 
-def test_one_that_cannot_run_keeps_its_rows(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_benchmark_that_cannot_run_keeps_its_rows(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers(monkeypatch, {"cheap": Table(("way", "ms"), (("a", 1.5),), {"ms": 1.5})})
     program.main([])
     before = results.load(results.FILE)["cheap"]
@@ -75,12 +75,12 @@ def test_one_that_cannot_run_keeps_its_rows(place: Path, monkeypatch: pytest.Mon
     assert program.main([]) == 3
     after = results.load(results.FILE)["cheap"]
     assert (after.rows, after.day, after.skipped) == (before.rows, before.day, "no GPU here")
-    told = (place / "README.md").read_text()
-    assert "Not done again since: no GPU here." in told
-    assert "| a | 1.50 |" in told
+    text = (place / "README.md").read_text()
+    assert "Not done again since: no GPU here." in text
+    assert "| a | 1.50 |" in text
 
 
-def test_quick_runs_keep_nothing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quick_runs_store_no_results(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers(monkeypatch, {"cheap": Table(("way",), (("a",),))})
     assert program.main(["--quick"]) == 0
     assert (place / "README.md").read_text() == PAGE
@@ -88,24 +88,24 @@ def test_quick_runs_keep_nothing(place: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.slow
-def test_pages_can_be_written_without_a_run(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_can_be_written_without_running(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = answers(monkeypatch, {})
     results.save({"cheap": results.measured(Table(("way",), (("kept",),)), 0.9)}, results.FILE)
     assert program.main(["--write"]) == 0
     assert asked == []
-    told = (place / "README.md").read_text()
-    assert "| kept |" in told
-    assert "not quiet: 90% of it busy with other work" in told
+    text = (place / "README.md").read_text()
+    assert "| kept |" in text
+    assert "not quiet: 90% of it busy with other work" in text
 
 
-def test_an_unknown_name_is_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_benchmark_is_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         program.main(["none"])
     assert ended.value.code == 2
     assert "no benchmark none; there are: cheap, heavy" in capsys.readouterr().err
 
 
-def test_what_a_benchmark_says_comes_back_from_its_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_result_of_benchmark_is_returned_from_its_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("benchmarks.pretended")
 
     def rows(quick: bool = False) -> Table:
@@ -121,7 +121,7 @@ def test_what_a_benchmark_says_comes_back_from_its_process(tmp_path: Path, monke
     assert table.rows[0][0] == "exact"
 
 
-def test_an_aim_needs_a_bound_and_a_name_is_used_once(place: Path) -> None:
+def test_aim_without_bound_and_repeated_name_are_refused(place: Path) -> None:
     (place / "list.toml").write_text(LIST.replace("at_most = 2", ""))
     with pytest.raises(ValueError, match="need at_least or at_most"):
         listing.benchmarks()

@@ -8,7 +8,7 @@ from benchmarks.material import PICTURES, SIDE, picture, shown
 from limner.core.images import decode, inspect, prepare
 
 
-def test_pictures_differ_in_their_bytes_and_some_show_the_same() -> None:
+def test_pictures_differ_in_bytes_and_some_have_same_pixels() -> None:
     one, again, other = (picture(n) for n in (0, PICTURES, 1))
     assert len({one, again, other}) == 3
     assert shown(one) == shown(again) != shown(other)
@@ -16,7 +16,7 @@ def test_pictures_differ_in_their_bytes_and_some_show_the_same() -> None:
     assert (inspect(again).width, inspect(again).format) == (SIDE, "PNG")
 
 
-def test_what_is_prepared_once_is_what_each_would_have_become() -> None:
+def test_cached_preparation_equals_preparing_each_picture() -> None:
     once = Once()
     for n in (0, PICTURES):
         assert once.prepare(picture(n)) == prepare(picture(n), 768)

@@ -15,13 +15,13 @@ ROWS = Result(("way", "ms"), (("quick", 1.234),), {"ms": 1.234}, "Once.", "2026-
 ONE = Benchmark("one", "One thing", "What it is.", aims=(Aim("ms", "Its milliseconds", at_most=2),))
 
 
-def test_the_page_has_what_the_last_run_stored() -> None:
+def test_page_shows_stored_results() -> None:
     """Where this fails, run ``python -m benchmarks --write``."""
     words = PAGE.read_text("utf-8")
     assert render(words, benchmarks(), load(FILE)) == words
 
 
-def test_every_benchmark_and_every_figure_of_an_aim_is_there() -> None:
+def test_every_benchmark_and_every_figure_of_aims_exists() -> None:
     known, stored = benchmarks(), load(FILE)
     assert stored.keys() <= {one.name for one in known}
     for one in known:
@@ -31,7 +31,7 @@ def test_every_benchmark_and_every_figure_of_an_aim_is_there() -> None:
         assert not missing or one.name not in stored or stored[one.name].day is None, (one.name, missing)
 
 
-def test_nothing_of_the_machine_is_told_that_names_it() -> None:
+def test_machine_description_does_not_identify_machine() -> None:
     words = r"\d+ cores? \(\w+\), \w+, Python [\w.+]+; (quiet|not quiet: \d+% of it busy with other work)"
     assert re.fullmatch(words, machine(0.0))
     for name, one in load(FILE).items():
@@ -41,30 +41,30 @@ def test_nothing_of_the_machine_is_told_that_names_it() -> None:
     assert not re.search(r"(?<!\w)/(tmp|home|root|work)/", text)
 
 
-def test_a_section_has_the_table_the_day_and_the_machine() -> None:
-    told = section(ONE, ROWS)
-    assert "| quick | 1.23 |" in told
-    assert "*Measured* on 2026-11-16: 2 cores, Python 3; quiet." in told
+def test_section_has_table_date_and_machine() -> None:
+    text = section(ONE, ROWS)
+    assert "| quick | 1.23 |" in text
+    assert "*Measured* on 2026-11-16: 2 cores, Python 3; quiet." in text
 
 
-def test_what_cannot_run_keeps_its_rows_and_says_so() -> None:
+def test_skipped_benchmark_keeps_its_rows_and_gives_reason() -> None:
     from benchmarks.results import skipped
 
-    told = section(ONE, skipped(ROWS, "no GPU here"))
-    assert "| quick | 1.23 |" in told
-    assert "Measured* on 2026-11-16" in told
-    assert "Not done again since: no GPU here." in told
+    text = section(ONE, skipped(ROWS, "no GPU here"))
+    assert "| quick | 1.23 |" in text
+    assert "Measured* on 2026-11-16" in text
+    assert "Not done again since: no GPU here." in text
     assert "Not measured yet: no GPU here." in section(ONE, skipped(None, "no GPU here"))
 
 
-def test_aims_stand_beside_what_was_measured() -> None:
+def test_aims_are_shown_beside_measurements() -> None:
     worse = Result(figures={"ms": 2.5})
     assert "| Its milliseconds | at most 2 | 1.23 | yes |" in aims([ONE], {"one": ROWS})
     assert "| Its milliseconds | at most 2 | 2.50 | **no** |" in aims([ONE], {"one": worse})
     assert "| Its milliseconds | at most 2 | not measured yet |  |" in aims([ONE], {})
 
 
-def test_sections_replace_what_stood_in_their_place() -> None:
+def test_sections_replace_previous_content() -> None:
     words = "a\n<!-- aims -->\n<!-- end -->\n<!-- benchmarks -->\nold\n<!-- end -->\nz\n"
     page = render(words, [ONE], {"one": ROWS})
     assert section(ONE, ROWS) in page

@@ -55,5 +55,5 @@ def row(store: Store, request: Request = REQUEST) -> Any:
 
 def tried(store: Store) -> list[tuple[int, str | None, float | None, Any]]:
     with store.reading() as connection:
-        found = connection.execute(sa.select(attempts).order_by(attempts.c.call, attempts.c.n))
-        return [(r.n, r.fault, r.cost, r.result) for r in found]
+        rows = connection.execute(sa.select(attempts).order_by(attempts.c.call, attempts.c.n))
+        return [(r.n, r.fault, r.cost, r.result) for r in rows]

@@ -1,4 +1,4 @@
-"""Batches in the store: whose calls are, what is set aside, and what each came to; and work that is put off."""
+"""Batches in the store: who owns their calls, what is reserved, how each call is settled; and steps that wait."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def again(store: Store, request: Request) -> object:
     return store.write(claim(store, request, this_process(), "other", now(), retry_failed=True, since=now()))
 
 
-def test_calls_of_a_batch_are_nobodys_to_take_over(handed: Store) -> None:
+def test_submitted_calls_cannot_be_claimed(handed: Store) -> None:
     assert again(handed, CALLS[0]) == Submitted(TAG)
     (purse,) = read_purses(handed)
     assert (purse.reserved, purse.spent, purse.lost) == (6.0, 0.0, 0.0)
@@ -62,7 +62,7 @@ def test_calls_of_a_batch_are_nobodys_to_take_over(handed: Store) -> None:
     assert (batch.status, batch.waiting, batch.orphaned, batch.lane) == (UNSENT, 3, True, LANE)
 
 
-def test_what_was_not_sent_is_free_again_with_its_money(handed: Store) -> None:
+def test_releasing_unsent_batch_frees_calls_and_reserved_money(handed: Store) -> None:
     assert not release(handed, TAG, "nothing was sent", DOUBTED)
     assert release(handed, TAG, "nothing was sent", UNSENT)
     assert not release(handed, TAG, "nothing was sent", UNSENT)
@@ -73,7 +73,7 @@ def test_what_was_not_sent_is_free_again_with_its_money(handed: Store) -> None:
     assert read_batches(handed, only_open=True) == []
 
 
-def test_every_call_is_settled_once(handed: Store) -> None:
+def test_each_batch_call_is_settled_once(handed: Store) -> None:
     done, failed, reopened = (request.key for request in CALLS)
     ends = [
         RowEnd(done, "done", {"text": "yes"}, 0.5),
@@ -95,7 +95,7 @@ def test_every_call_is_settled_once(handed: Store) -> None:
     assert settle(handed, TAG, ends, None, this_process()) == []
 
 
-def test_a_batch_changes_only_from_what_it_was(handed: Store) -> None:
+def test_batch_status_changes_only_from_expected_status(handed: Store) -> None:
     assert change(handed, TAG, (UNSENT,), status=DOUBTED, file="f")
     assert not change(handed, TAG, (UNSENT,), status=DOUBTED)
     assert change(handed, TAG, (DOUBTED,), status=RUNNING, remote="batch_1")
@@ -107,7 +107,7 @@ def test_a_batch_changes_only_from_what_it_was(handed: Store) -> None:
         find_batch(handed, "b")
 
 
-def test_a_batch_of_another_host_is_left_alone_until_its_lease_ends(handed: Store) -> None:
+def test_batch_of_another_host_is_orphaned_only_after_lease_ends(handed: Store) -> None:
     def owner(host: str, lease: float) -> bool:
         row = batches.update().values(host=host, lease_until=lease)
         handed.write(lambda connection: connection.execute(row))
@@ -119,7 +119,7 @@ def test_a_batch_of_another_host_is_left_alone_until_its_lease_ends(handed: Stor
         assert set(connection.scalars(calls.select().with_only_columns(calls.c.status))) == {"submitted"}
 
 
-def test_what_waits_does_not_keep_the_others_from_being_queued() -> None:
+def test_waiting_for_batch_does_not_block_other_steps() -> None:
     ran: list[int] = []
 
     async def step(n: int) -> int:

@@ -1,4 +1,4 @@
-"""The budget: reserved before, settled after, never passed, and nothing of it lost on the way."""
+"""The budget: reserved before a call, settled after it, never exceeded, and no reservation lost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def idle(budget: Budget) -> bool:
     return budget.reserved == 0 and budget._flying == 0
 
 
-def test_without_a_limit_it_only_counts() -> None:
+def test_budget_without_limit_only_counts_spending() -> None:
     async def run() -> Budget:
         budget = Budget()
         for bound, cost in ((5.0, 0.25), (None, 0.5), (1.0, None)):
@@ -37,12 +37,12 @@ def test_without_a_limit_it_only_counts() -> None:
 
 
 @pytest.mark.parametrize("limit", [0, -1.0, float("nan"), float("-inf")])
-def test_a_limit_that_is_none_is_refused(limit: float) -> None:
+def test_invalid_limit_is_refused(limit: float) -> None:
     with pytest.raises(UsageError, match="--budget takes dollars above 0"):
         Budget(limit)
 
 
-def test_what_has_no_known_bound_is_refused_and_nothing_is_set_aside() -> None:
+def test_call_without_cost_bound_is_refused_and_reserves_no_money() -> None:
     budget = Budget(1.0)
     with pytest.raises(UsageError, match=rf"what a call to {TARGET} can cost; add its prices to limner.toml"):
         asyncio.run(budget.reserve(None, TARGET))
@@ -50,7 +50,7 @@ def test_what_has_no_known_bound_is_refused_and_nothing_is_set_aside() -> None:
 
 
 @pytest.mark.parametrize(("cost", "spent"), [(0.25, 0.25), (0.0, 0.0), (None, 0.75), (0.875, 0.875)])
-def test_a_reservation_is_settled_by_its_cost_or_by_its_bound(cost: float | None, spent: float) -> None:
+def test_reservation_is_settled_at_cost_or_at_bound_if_cost_is_unknown(cost: float | None, spent: float) -> None:
     async def run() -> Budget:
         budget = Budget(1.0)
         assert await budget.reserve(0.75, TARGET) == 0.75
@@ -63,7 +63,7 @@ def test_a_reservation_is_settled_by_its_cost_or_by_its_bound(cost: float | None
     assert budget.spent == spent
 
 
-def test_the_last_dollar_can_be_spent_to_the_cent() -> None:
+def test_budget_can_be_spent_in_full() -> None:
     async def run() -> Budget:
         budget = Budget(0.3)
         for _ in range(3):
@@ -75,7 +75,7 @@ def test_the_last_dollar_can_be_spent_to_the_cent() -> None:
     assert asyncio.run(run()).spent == pytest.approx(0.3)
 
 
-def test_the_message_says_what_was_spent_what_is_left_and_how_to_go_on() -> None:
+def test_message_reports_spent_and_remaining_money_and_how_to_continue() -> None:
     async def run() -> None:
         budget = Budget(1.0)
         budget.settle(await budget.reserve(0.75, TARGET), 0.75)
@@ -90,29 +90,29 @@ def test_the_message_says_what_was_spent_what_is_left_and_how_to_go_on() -> None
     assert caught.value.exit_code == 4
 
 
-def test_what_does_not_fit_yet_waits_and_goes_on_when_a_reply_was_cheap() -> None:
+def test_reservation_waits_until_cheap_reply_leaves_enough_budget() -> None:
     async def run() -> list[str]:
-        budget, told = Budget(1.0), []
+        budget, events = Budget(1.0), []
 
         async def second() -> None:
-            told.append("waits")
+            events.append("waits")
             await budget.reserve(0.75, TARGET)
-            told.append("goes")
+            events.append("goes")
 
         await budget.reserve(0.75, TARGET)
         waiting = asyncio.create_task(second())
         for _ in range(5):
             await asyncio.sleep(0)
-        told.append("settled")
+        events.append("settled")
         budget.settle(0.75, 0.25)
         await waiting
         assert budget.reserved == 0.75
-        return told
+        return events
 
     assert asyncio.run(run()) == ["waits", "settled", "goes"]
 
 
-def test_who_waits_is_told_as_soon_as_nothing_in_flight_can_help() -> None:
+def test_waiting_reservations_fail_once_no_call_in_flight_can_free_money() -> None:
     async def run() -> Budget:
         budget = Budget(1.0)
         held = [await budget.reserve(0.5, TARGET) for _ in range(2)]
@@ -121,8 +121,8 @@ def test_who_waits_is_told_as_soon_as_nothing_in_flight_can_help() -> None:
             await asyncio.sleep(0)
             assert not any(task.done() for task in waiting)
             budget.settle(bound, 0.5 if number else None)
-        found = await asyncio.gather(*waiting, return_exceptions=True)
-        assert [type(one) for one in found] == [BudgetReached] * 3
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+        assert [type(one) for one in outcomes] == [BudgetReached] * 3
         return budget
 
     budget = asyncio.run(run())
@@ -143,7 +143,7 @@ STEPS = st.lists(
 
 
 @given(STEPS, st.floats(0.3, 2.0))
-def test_whatever_happens_the_limit_holds_and_nothing_stays_reserved(steps: list[Any], limit: float) -> None:
+def test_limit_is_never_exceeded_and_all_reservations_are_released(steps: list[Any], limit: float) -> None:
     """Costs vary, some are unknown, some tasks are cancelled: the true sum keeps below the limit at every moment."""
     charged = 0.0
 
@@ -170,8 +170,8 @@ def test_whatever_happens_the_limit_holds_and_nothing_stays_reserved(steps: list
                 if cancelled == turn:
                     task.cancel()
             await asyncio.sleep(0)
-        found = await asyncio.gather(*tasks, return_exceptions=True)
-        assert {type(one) for one in found} <= {type(None), BudgetReached, asyncio.CancelledError}
+        outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+        assert {type(one) for one in outcomes} <= {type(None), BudgetReached, asyncio.CancelledError}
         return budget
 
     budget = asyncio.run(run())
@@ -190,7 +190,7 @@ def costs(store: Store) -> list[tuple[str | None, float | None]]:
         return [(row.fault, row.cost) for row in connection.execute(sa.select(attempts).order_by(attempts.c.n))]
 
 
-def test_failed_attempts_count_and_unknown_ones_count_as_their_bound(store: Store) -> None:
+def test_failed_attempts_count_at_cost_or_at_bound_if_cost_is_unknown(store: Store) -> None:
     outcomes = iter([Fault("network", "dropped", cost=None), Fault("server", "odd", cost=0.125), Fault("server", "!")])
 
     async def perform(_attempt: Attempt) -> Result:
@@ -209,7 +209,7 @@ def test_failed_attempts_count_and_unknown_ones_count_as_their_bound(store: Stor
     assert costs(store) == [("network", None), ("server", 0.125), ("server", 0.0), (None, 0.25)]
 
 
-def test_a_call_that_no_longer_fits_is_left_open_for_a_later_run(store: Store) -> None:
+def test_call_over_budget_stays_open_for_later_run(store: Store) -> None:
     asked = 0
 
     async def perform(_attempt: Attempt) -> Result:
@@ -236,10 +236,10 @@ def test_a_call_that_no_longer_fits_is_left_open_for_a_later_run(store: Store) -
 
 
 @pytest.mark.parametrize("outcome", [Result({}, 0.25), Fault("refusal", "no", cost=0.125), Fault("network", "?")])
-def test_a_call_cancelled_at_whatever_moment_leaves_no_reservation(
+def test_call_cancelled_at_any_moment_leaves_no_reservation(
     store: Store, monkeypatch: pytest.MonkeyPatch, outcome: Result | Fault
 ) -> None:
-    """Stopped after every number of turns of the loop, in turn: while it claims, waits, sends, stores or settles."""
+    """Cancels after each number of event loop turns: while the call claims, waits, sends, stores or settles."""
     stages = set()
 
     async def awrite(operation: Callable[[sa.Connection], Any]) -> Any:
@@ -271,9 +271,9 @@ def test_a_call_cancelled_at_whatever_moment_leaves_no_reservation(
             await asyncio.sleep(0)
         ended = task.done()
         task.cancel()
-        (found,) = await asyncio.gather(task, return_exceptions=True)
+        (ending,) = await asyncio.gather(task, return_exceptions=True)
         stages.add("ended" if ended else stage)
-        assert isinstance(found, asyncio.CancelledError | Fault) or not isinstance(found, BaseException), found
+        assert isinstance(ending, asyncio.CancelledError | Fault) or not isinstance(ending, BaseException), ending
         assert (made.budget.reserved, made.budget._flying) == (1.0, 1)
         made.budget.settle(other, 0.0)
         assert idle(made.budget)

@@ -1,4 +1,4 @@
-"""A call that is claimed is settled by whoever holds it, shown to be alive, and given back where nothing was sent."""
+"""A claimed call is settled by its owner, its lease is renewed, and the claim is released if no request was sent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from limner.store.schema import attempts, calls
 from tests.calls.asking import GOOD, REQUEST, Service, do, row, tried
 
 
-def test_a_call_cancelled_between_two_tries_is_free(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_call_cancelled_between_two_tries_is_released(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         waiting_to_try = asyncio.Event()
 
@@ -38,7 +38,7 @@ def test_a_call_cancelled_between_two_tries_is_free(store: Store, monkeypatch: p
     assert [n for n, *_ in tried(store)] == [1, 2]
 
 
-def test_a_claim_cancelled_while_it_is_written_is_given_back(store: Store) -> None:
+def test_claim_cancelled_while_being_written_is_released(store: Store) -> None:
     async def run() -> None:
         task = asyncio.create_task(Calls(store).do(REQUEST, Service(GOOD)))
         await asyncio.sleep(0)
@@ -72,7 +72,7 @@ def finish(store: Store, result: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("ours", [GOOD, Fault("server", "busy"), Fault("refusal", "no")])
-def test_whoever_lost_the_claim_takes_the_outcome_that_stands(store: Store, ours: Result | Fault) -> None:
+def test_process_that_lost_its_claim_returns_stored_outcome(store: Store, ours: Result | Fault) -> None:
     asked = 0
 
     async def perform(_attempt: Attempt) -> Result:
@@ -117,7 +117,7 @@ def test_leases_are_renewed_while_a_call_is_in_flight(store: Store, monkeypatch:
     assert set(slept) == {LEASE_S / 4}
 
 
-def test_one_failed_beat_does_not_stop_the_next(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_lease_renewal_does_not_stop_later_ones(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     time_now, beats, slept = 1000.0, asyncio.Semaphore(0), 0
 
     async def sleep(_seconds: float) -> None:
@@ -181,7 +181,7 @@ def other(store: Store) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_a_killed_process_leaves_its_progress_to_the_next(store: Store, other: subprocess.Popen[str]) -> None:
+def test_progress_of_killed_process_is_passed_to_next(store: Store, other: subprocess.Popen[str]) -> None:
     other.kill()
     other.wait()
     service = Service(GOOD)
@@ -191,7 +191,7 @@ def test_a_killed_process_leaves_its_progress_to_the_next(store: Store, other: s
     assert row(store).progress is None
 
 
-def test_a_live_process_is_waited_for(
+def test_call_claimed_by_live_process_is_waited_for(
     store: Store, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, paused = asyncio.sleep, 0

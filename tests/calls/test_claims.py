@@ -1,4 +1,4 @@
-"""Claims: who may make a call, and whose claim counts no longer."""
+"""Claims: who may make a call, and which claims are no longer valid."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ def child() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def owner_of(process: subprocess.Popen[bytes]) -> Owner:
-    found = psutil.Process(process.pid)
-    return Owner(this_host(), process.pid, found.create_time() - psutil.boot_time())
+    info = psutil.Process(process.pid)
+    return Owner(this_host(), process.pid, info.create_time() - psutil.boot_time())
 
 
-def test_a_new_call_is_claimed_and_the_claim_is_written_down(store: Store) -> None:
+def test_new_call_is_claimed_and_claim_is_stored(store: Store) -> None:
     assert take(store, ELSEWHERE, 100.0) == Claimed("t", 0, None)
-    found = row(store)
-    assert (found.status, found.host, found.pid, found.process_start) == ("claimed", "another host", 17, 5.0)
-    assert (found.token, found.lease_until, found.tries) == ("t", 100.0 + LEASE_S, 0)
-    assert (found.kind, found.target) == ("chat", "service/model")
-    assert found.request == {"body": {"n": 1}, "repeat": 0, "round": 0}
+    call = row(store)
+    assert (call.status, call.host, call.pid, call.process_start) == ("claimed", "another host", 17, 5.0)
+    assert (call.token, call.lease_until, call.tries) == ("t", 100.0 + LEASE_S, 0)
+    assert (call.kind, call.target) == ("chat", "service/model")
+    assert call.request == {"body": {"n": 1}, "repeat": 0, "round": 0}
 
 
-def test_a_claim_of_another_host_stands_until_its_lease_ends(store: Store) -> None:
+def test_claim_of_another_host_is_valid_until_its_lease_ends(store: Store) -> None:
     take(store, ELSEWHERE, 100.0)
     me = this_process()
     assert take(store, me, 100.0 + LEASE_S - 0.1, "u") == Busy()
@@ -87,21 +87,21 @@ def test_a_dead_process_of_this_host_loses_its_claim_at_once(store: Store, child
     assert f"process {child.pid}" in attempt.detail
 
 
-def test_a_process_that_is_dead_but_not_buried_is_dead(store: Store, child: subprocess.Popen[bytes]) -> None:
+def test_zombie_process_counts_as_dead(store: Store, child: subprocess.Popen[bytes]) -> None:
     zombie = owner_of(child)
     child.kill()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     assert zombie.is_dead_here()
 
 
-def test_another_process_with_the_same_number_is_not_the_one_that_claimed(store: Store) -> None:
+def test_reused_pid_does_not_keep_claim(store: Store) -> None:
     me = this_process()
     take(store, replace(me, start=me.start - 60), 100.0)
     assert take(store, me, 101.0, "u") == Claimed("u", 1, None)
     assert lost(store) == [(1, "interrupted", None)]
 
 
-def test_a_clock_that_is_set_meanwhile_kills_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clock_change_does_not_make_process_look_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     me = this_process()
     created, booted = psutil.Process.create_time, psutil.boot_time
     monkeypatch.setattr(psutil.Process, "create_time", lambda process: created(process) + 3600)
@@ -109,7 +109,7 @@ def test_a_clock_that_is_set_meanwhile_kills_nobody(monkeypatch: pytest.MonkeyPa
     assert not me.is_dead_here()
 
 
-def test_a_process_one_may_not_look_at_counts_as_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_that_cannot_be_inspected_counts_as_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(process: psutil.Process) -> float:
         raise psutil.AccessDenied(process.pid)
 
@@ -117,18 +117,18 @@ def test_a_process_one_may_not_look_at_counts_as_alive(monkeypatch: pytest.Monke
     assert not Owner(this_host(), os.getpid(), 0.0).is_dead_here()
 
 
-def test_the_same_number_on_another_host_says_nothing() -> None:
+def test_pid_of_another_host_is_not_looked_up_here() -> None:
     assert not Owner("another host", 2**22 + 1, 0.0).is_dead_here()
     assert Owner(this_host(), 2**22 + 1, 0.0).is_dead_here()
 
 
-def test_a_claim_that_is_not_renewed_ends_even_for_a_live_process(store: Store) -> None:
-    """A process that no longer beats may hang, or have dropped the call; nothing waits for it for ever."""
+def test_claim_not_renewed_ends_even_if_process_lives(store: Store) -> None:
+    """A process that no longer renews its lease may hang or have dropped the call; others must not wait forever."""
     take(store, this_process(), 100.0)
     assert take(store, this_process(), 100.0 + LEASE_S, "u") == Claimed("u", 1, None)
 
 
-def test_progress_is_handed_on(store: Store) -> None:
+def test_progress_is_passed_to_next_claim(store: Store) -> None:
     take(store, ELSEWHERE, 100.0)
     store.write(lambda connection: connection.execute(calls.update().values(progress={"job": 7})))
     assert take(store, this_process(), 300.0, "u") == Claimed("u", 1, {"job": 7})
@@ -138,7 +138,7 @@ def settle(store: Store, **changes: Any) -> None:
     store.write(lambda connection: connection.execute(calls.update().values(**changes)))
 
 
-def test_a_finished_call_gives_its_accepted_attempt(store: Store) -> None:
+def test_finished_call_returns_its_accepted_attempt(store: Store) -> None:
     take(store, ELSEWHERE, 100.0)
     rows = [{"call": REQUEST.key, "n": n, "started": 1.0, "seconds": 1.0, "result": {"text": n}} for n in (1, 2)]
     store.write(lambda connection: connection.execute(attempts.insert(), rows))
@@ -152,9 +152,7 @@ def test_a_finished_call_gives_its_accepted_attempt(store: Store) -> None:
     ("fault", "retry_failed", "again"),
     [("refusal", False, False), ("refusal", True, True), ("server", False, True), ("unreadable", False, False)],
 )
-def test_a_failed_call_is_tried_again_by_a_later_run_only(
-    store: Store, fault: str, retry_failed: bool, again: bool
-) -> None:
+def test_failed_call_is_retried_only_by_later_run(store: Store, fault: str, retry_failed: bool, again: bool) -> None:
     take(store, ELSEWHERE, 100.0)
     settle(store, status="failed", fault=fault, detail="why", tries=5, updated=150.0)
     mine = this_process()
@@ -164,7 +162,7 @@ def test_a_failed_call_is_tried_again_by_a_later_run_only(
     assert lost(store) == []
 
 
-def test_a_wrong_key_of_another_process_stops_no_run(store: Store) -> None:
+def test_auth_fault_of_another_process_does_not_stop_run(store: Store) -> None:
     take(store, ELSEWHERE, 100.0)
     settle(store, status="failed", fault="auth", detail="why", tries=1, updated=150.0)
     assert take(store, ELSEWHERE, 160.0, "t", since=140.0) == Settled(None, None, "auth", "why")

@@ -1,4 +1,4 @@
-"""Files that come and go in pieces."""
+"""Files that are downloaded and uploaded in pieces."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fetch(server: Misbehaving) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranges", [True, False])
-def test_what_breaks_off_is_gone_on_with(ranges: bool) -> None:
+def test_interrupted_download_is_resumed(ranges: bool) -> None:
     def behave(seen: Seen) -> Answer:
         asked = seen.headers.get("range")
         if asked and ranges:
@@ -41,14 +41,14 @@ def test_what_breaks_off_is_gone_on_with(ranges: bool) -> None:
         assert [one.headers.get("range") for one in server.seen] == [None, "bytes=301-"]
 
 
-def test_a_file_that_never_comes_whole_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_download_that_never_completes_is_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(downloads, "TRIES", 2)
     with Misbehaving(lambda _: Answer(b'{"a', declared=1000)) as server, pytest.raises(Fault) as raised:
         fetch(server)
     assert (raised.value.kind, len(server.seen)) == ("network", 2)
 
 
-def test_lines_that_are_no_json_are_a_fault_and_errors_have_their_kind() -> None:
+def test_invalid_json_lines_and_http_errors_are_faults() -> None:
     with Misbehaving(lambda _: Answer(b'{"a": 1}\nno\n')) as server, pytest.raises(Fault, match="not JSON"):
         fetch(server)
     with Misbehaving(lambda _: Answer(b'{"error": {"message": "gone"}}', 404)) as server:
@@ -57,7 +57,7 @@ def test_lines_that_are_no_json_are_a_fault_and_errors_have_their_kind() -> None
         assert raised.value.kind == "setup"
 
 
-def test_a_file_is_sent_piece_by_piece_and_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_is_uploaded_in_pieces_and_only_to_same_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(downloads, "PIECE", 100)
     place = ""
 
@@ -67,9 +67,9 @@ def test_a_file_is_sent_piece_by_piece_and_nowhere_else(monkeypatch: pytest.Monk
         return Answer(b'{"file": {"name": "files/a"}}')
 
     def send(server: Misbehaving) -> dict[str, Any]:
-        told: dict[str, Any] = {"file": {}}
+        metadata: dict[str, Any] = {"file": {}}
         return asyncio.run(
-            upload_in_pieces(f"http://{server.host}/up", {"k": "v"}, told, io.BytesIO(b"x" * 250), 250, "t/t")
+            upload_in_pieces(f"http://{server.host}/up", {"k": "v"}, metadata, io.BytesIO(b"x" * 250), 250, "t/t")
         )
 
     with Misbehaving(behave) as server:

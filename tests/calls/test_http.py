@@ -94,7 +94,7 @@ def one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "LIMITS", httpx2.Limits(max_connections=1))
 
 
-def test_requests_on_one_connection() -> None:
+def test_requests_share_one_connection() -> None:
     async def use(service: Service) -> None:
         head = {"Authorization": "Bearer k", "accept": "application/json"}
         url = f"http://{service.place}/v1/chat?x=a%20b&y=é"
@@ -112,7 +112,7 @@ def test_requests_on_one_connection() -> None:
     assert not {"authorization", "content-type", "content-length"} & header_of(next_lines).keys()
 
 
-def test_a_login_in_the_address_is_sent_as_authorization() -> None:
+def test_login_in_url_is_sent_as_authorization() -> None:
     async def use(service: Service) -> None:
         await http.exchange("POST", f"http://me:word@{service.place}/", headers={}, form=http.Form({"a": "b"}, []))
 
@@ -131,7 +131,7 @@ def test_a_login_in_the_address_is_sent_as_authorization() -> None:
         (b"nonsense\r\n\r\n", "network", None),
     ],
 )
-def test_faults_by_reply(reply: bytes, kind: str, retry_after: float | None) -> None:
+def test_bad_reply_raises_fault_of_expected_kind(reply: bytes, kind: str, retry_after: float | None) -> None:
     async def use(service: Service) -> None:
         with pytest.raises(Fault) as raised:
             await service.ask(timeout=0.2 if reply == UNENDING else 30)
@@ -144,13 +144,13 @@ def test_faults_by_reply(reply: bytes, kind: str, retry_after: float | None) -> 
     ("url", "kind"),
     [("http://127.0.0.1:1/", "network"), ("http://[::1", "setup"), ("ftp://127.0.0.1/x", "setup"), ("/x", "setup")],
 )
-def test_faults_by_address(url: str, kind: str) -> None:
+def test_bad_url_raises_fault_of_expected_kind(url: str, kind: str) -> None:
     with pytest.raises(Fault) as raised:
         asyncio.run(http.exchange("POST", url, headers={}, body={}))
     assert raised.value.kind == kind
 
 
-def test_https_to_a_server_without_tls_is_a_wrong_address() -> None:
+def test_https_to_server_without_tls_is_setup_fault() -> None:
     async def main() -> None:
         async def speak_plainly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.read(1)
@@ -171,14 +171,14 @@ def test_https_to_a_server_without_tls_is_a_wrong_address() -> None:
     ("reason", "wrong"),
     [("CERTIFICATE_VERIFY_FAILED", True), ("WRONG_VERSION_NUMBER", True), ("UNEXPECTED_EOF_WHILE_READING", False)],
 )
-def test_of_tls_only_what_does_not_pass_is_a_wrong_address(reason: str, wrong: bool) -> None:
+def test_only_permanent_tls_errors_count_as_wrong_address(reason: str, wrong: bool) -> None:
     refused, error = ssl.SSLError(1, reason), httpx2.ConnectError(reason)
     refused.reason, error.__cause__ = reason, httpx2.ConnectError(reason)
     error.__cause__.__cause__ = refused
     assert http.is_wrong_address(error) is wrong
 
 
-def test_a_connection_that_the_server_closed_is_not_used() -> None:
+def test_connection_closed_by_server_is_not_reused() -> None:
     async def use(service: Service) -> None:
         for n in range(1, 4):
             assert await service.ask() == {"a": 1}
@@ -188,7 +188,7 @@ def test_a_connection_that_the_server_closed_is_not_used() -> None:
 
 
 @pytest.mark.usefixtures("one_connection")
-def test_a_cancelled_request_leaves_its_connection_to_others() -> None:
+def test_cancelled_request_frees_its_connection() -> None:
     async def use(service: Service) -> None:
         service.go.clear()
         first = asyncio.create_task(service.ask())
@@ -206,7 +206,7 @@ def test_a_cancelled_request_leaves_its_connection_to_others() -> None:
 
 
 @pytest.mark.usefixtures("one_connection")
-def test_a_reply_over_the_limit_leaves_its_connection_to_others() -> None:
+def test_reply_over_size_limit_frees_its_connection() -> None:
     async def use(service: Service) -> None:
         with pytest.raises(Fault, match="over 2 bytes"):
             await service.ask(most=2)
@@ -262,7 +262,7 @@ def test_requests_are_spread_evenly_over_the_pools(monkeypatch: pytest.MonkeyPat
         (529, None, "server"),
     ],
 )  # fmt: skip
-def test_kinds_by_status_and_body(status: int, body: object, kind: str) -> None:
+def test_fault_kind_follows_from_status_and_body(status: int, body: object, kind: str) -> None:
     assert kind_of(status, body) == kind
 
 
@@ -280,5 +280,5 @@ def test_kinds_by_status_and_body(status: int, body: object, kind: str) -> None:
         ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
     ],
 )
-def test_retry_after_as_number_and_as_date(header: str | None, seconds: float | None) -> None:
+def test_retry_after_is_read_as_number_or_date(header: str | None, seconds: float | None) -> None:
     assert retry_after(header) == seconds

@@ -1,4 +1,4 @@
-"""The call journal: each call made once, every attempt kept, retries where they help, nothing lost on the way."""
+"""The call journal: each call is made once, every attempt is kept, and transient faults are retried."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.calls.asking import GOOD, REQUEST, Perform, Service, do, fails, row, 
 from tests.calls.conftest import Clock
 
 
-def test_a_call_is_made_once_and_then_remembered(store: Store) -> None:
+def test_call_is_made_once_and_its_outcome_reused(store: Store) -> None:
     service = Service(GOOD)
     first, again = do(store, service), do(store, service)
     assert first == Outcome(REQUEST.key, {"text": "yes"}, 0.25, stored=False)
@@ -38,7 +38,7 @@ def test_a_call_is_made_once_and_then_remembered(store: Store) -> None:
     assert (row(store).status, row(store).accepted, row(store).progress) == ("done", 1, None)
 
 
-def test_the_same_request_at_the_same_time_is_one_call(store: Store) -> None:
+def test_concurrent_identical_requests_share_one_call(store: Store) -> None:
     async def run() -> tuple[list[Outcome], int]:
         go_on = asyncio.Event()
         asked = 0
@@ -63,7 +63,7 @@ def test_the_same_request_at_the_same_time_is_one_call(store: Store) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 3])
-def test_no_more_calls_are_in_flight_than_are_allowed(store: Store, most: int) -> None:
+def test_calls_in_flight_never_exceed_concurrency(store: Store, most: int) -> None:
     async def run() -> int:
         flying, peak, full = 0, 0, asyncio.Event()
 
@@ -86,8 +86,8 @@ def test_no_more_calls_are_in_flight_than_are_allowed(store: Store, most: int) -
     assert asyncio.run(run()) == most
 
 
-def test_waiting_for_another_process_takes_no_room(store: Store) -> None:
-    """A call that somebody else is making must not keep others from being made."""
+def test_waiting_for_another_process_takes_no_concurrency_slot(store: Store) -> None:
+    """A call that another process is making must not keep others from being made."""
     other = Owner("elsewhere", 1, 0.0)
     claimed = claim(store, REQUEST, other, "theirs", now(), retry_failed=False, since=now())
     store.write(claimed)
@@ -102,7 +102,7 @@ def test_waiting_for_another_process_takes_no_room(store: Store) -> None:
     asyncio.run(run())
 
 
-def test_one_impatient_caller_does_not_stop_the_others(store: Store) -> None:
+def test_cancelled_caller_does_not_stop_other_callers_of_same_call(store: Store) -> None:
     async def run() -> Outcome:
         go_on, begun = asyncio.Event(), asyncio.Event()
 
@@ -122,7 +122,7 @@ def test_one_impatient_caller_does_not_stop_the_others(store: Store) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_later_run_does_about_a_stored_fault(store: Store, clock: Clock, kind: Kind) -> None:
+def test_later_run_retries_stored_fault_depending_on_its_kind(store: Store, clock: Clock, kind: Kind) -> None:
     service = Service(Fault(kind, "why"))
     assert fails(store, service, tries=2).kind == kind
     asked = 2 if kind in PASSING else 1
@@ -140,7 +140,7 @@ def test_what_a_later_run_does_about_a_stored_fault(store: Store, clock: Clock, 
     assert (row(store).status, row(store).fault, row(store).detail) == ("done", None, None)
 
 
-def test_what_failed_in_this_run_is_not_tried_again_by_it(store: Store) -> None:
+def test_failed_call_is_not_retried_within_same_run(store: Store) -> None:
     async def run() -> None:
         service, calls = Service(Fault("refusal", "no")), Calls(store, retry_failed=True)
         for _ in range(3):
@@ -151,7 +151,7 @@ def test_what_failed_in_this_run_is_not_tried_again_by_it(store: Store) -> None:
     asyncio.run(run())
 
 
-def test_the_tally_counts_attempts_spending_and_what_has_no_price(store: Store, clock: Clock) -> None:
+def test_tally_counts_attempts_spending_and_unpriced_calls(store: Store, clock: Clock) -> None:
     async def run() -> Tally:
         calls = Calls(store)
         await calls.do(REQUEST, Service(Fault("timeout", "?", cost=None), Fault("server", "!", cost=0.5), GOOD))
@@ -186,7 +186,7 @@ def test_a_call_cancelled_in_flight_is_settled_as_interrupted(store: Store) -> N
     assert service.asked == 1
 
 
-def test_a_result_that_came_before_the_cancellation_is_kept(store: Store) -> None:
+def test_result_received_before_cancellation_is_kept(store: Store) -> None:
     async def run() -> None:
         answered = asyncio.Event()
 
@@ -204,7 +204,7 @@ def test_a_result_that_came_before_the_cancellation_is_kept(store: Store) -> Non
     assert do(store, Service()).stored is True
 
 
-def test_an_error_in_the_program_is_no_fault_of_the_service(store: Store) -> None:
+def test_error_in_program_is_internal_fault(store: Store) -> None:
     assert fails(store, Service(ZeroDivisionError("a slip"))).kind == "internal"
     assert tried(store) == [(1, "internal", None, None)]
     assert "a slip" in row(store).detail
@@ -214,7 +214,7 @@ def test_an_error_in_the_program_is_no_fault_of_the_service(store: Store) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_only_passing_faults_are_tried_again_at_once(store: Store, clock: Clock, kind: Kind) -> None:
+def test_only_transient_faults_are_retried_at_once(store: Store, clock: Clock, kind: Kind) -> None:
     service = Service(Fault(kind, "why", cost=None, result={"raw": 1}), Fault(kind, "why"), GOOD)
     if kind in PASSING:
         assert do(store, service).payload == {"text": "yes"}
@@ -227,7 +227,7 @@ def test_only_passing_faults_are_tried_again_at_once(store: Store, clock: Clock,
         assert clock.slept == []
 
 
-def test_waits_grow_and_end(store: Store, clock: Clock) -> None:
+def test_retry_waits_grow_and_are_limited(store: Store, clock: Clock) -> None:
     service = Service(Fault("server", "busy"))
     fault = fails(store, service, tries=12)
     assert (fault.kind, service.asked, len(clock.slept)) == ("server", 12, 11)
@@ -235,12 +235,12 @@ def test_waits_grow_and_end(store: Store, clock: Clock) -> None:
     assert len(set(clock.slept)) > 5  # Drawn at random, so that many callers do not come back all at once.
 
 
-def test_a_service_that_asks_to_wait_is_waited_for(store: Store, clock: Clock) -> None:
+def test_retry_after_is_respected(store: Store, clock: Clock) -> None:
     do(store, Service(Fault("rate_limit", "slow down", retry_after=77.0), GOOD))
     assert sum(clock.slept) > 76.999
 
 
-def test_everyone_waits_for_a_service_that_asks_to_wait(store: Store, clock: Clock) -> None:
+def test_retry_after_delays_all_calls_to_same_service(store: Store, clock: Clock) -> None:
     times: list[tuple[int, float]] = []
 
     async def run() -> None:
@@ -271,7 +271,7 @@ def test_everyone_waits_for_a_service_that_asks_to_wait(store: Store, clock: Clo
     asyncio.run(run())
 
 
-def test_an_attempt_that_takes_too_long_is_a_timeout_of_unknown_cost(store: Store, clock: Clock) -> None:
+def test_attempt_over_time_limit_is_timeout_with_unknown_cost(store: Store, clock: Clock) -> None:
     async def perform(_attempt: Attempt) -> Result:
         await asyncio.Event().wait()
         raise AssertionError
@@ -281,13 +281,13 @@ def test_an_attempt_that_takes_too_long_is_a_timeout_of_unknown_cost(store: Stor
     assert tried(store) == [(1, "timeout", None, None), (2, "timeout", None, None)]
 
 
-def test_no_attempt_is_begun_after_the_call_s_time(store: Store, clock: Clock) -> None:
+def test_no_attempt_starts_after_time_limit_of_call(store: Store, clock: Clock) -> None:
     service = Service(Fault("server", "busy", retry_after=60.0))
     fails(store, service, limits={"service": Limits(call_s=100.0)})
     assert service.asked == 2
 
 
-def test_everyone_pays_for_their_own_calls(store: Store) -> None:
+def test_calls_are_charged_to_their_own_account(store: Store) -> None:
     async def run() -> tuple[Tally, Tally, Tally]:
         one, other = Tally(), Tally()
 
@@ -311,8 +311,8 @@ def test_everyone_pays_for_their_own_calls(store: Store) -> None:
     assert (whole.spent, whole.unpriced, whole.made, whole.stored) == (0.75, 1, 3, 1)
 
 
-def test_what_calls_wait_for(store: Store) -> None:
-    """One is in flight, the budget has no room for another; a third waits to be tried again."""
+def test_waits_count_calls_by_reason(store: Store) -> None:
+    """One call is in flight, one waits for the budget, and one waits to be retried."""
 
     async def run() -> list[dict[str, int]]:
         seen, free = [], asyncio.Event()

@@ -102,17 +102,17 @@ def floated(value: Any) -> Any:
 
 
 @given(BODIES, st.randoms(use_true_random=False))
-def test_the_order_of_entries_does_not_matter(body: dict[str, Any], order: random.Random) -> None:
+def test_key_does_not_depend_on_order_of_entries(body: dict[str, Any], order: random.Random) -> None:
     assert Request("chat", "t", body).key == Request("chat", "t", turned(body, order)).key
 
 
 @given(BODIES)
-def test_whole_floats_are_the_same_as_integers(body: dict[str, Any]) -> None:
+def test_whole_floats_and_integers_have_same_key(body: dict[str, Any]) -> None:
     assert Request("chat", "t", body).key == Request("chat", "t", floated(body)).key
 
 
 @given(BODIES)
-def test_what_was_stored_as_json_has_the_same_key(body: dict[str, Any]) -> None:
+def test_json_round_trip_keeps_key(body: dict[str, Any]) -> None:
     assert Request("chat", "t", json.loads(json.dumps(body))).key == Request("chat", "t", body).key
 
 
@@ -126,16 +126,16 @@ def comparable(value: Any) -> Any:
 
 
 @given(JSON, JSON)
-def test_different_values_are_spelled_differently(one: Any, other: Any) -> None:
+def test_different_values_have_different_canonical_json(one: Any, other: Any) -> None:
     assert (canonical(one) == canonical(other)) == (comparable(one) == comparable(other))
 
 
 @given(JSON)
-def test_the_spelling_is_json_of_the_same_value(value: Any) -> None:
+def test_canonical_json_parses_to_same_value(value: Any) -> None:
     assert comparable(json.loads(canonical(value))) == comparable(value)
 
 
-def test_everything_that_tells_requests_apart_is_in_the_key() -> None:
+def test_every_field_of_request_changes_key() -> None:
     request = Request("chat", "t", {"a": 1})
     others = [
         replace(request, kind="paint"),
@@ -148,12 +148,12 @@ def test_everything_that_tells_requests_apart_is_in_the_key() -> None:
     assert len({one.key for one in [request, *others]}) == 7
 
 
-def test_text_that_utf8_cannot_hold_has_a_key_too() -> None:
+def test_text_not_encodable_in_utf8_has_key() -> None:
     assert Request("chat", "t", {"text": "\ud800"}).key != Request("chat", "t", {"text": "\ud801"}).key
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {1: "a"}, b"bytes", {"a": {2: 3}}, object()])
-def test_what_json_cannot_say_is_refused(value: object) -> None:
+def test_values_not_representable_in_json_are_refused(value: object) -> None:
     with pytest.raises((TypeError, ValueError)):
         canonical(value)
 
@@ -164,11 +164,11 @@ async def good(_attempt: Attempt) -> Result:
 
 def stored(store: Store) -> dict[str, tuple[str | None, str | None]]:
     with store.reading() as connection:
-        found = connection.execute(sa.select(calls.c.target, calls.c.exam, calls.c.painter))
-        return {row.target: (row.exam, row.painter) for row in found}
+        rows = connection.execute(sa.select(calls.c.target, calls.c.exam, calls.c.painter))
+        return {row.target: (row.exam, row.painter) for row in rows}
 
 
-def test_it_holds_inside_and_ends_with_the_block() -> None:
+def test_purpose_applies_only_inside_its_block() -> None:
     assert current() == (None, None)
     with purpose("genexam", "mine"):
         assert current() == ("genexam", "mine")
@@ -181,7 +181,7 @@ def test_it_holds_inside_and_ends_with_the_block() -> None:
     assert current() == (None, None)
 
 
-def test_tasks_at_the_same_time_keep_theirs_apart(store: Store) -> None:
+def test_concurrent_tasks_keep_their_own_purpose(store: Store) -> None:
     async def one(journal: Calls, n: int, together: asyncio.Barrier) -> None:
         with purpose(f"exam {n}", f"painter {n}"):
             await together.wait()
@@ -197,8 +197,8 @@ def test_tasks_at_the_same_time_keep_theirs_apart(store: Store) -> None:
     assert stored(store) == {f"service/{n}": (f"exam {n}", f"painter {n}") for n in range(5)}
 
 
-def test_the_first_purpose_stays_and_the_call_is_the_same(store: Store) -> None:
-    """Whoever asks for it again gets the stored outcome, and it stays booked on who paid for it."""
+def test_call_keeps_its_first_purpose(store: Store) -> None:
+    """Later callers get the stored outcome, and the cost stays booked on the first purpose."""
     asked = 0
 
     async def perform(_attempt: Attempt) -> Result:
@@ -215,6 +215,6 @@ def test_the_first_purpose_stays_and_the_call_is_the_same(store: Store) -> None:
             except Fault as fault:
                 return fault
 
-    found = [asyncio.run(run(exam)) for exam in ("one", "two", "three")]
-    assert [type(one) for one in found] == [Fault, Result, Result]
+    outcomes = [asyncio.run(run(exam)) for exam in ("one", "two", "three")]
+    assert [type(one) for one in outcomes] == [Fault, Result, Result]
     assert (asked, stored(store)) == (2, {"service/model": ("one", "mine")})

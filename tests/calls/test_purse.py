@@ -1,4 +1,4 @@
-"""Purses: opened, changed only when asked, shared by journals of several owners, read by whom."""
+"""Purses: created once, changed only on request, shared by several processes, and reported by process."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def ask(made: Calls, n: int, *outcomes: Result | Fault, bound: float = 0.25) -> 
     left = iter(outcomes)
 
     async def perform(_attempt: Attempt) -> Result:
-        found = next(left)
-        if isinstance(found, Fault):
-            raise found
-        return found
+        outcome = next(left)
+        if isinstance(outcome, Fault):
+            raise outcome
+        return outcome
 
     return asyncio.run(made.do(Request("chat", TARGET, {"n": n}), perform, bound=bound))
 
@@ -59,14 +59,14 @@ def sums(store: Store, name: str = "week") -> tuple[float, float, float]:
     return row.budget, round(row.spent, 9), round(row.reserved, 9)
 
 
-def test_a_purse_is_made_once_and_told(store: Store) -> None:
+def test_purse_is_created_once_and_reported(store: Store) -> None:
     assert open_purse(store, "week", 25.0) == "created purse 'week': $25 for all runs that name it"
     assert open_purse(store, "week", 25.0) is None
     assert open_purse(store, "week", None) is None
     assert sums(store) == (25.0, 0.0, 0.0)
 
 
-def test_another_limit_is_refused_unless_the_change_is_asked_for(store: Store) -> None:
+def test_different_limit_is_refused_without_change_purse(store: Store) -> None:
     open_purse(store, "week", 25.0)
     with pytest.raises(UsageError, match=r"'week' has a limit of \$25, not \$30; leave out --budget .* --change-purse"):
         open_purse(store, "week", 30.0)
@@ -78,7 +78,7 @@ def test_another_limit_is_refused_unless_the_change_is_asked_for(store: Store) -
     assert sums(store)[0] == 12.5
 
 
-def test_a_purse_without_a_limit_is_refused(store: Store) -> None:
+def test_new_purse_without_limit_is_refused(store: Store) -> None:
     with pytest.raises(UsageError, match="has no purse 'week' yet; add --budget DOLLARS"):
         check_purse(store, "week", None)
     open_purse(store, "week", 1.0)
@@ -87,12 +87,12 @@ def test_a_purse_without_a_limit_is_refused(store: Store) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\x1b[2J", "x" * 201, "two\nlines"])
-def test_a_name_that_is_none_is_refused(store: Store, name: str) -> None:
+def test_invalid_name_is_refused(store: Store, name: str) -> None:
     with pytest.raises(UsageError, match="--purse takes a name"):
         check_purse(store, name, 1.0)
 
 
-def test_attempts_are_set_aside_and_settled_by_cost_or_bound(store: Store) -> None:
+def test_attempts_are_reserved_and_settled_at_cost_or_bound(store: Store) -> None:
     open_purse(store, "week", 5.0)
     seen = []
 
@@ -111,11 +111,11 @@ def test_attempts_are_set_aside_and_settled_by_cost_or_bound(store: Store) -> No
     assert sums(store) == (5.0, 0.9375, 0.0)
 
 
-def test_what_is_stored_needs_no_money(store: Store) -> None:
+def test_stored_call_costs_no_money(store: Store) -> None:
     open_purse(store, "week", 0.3)
     ask(journal(store), 0, Result({"text": "x"}, 0.25))
-    found = ask(journal(store), 0)
-    assert (found.payload, found.stored) == ({"text": "x"}, True)
+    outcome = ask(journal(store), 0)
+    assert (outcome.payload, outcome.stored) == ({"text": "x"}, True)
     assert sums(store) == (0.3, 0.25, 0.0)
     # Where it would still fit, nothing stays set aside either.
     open_purse(store, "week", 3.0, change=True)
@@ -142,37 +142,37 @@ def test_journals_of_two_processes_spend_from_one_purse(store: Store) -> None:
     assert sums(store) == (1.25, 1.0, 0.0)
 
 
-def test_who_does_not_fit_waits_for_what_is_in_flight_elsewhere(store: Store) -> None:
+def test_call_over_limit_waits_for_calls_in_flight_in_other_process(store: Store) -> None:
     open_purse(store, "week", 1.0)
 
     async def run() -> list[str]:
-        told, gate = [], asyncio.Event()
+        events, gate = [], asyncio.Event()
 
         async def first(_attempt: Attempt) -> Result:
-            told.append("first sends")
+            events.append("first sends")
             await gate.wait()
             return Result({}, 0.25)
 
         async def second(_attempt: Attempt) -> Result:
-            told.append("second sends")
+            events.append("second sends")
             return Result({}, 0.25)
 
         one = asyncio.create_task(journal(store).do(Request("chat", TARGET, {"n": 1}), first, bound=0.75))
-        while not told:
+        while not events:
             await asyncio.sleep(0.01)
         two = asyncio.create_task(journal(store).do(Request("chat", TARGET, {"n": 2}), second, bound=0.75))
         await asyncio.sleep(0.3)
         assert not two.done()
         gate.set()
-        told.append("settled")
+        events.append("settled")
         await asyncio.gather(one, two)
-        return told
+        return events
 
     assert asyncio.run(run()) == ["first sends", "settled", "second sends"]
     assert sums(store) == (1.0, 0.5, 0.0)
 
 
-def test_a_further_attempt_waits_and_stops_by_the_same_rule(store: Store) -> None:
+def test_retry_over_limit_stops_and_leaves_call_open(store: Store) -> None:
     open_purse(store, "week", 1.0)
     with pytest.raises(BudgetReached, match=r"where \$0.4000 is left"):
         ask(journal(store), 0, Fault("network", "dropped", cost=None), bound=0.6)
@@ -181,7 +181,7 @@ def test_a_further_attempt_waits_and_stops_by_the_same_rule(store: Store) -> Non
         assert connection.scalar(sa.select(calls.c.status)) == "open"
 
 
-def test_a_dead_process_leaves_its_bound_behind_and_nobody_waits_for_it(store: Store) -> None:
+def test_reservation_of_dead_process_is_kept_but_not_waited_for(store: Store) -> None:
     open_purse(store, "week", 1.0)
     leave_in_flight(store, 0, GONE, bound=0.75)
     assert sums(store) == (1.0, 0.0, 0.75)
@@ -192,9 +192,7 @@ def test_a_dead_process_leaves_its_bound_behind_and_nobody_waits_for_it(store: S
 
 
 @pytest.mark.parametrize("purse", ["week", "other", None])
-def test_a_call_taken_over_counts_its_lost_attempt_at_the_bound_in_its_own_purse(
-    store: Store, purse: str | None
-) -> None:
+def test_lost_attempt_of_taken_over_call_counts_at_bound_in_its_purse(store: Store, purse: str | None) -> None:
     open_purse(store, "week", 1.0)
     open_purse(store, "other", 1.0)
     leave_in_flight(store, 0, GONE, bound=0.5)
@@ -204,11 +202,11 @@ def test_a_call_taken_over_counts_its_lost_attempt_at_the_bound_in_its_own_purse
     assert sums(store) == (1.0, 0.5 + own, 0.0)
     assert sums(store, "other") == (1.0, 0.125 if purse == "other" else 0.0, 0.0)
     with store.reading() as connection:
-        found = connection.execute(sa.select(attempts.c.fault, attempts.c.cost).order_by(attempts.c.n)).all()
-    assert [tuple(row) for row in found] == [("interrupted", None), (None, 0.125)]
+        rows = connection.execute(sa.select(attempts.c.fault, attempts.c.cost).order_by(attempts.c.n)).all()
+    assert [tuple(row) for row in rows] == [("interrupted", None), (None, 0.125)]
 
 
-def test_a_process_whose_claim_was_taken_over_does_not_count_twice(store: Store) -> None:
+def test_process_that_lost_its_claim_does_not_count_twice(store: Store) -> None:
     open_purse(store, "week", 2.0)
     late = journal(store, owner=GONE)  # Seen as dead by the others, and yet it comes back.
 
@@ -234,7 +232,7 @@ def test_a_process_whose_claim_was_taken_over_does_not_count_twice(store: Store)
     assert sums(store) == (2.0, 0.5 + 0.25, 0.0)
 
 
-def test_what_should_have_been_free_and_was_billed_counts(store: Store) -> None:
+def test_unexpected_charge_for_free_call_counts(store: Store) -> None:
     open_purse(store, "week", 1.0)
     ask(journal(store), 0, Result({}, 0.0), bound=0.0)
     assert sums(store) == (1.0, 0.0, 0.0)
@@ -244,8 +242,8 @@ def test_what_should_have_been_free_and_was_billed_counts(store: Store) -> None:
         ask(journal(store), 2)
 
 
-def test_a_write_done_twice_counts_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As after a connection that was lost while it committed: nobody knows, and it is done again."""
+def test_repeated_write_counts_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a connection lost during a commit: the outcome is unknown, so the write is repeated."""
     open_purse(store, "week", 2.0)
     usual = store.awrite
 
@@ -260,12 +258,12 @@ def test_a_write_done_twice_counts_once(store: Store, monkeypatch: pytest.Monkey
         ask(journal(store, tries=1), 2, Fault("server", "busy", cost=0.0))
     assert sums(store) == (2.0, 0.5 + 0.125 + 0.75, 0.0)
     with store.reading() as connection:
-        found = connection.execute(sa.select(attempts.c.fault).order_by(attempts.c.started)).scalars().all()
-    assert found == ["network", None, None, "server"]
+        faults = connection.execute(sa.select(attempts.c.fault).order_by(attempts.c.started)).scalars().all()
+    assert faults == ["network", None, None, "server"]
 
 
 @pytest.mark.parametrize("outcome", [Result({}, 0.25), Fault("refusal", "no", cost=0.125), Fault("network", "?")])
-def test_a_call_cancelled_at_whatever_moment_leaves_nothing_set_aside(
+def test_call_cancelled_at_any_moment_leaves_no_reservation(
     store: Store, monkeypatch: pytest.MonkeyPatch, outcome: Result | Fault
 ) -> None:
     open_purse(store, "week", 1000.0)
@@ -310,7 +308,7 @@ def test_a_call_cancelled_at_whatever_moment_leaves_nothing_set_aside(
     assert stages == {"before", "in flight", "answered", "ended"}
 
 
-def test_reading_tells_limit_spent_set_aside_and_by_whom(store: Store) -> None:
+def test_purse_state_reports_limit_spent_and_reserved_by_process(store: Store) -> None:
     open_purse(store, "week", 4.0)
     open_purse(store, "idle", 1.0)
     here = journal(store)

@@ -1,4 +1,4 @@
-"""Lanes: limits per minute kept in every minute, pauses that hold everyone, services apart from each other."""
+"""Rate limits: limits per minute hold in every minute, pauses delay all calls, services are independent."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ ARRIVALS = st.lists(st.tuples(st.floats(0, 300), st.integers(0, 4000)), min_size
 
 
 @given(ARRIVALS, st.floats(0.5, 90), st.floats(500, 20_000))
-def test_no_minute_has_more_than_its_share(arrivals: list[tuple[float, int]], requests: float, tokens: float) -> None:
+def test_no_minute_exceeds_rate_limit(arrivals: list[tuple[float, int]], requests: float, tokens: float) -> None:
     passed = pass_all(Limits(requests_per_minute=requests, tokens_per_minute=tokens), arrivals)
     assert len(passed) == len(arrivals)
     for minute in windows(passed, MINUTE_S):
@@ -102,13 +102,13 @@ def test_no_minute_has_more_than_its_share(arrivals: list[tuple[float, int]], re
 
 
 @given(st.integers(1, 80), st.sampled_from([0.5, 1, 6, 59, 60, 61, 600, 6000]))
-def test_nobody_waits_longer_than_the_limit_asks_for(count: int, requests: float) -> None:
+def test_requests_wait_no_longer_than_limit_requires(count: int, requests: float) -> None:
     passed = pass_all(Limits(requests_per_minute=requests), [(0.0, 0)] * count)
     assert passed[0][0] == 0
     assert passed[-1][0] <= MINUTE_S * count / requests + 1e-6
 
 
-def test_a_minute_s_share_is_spread_over_the_minute() -> None:
+def test_requests_are_spread_over_the_minute() -> None:
     passed = pass_all(Limits(requests_per_minute=120), [(0.0, 0)] * 300)
     for second in windows(passed, 1.0):
         # What an idle service lets through at once, and a second's share.
@@ -116,7 +116,7 @@ def test_a_minute_s_share_is_spread_over_the_minute() -> None:
     assert [len(minute) for minute in windows(passed, MINUTE_S)][:100] == [120] * 100
 
 
-def test_a_request_larger_than_a_minute_s_tokens_takes_its_time() -> None:
+def test_request_over_tokens_per_minute_delays_later_ones() -> None:
     passed = pass_all(Limits(tokens_per_minute=1000), [(0.0, 2500), (0.0, 100), (0.0, 100)])
     times = [at for at, _ in passed]
     assert times[0] == 0
@@ -124,12 +124,12 @@ def test_a_request_larger_than_a_minute_s_tokens_takes_its_time() -> None:
     assert times[2] < 160
 
 
-def test_first_come_first_served() -> None:
+def test_requests_pass_in_order_of_arrival() -> None:
     passed = pass_all(Limits(requests_per_minute=30, tokens_per_minute=900), [(n / 100, 10 + n) for n in range(50)])
     assert [tokens for _, tokens in passed] == list(range(10, 60))
 
 
-def test_a_pause_holds_everyone_and_is_not_followed_by_a_rush() -> None:
+def test_pause_delays_all_requests_and_causes_no_burst() -> None:
     arrivals = [(n / 10, 0) for n in range(100)]
     passed = pass_all(Limits(requests_per_minute=60), arrivals, [(5.05, 120.0), (6.0, 30.0)])
     assert not [at for at, _ in passed if 5.05 <= at < 125.05]
@@ -139,7 +139,7 @@ def test_a_pause_holds_everyone_and_is_not_followed_by_a_rush() -> None:
     assert len([at for at, _ in passed if 125.0 <= at < 126.0]) in (2, 3)
 
 
-def test_who_stops_waiting_uses_up_nothing() -> None:
+def test_cancelled_waiter_uses_no_quota() -> None:
     async def work(loop: Timeless) -> list[float]:
         limit, times = RateLimit(Limits(requests_per_minute=6)), []
 
@@ -158,8 +158,8 @@ def test_who_stops_waiting_uses_up_nothing() -> None:
     assert (first, last) == (0.0, pytest.approx(9.0))
 
 
-def test_services_do_not_wait_for_each_other(store: Store) -> None:
-    """One has asked to wait for ten minutes, another has used up its minute; the third is asked at once."""
+def test_services_are_rate_limited_independently(store: Store) -> None:
+    """One service asked to wait ten minutes, another has used up its minute; the third is called at once."""
 
     async def busy(_attempt: Attempt) -> Result:
         raise Fault("rate_limit", "slow down", retry_after=600.0)
@@ -187,8 +187,8 @@ def test_services_do_not_wait_for_each_other(store: Store) -> None:
     asyncio.run(run())
 
 
-def test_a_service_that_asks_to_wait_is_left_alone_also_when_this_call_is_given_up(store: Store) -> None:
-    """The last of its tries, or a fault nobody tries again: the others wait all the same."""
+def test_retry_after_holds_even_if_call_is_given_up(store: Store) -> None:
+    """Other calls wait even if this was the last try, or the fault is not retried."""
 
     async def run(fault: Fault) -> float:
         calls = Calls(store, tries=1)

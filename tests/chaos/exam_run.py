@@ -95,11 +95,11 @@ def damage(path: Path, how: str) -> bytes:
 
 def tree(folder: Path) -> dict[str, Any]:
     """Every file below a folder with its size and time of change."""
-    found = {}
+    files = {}
     for path in sorted(folder.rglob("*")):
         seen = os.lstat(path)
-        found[str(path.relative_to(folder))] = (seen.st_size, seen.st_mtime_ns)
-    return found
+        files[str(path.relative_to(folder))] = (seen.st_size, seen.st_mtime_ns)
+    return files
 
 
 def as_nobody(say: Callable[[], Said]) -> tuple[int, str, str]:
@@ -117,8 +117,8 @@ def as_nobody(say: Callable[[], Said]) -> tuple[int, str, str]:
             if os.getuid() == 0:
                 os.setgid(65534)
                 os.setuid(65534)
-            said = say()
-            os.write(write, json.dumps([said.code, said.out, said.err]).encode())
+            result = say()
+            os.write(write, json.dumps([result.code, result.out, result.err]).encode())
         except BaseException as error:
             os.write(write, json.dumps([-1, "", repr(error)]).encode())
         finally:

@@ -55,33 +55,33 @@ def fill(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_full_disk_stops_the_run_with_one_message(tmp_path: Path, world: ExamRun) -> None:
+def test_full_disk_stops_run_with_one_message(tmp_path: Path, world: ExamRun) -> None:
     with small_disk(world.store, "4m"):
         world.draw()
         ballast = fill(world.store)
-        said = world.mark(code=1)
-        assert said.err.count("limner: ") == 1
-        assert "its disk is full" in said.err
-        assert "run the same command again" in said.err
+        result = world.mark(code=1)
+        assert result.err.count("limner: ") == 1
+        assert "its disk is full" in result.err
+        assert "run the same command again" in result.err
         ballast.unlink()
         assert world.mark().json()["failed"] == 0
         assert len(world.markings()) == 4
 
 
 @pytest.mark.slow
-def test_a_disk_without_room_for_images_stops_the_run_with_one_message(world: ExamRun) -> None:
+def test_disk_too_full_for_images_stops_run_with_one_message(world: ExamRun) -> None:
     with small_disk(world.store, "2m"):
         world.draw("--limit", "1")
         for number, id in enumerate(world.exam.ids[1:]):
             world.exam.drawing(id).write_bytes(picture(number, "BMP", (600, 600)))
-        said = world.draw(code=1)
-        assert said.err.count("limner: ") == 1
-        assert "its disk is full" in said.err
+        result = world.draw(code=1)
+        assert result.err.count("limner: ") == 1
+        assert "its disk is full" in result.err
         assert not list(world.store.rglob(".part-*"))
 
 
-def test_a_database_that_may_not_grow_is_told_in_one_message(store: Store) -> None:
-    """The same without a file system of its own."""
+def test_database_that_cannot_grow_is_reported_in_one_message(store: Store) -> None:
+    """The same as a full disk, without a separate file system."""
     import sqlalchemy as sa
 
     def much(connection: sa.Connection) -> None:
@@ -116,7 +116,7 @@ def corrupt(database: Path, table: str) -> None:
         ("draw", "drawings"),
     ],
 )
-def test_a_corrupt_page_is_told_in_one_message(world: ExamRun, command: str, table: str) -> None:
+def test_corrupt_page_is_reported_in_one_message(world: ExamRun, command: str, table: str) -> None:
     world.run()
     corrupt(world.store / "limner.db", table)
     words: dict[str, tuple[str, ...]] = {
@@ -124,24 +124,24 @@ def test_a_corrupt_page_is_told_in_one_message(world: ExamRun, command: str, tab
         "report": ("report", "--output", "site"),
     }
     if command == "mark":
-        said = world.mark("--repeats", "2", code=None)
+        result = world.mark("--repeats", "2", code=None)
     elif command == "draw":
-        said = world.draw(code=None)
+        result = world.draw(code=None)
     else:
-        said = limner(*words[command], "--store", "store", code=None)
-    assert "Traceback" not in said.err
-    assert said.code == 1, said
-    assert said.err.count("limner: ") == 1
-    assert "damaged" in said.err
-    assert "limner verify" in said.err
+        result = limner(*words[command], "--store", "store", code=None)
+    assert "Traceback" not in result.err
+    assert result.code == 1, result
+    assert result.err.count("limner: ") == 1
+    assert "damaged" in result.err
+    assert "limner verify" in result.err
 
 
-def test_doctor_sees_a_corrupt_page(world: ExamRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_corrupt_page(world: ExamRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("limner.doctor._ocr", lambda: Check("OCR", "ok", "not looked at"))
     world.run()
     assert "store opens" in limner("doctor", "--store", "store", code=None).out
     corrupt(world.store / "limner.db", "drawings")
-    said = limner("doctor", "--store", "store", code=1)
-    (line,) = (line for line in said.out.splitlines() if " store: " in line)
+    result = limner("doctor", "--store", "store", code=1)
+    (line,) = (line for line in result.out.splitlines() if " store: " in line)
     assert line.startswith(" bad")
     assert "damaged" in line

@@ -51,7 +51,9 @@ with Store(sys.argv[1]) as store:
 
 @pytest.mark.parametrize("back", [10.0, 10**6])
 @pytest.mark.slow
-def test_a_fault_of_a_run_that_is_over_is_retried(store: Store, monkeypatch: pytest.MonkeyPatch, back: float) -> None:
+def test_fault_of_finished_run_is_retried_after_clock_is_set_back(
+    store: Store, monkeypatch: pytest.MonkeyPatch, back: float
+) -> None:
     subprocess.run([sys.executable, "-c", FAILING, str(store.file.parent)], check=True)  # type: ignore[union-attr]
     set_clock(monkeypatch, 2_000_000.0 - back)
     service = Service()
@@ -60,7 +62,7 @@ def test_a_fault_of_a_run_that_is_over_is_retried(store: Store, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("back", [10**6])
-def test_a_fault_of_an_earlier_run_in_the_same_process_is_retried(
+def test_fault_of_earlier_run_in_same_process_is_retried(
     store: Store, monkeypatch: pytest.MonkeyPatch, back: float
 ) -> None:
     service = Service()
@@ -72,9 +74,7 @@ def test_a_fault_of_an_earlier_run_in_the_same_process_is_retried(
     assert asyncio.run(Calls(store).do(REQUEST, service)).payload == {"text": "yes"}
 
 
-def test_set_back_during_a_run_the_runs_own_faults_are_not_retried(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_clock_set_back_during_run_does_not_retry_its_faults(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     service = Service()
 
     async def run() -> None:

@@ -31,7 +31,7 @@ def scores(world: ExamRun) -> dict[str, dict[str, float]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["flipped", "gone"])
-def test_marking_takes_a_damaged_image_from_its_folder_again(world: ExamRun, how: str) -> None:
+def test_marking_restores_damaged_image_from_its_folder(world: ExamRun, how: str) -> None:
     world.draw()
     blob = world.blob()
     data = damage(blob, how)
@@ -41,7 +41,7 @@ def test_marking_takes_a_damaged_image_from_its_folder_again(world: ExamRun, how
 
 
 @pytest.mark.slow
-def test_a_run_takes_a_damaged_image_from_its_folder_again(world: ExamRun) -> None:
+def test_run_restores_damaged_image_from_its_folder(world: ExamRun) -> None:
     world.draw()
     blob = world.blob()
     data = damage(blob, "truncated")
@@ -52,15 +52,15 @@ def test_a_run_takes_a_damaged_image_from_its_folder_again(world: ExamRun) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["empty", "gone"])
-def test_a_damaged_image_that_cannot_be_had_again_is_a_named_fault(world: ExamRun, how: str) -> None:
-    """The three others are marked; what stands in the folder now is another image, and no help."""
+def test_damaged_image_that_cannot_be_restored_is_named_fault(world: ExamRun, how: str) -> None:
+    """The other three are marked; the folder now has a different image, which cannot replace the damaged one."""
     world.draw()
     first = world.drawings()[0]
     data = damage(world.blob(), how)
     world.exam.drawing(first.question_id).write_bytes(picture(999))
-    said = world.mark(code=3)
+    result = world.mark(code=3)
     named = "missing" if how == "gone" else "damaged"
-    assert (said.json()["failures"], world.asked()) == ({named: 1}, 3)
+    assert (result.json()["failures"], world.asked()) == ({named: 1}, 3)
     (failed,) = (marking for marking in world.markings() if marking.status == "failed")
     assert (failed.drawing, failed.fault) == (first.id, named)
     assert str(first.image) in str(failed.detail)
@@ -73,18 +73,18 @@ def test_a_damaged_image_that_cannot_be_had_again_is_a_named_fault(world: ExamRu
 
 
 @pytest.mark.slow
-def test_the_ocr_examiner_and_evidence_see_no_damaged_image_either(world: ExamRun) -> None:
+def test_ocr_examiner_and_evidence_refuse_damaged_images(world: ExamRun) -> None:
     world.draw()
     damage(world.blob(), "flipped")
     world.exam.drawings.rename(world.folder / "elsewhere")
-    said = limner("mark", "genexam", "--judge", "ocr", "--store", "store", "--json", code=3)
-    assert said.json()["failures"] == {"damaged": 1}
-    said = limner("evidence", "genexam", "--ocr", "rapidocr", "--store", "store", "--json", code=3)
-    assert said.json()["failures"] == {"damaged": 1}
+    result = limner("mark", "genexam", "--judge", "ocr", "--store", "store", "--json", code=3)
+    assert result.json()["failures"] == {"damaged": 1}
+    result = limner("evidence", "genexam", "--ocr", "rapidocr", "--store", "store", "--json", code=3)
+    assert result.json()["failures"] == {"damaged": 1}
 
 
 @pytest.mark.slow
-def test_a_damaged_reference_is_a_named_fault_and_comes_back_with_the_data(world: ExamRun) -> None:
+def test_damaged_reference_is_named_fault_and_restored_from_data(world: ExamRun) -> None:
     world.draw()
     reference = hashlib.sha256((world.exam.data / "images" / world.exam.rows[0]["image_path"]).read_bytes()).hexdigest()
     (blob,) = (world.store / "blobs").rglob(f"{reference}.*")
@@ -95,15 +95,15 @@ def test_a_damaged_reference_is_a_named_fault_and_comes_back_with_the_data(world
     assert blob.read_bytes() == data
 
 
-def test_a_damaged_image_is_neither_exported_nor_shown_on_the_site(world: ExamRun) -> None:
+def test_damaged_image_is_neither_exported_nor_shown_on_site(world: ExamRun) -> None:
     world.run()
     image = world.drawings()[0].image
     bad = damage(world.blob(), "flipped")
     changed = world.blob().read_bytes()
     assert changed != bad
-    said = limner("export", "genexam", "--store", "store", "--images", "out", code=1)
-    assert f"image {image}" in said.err
-    assert "damaged" in said.err
+    result = limner("export", "genexam", "--store", "store", "--images", "out", code=1)
+    assert f"image {image}" in result.err
+    assert "damaged" in result.err
     limner("report", "--store", "store", "--output", "site")
     assert not any(path.read_bytes() == changed for path in Path("site").rglob("*") if path.is_file())
 
@@ -114,7 +114,7 @@ def blob_of(store: Store, image: bytes) -> Path:
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_an_image_is_fetched_again_from_the_stored_job(make: Make, store: Store, name: str) -> None:
+def test_damaged_image_is_fetched_again_from_stored_job(make: Make, store: Store, name: str) -> None:
     studio = make(name)
     first = studio.paint()
     for how in ("truncated", "flipped", "empty", "gone"):
@@ -125,7 +125,7 @@ def test_an_image_is_fetched_again_from_the_stored_job(make: Make, store: Store,
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_a_job_that_is_over_is_not_submitted_again_unasked(make: Make, store: Store, name: str) -> None:
+def test_expired_job_is_resubmitted_only_with_retry_failed(make: Make, store: Store, name: str) -> None:
     studio = make(name)
     first = studio.paint()
     damage(blob_of(store, first.image), "truncated")
@@ -139,7 +139,7 @@ def test_a_job_that_is_over_is_not_submitted_again_unasked(make: Make, store: St
     assert studio.paid() == [1]
 
 
-def test_an_image_is_fetched_again_by_the_stored_link(make: Make, store: Store) -> None:
+def test_damaged_image_is_fetched_again_by_stored_link(make: Make, store: Store) -> None:
     studio = make("openai", "Qwen/Qwen-Image", options={"response_format": "url"}, seeds=True)
     first = studio.paint()
     damage(blob_of(store, first.image), "truncated")
@@ -147,7 +147,7 @@ def test_an_image_is_fetched_again_by_the_stored_link(make: Make, store: Store) 
     assert len(studio.sent()) == 1
 
 
-def test_an_image_that_stood_in_the_reply_is_not_drawn_again_unasked(make: Make, store: Store) -> None:
+def test_image_from_reply_is_redrawn_only_with_retry_failed(make: Make, store: Store) -> None:
     studio = make("openai")
     first = studio.paint()
     damage(blob_of(store, first.image), "truncated")

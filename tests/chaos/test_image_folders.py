@@ -1,4 +1,4 @@
-"""What stands in a folder of images may be anything: it is the fault of the one question it stands for."""
+"""Anything odd in a folder of images fails only the question it belongs to."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def loop_above(path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tie", [loop, loop_above])
-def test_a_loop_of_links_is_the_fault_of_its_question(world: ExamRun, tie: object) -> None:
+def test_symlink_loop_fails_only_its_question(world: ExamRun, tie: object) -> None:
     tie(world.exam.drawing(world.exam.ids[1]))  # type: ignore[operator]
-    said = world.run(code=3)
-    assert (said.json()["failures"], said.json()["done"]) == ({"missing": 1}, 6)
+    result = world.run(code=3)
+    assert (result.json()["failures"], result.json()["done"]) == ({"missing": 1}, 6)
     assert world.drawings()[[d.question_id for d in world.drawings()].index(world.exam.ids[1])].fault == "missing"
 
 
 @pytest.mark.slow
-def test_a_loop_of_links_among_the_references(world: ExamRun) -> None:
+def test_symlink_loop_in_references_fails_only_its_question(world: ExamRun) -> None:
     loop(world.exam.data / "images" / world.exam.rows[1]["image_path"])
     assert world.run(code=3).json()["failures"] == {"missing": 1}
     assert sorted(marking.status for marking in world.markings()) == ["done"] * 3 + ["failed"]
@@ -50,19 +50,19 @@ ODD = (b"\xff\xfe.png", b"line\nbreak.png", b"\x1b[31mred.png", b"tab\t.png", "\
 
 
 @pytest.mark.slow
-def test_odd_names_beside_the_others_hinder_nobody(world: ExamRun) -> None:
+def test_odd_file_names_do_not_affect_other_questions(world: ExamRun) -> None:
     folder = os.fsencode(world.exam.drawings)
     for number, name in enumerate(ODD):
         Path(os.fsdecode(folder + b"/" + name)).write_bytes(picture(100 + number))
         # A second file for the same id, which is told of.
         Path(os.fsdecode(folder + b"/" + name.replace(b".png", b".PNG"))).write_bytes(picture(200 + number))
-    said = world.run()
-    assert (said.json()["done"], said.json()["failed"]) == (8, 0)
-    assert "files for the same id" in said.err
-    assert "\x1b" not in said.err
+    result = world.run()
+    assert (result.json()["done"], result.json()["failed"]) == (8, 0)
+    assert "files for the same id" in result.err
+    assert "\x1b" not in result.err
 
 
-def test_a_folder_that_stands_where_a_file_should(world: ExamRun) -> None:
+def test_folder_in_place_of_file_counts_as_missing(world: ExamRun) -> None:
     path = world.exam.drawing(world.exam.ids[1])
     path.unlink()
     path.mkdir()
@@ -70,8 +70,8 @@ def test_a_folder_that_stands_where_a_file_should(world: ExamRun) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_nobody_may_read_is_the_fault_of_its_question(world: ExamRun) -> None:
-    """As another user: root may read everything."""
+def test_unreadable_file_fails_only_its_question(world: ExamRun) -> None:
+    """Runs as another user, since root may read everything."""
     world.run("--store", "first")  # Whatever is imported on the way is imported now.
     path = world.exam.drawing(world.exam.ids[1])
     path.chmod(0)

@@ -1,4 +1,4 @@
-"""Processes that share a purse never pass it, by the service's own bill: whatever it does, and when they are killed."""
+"""Processes that share a purse never exceed it by the service's own bill, also when they are killed."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def words(folder: Path, store: str, service: Misbehaving, *more: str) -> list[st
     if not (folder / "data").exists():
         write_exam(folder, QUESTIONS)
         write_settings(folder, service.url + "/v1", timeout_s=1)
-    found = ["run", "genexam", "--data", str(folder / "data"), "--painter", f"mine=folder/{folder / 'drawings'}"]
-    found += ["--judge", JUDGE, "--judge-arg", f"max_completion_tokens={MOST}", "--store", store, "--json"]
-    return [*found, "--concurrency", "6", "--retry-failed", "--budget", str(LIMIT), "--purse", "week", *more]
+    command = ["run", "genexam", "--data", str(folder / "data"), "--painter", f"mine=folder/{folder / 'drawings'}"]
+    command += ["--judge", JUDGE, "--judge-arg", f"max_completion_tokens={MOST}", "--store", store, "--json"]
+    return [*command, "--concurrency", "6", "--retry-failed", "--budget", str(LIMIT), "--purse", "week", *more]
 
 
 def both(make: Callable[[], Gated], told: Callable[[list[Gated]], None] = lambda _: None) -> list[Any]:
@@ -72,17 +72,17 @@ def both(make: Callable[[], Gated], told: Callable[[list[Gated]], None] = lambda
 
 def state(store: str) -> PurseState:
     with Store(store, create=False) as opened:
-        (found,) = read_purses(opened, "week")
-    return found
+        (purse,) = read_purses(opened, "week")
+    return purse
 
 
 def kept(billing: Billing, store: str) -> PurseState:
     """The purse, which holds what the service billed."""
-    found = state(store)
+    purse = state(store)
     assert max(billing.billed, default=0.0) < BOUND
-    assert billing.bill <= found.spent + found.reserved + 1e-9 <= LIMIT + 2e-9
-    assert found.spent == pytest.approx(sum(by.spent for by in found.by), abs=1e-9)
-    return found
+    assert billing.bill <= purse.spent + purse.reserved + 1e-9 <= LIMIT + 2e-9
+    assert purse.spent == pytest.approx(sum(by.spent for by in purse.by), abs=1e-9)
+    return purse
 
 
 FAULTS = {
@@ -96,18 +96,18 @@ FAULTS = {
 @pytest.mark.parametrize(
     ("place", "faults"), [("postgres", "usage"), *(("sqlite", faults) for faults in FAULTS)], indirect=["place"]
 )
-def test_two_processes_never_pass_it(tmp_path: Path, place: str, faults: str) -> None:
+def test_two_processes_never_exceed_shared_purse(tmp_path: Path, place: str, faults: str) -> None:
     billing = Billing(FAULTS[faults], seed=len(faults))
     with Misbehaving(billing) as service:
         command = words(tmp_path, place, service)
         ended = both(lambda: Gated(*command, cwd=tmp_path, pauses=False))
         assert not any("Traceback" in one.stderr for one in ended), ended
         assert {one.returncode for one in ended} <= {0, 3, 4}
-        found = kept(billing, place)
-        assert (found.reserved, found.lost) == (0.0, 0.0)
-        assert {by.running for by in found.by} == {False}
+        purse = kept(billing, place)
+        assert (purse.reserved, purse.lost) == (0.0, 0.0)
+        assert {by.running for by in purse.by} == {False}
         # It is not that nothing was done: they went on to the end, or until one more could have passed the limit.
-        assert found.spent > LIMIT - BOUND or (4 not in {one.returncode for one in ended} and faults == "status")
+        assert purse.spent > LIMIT - BOUND or (4 not in {one.returncode for one in ended} and faults == "status")
         assert len(service.seen) >= QUESTIONS or 4 in {one.returncode for one in ended}
         if 4 in {one.returncode for one in ended}:
             # A later run goes on where they ended: nothing more is paid.
@@ -118,7 +118,7 @@ def test_two_processes_never_pass_it(tmp_path: Path, place: str, faults: str) ->
 
 
 @pytest.mark.parametrize(("place", "seed"), [("sqlite", 1), ("postgres", 2)], indirect=["place"])
-def test_killed_at_whatever_request_they_never_pass_it(tmp_path: Path, place: str, seed: int) -> None:
+def test_processes_killed_at_any_request_never_exceed_purse(tmp_path: Path, place: str, seed: int) -> None:
     chance, billing = random.Random(seed), Billing(KINDS, seed)
     with Misbehaving(billing) as service:
         command = words(tmp_path, place, service)
@@ -134,17 +134,17 @@ def test_killed_at_whatever_request_they_never_pass_it(tmp_path: Path, place: st
             kept(billing, place)
         billing.kill = {}
         last = both(lambda: Gated(*command, cwd=tmp_path, pauses=False))
-        found = kept(billing, place)
+        purse = kept(billing, place)
     assert -signal.SIGKILL in ends
     assert set(ends) <= {-signal.SIGKILL, 0, 3, 4}
     assert {one.returncode for one in last} <= {0, 3, 4}
     # What the killed had in flight counts: as spent where it was asked again, and else as set aside.
-    assert sum(by.at_bound + by.reserved for by in found.by if by.running is False) > 0
-    assert found.spent + found.reserved > LIMIT - BOUND
+    assert sum(by.at_bound + by.reserved for by in purse.by if by.running is False) > 0
+    assert purse.spent + purse.reserved > LIMIT - BOUND
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)
-def test_raising_it_lets_the_rest_go_on_and_everyone_sees_it(tmp_path: Path, place: str) -> None:
+def test_raised_purse_lets_run_continue_and_is_reported(tmp_path: Path, place: str) -> None:
     billing = Billing(("answer",), 5)
     with Misbehaving(billing) as service:
         command = words(tmp_path, place, service)
@@ -156,8 +156,8 @@ def test_raising_it_lets_the_rest_go_on_and_everyone_sees_it(tmp_path: Path, pla
         assert raised.returncode == 4
         assert "purse 'week': limit raised from $0.5 to $0.6" in raised.stderr
     assert before < billing.bill <= 0.6
-    said = run_limner("spend", "--purse", "--store", place, "--json", cwd=tmp_path)
-    (one,) = json.loads(said.stdout)
+    result = run_limner("spend", "--purse", "--store", place, "--json", cwd=tmp_path)
+    (one,) = json.loads(result.stdout)
     assert (one["purse"], one["limit"], one["reserved"]) == ("week", 0.6, 0.0)
     # A busy machine may miss a reply: then its bound counts, and is told.
     known = one["spent"] - sum(by["at_bound"] for by in one["by"])

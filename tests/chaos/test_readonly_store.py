@@ -1,4 +1,4 @@
-"""Stores that can only be read, by their permissions or their mount. Nothing is left behind in them."""
+"""Stores that can only be read, by their permissions or their mount. No file is left in them."""
 
 from __future__ import annotations
 
@@ -64,38 +64,38 @@ def leave_log(folder: Path, *, index: bool) -> None:
 
 
 @pytest.mark.slow
-def test_a_store_on_a_readonly_mount_is_read(world: ExamRun) -> None:
+def test_store_on_readonly_mount_can_be_read(world: ExamRun) -> None:
     before = {words: limner(*words, "--store", "store").out for words in READS if words[0] != "report"}
     was = tree(world.store)
     with mounted_readonly(world.store):
-        said = {words: limner(*words, "--store", "store").out for words in READS}
-    assert {words: said[words] for words in before} == before
+        after = {words: limner(*words, "--store", "store").out for words in READS}
+    assert {words: after[words] for words in before} == before
     assert tree(world.store) == was
     assert list(Path("site").rglob("*.html"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("index", [True, False], ids=["with index", "without index"])
-def test_what_stands_in_the_log_alone_is_read_too(world: ExamRun, index: bool) -> None:
+def test_rows_only_in_write_ahead_log_can_be_read(world: ExamRun, index: bool) -> None:
     leave_log(world.store, index=index)
     was = tree(world.store)
     with mounted_readonly(world.store):
         with Store(world.store, create=False) as store, store.reading() as connection:
-            found = connection.exec_driver_sql("SELECT value FROM meta WHERE key = 'newest'").scalar()
+            newest = connection.exec_driver_sql("SELECT value FROM meta WHERE key = 'newest'").scalar()
         limner("scores", "genexam", "--store", "store")
-    assert found == "here"
+    assert newest == "here"
     assert tree(world.store) == was
 
 
 @pytest.mark.slow
-def test_a_run_on_a_readonly_store_says_so_in_one_message(world: ExamRun) -> None:
+def test_run_on_readonly_store_fails_with_one_message(world: ExamRun) -> None:
     with mounted_readonly(world.store):
-        said = world.run(code=1)
-    assert said.err.count("limner: ") == 1
-    assert "is read-only here" in said.err
+        result = world.run(code=1)
+    assert result.err.count("limner: ") == 1
+    assert "is read-only here" in result.err
 
 
-def test_what_may_not_be_written_is_refused_before_it_is_queued(world: ExamRun) -> None:
+def test_write_to_readonly_store_is_refused_before_queueing(world: ExamRun) -> None:
     with mounted_readonly(world.store), Store(world.store, create=False) as store:
         assert store.readonly
         with pytest.raises(StoreError, match="is read-only here"):
@@ -103,16 +103,16 @@ def test_what_may_not_be_written_is_refused_before_it_is_queued(world: ExamRun) 
 
 
 @pytest.mark.slow
-def test_whom_the_folder_does_not_let_write_reads_it(world: ExamRun) -> None:
-    """As another user: root is let in everywhere."""
+def test_user_without_write_permission_can_read_store(world: ExamRun) -> None:
+    """Runs as another user, since root may write everywhere."""
     before = limner("scores", "genexam", "--store", "store").out
     was = tree(world.store)
     for path in (world.store, *world.store.rglob("*")):
         path.chmod(0o555 if path.is_dir() else 0o444)
     try:
-        found = as_nobody(lambda: limner("scores", "genexam", "--store", "store", code=None))
+        result = as_nobody(lambda: limner("scores", "genexam", "--store", "store", code=None))
     finally:
         for path in (world.store, *world.store.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)
-    assert found == (0, before, "")
+    assert result == (0, before, "")
     assert tree(world.store) == was

@@ -1,4 +1,4 @@
-"""PostgreSQL is stopped and started again in the middle of a run: the run goes on, and pays for nothing twice."""
+"""PostgreSQL is stopped and started again during a run: the run continues, and pays for no call twice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def server() -> Iterator[PostgresServer]:
         yield running
 
 
-def test_restarts_are_waited_out(tmp_path: Path, chat: ChatServer, server: PostgresServer) -> None:
+def test_run_waits_for_database_server_to_restart(tmp_path: Path, chat: ChatServer, server: PostgresServer) -> None:
     exam = write_exam(tmp_path, QUESTIONS)
     write_settings(tmp_path, chat.base_url)
     chat.configure(latency_s=[0.1, 0.3])

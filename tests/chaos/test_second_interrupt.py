@@ -64,7 +64,7 @@ def wait_for(place: Path) -> None:
     raise AssertionError(f"{place} does not appear")
 
 
-def test_while_a_server_hangs(tmp_path: Path) -> None:
+def test_second_interrupt_ends_run_while_server_hangs(tmp_path: Path) -> None:
     exam = write_exam(tmp_path, 4)
     with Misbehaving(silent) as service:
         write_settings(tmp_path, service.url + "/v1", timeout_s=600)
@@ -74,7 +74,7 @@ def test_while_a_server_hangs(tmp_path: Path) -> None:
         print("hung server", command.interrupt_twice())
 
 
-def test_while_another_process_holds_the_database(tmp_path: Path, chat: ChatServer) -> None:
+def test_second_interrupt_ends_run_while_database_is_locked(tmp_path: Path, chat: ChatServer) -> None:
     exam = write_exam(tmp_path, 4)
     write_settings(tmp_path, chat.base_url)
     words = ("run", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}", "--judge", JUDGE)
@@ -91,7 +91,7 @@ def test_while_another_process_holds_the_database(tmp_path: Path, chat: ChatServ
     other.close()
 
 
-def test_while_the_database_server_is_away(tmp_path: Path, chat: ChatServer) -> None:
+def test_second_interrupt_ends_run_while_database_server_is_down(tmp_path: Path, chat: ChatServer) -> None:
     exam = write_exam(tmp_path, 4)
     write_settings(tmp_path, chat.base_url)
     with PostgresServer() as server:
@@ -107,7 +107,7 @@ def test_while_the_database_server_is_away(tmp_path: Path, chat: ChatServer) -> 
         server.start()
 
 
-def test_while_a_site_is_built(tmp_path: Path) -> None:
+def test_second_interrupt_ends_report_while_site_is_built(tmp_path: Path) -> None:
     words = ("run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr")
     assert run_limner(*words, cwd=tmp_path, timeout=120).returncode == 0
     before = (

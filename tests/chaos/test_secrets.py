@@ -1,4 +1,4 @@
-"""Logins and queries of addresses are keys: they are sent, and stand in no store, message or table."""
+"""Logins and queries in URLs are secrets: they are sent, but appear in no store, message or table."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def stored(store: Store) -> bytes:
     return b"".join(file.read_bytes() for file in files)
 
 
-def test_the_message_about_a_missing_key_shows_neither() -> None:
+def test_missing_key_message_hides_login_and_query() -> None:
     provider = Provider(base_url=f"https://{LOGIN}@host/v1?{QUERY}", key_env="NO_SUCH_KEY_HERE")
     with pytest.raises(UsageError) as caught:
         provider.key()
@@ -47,26 +47,26 @@ def repeats(seen: Seen) -> str:
 
 def good(seen: Seen, url: str) -> Answer:
     """An answer for every wire format, with all secrets in it."""
-    image, said = base64.b64encode(picture(3)).decode(), repeats(seen)
+    image, text = base64.b64encode(picture(3)).decode(), repeats(seen)
     path = seen.path.partition("?")[0]
     if path == "/files/1":
         return Answer(picture(3), media="image/png")
     link = f"{url}/files/1"
     if "get_result" in path:
-        return says({"id": "7", "status": "Ready", "result": {"sample": link}, "said": said})
+        return says({"id": "7", "status": "Ready", "result": {"sample": link}, "said": text})
     if "/tasks/" in path:
-        return says({"output": {"task_status": "SUCCEEDED", "results": [{"url": link}]}, "said": said})
+        return says({"output": {"task_status": "SUCCEEDED", "results": [{"url": link}]}, "said": text})
     if "aigc" in path:
-        return says({"output": {"task_id": "7", "task_status": "PENDING"}, "said": said})
+        return says({"output": {"task_id": "7", "task_status": "PENDING"}, "said": text})
     if "generateContent" in path:
         parts = [{"inlineData": {"data": image}}]
-        return says({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}], "said": said})
+        return says({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}], "said": text})
     if path.endswith("/images/generations"):
-        return says({"data": [{"b64_json": image}], "said": said})
+        return says({"data": [{"b64_json": image}], "said": text})
     if path.endswith("/chat/completions"):
-        message = {"content": said, "images": [{"image_url": {"url": f"data:image/png;base64,{image}"}}]}
+        message = {"content": text, "images": [{"image_url": {"url": f"data:image/png;base64,{image}"}}]}
         return says({**chat_reply(), "choices": [{"message": message, "finish_reason": "stop"}]})
-    return says({"id": "7", "said": said})
+    return says({"id": "7", "said": text})
 
 
 PATHS = {
@@ -80,7 +80,7 @@ PATHS = {
 
 
 @pytest.mark.parametrize("client", ["chat", *SHAPES])
-def test_a_query_and_a_login_go_with_every_request_and_are_kept_nowhere(
+def test_query_and_login_are_sent_with_every_request_but_never_stored(
     store: Store, client: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -107,28 +107,28 @@ def test_a_query_and_a_login_go_with_every_request_and_are_kept_nowhere(
     ("client", "status"),
     [("chat", 200), ("chat", 307), ("chat", 500), *((client, 400) for client in ("chat", *SHAPES))],
 )
-def test_no_fault_repeats_them(store: Store, client: str, status: int) -> None:
+def test_faults_do_not_repeat_login_or_query(store: Store, client: str, status: int) -> None:
     def behave(seen: Seen) -> Answer:
-        said = repeats(seen)
-        body: Any = {"error": {"message": said, "code": 500}, "message": said, "code": said}
+        text = repeats(seen)
+        body: Any = {"error": {"message": text, "code": 500}, "message": text, "code": text}
         return says(body, status, location=f"http://{LOGIN}@{server.host}/x?{QUERY}")
 
     with Misbehaving(behave) as server:
         fault = fault_of(store, address(server), client)
-    said = str(fault).encode() + stored(store)
-    assert [word for word in WORDS if word.encode() in said] == []
+    text = str(fault).encode() + stored(store)
+    assert [word for word in WORDS if word.encode() in text] == []
 
 
-def test_what_cannot_be_reached_is_told_without_them(store: Store) -> None:
+def test_network_fault_hides_login_and_query(store: Store) -> None:
     fault = fault_of(store, f"http://{LOGIN}@127.0.0.1:9/v1?{QUERY}", "chat")
     assert fault.kind == "network"
     assert not any(word in str(fault) for word in WORDS)
 
 
-def test_data_keeps_its_own_asterisks_and_messages_lose_masked_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_asterisks_in_data_are_kept_and_masked_keys_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdef")
-    said = "stars **** and sk-0***cdef and sk-0123456789abcdef"
-    assert without_secrets([said]) == ["stars **** and *** and ***"]
+    text = "stars **** and sk-0***cdef and sk-0123456789abcdef"
+    assert without_secrets([text]) == ["stars **** and *** and ***"]
     assert redacted("a word****here") == "a ***"
 
 
@@ -140,11 +140,11 @@ def test_data_keeps_its_own_asterisks_and_messages_lose_masked_words(monkeypatch
         ("https://h/v1#part", "/chat", "https://h/v1/chat"),
     ],
 )
-def test_paths_go_below_an_address(base: str, path: str, url: str) -> None:
+def test_paths_are_joined_to_base_url(base: str, path: str, url: str) -> None:
     assert join_path(base, path) == url
 
 
-def test_exported_rows_pass_the_same_redaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exported_rows_are_redacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from limner.report.tables.export import write_rows
 
     monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdef")
@@ -152,6 +152,6 @@ def test_exported_rows_pass_the_same_redaction(tmp_path: Path, monkeypatch: pyte
     assert json.loads((tmp_path / "rows.jsonl").read_text())["detail"] == "with ***"
 
 
-def test_a_fault_of_any_origin_is_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_fault_is_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdef")
     assert Fault("server", "no sk-0123456789abcdef").detail == "no ***"

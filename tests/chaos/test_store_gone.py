@@ -59,7 +59,9 @@ HAPPENINGS: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.parametrize("happening", HAPPENINGS)
-def test_the_run_stops(tmp_path: Path, make_exam: Callable[[int], SmallExam], happening: str) -> None:
+def test_run_stops_if_store_is_deleted_moved_or_replaced(
+    tmp_path: Path, make_exam: Callable[[int], SmallExam], happening: str
+) -> None:
     exam, folder, workers = make_exam(40), tmp_path / "store", 2
     with Store(folder) as store:
         painter = Trickster(lambda: HAPPENINGS[happening](folder))
@@ -71,7 +73,7 @@ def test_the_run_stops(tmp_path: Path, make_exam: Callable[[int], SmallExam], ha
         assert painter.drawn <= 2 + workers
 
 
-def test_an_emptied_store_stops_the_run_before_a_call_is_paid_twice(store: Store) -> None:
+def test_emptied_store_stops_run_before_call_is_paid_twice(store: Store) -> None:
     """Also where the file stays the same, or there is none, as with PostgreSQL."""
 
     def empty() -> None:

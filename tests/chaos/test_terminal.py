@@ -70,7 +70,7 @@ def all_shown(here: Path, words: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_no_escape_sequence_gets_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_contains_no_escape_sequence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shown = all_shown(tmp_path / "run", NASTY)
     assert [controls(text) - {"\n", "\t"} for text in shown] == [set()] * len(shown)
@@ -78,7 +78,7 @@ def test_no_escape_sequence_gets_through(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow
-def test_no_control_character_gets_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_contains_no_control_character(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     odd = st.one_of(st.characters(max_codepoint=0x9F, exclude_characters="=\0/"), st.sampled_from(sorted(BIDI)))
     count = iter(range(10**6))

@@ -44,7 +44,7 @@ HOST = ("127.0.0.1",)
 @pytest.mark.parametrize(
     ("client", "depth"), [("chat", 60), ("chat", 1_000_000), *((client, 900) for client in CLIENTS)]
 )
-def test_a_reply_nested_without_end_is_one_fault(store: Store, client: str, depth: int) -> None:
+def test_deeply_nested_reply_is_one_fault(store: Store, client: str, depth: int) -> None:
     with Misbehaving(nested(depth)) as server:
         fault = fault_of(store, server.url, client)
         assert (fault.kind, len(server.seen)) == ("unreadable", 1)
@@ -52,7 +52,7 @@ def test_a_reply_nested_without_end_is_one_fault(store: Store, client: str, dept
 
 
 @pytest.mark.parametrize(("client", "status"), [("chat", 301), ("chat", 302), *((client, 307) for client in CLIENTS)])
-def test_nothing_is_sent_on_to_another_host(
+def test_redirect_to_another_host_is_not_followed(
     store: Store, client: str, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_KEY", "sk-0123456789abcdef")
@@ -65,7 +65,7 @@ def test_nothing_is_sent_on_to_another_host(
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip", "compress"])
-def test_packing_that_was_not_asked_for_is_refused(store: Store, encoding: str) -> None:
+def test_unrequested_content_encoding_is_refused(store: Store, encoding: str) -> None:
     answer = Answer(json.dumps(chat_reply()).encode(), headers={"Content-Encoding": encoding})
     with Misbehaving(lambda _seen: answer) as server:
         fault = fault_of(store, server.url, "chat")
@@ -75,13 +75,13 @@ def test_packing_that_was_not_asked_for_is_refused(store: Store, encoding: str) 
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-def test_packed_replies_are_read(store: Store, encoding: str) -> None:
+def test_compressed_replies_are_read(store: Store, encoding: str) -> None:
     with Misbehaving(bomb(100_000, encoding, b"x")) as server:
         assert ask(store, server.url) == "x" * 100_000
 
 
 @pytest.mark.parametrize("behave", [flood(2**24 + 1), bomb(2**24 + 1), bomb(2**24 + 1, "deflate")])
-def test_a_reply_beyond_all_size_is_asked_for_once(store: Store, behave: Behaviour) -> None:
+def test_oversized_reply_is_not_retried(store: Store, behave: Behaviour) -> None:
     with Misbehaving(behave) as server:
         with pytest.raises(Fault) as caught:
             ask(store, server.url, tries=5)
@@ -90,7 +90,7 @@ def test_a_reply_beyond_all_size_is_asked_for_once(store: Store, behave: Behavio
 
 
 @pytest.mark.slow
-def test_an_error_of_any_size_has_the_kind_of_its_status(store: Store) -> None:
+def test_oversized_error_reply_gets_kind_of_its_status(store: Store) -> None:
     pieces = (b"x" * 2**16 for _ in range(300))
     with Misbehaving(lambda _seen: Answer(pieces, 503)) as server:
         fault = fault_of(store, server.url, "chat")
@@ -98,13 +98,13 @@ def test_an_error_of_any_size_has_the_kind_of_its_status(store: Store) -> None:
     assert len(fault.detail) < 600
 
 
-def test_a_reply_that_breaks_off_is_a_network_fault(store: Store) -> None:
+def test_truncated_reply_is_network_fault(store: Store) -> None:
     with Misbehaving(cut(chat_reply(), 40)) as server:
         assert fault_of(store, server.url, "chat").kind == "network"
 
 
 @pytest.mark.parametrize("wait", ["inf", "nan", "-1e308", "1e308", "-inf", "Mon, 99 Foo 99999 99:99:99 GMT"])
-def test_whatever_wait_is_asked_for_is_bounded(store: Store, wait: str) -> None:
+def test_any_retry_after_is_bounded(store: Store, wait: str) -> None:
     with Misbehaving(lambda _seen: says({"error": {"message": "slow down"}}, 429, retry_after=wait)) as server:
         fault = fault_of(store, server.url, "chat")
     assert fault.kind == "rate_limit"
@@ -137,7 +137,7 @@ def linked(where: str) -> Behaviour:
     return behave
 
 
-def test_a_link_is_followed_three_times_and_without_the_key(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_image_link_follows_three_redirects_without_key(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_KEY", "sk-0123456789abcdef")
 
     def behave(seen: Seen) -> Answer:
@@ -157,7 +157,7 @@ def test_a_link_is_followed_three_times_and_without_the_key(store: Store, monkey
 @pytest.mark.parametrize(
     "to", ["http://localhost:1/x", "http://169.254.169.254/latest", "file:///etc/passwd", "//[bad"]
 )
-def test_a_link_leads_on_only_to_hosts_that_are_allowed(to: str) -> None:
+def test_image_link_redirects_only_to_allowed_hosts(to: str) -> None:
     with Misbehaving(redirect(to, 302)) as server:
         with pytest.raises(Fault) as caught:
             asyncio.run(fetch(f"{server.url}/a", HOST))
@@ -165,7 +165,7 @@ def test_a_link_leads_on_only_to_hosts_that_are_allowed(to: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_link_may_not_unpack_to_more_than_an_image_has() -> None:
+def test_image_link_decompressing_beyond_limit_is_refused() -> None:
     squeezed = bomb(2**26 + 1)
 
     def behave(seen: Seen) -> Answer:
@@ -176,7 +176,7 @@ def test_a_link_may_not_unpack_to_more_than_an_image_has() -> None:
         asyncio.run(fetch(f"{server.url}/a.png", HOST))
 
 
-def test_an_unreadable_reply_is_cut_before_it_is_sent_back(store: Store) -> None:
+def test_unreadable_reply_is_truncated_before_it_is_sent_back(store: Store) -> None:
     def refuse(_text: str) -> None:
         raise Unreadable("no object")
 
@@ -217,7 +217,7 @@ asyncio.run(main())
 
 @pytest.mark.slow
 @pytest.mark.parametrize("behave", [flood(100 * 2**20), bomb(100 * 2**20)], ids=["flood", "bomb"])
-def test_three_floods_at_once_take_little_memory(tmp_path: Path, behave: Behaviour) -> None:
+def test_three_concurrent_oversized_replies_take_little_memory(tmp_path: Path, behave: Behaviour) -> None:
     with Misbehaving(behave) as server:
         command = [sys.executable, "-c", textwrap.dedent(MEASURE), server.url, str(tmp_path / "store")]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)

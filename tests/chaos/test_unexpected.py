@@ -1,4 +1,4 @@
-"""One item's unexpected exception is its stored fault; several alike in a row end the run."""
+"""An unexpected exception is a stored fault of its item; several identical ones in a row stop the run."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def carry_out(store: Store, exam: SmallExam, painter: Ink, *judges: Eye, **how: 
     return Runner(Plan(read(exam.data), [painter], judges, **how), store).run()
 
 
-def test_a_marking_that_breaks_is_a_fault_of_its_own(store: Store, small_exam: SmallExam) -> None:
+def test_exception_in_marking_fails_only_that_marking(store: Store, small_exam: SmallExam) -> None:
     broken = small_exam.ids[1]
     progress = carry_out(store, small_exam, Ink(), Eye({broken: ZeroDivisionError("a slip")}))
     assert (progress.failures, progress.done) == ({"internal": 1}, 7)
@@ -81,7 +81,7 @@ def test_a_marking_that_breaks_is_a_fault_of_its_own(store: Store, small_exam: S
     assert (carry_out(store, small_exam, Ink(), healed, retry_failed=True).failed, healed.seen) == (0, 1)
 
 
-def test_a_drawing_that_breaks_is_a_fault_of_its_own(store: Store, small_exam: SmallExam) -> None:
+def test_exception_in_drawing_fails_only_that_drawing(store: Store, small_exam: SmallExam) -> None:
     progress = carry_out(store, small_exam, Ink({small_exam.ids[0]: KeyError("nowhere")}), Eye())
     assert (progress.failures, progress.done) == ({"internal": 1}, 6)
     (failed,) = (drawing for drawing in load_drawings(store, "genexam") if drawing.status == "failed")
@@ -89,13 +89,13 @@ def test_a_drawing_that_breaks_is_a_fault_of_its_own(store: Store, small_exam: S
     assert "in paint" in str(failed.detail)
 
 
-def test_a_measurement_that_breaks_leaves_the_drawing_to_be_marked(store: Store, small_exam: SmallExam) -> None:
+def test_exception_in_probe_does_not_prevent_marking(store: Store, small_exam: SmallExam) -> None:
     progress = carry_out(store, small_exam, Ink(), Eye(), probes=[Rule()])
     assert (progress.failures, progress.done) == ({"internal": 4}, 8)
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("a slip"), RecursionError("too deep"), UnicodeError("odd")])
-def test_several_alike_in_a_row_end_the_run(
+def test_repeated_identical_exceptions_stop_run(
     store: Store, make_exam: Callable[[int], SmallExam], error: Exception
 ) -> None:
     exam = make_exam(30)
@@ -104,11 +104,11 @@ def test_several_alike_in_a_row_end_the_run(
         carry_out(store, exam, Ink(), eye, concurrency=1)
     assert "--retry-failed" in str(caught.value)
     assert eye.seen == 5
-    found = list(load_markings(store, "genexam"))
-    assert [marking.fault for marking in found] == ["internal"] * 5
+    stored = list(load_markings(store, "genexam"))
+    assert [marking.fault for marking in stored] == ["internal"] * 5
 
 
-def test_those_that_differ_or_stand_apart_do_not(store: Store, make_exam: Callable[[int], SmallExam]) -> None:
+def test_different_or_scattered_exceptions_do_not_stop_run(store: Store, make_exam: Callable[[int], SmallExam]) -> None:
     exam = make_exam(30)
     troubles: dict[str, Exception] = {}
     for number, id in enumerate(exam.ids):
@@ -118,7 +118,7 @@ def test_those_that_differ_or_stand_apart_do_not(store: Store, make_exam: Callab
     assert progress.failures == {"internal": 24}
 
 
-def test_an_exception_inside_a_call_is_kept_in_the_journal_with_where_it_happened(store: Store) -> None:
+def test_exception_in_call_is_stored_with_its_location(store: Store) -> None:
     async def perform(_attempt: Attempt) -> Result:
         raise AttributeError("'NoneType' object has no attribute 'text'")
 

@@ -1,4 +1,4 @@
-"""Usage that cannot be true: the reply counts at its bound and is flagged, and the budget holds."""
+"""Implausible usage: the reply counts at its bound and is flagged, and the budget holds."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def rows(store: Store) -> list[Any]:
 
 
 @pytest.mark.parametrize("usage", BAD, ids=lambda usage: json.dumps(usage)[:40])
-def test_a_reply_is_priced_at_its_bound_and_flagged(store: Store, usage: Any) -> None:
+def test_reply_with_implausible_usage_is_priced_at_bound_and_flagged(store: Store, usage: Any) -> None:
     with Misbehaving(chat_service("fine", usage)) as server:
         assert ask(store, server.url) == "fine"
     (row,) = rows(store)
@@ -56,7 +56,7 @@ def test_a_reply_is_priced_at_its_bound_and_flagged(store: Store, usage: Any) ->
     assert mean_use(store, "fake/m") is None
 
 
-def test_honest_usage_is_not_doubted(store: Store) -> None:
+def test_plausible_usage_is_not_flagged(store: Store) -> None:
     with Misbehaving(chat_service("fine", {"prompt_tokens": 12, "completion_tokens": 3.0})) as server:
         ask(store, server.url)
     (row,) = rows(store)
@@ -64,8 +64,8 @@ def test_honest_usage_is_not_doubted(store: Store) -> None:
 
 
 @pytest.mark.parametrize("usage", BAD[:3])
-def test_the_budget_holds(store: Store, usage: Any) -> None:
-    """Each call is bound at 0.125 dollars; the service says that it pays us, or that each cost a fortune."""
+def test_budget_holds_despite_implausible_usage(store: Store, usage: Any) -> None:
+    """Each call is bound at 0.125 dollars; the service reports a negative or an enormous usage."""
 
     async def spend(base_url: str, limit: float) -> Budget:
         model, budget = chat(store, base_url), Budget(limit)
@@ -86,7 +86,7 @@ def test_the_budget_holds(store: Store, usage: Any) -> None:
 @pytest.mark.parametrize(
     "usage", [{"input_tokens": -5, "output_tokens": 9}, {"input_tokens": 5, "output_tokens": 1e300}]
 )
-def test_painters_are_priced_at_their_bound_too(store: Store, usage: Any) -> None:
+def test_painter_with_implausible_usage_is_priced_at_bound(store: Store, usage: Any) -> None:
     image = base64.b64encode(picture(3)).decode()
     with Misbehaving(lambda _seen: says({"data": [{"b64_json": image}], "usage": usage})) as server:
         paint(store, server.url, "openai-images")
@@ -94,7 +94,7 @@ def test_painters_are_priced_at_their_bound_too(store: Store, usage: Any) -> Non
     assert (row.cost, bool(row.doubt)) == (0.5, True)
 
 
-def test_a_fault_with_usage_that_cannot_be_is_flagged_too(store: Store) -> None:
+def test_fault_with_implausible_usage_is_flagged(store: Store) -> None:
     reply = chat_reply("x", {"prompt_tokens": -1, "completion_tokens": 5})
     reply["choices"][0]["finish_reason"] = "length"
     with Misbehaving(lambda _seen: says(reply)) as server, pytest.raises(Exception, match="token limit"):
@@ -105,18 +105,18 @@ def test_a_fault_with_usage_that_cannot_be_is_flagged_too(store: Store) -> None:
 
 
 @given(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.lists(st.integers())))
-def test_whatever_is_told_gives_money_that_can_be(value: Any) -> None:
-    told = {"tokens": value, "cost": value}
-    for price in (lambda: told_dollars(told, "cost"), lambda: told_tokens(told, "tokens")):
-        found = bill(price, 0.1)
-        assert (found.cost is None) or (found.doubt is None and 0 <= found.cost <= 2.0)
+def test_any_reported_value_gives_plausible_cost_or_none(value: Any) -> None:
+    reported = {"tokens": value, "cost": value}
+    for price in (lambda: told_dollars(reported, "cost"), lambda: told_tokens(reported, "tokens")):
+        billed = bill(price, 0.1)
+        assert (billed.cost is None) or (billed.doubt is None and 0 <= billed.cost <= 2.0)
 
 
-def test_spend_tells_how_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_spend_reports_number_of_implausible_replies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from limner.report.tables.costs import spend_table
     from limner.report.tables.render.text import plain
 
     with Store(tmp_path / "s") as store, Misbehaving(chat_service("fine", BAD[0])) as server:
         ask(store, server.url)
-        said = plain(spend_table("s", ("kind",), spent(store, ("kind",))))
-    assert "1 reply tells a usage that is not credible: counted at the most it can have cost" in said
+        output = plain(spend_table("s", ("kind",), spent(store, ("kind",))))
+    assert "1 reply tells a usage that is not credible: counted at the most it can have cost" in output

@@ -94,18 +94,18 @@ class Command:
 
 def blocks(page: Path) -> Iterator[Block]:
     """The page's fenced blocks in order."""
-    fence, told, section, start, kept = "", "", "", 0, list[str]()
+    fence, info, section, start, kept = "", "", "", 0, list[str]()
     notes: dict[str, str] = {}
     for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
         if fence:
             if line.strip() == fence:
-                language, _, name = told.partition(" ")
+                language, _, name = info.partition(" ")
                 yield Block(start, language or "text", tuple(kept), notes, section, name)
                 fence, notes = "", {}
             else:
                 kept.append(line)
         elif opened := re.match(r"(```+) *(.*)", line):
-            fence, told, start, kept = opened[1], opened[2].strip(), number + 1, []
+            fence, info, start, kept = opened[1], opened[2].strip(), number + 1, []
         elif note := NOTE.fullmatch(line.strip()):
             notes[note[1]] = note[2] or ""
         elif line.strip():

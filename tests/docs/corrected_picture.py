@@ -32,8 +32,8 @@ def main() -> None:
     figure, axes = plt.subplots(1, 2, figsize=(7.2, 1.6), sharey=True)
     for axis, (painter, row) in zip(axes, sorted(rows.items()), strict=True):
         assert isinstance(row.corrected, Corrected)
-        found: dict[str, Any] = {"raw": row.scores["relaxed"], "PPI++": row.corrected.ppi["relaxed"]}
-        for place, (name, each) in enumerate(found.items()):
+        estimates: dict[str, Any] = {"raw": row.scores["relaxed"], "PPI++": row.corrected.ppi["relaxed"]}
+        for place, (name, each) in enumerate(estimates.items()):
             assert each.low is not None
             assert each.high is not None
             axis.plot([each.low, each.high], [place, place], color=COLOURS[name], lw=3, solid_capstyle="butt")

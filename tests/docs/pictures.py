@@ -39,10 +39,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, limner.Store(folder) as store:
         # All questions are drawn: the shuffled control takes its picture from another one.
         limner.run(EXAM, painters=painters, store=store)
-        found = {d.painter: d.image for d in load_drawings(store, EXAM) if d.question_id == QUESTION and d.image}
+        by_painter = {d.painter: d.image for d in load_drawings(store, EXAM) if d.question_id == QUESTION and d.image}
         for file, (height, *names) in SHEETS.items():
             wanted = [f"control/{name}" for name in names]
-            images = {name: Image.open(io.BytesIO(store.blobs.get(found[name]))).convert("RGB") for name in wanted}
+            images = {name: Image.open(io.BytesIO(store.blobs.get(by_painter[name]))).convert("RGB") for name in wanted}
             small = sheet(images, height).quantize(64, dither=Image.Dither.NONE)
             small.save(ROOT / "docs" / "images" / file, optimize=True)
 

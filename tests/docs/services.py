@@ -119,9 +119,9 @@ def _edits(name: str) -> str:
         if not any(model != other and fnmatchcase(model, other) and number == most for other, most in wider)
     ]
     groups = groupby(sorted(named, key=lambda model: -numbers[model]), key=lambda model: numbers[model])
-    told = [f"up to {most} with {_listed(models)}" for most, models in groups if most != others]
+    limits = [f"up to {most} with {_listed(models)}" for most, models in groups if most != others]
     rest = f"up to {others} pictures" if others else "no"
-    return "; ".join([*told, f"others {rest}"]) if told else rest
+    return "; ".join([*limits, f"others {rest}"]) if limits else rest
 
 
 def _listed(words: Iterable[str | None]) -> str:
@@ -201,18 +201,18 @@ def _model_facts(spec: str) -> str:
     model, painter = SETTINGS.models.get(spec), SETTINGS.painters.get(spec)
     facts = {key: value for row in (model, painter) if row for key, value in row.model_dump(exclude_none=True).items()}
     prices = ", ".join(words.format(price(facts[field])) for field, words in PRICES.items() if field in facts)
-    told = [f"{prices} ({facts['priced_on']})"] if prices else []
-    return "; ".join(told + (_differences(spec) if painter else []))
+    parts = [f"{prices} ({facts['priced_on']})"] if prices else []
+    return "; ".join(parts + (_differences(spec) if painter else []))
 
 
 def _differences(spec: str) -> list[str]:
     name, _, model = spec.partition("/")
     painter, others = _painters(name)[model], _painters(name)[ANY]
-    told = [f"sizes {_sizes(painter)}"] if _sizes(painter) != _sizes(others) else []
+    parts = [f"sizes {_sizes(painter)}"] if _sizes(painter) != _sizes(others) else []
     if limit := painter.facts.prompt_limit:
         beyond = {"cut": "cuts prompts after", "refused": "refuses prompts over", None: "reads"}
-        told.append(f"{beyond[painter.facts.over_limit]} {limit:,} characters")
-    return told
+        parts.append(f"{beyond[painter.facts.over_limit]} {limit:,} characters")
+    return parts
 
 
 def price(dollars: float) -> str:

@@ -42,9 +42,9 @@ def tables(page: Path) -> Iterator[Table]:
 
 def table(page: Path, *head: str, section: str | None = None) -> Table:
     """The one table whose columns begin with these, in whatever section or in the one named."""
-    found = [each for each in tables(page) if each.head[: len(head)] == head and section in (None, each.section)]
-    assert len(found) == 1, f"{page.name}: {len(found)} tables with the columns {', '.join(head)}"
-    return found[0]
+    matching = [each for each in tables(page) if each.head[: len(head)] == head and section in (None, each.section)]
+    assert len(matching) == 1, f"{page.name}: {len(matching)} tables with the columns {', '.join(head)}"
+    return matching[0]
 
 
 def code(cell: str) -> str:

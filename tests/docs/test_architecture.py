@@ -19,12 +19,12 @@ FOLDERS, WHERE, ORDER = (
 )
 
 
-def test_every_folder_is_on_the_map() -> None:
+def test_every_folder_is_listed() -> None:
     named = {name.split("/")[0] for name in re.findall(r"^\| `([\w/]+)/`", FOLDERS, re.MULTILINE)}
     assert named == {folder.name for folder in PACKAGE.iterdir() if (folder / "__init__.py").exists()}
 
 
-def test_modules_on_the_map_exist() -> None:
+def test_listed_modules_exist() -> None:
     checked = 0
     for row in re.findall(r"^\| `([\w/]+)/` \|[^|]*\|(.*)\|$", FOLDERS, re.MULTILINE):
         for name in re.findall(r"`([\w/]+)`", row[1]):
@@ -37,7 +37,7 @@ def test_modules_on_the_map_exist() -> None:
     assert checked > 80
 
 
-def test_the_order_is_the_one_that_is_checked() -> None:
+def test_layer_order_equals_import_contract() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     whole, inner = (contract["layers"] for contract in contracts if contract["type"] == "layers")
     assert " ".join(ORDER.split()) == " > ".join(whole)

@@ -21,10 +21,10 @@ FIELD = re.compile(r"^  (\w+) += \{(.*?)\},?$", re.MULTILINE | re.DOTALL)
 def entries() -> dict[str, dict[str, str]]:
     """The BibTeX entries of the page by their keys, with blanks as one and outer braces off."""
     text = "\n".join(block.text for block in blocks(PAGE) if block.language == "bibtex")
-    found = re.findall(r"^@\w+\{(\w+),\n(.*?)^\}$", text, re.MULTILINE | re.DOTALL)
-    assert text.count("@") == len(found)
+    matches = re.findall(r"^@\w+\{(\w+),\n(.*?)^\}$", text, re.MULTILINE | re.DOTALL)
+    assert text.count("@") == len(matches)
     return {
-        key: {name: " ".join(value.split()).strip("{}") for name, value in FIELD.findall(body)} for key, body in found
+        key: {name: " ".join(value.split()).strip("{}") for name, value in FIELD.findall(body)} for key, body in matches
     }
 
 
@@ -36,13 +36,13 @@ def test_citation_cff_is_valid() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_version_is_the_programs() -> None:
+def test_version_equals_that_of_package() -> None:
     assert entries()["limner"]["version"] == CFF["version"] == limner.__version__
     assert entries()["limner"]["title"] == CFF["title"]
 
 
-def test_page_and_file_name_the_same_papers() -> None:
-    told = [entry for key, entry in entries().items() if key != "limner"]
+def test_page_and_citation_file_name_same_papers() -> None:
+    cited = [entry for key, entry in entries().items() if key != "limner"]
     filed = [
         {
             "title": each["title"],
@@ -55,8 +55,8 @@ def test_page_and_file_name_the_same_papers() -> None:
         }
         for each in CFF["references"]
     ]
-    assert told == filed
-    assert all(entry["url"].endswith(f"/{entry['eprint']}") for entry in told)
+    assert cited == filed
+    assert all(entry["url"].endswith(f"/{entry['eprint']}") for entry in cited)
 
 
 def test_every_exam_has_its_paper() -> None:

@@ -34,16 +34,16 @@ SUMS = [
 
 
 @pytest.mark.parametrize("line", SUMS)
-def test_every_sum_is_right(line: str) -> None:
-    found = SUM.fullmatch(line)
-    assert found, line
-    shown = found["shown"].replace(",", "").lstrip("$")
+def test_every_sum_is_correct(line: str) -> None:
+    match = SUM.fullmatch(line)
+    assert match, line
+    shown = match["shown"].replace(",", "").lstrip("$")
     digits = len(shown.partition(".")[2])
-    assert f"{_worked_out(found['sum']):.{digits}f}" == shown
+    assert f"{_worked_out(match['sum']):.{digits}f}" == shown
     # Dollars have two digits, and a share of a million is a price that is known.
-    assert not found["shown"].startswith("$") or digits == 2
+    assert not match["shown"].startswith("$") or digits == 2
     known = {price for facts in SETTINGS.models.values() for price in (facts.input_price, facts.output_price)}
-    for price in re.findall(r"\$([\d.]+) / 1,000,000", found["sum"]):
+    for price in re.findall(r"\$([\d.]+) / 1,000,000", match["sum"]):
         assert float(price) in known
 
 
@@ -65,7 +65,7 @@ def _sections() -> dict[str, str]:
     return {part.splitlines()[0]: part for part in parts}
 
 
-def test_the_last_table_is_that_of_the_sums() -> None:
+def test_last_table_matches_sums() -> None:
     sums = _sections()
     large, small = (SETTINGS.price(f"openai/{name}", 1_000_000, 0) for name in ("gpt-6-sol", "gpt-6-luna"))
     longer, shorter = (SETTINGS.price(f"openai/{name}", 0, 1_000_000) for name in ("gpt-6-sol", "gpt-6-luna"))
@@ -80,7 +80,7 @@ def test_the_last_table_is_that_of_the_sums() -> None:
 
 
 @pytest.mark.slow
-def test_the_estimate_of_all_of_genexam(tmp_path: Path) -> None:
+def test_estimate_for_full_genexam_prints_output_shown(tmp_path: Path) -> None:
     annotations = shared("data", "genexam", "annotations", "All_Subjects.jsonl")
     data = tmp_path / "all"
     (data / "annotations").mkdir(parents=True)
@@ -104,7 +104,7 @@ def test_the_estimate_of_all_of_genexam(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_questions_without_a_reference_need_no_judge(tmp_path: Path) -> None:
+def test_questions_without_reference_need_no_judge_call(tmp_path: Path) -> None:
     data = shared("data", "genexam")
     present = sum(1 for _ in (data / "images").rglob("*.png"))
     (tmp_path / "DIR").symlink_to(data)

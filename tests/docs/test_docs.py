@@ -33,7 +33,7 @@ runnable = [
 
 
 @pytest.mark.parametrize("page", runnable)
-def test_examples_run_and_print_what_is_shown(page: Path, tmp_path: Path) -> None:
+def test_examples_run_and_print_output_shown(page: Path, tmp_path: Path) -> None:
     with Session(tmp_path, loaded=page.name != "README.md") as session:
         for block in blocks(page):
             place = f"{page.name}:{block.line}"
@@ -48,7 +48,7 @@ def test_examples_run_and_print_what_is_shown(page: Path, tmp_path: Path) -> Non
                 session.follow(block, place)
 
 
-def test_the_tutorial_shows_a_demo_in_which_every_reference_passes() -> None:
+def test_all_references_pass_in_demo_of_tutorial() -> None:
     console = [block for block in blocks(ROOT / "docs" / "tutorial.md") if block.language == "console"]
     (shown,) = [command.shown for block in console for command in block.commands() if command.words == "limner demo"]
     rows = [line.split("│")[1:5] for line in shown if line.startswith("│")]
@@ -56,7 +56,7 @@ def test_the_tutorial_shows_a_demo_in_which_every_reference_passes() -> None:
 
 
 @each_page
-def test_links_lead_somewhere(page: Path) -> None:
+def test_link_targets_exist(page: Path) -> None:
     for target in LINK.findall(page.read_text("utf-8")):
         if "://" in target:
             continue
@@ -78,7 +78,7 @@ def test_commands_and_options_exist(page: Path) -> None:
 
 
 @each_page
-def test_options_named_alone_exist(page: Path) -> None:
+def test_options_named_in_text_exist(page: Path) -> None:
     known = {option for command in _commands(limner) for option in _options(command)} | {"--help"}
     text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     for span in INLINE.findall(text):
@@ -89,9 +89,9 @@ def test_options_named_alone_exist(page: Path) -> None:
 def _command_lines(page: Path) -> Iterator[list[str]]:
     """Every `limner …` of the page, in blocks and in running text."""
     text = page.read_text("utf-8")
-    found = [command.words for block in blocks(page) if block.language == "console" for command in block.commands()]
-    found += INLINE.findall(re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
-    for line in found:
+    lines = [command.words for block in blocks(page) if block.language == "console" for command in block.commands()]
+    lines += INLINE.findall(re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
+    for line in lines:
         for part in re.split(r"[|;]|&&|\\\n", line.split(" #")[0]):
             words = shlex.split(part) if "limner" in part else []
             if "limner" in words:
@@ -133,7 +133,7 @@ def test_make_targets_exist(page: Path) -> None:
         assert target in targets, target
 
 
-def test_seams_stand_in_the_source() -> None:
+def test_signatures_shown_exist_in_source() -> None:
     files = sorted((ROOT / "src" / "limner").rglob("*.py"))
     source = _flat("\n".join(file.read_text("utf-8") for file in files))
     seams = [block for page in PAGES for block in blocks(page) if "seam" in block.notes]
@@ -150,16 +150,16 @@ def _flat(text: str) -> str:
     return re.sub(r"\s+", "", text).replace(",)", ")")
 
 
-def test_every_fault_is_told_with_when_it_is_tried_again() -> None:
+def test_every_fault_is_documented_with_its_retry_rule() -> None:
     rows = re.findall(r"^\| `(\w+)` \| .+? \| (.+?) \|$", (ROOT / "docs" / "store.md").read_text("utf-8"), re.MULTILINE)
-    told = {kind: when for kind, when in rows if kind in KINDS}
-    assert set(told) == set(KINDS)
-    for kind, when in told.items():
+    documented = {kind: when for kind, when in rows if kind in KINDS}
+    assert set(documented) == set(KINDS)
+    for kind, when in documented.items():
         if kind != "not_applicable":
             assert ("--retry-failed" in when) == (kind not in RETRIED_NEXT_RUN), kind
         assert ("stops the run" in when) == (kind in STOPPING), kind
 
 
 @each_page
-def test_no_path_of_a_real_machine(page: Path) -> None:
+def test_pages_contain_no_local_paths(page: Path) -> None:
     assert not re.search(r"(?<![\w.])/(?:work|root|tmp|mnt)/", page.read_text("utf-8"))

@@ -66,12 +66,12 @@ def namings(lines: Iterable[str], names: list[str]) -> Iterator[tuple[int, str]]
             yield from ((number, name) for name in pattern.findall(line))
 
 
-def test_examples_name_models_that_can_be_used() -> None:
+def test_examples_name_available_models() -> None:
     day = catalogue_day(KNOWN)
     names = gone_names(KNOWN.models, day)
-    told = [
+    outdated = [
         f"{file.relative_to(ROOT)}:{line}: {name} is gone by {day}"
         for file in examples()
         for line, name in namings(file.read_text("utf-8").splitlines(), names)
     ]
-    assert not told, "name a model that is still there, see `limner models`:\n" + "\n".join(told)
+    assert not outdated, "name a model that is still there, see `limner models`:\n" + "\n".join(outdated)

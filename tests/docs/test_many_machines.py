@@ -55,7 +55,7 @@ class Cluster:
 
 
 @pytest.mark.slow
-def test_tasks_of_the_array_make_the_whole_run_and_resume(tmp_path: Path, chat: ChatServer) -> None:
+def test_array_tasks_complete_run_and_resume(tmp_path: Path, chat: ChatServer) -> None:
     exam = write_exam(tmp_path, QUESTIONS)
     write_settings(tmp_path, chat.base_url)
     words = f'genexam --data "$PWD/data" --painter "mine=folder/$PWD/{exam.drawings.name}"'

@@ -38,13 +38,13 @@ PRICES = {
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
-def test_tables_are_as_refresh_writes_them() -> None:
+def test_generated_tables_are_current() -> None:
     for page, head, rows in generated_tables():
         assert list(table(page, *head).rows) == rows, f"{page.name}: run python -m tests.docs.refresh"
 
 
 @each_page
-def test_prices_in_other_tables_are_those_shipped(page: Path) -> None:
+def test_prices_in_other_tables_equal_catalogue(page: Path) -> None:
     known: dict[str, dict[str, Any]] = {"model": {**SETTINGS.models}, "painter": {**SETTINGS.painters}}
     for each in tables(page):
         for column in PRICES.keys() & set(each.head) if each.head[0] in known else ():
@@ -118,9 +118,7 @@ def test_every_option_is_explained() -> None:
         ("worker", custom.OWN_OPTIONS, (*custom.EXECUTION, "edits")),
     ],
 )
-def test_options_of_local_painters_are_those_of_the_code(
-    painter: str, known: Iterable[str], execution: tuple[str, ...]
-) -> None:
+def test_options_of_local_painters_equal_code(painter: str, known: Iterable[str], execution: tuple[str, ...]) -> None:
     rows = table(ROOT / "docs" / "painters.md", "option", "for", "meaning").rows
     own = [cell for cell, painters, _ in rows if painters == "all" or painter in painters.split(", ")]
     assert sorted(name for cell in own for name in CODE.findall(cell)) == sorted(known)
@@ -145,7 +143,7 @@ def _after(option: str, words: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["services", "painters", "strategies", "judges", "cost"])
-def test_settings_shown_can_be_used(name: str, tmp_path: Path) -> None:
+def test_settings_shown_can_be_loaded(name: str, tmp_path: Path) -> None:
     own_file = tmp_path / "limner.toml"
     for block in blocks(ROOT / "docs" / f"{name}.md"):
         if block.language == "toml" and block.runs:

@@ -21,25 +21,25 @@ def plain(cell: str) -> str:
     return re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", cell)
 
 
-def test_painters() -> None:
+def test_registered_painters_are_documented() -> None:
     rows = {row[0]: row[1] for row in table(DOCS / "painters.md", "`--painter`", "draws by").rows}
     services = [cell for cell in rows if "/…" in cell]
     assert [plain(rows.pop(cell)) for cell in services] == ["calling an image service"]
     own = {f"`{PAINTERS.usage(name)}`": PAINTERS.about(name) for name in PAINTERS.own()}
-    assert {cell: plain(told) for cell, told in rows.items()} == own
+    assert {cell: plain(about) for cell, about in rows.items()} == own
 
 
-def test_judges() -> None:
+def test_registered_judges_are_documented() -> None:
     rows = table(DOCS / "judges.md", "`--judge`", "how it marks").rows
-    told = {", ".join(re.findall(r"`([^`]+)`", cell)): about for cell, about in rows}
-    assert told == {JUDGES.usage(name): JUDGES.about(name) for name in JUDGES.own()}
+    documented = {", ".join(re.findall(r"`([^`]+)`", cell)): about for cell, about in rows}
+    assert documented == {JUDGES.usage(name): JUDGES.about(name) for name in JUDGES.own()}
 
 
-def test_strategies() -> None:
+def test_registered_strategies_are_documented() -> None:
     rows = table(DOCS / "strategies.md", "strategy", "what happens", "asks").rows
-    told = {plain(name): (about, re.findall(r"`([^`]+)`", asks)) for name, about, asks in rows}
+    documented = {plain(name): (about, re.findall(r"`([^`]+)`", asks)) for name, about, asks in rows}
     own = {name: STRATEGIES.get(name) for name in STRATEGIES.own() if name != "direct"}
-    assert told == {name: (stage.about, list(stage.roles)) for name, stage in own.items()}
+    assert documented == {name: (stage.about, list(stage.roles)) for name, stage in own.items()}
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,13 @@ def test_strategies() -> None:
         ("aesthetics", "evidence.md", ("`--aesthetics`", "what it is")),
     ],
 )
-def test_probes(evidence: str, page: str, head: tuple[str, str]) -> None:
+def test_registered_probes_are_documented(evidence: str, page: str, head: tuple[str, str]) -> None:
     rows = {row[0]: row[1] for row in table(DOCS / page, *head).rows}
     own = [name for name in PROBES.own() if name.startswith(f"{evidence}.")]
     assert own
     for name in own:
         first = PROBES.usage(name).split(", ")[0]
-        (told,) = [
+        (documented,) = [
             about for cell, about in rows.items() if f"`{first}`" in cell and about.startswith(PROBES.about(name))
         ]
-        assert told
+        assert documented

@@ -20,7 +20,7 @@ from tests.needs import need
 KINDS = ["Learn", "Do", "Understand", "Look up"]
 
 
-def test_every_page_stands_in_the_navigation_once() -> None:
+def test_every_page_is_in_navigation_once() -> None:
     parts = navigation(set(pages()))
     assert [title for title, _ in parts] == KINDS
     placed = Counter(name for _, rows in parts for row in rows for name in row)
@@ -29,26 +29,26 @@ def test_every_page_stands_in_the_navigation_once() -> None:
     assert {name: count for name, count in placed.items() if count > 1} == {}
 
 
-def test_links_lead_from_the_sites_own_place() -> None:
+def test_links_are_rewritten_relative_to_page() -> None:
     text = "[a](docs/judges.md#evaluators) [b](https://example.org) [c](#here)\n```\n[d](docs/judges.md)\n```\n"
-    told = linked(text, ROOT / "README.md", "deep/start.md")
-    assert told == text.replace("[a](docs/judges.md#", "[a](../judges.md#")
+    rewritten = linked(text, ROOT / "README.md", "deep/start.md")
+    assert rewritten == text.replace("[a](docs/judges.md#", "[a](../judges.md#")
     back = linked("[a](../../CONTRIBUTING.md) ![b](../images/controls.png)", DOCS / "deep/x.md", "deep/x.md")
     assert back == "[a](../contributing.md) ![b](../images/controls.png)"
 
 
-def test_a_link_to_what_is_no_page_is_refused() -> None:
+def test_link_to_file_that_is_not_a_page_is_refused() -> None:
     with pytest.raises(ValueError, match=r"README\.md: pyproject\.toml leads to no page"):
         linked("[a](pyproject.toml)", ROOT / "README.md", "start.md")
 
 
-def test_each_word_is_explained_once() -> None:
+def test_each_glossary_term_is_explained_once() -> None:
     text = (DOCS / "words.md").read_text("utf-8")
-    told = glossary(text)
-    terms = re.findall(r"^(?!```)(\S.*)$", told[told.index("```{glossary}") :], re.MULTILINE)
+    rendered = glossary(text)
+    terms = re.findall(r"^(?!```)(\S.*)$", rendered[rendered.index("```{glossary}") :], re.MULTILINE)
     assert {term: count for term, count in Counter(terms).items() if count > 1} == {}
     assert {"painter", "judge", "rubric", "criterion", "coverage"} <= {*terms}
-    assert told.count("\n  ") == len(re.findall(r"^\| (?!word \|)", text, re.MULTILINE))
+    assert rendered.count("\n  ") == len(re.findall(r"^\| (?!word \|)", text, re.MULTILINE))
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_every_page_is_there(site: Path) -> None:
+def test_every_page_is_built(site: Path) -> None:
     missing = [name for name in pages() if not (site / name).with_suffix(".html").is_file()]
     assert missing == []
     front = (site / "index.html").read_text("utf-8")
@@ -70,15 +70,15 @@ def test_every_page_is_there(site: Path) -> None:
 
 
 @pytest.mark.slow
-def test_commands_and_python_come_from_the_program(site: Path) -> None:
+def test_commands_and_python_api_are_documented_from_code(site: Path) -> None:
     python = (site / "api.html").read_text("utf-8")
     assert [name for name in limner.__all__ if f'id="limner.{name}"' not in python] == []
-    told = (site / "commands.html").read_text("utf-8")
-    assert [name for name in commands.commands if f'id="limner-{name}"' not in told] == []
+    page = (site / "commands.html").read_text("utf-8")
+    assert [name for name in commands.commands if f'id="limner-{name}"' not in page] == []
 
 
 @pytest.mark.slow
-def test_the_search_works_from_disk(site: Path, chromium: Any) -> None:
+def test_search_works_from_disk(site: Path, chromium: Any) -> None:
     word, page = "abstain", "words"
     window = new_page(new_context(chromium))
     window.goto((site / "index.html").as_uri())
@@ -90,7 +90,7 @@ def test_the_search_works_from_disk(site: Path, chromium: Any) -> None:
 
 
 @pytest.mark.slow
-def test_no_page_is_wider_than_a_telephone(site: Path, chromium: Any) -> None:
+def test_no_page_is_wider_than_phone_screen(site: Path, chromium: Any) -> None:
     window = new_page(new_context(chromium, width=390, height=800))
     wide = {}
     for name in ("index", "tutorial", "commands", "api", "words", "exams", "start"):

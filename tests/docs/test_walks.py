@@ -32,7 +32,7 @@ def steps(walk: str) -> list[Block]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("walk", WALKS)
-def test_a_walk_leads_where_it_says(walk: str, tmp_path: Path) -> None:
+def test_contributing_steps_work_as_written(walk: str, tmp_path: Path) -> None:
     for part in PARTS:
         source, copy = ROOT / part, tmp_path / part
         if source.is_dir():

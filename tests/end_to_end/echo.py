@@ -148,15 +148,15 @@ def _json(status: int, body: Any) -> tuple[int, bytes, str]:
 
 
 def _wrong(mode: str, key: str) -> tuple[int, bytes, str]:
-    said = f"The service cannot go on with {key} today."
+    message = f"The service cannot go on with {key} today."
     masked = f"Incorrect API key provided: {key[:8]}{'*' * 12}{key[-4:]}."
     status = int(mode.rpartition("_")[2])
     if mode.startswith("plain"):
-        return status, said.encode(), "text/plain"
+        return status, message.encode(), "text/plain"
     if mode.startswith("html"):
-        return status, f"<html><body>{said}</body></html>".encode(), "text/html"
+        return status, f"<html><body>{message}</body></html>".encode(), "text/html"
     if mode.startswith("text"):
-        return status, f'"{said}'.encode(), "application/json"
+        return status, f'"{message}'.encode(), "application/json"
     if mode.startswith("escaped"):
         spelt = "".join(f"\\u{ord(letter):04x}" for letter in key)
         return status, f'{{"error": {{"message": "Not with {spelt}."}}}}'.encode(), "application/json"
@@ -172,4 +172,4 @@ def _wrong(mode: str, key: str) -> tuple[int, bytes, str]:
         flagged = f"Refused by our moderation: {key}."
         error = {"message": flagged, "code": "content_policy_violation"}
         return _json(status, {"error": error, "code": "DataInspectionFailed", "message": flagged, "detail": flagged})
-    return _json(status, {"error": {"message": said, "code": status}, "message": said, "detail": said})
+    return _json(status, {"error": {"message": message, "code": status}, "message": message, "detail": message})

@@ -117,9 +117,9 @@ def expected_score(row: Json, text: str, drawing: bytes, seed: int) -> dict[str,
     relaxed score is 0.7 of the points' weight and 0.1 for each rating's share of 2, to three decimals, in percent.
     """
     weights = points_of(row)
-    said = verdict(text, sent(drawing), len(weights), seed)
-    met = [answer["answer"] for answer in said["answers"]]
-    ratings = [rating["score"] for rating in said["global_evaluation"].values()]
+    reply = verdict(text, sent(drawing), len(weights), seed)
+    met = [answer["answer"] for answer in reply["answers"]]
+    ratings = [rating["score"] for rating in reply["global_evaluation"].values()]
     assert (len(met), len(ratings)) == (len(weights), 3)
     semantic = sum((weight for weight, yes in zip(weights, met, strict=True) if yes), Fraction(0))
     relaxed = Fraction(7, 10) * semantic + Fraction(1, 10) * sum(ratings) / 2
@@ -143,14 +143,14 @@ def expected_scores(rows: Sequence[Json], drawings: Mapping[str, bytes], chat: C
             shown = image["image_url"]["url"]["sha256"]
             (prompt,) = [row["prompt"] for row in rows if row["prompt"] in text["text"]]
             asked.setdefault((prompt, shown), set()).add(text["text"])
-    found = {}
+    expected = {}
     for row in rows:
         drawing = drawings[row["id"]]
         (text,) = asked.pop((row["prompt"], hashlib.sha256(sent(drawing)).hexdigest()))
-        found[row["id"]] = expected_score(row, text, drawing, seed)
+        expected[row["id"]] = expected_score(row, text, drawing, seed)
     # No other picture was ever marked.
     assert not asked
-    return found
+    return expected
 
 
 def all_bytes(folder: Path) -> Iterator[tuple[str, bytes]]:

@@ -1,4 +1,4 @@
-"""Services that only fail: nothing is scored, everything is named, and a later run mends it."""
+"""Services that only fail: no score is made up, every failure is named, and a later run completes."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def check_scores(exam: SmallExam, judge: BilledChat, seed: int = 1) -> None:
 
 
 def standing() -> Any:
-    (found,) = limner("scores", "genexam", "--format", "json").json()
-    return found
+    (row,) = limner("scores", "genexam", "--format", "json").json()
+    return row
 
 
 @pytest.mark.slow
-def test_replies_that_are_all_malformed_score_nothing(
+def test_malformed_replies_are_failures_not_zeros(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
     settle(here, judge, painting)
@@ -59,13 +59,13 @@ def test_replies_that_are_all_malformed_score_nothing(
     assert f"{QUESTIONS} unreadable" in ended.out
     # Each was asked three times, and told twice what was wrong.
     assert (judge.counts()["total"], judge.counts()["answered"]) == (3 * QUESTIONS, 0)
-    told = [record["body"]["messages"] for record in judge.records()]
-    assert sorted(map(len, told)) == [1] * QUESTIONS + [3] * QUESTIONS + [5] * QUESTIONS
+    messages = [record["body"]["messages"] for record in judge.records()]
+    assert sorted(map(len, messages)) == [1] * QUESTIONS + [3] * QUESTIONS + [5] * QUESTIONS
 
-    found = standing()
-    assert (found["n"], found["expected"], found["coverage"]) == (0, QUESTIONS, 0.0)
-    assert found["failures"] == {"unreadable": QUESTIONS}
-    assert all(number["value"] is None for number in found["scores"].values())
+    summary = standing()
+    assert (summary["n"], summary["expected"], summary["coverage"]) == (0, QUESTIONS, 0.0)
+    assert summary["failures"] == {"unreadable": QUESTIONS}
+    assert all(number["value"] is None for number in summary["scores"].values())
     rows = limner("export", "genexam").lines()
     assert [(row["status"], row["scores"], row["marks"]) for row in rows] == [("unreadable", {}, {})] * QUESTIONS
     assert all(row["detail"].startswith("try 1: That reply cannot be used") for row in rows)
@@ -80,14 +80,12 @@ def test_replies_that_are_all_malformed_score_nothing(
 
 
 @pytest.mark.slow
-def test_images_that_are_all_broken_are_never_marked(
-    here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
-) -> None:
+def test_broken_images_are_never_marked(here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages) -> None:
     settle(here, judge, painting)
     kinds = ("truncated_base64", "truncated_image", "not_an_image")
     painting.configure(faults=dict.fromkeys(kinds, 1 / 3))
-    said = limner(*drawing(exam), code=3)
-    assert said.err.count("failed: image: ") == 5
+    result = limner(*drawing(exam), code=3)
+    assert result.err.count("failed: image: ") == 5
     body = limner(*drawing(exam), "--json", code=3).json()
     assert (body["done"], body["failures"]) == (0, {"image": QUESTIONS})
     assert (judge.counts()["total"], painting.counts()["total"]) == (0, QUESTIONS)
@@ -100,15 +98,15 @@ def test_images_that_are_all_broken_are_never_marked(
     ("side", "fault"),
     [("judge", "http_401"), ("judge", "http_429_quota"), ("painter", "http_402"), ("painter", "http_404")],
 )
-def test_a_refused_key_or_an_empty_purse_stops_the_run_with_one_message(
+def test_refused_key_or_missing_credit_stops_run_with_one_message(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, side: str, fault: str
 ) -> None:
     settle(here, judge, painting)
     service, words = (judge, marking(exam)) if side == "judge" else (painting, drawing(exam))
     service.configure(faults={fault: 1.0})
-    said = limner(*words, "--concurrency", "2", code=1)
-    assert said.out == ""
-    (line,) = said.err.strip().splitlines()
+    result = limner(*words, "--concurrency", "2", code=1)
+    assert result.out == ""
+    (line,) = result.err.strip().splitlines()
     assert line.startswith("limner: 4")
     assert line.endswith("Stopped. Fix this, then run the same command again: it asks again")
     # What was in flight beside it came to its end; nothing else was begun.
@@ -118,7 +116,7 @@ def test_a_refused_key_or_an_empty_purse_stops_the_run_with_one_message(
 
 
 @pytest.mark.slow
-def test_a_wrong_key_in_a_process_of_its_own(
+def test_wrong_key_is_reported_by_separate_process(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
     settle(here, judge, painting, {"key_env": "MY_API_KEY"})
@@ -137,7 +135,7 @@ def test_a_wrong_key_in_a_process_of_its_own(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["refusal", "http_403"])
-def test_refusals_of_the_judge_are_kept_as_such(
+def test_refusals_of_judge_are_kept_until_retried(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, fault: str
 ) -> None:
     settle(here, judge, painting)
@@ -153,7 +151,7 @@ def test_refusals_of_the_judge_are_kept_as_such(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["moderation_blocked", "refusal_in_200"])
-def test_refusals_of_the_painter_are_kept_as_such(
+def test_refusals_of_painter_are_kept_until_retried(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages, fault: str
 ) -> None:
     settle(here, judge, painting)
@@ -165,8 +163,12 @@ def test_refusals_of_the_painter_are_kept_as_such(
     assert body["failed"] == refused
     assert limner(*drawing(exam), "--json", code=3).json()["failed"] == refused
     assert painting.counts()["total"] == QUESTIONS
-    found = standing()
-    assert (found["n"], found["expected"], found["failures"]) == (QUESTIONS - refused, QUESTIONS, {"refusal": refused})
+    summary = standing()
+    assert (summary["n"], summary["expected"], summary["failures"]) == (
+        QUESTIONS - refused,
+        QUESTIONS,
+        {"refusal": refused},
+    )
     painting.configure()
     assert limner(*drawing(exam), "--json", "--retry-failed").json()["failed"] == 0
     assert painting.counts()["total"] == QUESTIONS + refused
@@ -174,10 +176,10 @@ def test_refusals_of_the_painter_are_kept_as_such(
 
 
 @pytest.mark.slow
-def test_a_service_that_hangs_is_given_up_in_time(
+def test_hanging_service_is_given_up_at_time_limit(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
-    """One attempt has a time limit of its own, and all of them together have one."""
+    """Each attempt has a time limit, and so has the whole call."""
     settle(here, judge, painting, {"timeout_s": 3, "call_timeout_s": 5.6})
     judge.configure(faults={"hang": 1.0})
     body = limner(*marking(exam), "--json", code=3).json()
@@ -191,19 +193,21 @@ def test_a_service_that_hangs_is_given_up_in_time(
 
 
 @pytest.mark.slow
-def test_nobody_at_the_other_end(here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages) -> None:
+def test_unreachable_service_is_network_fault_and_run_resumes(
+    here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
+) -> None:
     write_toml(here, {"providers.judging": {"base_url": "http://127.0.0.1:9/v1"}})
-    said = limner(*marking(exam), code=3)
-    assert said.err.count("failed: network: ") == 5
+    result = limner(*marking(exam), code=3)
+    assert result.err.count("failed: network: ") == 5
     settle(here, judge, painting)
     assert limner(*marking(exam), "--json").json()["failed"] == 0
     check_scores(exam, judge)
 
 
-def test_json_alone_is_on_standard_output_whatever_fails(
+def test_standard_output_is_only_json_despite_failures(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
     settle(here, judge, painting)
     judge.configure(faults={"refusal": 0.5, "prose": 0.5})
-    said = limner(*marking(exam), "--json", code=3)
-    assert json.loads(said.out)["failed"] == QUESTIONS
+    result = limner(*marking(exam), "--json", code=3)
+    assert json.loads(result.out)["failed"] == QUESTIONS

@@ -68,18 +68,18 @@ def environment() -> dict[str, str]:
 
 def traces(place: str, data: bytes) -> list[str]:
     """Where anything of a key stands: a part of it, or all of it in another spelling."""
-    found = []
+    matches = []
     for name in KEYS:
         key = canary(name)
         parts = {key[n : n + PART] for n in range(len(key) - PART + 1)}
         spelt = {quote(key, safe=""), base64.b64encode(key.encode()).decode()[:-4], key[::-1]}
-        found += [f"{name} in {place}: {part}" for part in sorted(parts | spelt) if part.encode() in data]
-    return found
+        matches += [f"{name} in {place}: {part}" for part in sorted(parts | spelt) if part.encode() in data]
+    return matches
 
 
-def leaks(folder: Path, *said: str) -> list[str]:
-    found = [trace for place, data in all_bytes(folder) for trace in traces(place, data)]
-    return found + [trace for text in said for trace in traces("what was said", text.encode())]
+def leaks(folder: Path, *texts: str) -> list[str]:
+    matches = [trace for place, data in all_bytes(folder) for trace in traces(place, data)]
+    return matches + [trace for text in texts for trace in traces("what was said", text.encode())]
 
 
 def run_words(exam: SmallExam) -> list[str]:
@@ -107,7 +107,7 @@ READ_MORE = (
 )  # fmt: skip
 
 
-def test_the_search_itself_finds_keys(tmp_path: Path) -> None:
+def test_leak_search_finds_keys(tmp_path: Path) -> None:
     key = canary("gemini")
     (tmp_path / "database").write_bytes(b"\0\1" + key[5:14].encode() + b"\2")
     assert len(leaks(tmp_path)) == 2
@@ -121,62 +121,62 @@ def test_no_key_is_written_anywhere(here: Path, echo: Echo, mode: str) -> None:
     echo.mode = mode
     good = mode == "good"
     words = run_words(exam)
-    said = [limner(*words, code=0 if good else 3), limner(*words, "--retry-failed", "--json", code=0 if good else 3)]
+    results = [limner(*words, code=0 if good else 3), limner(*words, "--retry-failed", "--json", code=0 if good else 3)]
     # Each service was asked, and each has repeated its key; where nothing was drawn, no judge was asked.
     asked = {provider for provider, way in echo.echoed if way == mode}
     assert asked == (KEYS.keys() if good else PAINTERS.keys())
     if not good:
         # Now the drawings are there, and the judge's service is the careless one.
         echo.mode = "good"
-        said.append(limner(*words, "--retry-failed", "--judge-arg", "seed=1"))
+        results.append(limner(*words, "--retry-failed", "--judge-arg", "seed=1"))
         echo.mode = mode
-        said.append(limner(*words, "--judge-arg", "seed=2", code=3))
+        results.append(limner(*words, "--judge-arg", "seed=2", code=3))
         assert {provider for provider, way in echo.echoed if way == mode} == KEYS.keys()
-    said += [limner(*command) for command in (*READ, *(READ_MORE if mode in ("good", "refusal_400") else ()))]
-    said += [limner("estimate", *words[1:]), limner(*words, "--dry-run")]
-    assert leaks(here, *(one.out for one in said), *(one.err for one in said)) == []
+    results += [limner(*command) for command in (*READ, *(READ_MORE if mode in ("good", "refusal_400") else ()))]
+    results += [limner("estimate", *words[1:]), limner(*words, "--dry-run")]
+    assert leaks(here, *(one.out for one in results), *(one.err for one in results)) == []
     # It is not that nothing of it was kept.
     assert any(b"***" in data for place, data in all_bytes(here / "limner-store") if place.startswith("limner.db"))
 
 
 @pytest.mark.parametrize("mode", STOPPING)
-def test_no_key_stands_in_the_message_that_ends_a_run(here: Path, echo: Echo, mode: str) -> None:
+def test_message_that_ends_run_contains_no_key(here: Path, echo: Echo, mode: str) -> None:
     exam = write_exam(here, 1)
     echo.mode = mode
     for provider in KEYS:
-        said = limner(*words_for(provider, exam), code=1)
-        assert said.err.count("\n") == 1
+        result = limner(*words_for(provider, exam), code=1)
+        assert result.err.count("\n") == 1
         assert echo.echoed[provider, mode] == 1
-        assert leaks(here, said.out, said.err) == []
+        assert leaks(here, result.out, result.err) == []
 
 
-def test_no_key_leaves_a_process_of_its_own(here: Path, echo: Echo) -> None:
-    """The keys stand in no environment but its own."""
+def test_separate_process_leaks_no_key(here: Path, echo: Echo) -> None:
+    """The keys are only in the environment of that process."""
     exam = write_exam(here, 1)
     words = run_words(exam)
-    said = [limner_apart(*words, cwd=here, env=environment())]
+    results = [limner_apart(*words, cwd=here, env=environment())]
     echo.mode = "long_400"
-    said.append(limner_apart(*words, "--judge-arg", "seed=3", cwd=here, env=environment(), code=3))
-    assert leaks(here, *(text for one in said for text in (one.out, one.err))) == []
+    results.append(limner_apart(*words, "--judge-arg", "seed=3", cwd=here, env=environment(), code=3))
+    assert leaks(here, *(text for one in results for text in (one.out, one.err))) == []
 
 
-def test_no_key_stands_in_the_look_at_the_machine(here: Path, echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_shows_no_key(here: Path, echo: Echo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "_ocr", lambda: doctor.Check("OCR", "ok", "not looked at"))
-    said = limner("doctor", code=None)
-    assert f"keys set for: {', '.join(KEYS)}" in said.out
-    assert leaks(here, said.out, said.err) == []
+    result = limner("doctor", code=None)
+    assert f"keys set for: {', '.join(KEYS)}" in result.out
+    assert leaks(here, result.out, result.err) == []
 
 
 @pytest.mark.parametrize("key", ["smart”quote-QzXvKwJyGhTn", "two words-QzXvKwJyGhTn", "bell\aring-QzXvKwJyGhTn"])
-def test_a_key_that_fits_into_no_header_is_refused_without_repeating_it(
+def test_key_invalid_in_header_is_refused_without_showing_it(
     here: Path, echo: Echo, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     exam = write_exam(here, 1)
     for name, provider in settings.load().providers.items():
         if provider.key_env is not None:
             monkeypatch.setenv(provider.key_env, key)
-            said = limner(*words_for(name, exam), code=2)
-            assert said.err == (
+            result = limner(*words_for(name, exam), code=2)
+            assert result.err == (
                 f"limner: the environment variable {provider.key_env} does not hold a key: "
                 "it has characters that keys never have\n"
             )

@@ -40,19 +40,19 @@ def marking(exam: SmallExam, **more: Any) -> list[str]:
     return [*words, *(f"--{name}={value}" for name, value in more.items())]
 
 
-def stopped(said: Said, limit: float) -> None:
+def stopped(result: Said, limit: float) -> None:
     """It ended for want of money, with one message and nothing else."""
-    assert (said.code, said.out) == (4, "")
-    told = [line for line in said.err.splitlines() if line.startswith("limner: ")]
-    assert len(told) == 1
-    assert told[0].startswith("limner: budget reached: $")
-    assert f" of ${limit:g} spent, and a call to " in told[0]
-    assert told[0].endswith("run again with a higher --budget to go on")
+    assert (result.code, result.out) == (4, "")
+    messages = [line for line in result.err.splitlines() if line.startswith("limner: ")]
+    assert len(messages) == 1
+    assert messages[0].startswith("limner: budget reached: $")
+    assert f" of ${limit:g} spent, and a call to " in messages[0]
+    assert messages[0].endswith("run again with a higher --budget to go on")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "concurrency"), [(1, 1), (2, 5), (3, 64)])
-def test_the_judge_s_bill_never_passes_the_budget(
+def test_bill_of_judge_never_exceeds_budget(
     here: Path, exam: SmallExam, judge: BilledChat, seed: int, concurrency: int
 ) -> None:
     limit = 0.3
@@ -63,11 +63,11 @@ def test_the_judge_s_bill_never_passes_the_budget(
 
     # A higher one goes on from there, and pays for nothing again that was had.
     for _ in range(4):
-        said = limner(*marking(exam, budget=9, concurrency=concurrency), "--retry-failed", "--json", code=None)
-        if said.code == 0:
+        result = limner(*marking(exam, budget=9, concurrency=concurrency), "--retry-failed", "--json", code=None)
+        if result.code == 0:
             break
-        assert said.code == 3
-    assert said.code == 0
+        assert result.code == 3
+    assert result.code == 0
     assert set(judge.counts()["answered_by_key"].values()) == {1}
     rows = limner("export", "genexam").lines()
     drawings = {id: exam.drawing(id).read_bytes() for id in exam.ids}
@@ -76,8 +76,8 @@ def test_the_judge_s_bill_never_passes_the_budget(
 
 
 @pytest.mark.slow
-def test_replies_as_long_as_they_may_be_stay_within_the_budget(here: Path, exam: SmallExam, judge: BilledChat) -> None:
-    """All in flight at once, and each costs nearly all that was set aside for it."""
+def test_replies_of_maximum_length_stay_within_budget(here: Path, exam: SmallExam, judge: BilledChat) -> None:
+    """All calls are in flight at once, and each costs nearly all that was reserved for it."""
     longest, limit = 20_000, 1.0
     write_toml(here, judging(judge))
     judge.configure(thinking=[longest, longest], latency_s=0.01, faults={"drop": 0.2})
@@ -89,8 +89,8 @@ def test_replies_as_long_as_they_may_be_stay_within_the_budget(here: Path, exam:
 
 
 @pytest.mark.slow
-def test_bounds_that_do_not_fit_together_are_waited_for(here: Path, exam: SmallExam, judge: BilledChat) -> None:
-    """All at once could cost far more than there is: they go a few at a time, and none fails."""
+def test_calls_wait_if_their_bounds_exceed_budget_together(here: Path, exam: SmallExam, judge: BilledChat) -> None:
+    """All at once could exceed the budget: they run a few at a time, and none fails."""
     write_toml(here, judging(judge))
     judge.configure(thinking=[0, LONGEST // 8], latency_s=[0.0, 0.02])
     limit = 0.4
@@ -107,7 +107,7 @@ def test_bounds_that_do_not_fit_together_are_waited_for(here: Path, exam: SmallE
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("seed", "concurrency"), [(1, 1), (2, 32)])
-def test_the_painter_s_bill_never_passes_the_budget(
+def test_bill_of_painter_never_exceeds_budget(
     here: Path, exam: SmallExam, painting: BilledImages, seed: int, concurrency: int
 ) -> None:
     """Its price is by tokens, and differs from image to image; broken images are charged like any others."""
@@ -136,7 +136,7 @@ def test_the_painter_s_bill_never_passes_the_budget(
     ],
     ids=lambda faults: "-".join(faults),
 )
-def test_images_whose_links_lead_nowhere_count_too(
+def test_images_with_broken_links_count_toward_budget(
     here: Path, exam: SmallExam, painting: BilledImages, faults: dict[str, float]
 ) -> None:
     provider = {"base_url": painting.base_url, "image_shape": "openai-images"}
@@ -161,7 +161,7 @@ def test_images_whose_links_lead_nowhere_count_too(
         ("bfl", {"link:junk": 1.0}),
     ],
 )
-def test_jobs_that_bring_nothing_count_too(
+def test_failed_jobs_count_toward_budget(
     here: Path, exam: SmallExam, jobs: JobServer, service: str, faults: dict[str, float]
 ) -> None:
     model = "wan2.5-t2i-preview" if service == "dashscope" else "flux-2-pro"
@@ -204,39 +204,39 @@ UNKNOWN: dict[str, tuple[dict[str, Mapping[str, Any]], list[str], str]] = {
 }
 
 
-@pytest.mark.parametrize(("sections", "words", "told"), UNKNOWN.values(), ids=UNKNOWN)
-def test_with_a_price_unknown_a_budget_does_not_begin(
+@pytest.mark.parametrize(("sections", "words", "message"), UNKNOWN.values(), ids=UNKNOWN)
+def test_budget_is_refused_if_price_is_unknown(
     here: Path,
     exam: SmallExam,
     judge: BilledChat,
     sections: Mapping[str, Mapping[str, Any]],
     words: list[str],
-    told: str,
+    message: str,
 ) -> None:
     write_toml(here, {**judging(judge), **sections})
-    said = limner("run", "genexam", "--data", exam.data, *words, "--budget", "5", code=2)
-    assert (said.out, said.err) == ("", f"limner: --budget cannot be enforced: {told}\n")
+    result = limner("run", "genexam", "--data", exam.data, *words, "--budget", "5", code=2)
+    assert (result.out, result.err) == ("", f"limner: --budget cannot be enforced: {message}\n")
     assert judge.counts()["total"] == 0
     assert not (here / "limner-store").exists()
 
 
 @pytest.mark.parametrize("limit", ["0", "-3", "nan"])
-def test_a_budget_that_is_none(here: Path, exam: SmallExam, judge: BilledChat, limit: str) -> None:
+def test_invalid_budget_is_refused(here: Path, exam: SmallExam, judge: BilledChat, limit: str) -> None:
     write_toml(here, judging(judge))
-    said = limner(*marking(exam), "--budget", limit, code=2)
-    assert said.err == f"limner: --budget takes dollars above 0, not {limit}\n"
+    result = limner(*marking(exam), "--budget", limit, code=2)
+    assert result.err == f"limner: --budget takes dollars above 0, not {limit}\n"
     assert judge.counts()["total"] == 0
     assert not (here / "limner-store").exists()
 
 
 @pytest.mark.slow
-def test_what_costs_nothing_needs_no_price(here: Path, exam: SmallExam) -> None:
+def test_free_painter_needs_no_price(here: Path, exam: SmallExam) -> None:
     words = ["draw", "genexam", "--data", str(exam.data), "--painter", f"mine=folder/{exam.drawings}"]
     assert limner(*words, "--budget", "0.001", "--json").json()["failed"] == 0
 
 
 @pytest.mark.slow
-def test_the_limits_in_the_settings_are_those_of_the_lane(
+def test_limits_in_settings_apply_to_service(
     here: Path, exam: SmallExam, judge: BilledChat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entered: list[tuple[Limits, int]] = []
@@ -264,7 +264,7 @@ def estimated(*words: str) -> Any:
 
 
 @pytest.mark.slow
-def test_after_a_first_run_the_estimate_is_close(here: Path, judge: BilledChat) -> None:
+def test_estimate_is_close_after_first_run(here: Path, judge: BilledChat) -> None:
     """Lengths differ from reply to reply, and some have to be asked for again."""
     count = 60
     exam = write_exam(here, 2 * count)
@@ -287,7 +287,7 @@ def test_after_a_first_run_the_estimate_is_close(here: Path, judge: BilledChat) 
 
 
 @pytest.mark.slow
-def test_spending_is_the_service_s_own_bill_by_exam_and_painter(
+def test_spending_by_exam_and_painter_equals_bill_of_service(
     here: Path, exam: SmallExam, judge: BilledChat, painting: BilledImages
 ) -> None:
     drawing = {"base_url": painting.base_url, "image_shape": "openai-images"}
@@ -318,12 +318,12 @@ def test_spending_is_the_service_s_own_bill_by_exam_and_painter(
     chatted = {(b["group"]["exam"], b["group"]["painter"]): b for b in books if b["group"]["kind"] == "chat"}
     assert chatted.keys() == chats.keys()
     for group, bill in chats.items():
-        found = chatted[group]
-        assert found["dollars"] == pytest.approx(charged(bill))
-        assert (found["tokens_in"], found["tokens_out"]) == (bill["tokens_in"], bill["tokens_out"])
+        row = chatted[group]
+        assert row["dollars"] == pytest.approx(charged(bill))
+        assert (row["tokens_in"], row["tokens_out"]) == (bill["tokens_in"], bill["tokens_out"])
         # The replies that were of no use are among them.
-        assert found["attempts"] == bill["replies"]
-        assert found["failed"] > 0
+        assert row["attempts"] == bill["replies"]
+        assert row["failed"] > 0
     (painted,) = [b for b in books if b["group"]["kind"] == "paint"]
     bill = painting.counts()["bill"]
     assert painted["group"] == {"kind": "paint", "exam": "genexam", "painter": "two"}

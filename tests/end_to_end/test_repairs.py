@@ -1,4 +1,4 @@
-"""What the user can repair is no outcome: once it is repaired, the same command asks again, and only for that."""
+"""Faults that the user can repair are not kept: after the repair, the same command retries only those."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def words_for(exam: SmallExam, side: str) -> list[str]:
         ("judge", "http_404", "setup", True),
     ],
 )
-def test_the_next_run_asks_again_where_the_user_can_repair_it(
+def test_next_run_retries_faults_that_user_can_repair(
     here: Path,
     exam: SmallExam,
     judge: BilledChat,
@@ -79,7 +79,7 @@ def test_the_next_run_asks_again_where_the_user_can_repair_it(
     ],
     ids=["tls", "path", "port"],
 )
-def test_a_wrong_address_is_no_outcome(
+def test_fault_from_wrong_address_is_retried_by_next_run(
     here: Path,
     exam: SmallExam,
     judge: BilledChat,
@@ -126,9 +126,7 @@ def open_model(device):
         ("worker/{}:open_model", "RuntimeError('CUDA out of memory')", "out of memory"),
     ],
 )
-def test_what_breaks_on_this_machine_is_no_outcome(
-    here: Path, exam: SmallExam, painter: str, error: str, detail: str
-) -> None:
+def test_local_fault_is_retried_by_next_run(here: Path, exam: SmallExam, painter: str, error: str, detail: str) -> None:
     # Python keeps modules by name, and this process makes several.
     module = f"own_{here.name}"
     (here / f"{module}.py").write_text(OWN_FUNCTION.format(error=error, done=DONE), "utf-8")
@@ -142,10 +140,10 @@ def test_what_breaks_on_this_machine_is_no_outcome(
     body: dict[str, Any] = limner(*words, "--json", code=3).json()
     assert (body["failures"], body["asked_again"], body["done"]) == ({"local": LEFT}, LEFT, DONE)
     assert calls() == QUESTIONS
-    said = limner(*words, code=3).err
-    assert "failed: local: " in said
-    assert detail in said
-    assert f"{LEFT} failures are not kept ({LEFT} local). {ASKS_AGAIN}" in said
+    errors = limner(*words, code=3).err
+    assert "failed: local: " in errors
+    assert detail in errors
+    assert f"{LEFT} failures are not kept ({LEFT} local). {ASKS_AGAIN}" in errors
     assert calls() == QUESTIONS + LEFT
     (here / "broken").unlink()
     assert limner(*words, "--json").json()["failed"] == 0

@@ -141,7 +141,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_a_run_through_faults_ends_complete_and_right(
+def test_run_despite_faults_is_complete_and_correct(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     judge: BilledChat,

@@ -1,4 +1,4 @@
-"""Images that ask for trouble: each is taken for what it shows or becomes a stored fault, and a run survives them."""
+"""Malformed and unusual images: each is read correctly or becomes a stored fault, and a run survives them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def seen_elsewhere(url: str) -> Image.Image:
 
 
 @each_sound
-def test_sound_images_show_the_same_upright(case: Case) -> None:
+def test_valid_images_decode_to_same_upright_picture(case: Case) -> None:
     info, image = inspect(case.data), decode(case.data)
     assert image.mode == "RGB"
     assert image.size == case.size == (info.width, info.height)
@@ -66,20 +66,20 @@ def test_sound_images_show_the_same_upright(case: Case) -> None:
 
 @each_sound
 @pytest.mark.parametrize("form", ["jpeg", "native"])
-def test_every_service_sees_what_probes_see(case: Case, form: Any) -> None:
+def test_services_and_probes_see_same_image(case: Case, form: Any) -> None:
     sent = prepare(case.data, None, form)
     assert (sent.width, sent.height) == case.size
     assert far_off(seen_elsewhere(sent.url), decode(case.data)) < 0.01
 
 
-def test_plain_images_go_out_as_they_are() -> None:
+def test_plain_images_are_sent_unchanged() -> None:
     for name in ("plain", "long-text", "tail"):
         data = CASES[name].data
         assert base64.b64decode(prepare(data, None, "native").url.partition(",")[2]) == data
 
 
 @each_unsound
-def test_unsound_files_are_refused_before_or_while_they_are_decoded(case: Case) -> None:
+def test_invalid_files_are_refused_before_or_during_decoding(case: Case) -> None:
     if case.fate == "refused":
         with pytest.raises(BadImage) as caught:
             inspect(case.data)
@@ -103,7 +103,7 @@ def measure(probe: Probe, data: bytes, store: Store) -> Finding:
 
 @pytest.mark.slow
 @each_sound
-def test_text_is_read_the_same_in_all_of_them(case: Case, store: Store) -> None:
+def test_ocr_reads_same_text_in_all_valid_images(case: Case, store: Store) -> None:
     (line,) = [line for line in measure(OcrProbe(), case.data, store).lines if len(line.text) > 2]
     assert line.text == LABEL
     left, top, right, bottom = line.bounds
@@ -114,7 +114,7 @@ def test_text_is_read_the_same_in_all_of_them(case: Case, store: Store) -> None:
 
 
 @each_unsound
-def test_probes_give_a_fault_and_live_on(case: Case, store: Store) -> None:
+def test_probes_raise_fault_and_survive_invalid_images(case: Case, store: Store) -> None:
     for probe in (OcrProbe(), RegionsProbe("classical", {}, OcrProbe())):
         with pytest.raises(Fault) as caught:
             measure(probe, case.data, store)
@@ -133,7 +133,7 @@ def write_exam(folder: Path, names: list[str]) -> Path:
 
 
 @pytest.mark.slow
-def test_a_whole_run_over_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_over_all_images_completes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     drawings = tmp_path / "drawings"
     drawings.mkdir()
@@ -168,9 +168,9 @@ def test_a_whole_run_over_all_of_them(tmp_path: Path, monkeypatch: pytest.Monkey
     for name, case in UNSOUND.items():
         assert (name, rows[name]["status"]) == (name, "image")
         assert case.said in rows[name]["detail"], name
-    for name, said in paths.items():
+    for name, message in paths.items():
         assert rows[name]["status"] == ("image" if name == "heavy" else "missing"), name
-        assert said in rows[name]["detail"], name
+        assert message in rows[name]["detail"], name
     (standing,) = limner("scores", "mmmg", "--format", "json").json()
     assert standing["n"] == len(SOUND)
     broken = sum(case.fate == "broken" for case in UNSOUND.values())

@@ -20,14 +20,14 @@ RATING = st.integers(0, 2)
     ("ratings", "value"),
     [((2, 2, 2), 1.0), ((0, 0, 0), 0.0), ((2, 0, 0), 0.7), ((0, 2, 0), 0.2), ((0, 0, 2), 0.1), ((1, 2, 0), 0.55)],
 )
-def test_wiscore_by_hand(ratings: tuple[int, int, int], value: float) -> None:
+def test_wiscore_matches_hand_computed_values(ratings: tuple[int, int, int], value: float) -> None:
     """(0.7 consistency + 0.2 realism + 0.1 aesthetic quality) / 2, as WISE defines it."""
     body = dict(zip(("consistency", "realism", "aesthetic_quality"), ratings, strict=True))
     assert read_wiscore(json.dumps(body)) == {"wiscore": pytest.approx(value), **body}
 
 
 @given(RATING, RATING, RATING)
-def test_wiscore_stays_between_nought_and_one_and_never_falls_with_a_better_rating(a: int, b: int, c: int) -> None:
+def test_wiscore_lies_in_unit_interval_and_is_monotonic(a: int, b: int, c: int) -> None:
     def of(*ratings: int) -> float:
         return read_wiscore(json.dumps(dict(zip(("consistency", "realism", "aesthetic_quality"), ratings))))["wiscore"]  # noqa: B905
 
@@ -36,7 +36,7 @@ def test_wiscore_stays_between_nought_and_one_and_never_falls_with_a_better_rati
 
 
 @pytest.mark.parametrize(
-    ("read", "reply", "said"),
+    ("read", "reply", "message"),
     [
         (read_score, '{"rating": 11}', '"rating" must be a number from 0 to 10'),
         (read_score, '{"rating": true}', '"rating" must be'),
@@ -48,14 +48,14 @@ def test_wiscore_stays_between_nought_and_one_and_never_falls_with_a_better_rati
         (read_choice, "{}", '"choice" must be'),
     ],
 )
-def test_replies_that_break_the_contract(read: object, reply: str, said: str) -> None:
+def test_replies_that_break_contract_are_unreadable(read: object, reply: str, message: str) -> None:
     with pytest.raises(Unreadable) as caught:
         read(reply)  # type: ignore[operator]
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("name", BASELINES)
-def test_the_request_and_the_drawings_are_shown_and_nothing_else(name: str) -> None:
+def test_prompt_shows_request_and_drawings(name: str) -> None:
     baseline = find_baseline(name)
     shown = baseline.shown(Prompts(SHIPPED), "Draw a {{cell}}.", *["a" * 64, "b" * 64][: baseline.pictures])
     assert isinstance(shown[0], Text)
@@ -65,6 +65,6 @@ def test_the_request_and_the_drawings_are_shown_and_nothing_else(name: str) -> N
     assert baseline.parse(example), "the example in the prompt keeps the contract"
 
 
-def test_an_unknown_one() -> None:
+def test_unknown_baseline_is_refused() -> None:
     with pytest.raises(UsageError, match="choose one of score, arena, wiscore"):
         find_baseline("elo")

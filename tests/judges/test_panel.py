@@ -1,4 +1,4 @@
-"""Panels as judges: members mark for themselves, nothing is asked twice, and the panel's marking follows."""
+"""Panels as judges: members mark independently, no member is asked twice, and the panel's marking is derived."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[s
     return tmp_path, judges
 
 
-def test_the_panels_marks_are_the_majority_of_its_members(three: tuple[Path, list[str]]) -> None:
+def test_panel_marks_are_majority_of_members(three: tuple[Path, list[str]]) -> None:
     folder, judges = three
     with Store(folder / "store") as store:
         groups = {group.judge: group for group in load_groups(store, EXAM)}
@@ -69,7 +69,7 @@ def test_the_panels_marks_are_the_majority_of_its_members(three: tuple[Path, lis
             assert mark.votes == dict(zip(judges, votes, strict=True))
 
 
-def test_it_is_shown_with_its_members_votes(three: tuple[Path, list[str]]) -> None:
+def test_panel_is_shown_with_votes_of_members(three: tuple[Path, list[str]]) -> None:
     folder, judges = three
     text = limner("scores", EXAM, "--store", folder / "store", "--judge", "panel/jury").out
     assert "its members differ on" in text
@@ -79,7 +79,7 @@ def test_it_is_shown_with_its_members_votes(three: tuple[Path, list[str]]) -> No
     assert {"panel/jury"} <= {name for pair in pairs for name in (pair["first"], pair["second"])}
 
 
-def test_nothing_is_asked_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_panel_reuses_stored_markings_of_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A member that has marked already is not asked again; a panel with arguments for one member asks it once."""
     small = write_exam(tmp_path, 3)
     with ChatServer() as server:
@@ -100,26 +100,26 @@ def test_nothing_is_asked_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert spent["panel/two"] == pytest.approx(sum(row["cost"] for row in rows if row["judge"] == JUDGE))
 
 
-def test_a_panel_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_undefined_or_invalid_panel_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    said = limner("run", "sample/genexam", "--painter", "control/blank", "--judge", "panel/jury", "--dry-run", code=2)
-    assert "no panel 'jury'; limner.toml has: none: add [panels.jury] to limner.toml" in said.err
+    result = limner("run", "sample/genexam", "--painter", "control/blank", "--judge", "panel/jury", "--dry-run", code=2)
+    assert "no panel 'jury'; limner.toml has: none: add [panels.jury] to limner.toml" in result.err
     (tmp_path / "limner.toml").write_text('[panels.jury]\nmembers = ["ocr"]\n', "utf-8")
-    said = limner(
+    result = limner(
         "run", "sample/genexam", "--painter", "control/blank", "--judge", "panel/jury", "--dry-run", code=None
     )
-    assert said.code
-    assert "limner.toml" in said.err
-    assert "panels.jury.members" in said.err
+    assert result.code
+    assert "limner.toml" in result.err
+    assert "panels.jury.members" in result.err
 
 
-def test_arguments_of_a_member() -> None:
+def test_arguments_of_member_are_parsed() -> None:
     assert split_arguments("ocr") == ("ocr", {})
     assert split_arguments("a/b?temperature=0.5&mode=x") == ("a/b", {"temperature": 0.5, "mode": "x"})
 
 
-def test_weights_from_a_study(three: tuple[Path, list[str]]) -> None:
-    """People always side with the first member: it gets the weight of 99 in 100, the others that of their share."""
+def test_weights_are_computed_from_study(three: tuple[Path, list[str]]) -> None:
+    """People always agree with the first member: it gets the weight of 99 %, the others that of their agreement."""
     folder, judges = three
     with Store(folder / "store") as store:
         groups = {group.judge: group for group in load_groups(store, EXAM)}
@@ -133,8 +133,8 @@ def test_weights_from_a_study(three: tuple[Path, list[str]]) -> None:
     (folder / "limner.toml").write_text(body, "utf-8")
     limner("mark", EXAM, "--judge", "panel/jury", "--store", "store")
     with Store(folder / "store") as store:
-        found = {g.evaluator.id: g for g in load_groups(store, EXAM) if g.judge == "panel/jury"}
-    weighted = next(group for group in found.values() if group.setup["rule"] == "weights")
+        juries = {g.evaluator.id: g for g in load_groups(store, EXAM) if g.judge == "panel/jury"}
+    weighted = next(group for group in juries.values() if group.setup["rule"] == "weights")
     weights = weighted.setup["weights"]
     assert weights[0] == pytest.approx(4.595, abs=0.001)
     truth = {entry.drawing.id: values(entry.marks) for entry in groups[judges[0]].scored}
@@ -144,17 +144,17 @@ def test_weights_from_a_study(three: tuple[Path, list[str]]) -> None:
         share = min(max(sum(same) / len(same), 0.51), 0.99)
         assert weight == pytest.approx(log(share / (1 - share)), abs=0.001)
     (folder / "limner.toml").write_text(body.replace("members = [", "members = ['ocr', "), "utf-8")
-    said = limner("mark", EXAM, "--judge", "panel/jury", "--store", "store", code=2)
-    assert "ocr has marked none of the drawings of the study pilot" in said.err
+    result = limner("mark", EXAM, "--judge", "panel/jury", "--store", "store", code=2)
+    assert "ocr has marked none of the drawings of the study pilot" in result.err
     (folder / "limner.toml").write_text(body.replace("pilot", "other"), "utf-8")
-    said = limner("mark", EXAM, "--judge", "panel/jury", "--store", "store", code=2)
-    assert "nobody has marked criteria of genexam in the study other" in said.err
+    result = limner("mark", EXAM, "--judge", "panel/jury", "--store", "store", code=2)
+    assert "nobody has marked criteria of genexam in the study other" in result.err
     (folder / "limner.toml").write_text(body.replace("study:pilot", "certificate"), "utf-8")
-    said = limner("mark", EXAM, "--judge", "panel/jury", "--store", "store", code=2)
-    assert "cannot be weighted: it has no certificate for genexam" in said.err
+    result = limner("mark", EXAM, "--judge", "panel/jury", "--store", "store", code=2)
+    assert "cannot be weighted: it has no certificate for genexam" in result.err
 
 
-def test_weights_from_a_certificate() -> None:
+def test_weights_are_computed_from_certificate() -> None:
     """Eight of ten faults seen, one false alarm in ten: right in 85 of 100."""
     doses = [
         {"must_fall": 4, "seen": {"value": 1.0}},

@@ -52,7 +52,7 @@ def turn(chat: Any, store: Store, *shown: Any, earlier: tuple[tuple[str, str], .
     return _LOOP.run(run())
 
 
-def test_what_is_sent_and_what_it_costs(store: Store) -> None:
+def test_request_has_expected_body_headers_and_cost(store: Store) -> None:
     sha256 = store.blobs.put(picture(3))[0]
     with wire_server(lambda _service, _asked: (200, message())) as service:
         chat = model(service, store, temperature=0, max_completion_tokens=900)
@@ -83,8 +83,8 @@ def test_what_is_sent_and_what_it_costs(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_anthropics_own_client_asks_the_same_and_reads_the_same(store: Store) -> None:
-    """It sends the key as a bearer, and asks for a newer version, which takes no temperature; both stay as they are."""
+def test_official_client_sends_same_body_and_reads_same_reply(store: Store) -> None:
+    """The client differs only in sending the key as a bearer token and asking for a newer API version."""
     package = sdk("anthropic", "anthropic")
     sha256 = store.blobs.put(picture(3))[0]
 
@@ -109,7 +109,7 @@ def test_anthropics_own_client_asks_the_same_and_reads_the_same(store: Store) ->
     assert theirs.body == ours.body
 
 
-def test_every_request_says_how_long_the_reply_may_be(store: Store) -> None:
+def test_every_request_limits_reply_length(store: Store) -> None:
     with wire_server(lambda _service, _asked: (200, message())) as service:
         chat = model(service, store)
         assert chat.unpriced() is None
@@ -117,7 +117,7 @@ def test_every_request_says_how_long_the_reply_may_be(store: Store) -> None:
         assert service.sent()[0]["max_tokens"] == 16_000
 
 
-def test_a_schema_that_is_not_taken_is_left_out(store: Store) -> None:
+def test_unsupported_schema_is_left_out(store: Store) -> None:
     def answer(_service: WireServer, asked: Asked) -> Answer:
         error = {"type": "invalid_request_error", "message": "output_config.format.schema: minimum is not supported"}
         return (400, {"type": "error", "error": error}) if "output_config" in asked.body else (200, message())
@@ -145,7 +145,7 @@ def test_a_schema_that_is_not_taken_is_left_out(store: Store) -> None:
         ),
     ],
 )
-def test_faults_by_their_kind(store: Store, answer: Answer, kind: str) -> None:
+def test_failed_replies_raise_fault_of_expected_kind(store: Store, answer: Answer, kind: str) -> None:
     with wire_server(lambda _service, _asked: answer) as service, pytest.raises(Fault) as raised:
         turn(model(service, store), store)
     assert raised.value.kind == kind

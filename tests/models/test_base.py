@@ -1,4 +1,4 @@
-"""Asking until a reply keeps its contract: the fault is named each time, and every turn is accounted for."""
+"""Asking until a reply keeps its contract: each fault is named in the next turn, and every turn is counted."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def ask(store: Store, model: Scripted) -> Answer:
     return asyncio.run(complete(model, SHOWN, Contract(number), CONTEXT, Calls(store)))
 
 
-def test_a_good_reply_is_taken_at_once(store: Store) -> None:
+def test_valid_reply_is_accepted_at_once(store: Store) -> None:
     model = Scripted("7")
     assert ask(store, model) == Answer(Reply("mark", "7", "key1"), 1, 0.5, value=7)
     assert model.heard == [()]
 
 
-def test_heavy_parsing_is_done_beside_everything_else(store: Store) -> None:
+def test_heavy_parsing_runs_in_another_thread(store: Store) -> None:
     threads: list[str] = []
 
     def parse(text: str) -> int:
@@ -68,15 +68,15 @@ def test_heavy_parsing_is_done_beside_everything_else(store: Store) -> None:
     assert threads != [threading.main_thread().name]
 
 
-def test_a_bad_reply_is_named_and_asked_for_again(store: Store) -> None:
+def test_bad_reply_is_objected_to_and_asked_for_again(store: Store) -> None:
     model = Scripted("seven", "7 or 8", "7")
     assert ask(store, model) == Answer(Reply("mark", "7", "key3"), 3, 1.5, value=7)
-    told = [("seven", objection("'seven' is no number")), ("7 or 8", objection("'7 or 8' is no number"))]
-    assert model.heard == [(), tuple(told[:1]), tuple(told)]
-    assert "'seven' is no number" in told[0][1]
+    turns = [("seven", objection("'seven' is no number")), ("7 or 8", objection("'7 or 8' is no number"))]
+    assert model.heard == [(), tuple(turns[:1]), tuple(turns)]
+    assert "'seven' is no number" in turns[0][1]
 
 
-def test_the_third_bad_reply_is_the_last(store: Store) -> None:
+def test_third_bad_reply_is_fault(store: Store) -> None:
     model = Scripted("one", "two", "three", "4")
     with pytest.raises(Fault) as caught:
         ask(store, model)
@@ -89,17 +89,17 @@ def test_the_third_bad_reply_is_the_last(store: Store) -> None:
     assert "\n" not in fault.detail
 
 
-def test_an_unknown_price_stays_unknown(store: Store) -> None:
+def test_unknown_cost_stays_unknown(store: Store) -> None:
     assert ask(store, Scripted("x", "7", cost=None)).cost is None
 
 
-def test_a_fault_in_a_later_turn_does_not_forget_the_turns_before(store: Store) -> None:
+def test_fault_in_later_turn_includes_calls_and_cost_of_earlier_turns(store: Store) -> None:
     with pytest.raises(Fault) as caught:
         ask(store, Scripted("x", Fault("refusal", "no", calls=("key2",), cost=0.25)))
     assert (caught.value.kind, caught.value.calls, caught.value.cost) == ("refusal", ("key1", "key2"), 0.75)
 
 
-def test_a_slip_in_a_parser_is_not_taken_for_a_bad_reply(store: Store) -> None:
+def test_error_in_parser_is_not_treated_as_bad_reply(store: Store) -> None:
     def slip(text: str) -> int:
         raise KeyError(text)
 

@@ -1,4 +1,4 @@
-"""Chat models: what goes over the wire, what comes back, and what every sort of failure is called."""
+"""Chat models: what is sent, what is read from replies, and the kind of every failure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def fails(chat: ChatModel, store: Store, *shown: Text | Picture) -> Fault:
     return caught.value
 
 
-def test_text_and_pictures_go_out_as_the_api_wants_them(chat: ChatServer, store: Store) -> None:
+def test_text_and_images_are_sent_in_chat_format(chat: ChatServer, store: Store) -> None:
     shas = [store.blobs.put(picture(n))[0] for n in (1, 2)]
     shown = (Text("Mark it. Reply in JSON."), Picture(shas[0], 768, "high"), Picture(shas[1]))
     ask(model(store, chat.base_url, reasoning_effort="low", max_completion_tokens=500), store, *shown)
@@ -75,7 +75,7 @@ def test_text_and_pictures_go_out_as_the_api_wants_them(chat: ChatServer, store:
     }
 
 
-def test_what_was_said_before_goes_along(chat: ChatServer, store: Store) -> None:
+def test_earlier_turns_are_sent_along(chat: ChatServer, store: Store) -> None:
     ask(model(store, chat.base_url), store, earlier=(("One.", "Not so."), ("Two.", "Not so either.")))
     (body,) = chat.requests()
     talk = [(message["role"], message["content"][0]["text"]) for message in body["messages"]]
@@ -88,7 +88,7 @@ def test_what_was_said_before_goes_along(chat: ChatServer, store: Store) -> None
     ]
 
 
-def test_a_reply_is_kept_whole_with_its_price(chat: ChatServer, store: Store) -> None:
+def test_full_reply_is_stored_with_its_cost(chat: ChatServer, store: Store) -> None:
     chat.configure(reply="fine")
     text, key, cost = ask(model(store, chat.base_url), store)
     with store.reading() as connection:
@@ -98,13 +98,13 @@ def test_a_reply_is_kept_whole_with_its_price(chat: ChatServer, store: Store) ->
     assert cost == row.cost == (usage["prompt_tokens"] * 2.0 + usage["completion_tokens"] * 8.0) / 1e6
 
 
-def test_an_unknown_price_is_unknown(chat: ChatServer, store: Store) -> None:
+def test_cost_without_known_price_is_none(chat: ChatServer, store: Store) -> None:
     settings = Settings.model_validate({"providers": {"fake": {"base_url": chat.base_url}}})
     _, _, cost = ask(ChatModel("fake", "judge", {}, settings, Preparer(store.blobs.get)), store)
     assert cost is None
 
 
-def test_the_key_of_a_call_holds_all_that_matters(chat: ChatServer, store: Store) -> None:
+def test_call_key_depends_on_all_request_content(chat: ChatServer, store: Store) -> None:
     sha, other = (store.blobs.put(picture(n))[0] for n in (1, 2))
     base = model(store, chat.base_url)
     asked: list[tuple[ChatModel, tuple[Text | Picture, ...], Any, Context]] = [
@@ -129,7 +129,7 @@ def test_the_key_of_a_call_holds_all_that_matters(chat: ChatServer, store: Store
     assert chat.counts()["total"] == len(asked)
 
 
-def test_the_key_is_sent_and_nowhere_else(chat: ChatServer, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_api_key_is_sent_but_never_stored(chat: ChatServer, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY_VARIABLE, CANARY)
     chat.configure(api_key=CANARY, reply=f"Your key is {CANARY}.")
     text, _, _ = ask(model(store, chat.base_url, key=True), store)
@@ -140,14 +140,14 @@ def test_the_key_is_sent_and_nowhere_else(chat: ChatServer, store: Store, monkey
     assert CANARY not in repr(stored)
 
 
-def test_a_missing_key_is_told_before_anything_is_sent(chat: ChatServer, store: Store) -> None:
+def test_missing_key_is_reported_before_any_request(chat: ChatServer, store: Store) -> None:
     with pytest.raises(UsageError, match=f"set the environment variable {KEY_VARIABLE}"):
         model(store, chat.base_url, key=True).check()
     assert chat.counts()["total"] == 0
 
 
 @pytest.mark.parametrize("key", [CANARY, "sk-short"])
-def test_a_refused_key_is_not_repeated(
+def test_refused_key_is_redacted_from_error(
     chat: ChatServer, store: Store, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     monkeypatch.setenv(KEY_VARIABLE, key)
@@ -170,36 +170,38 @@ def test_a_refused_key_is_not_repeated(
         ("drop", "network", None),
     ],
 )
-def test_failures_have_their_kind(chat: ChatServer, store: Store, fault: str, kind: str, charged: float | None) -> None:
+def test_service_failures_raise_fault_of_expected_kind(
+    chat: ChatServer, store: Store, fault: str, kind: str, charged: float | None
+) -> None:
     chat.configure(faults={fault: 1.0}, retry_after=7)
-    found = fails(model(store, chat.base_url), store)
-    assert (found.kind, found.cost) == (kind, charged)
+    raised = fails(model(store, chat.base_url), store)
+    assert (raised.kind, raised.cost) == (kind, charged)
     assert chat.counts()["total"] == 1  # The client itself tries nothing again.
 
 
-def test_a_refusal_and_a_reply_cut_off_are_paid_for(chat: ChatServer, store: Store) -> None:
+def test_refused_and_truncated_replies_are_charged(chat: ChatServer, store: Store) -> None:
     for fault, kind in (("refusal", "refusal"), ("length", "truncated")):
         chat.configure(faults={fault: 1.0})
-        found = fails(model(store, chat.base_url), store, Text(fault))
-        assert found.kind == kind
-        assert found.cost is not None
-        assert found.cost > 0
+        raised = fails(model(store, chat.base_url), store, Text(fault))
+        assert raised.kind == kind
+        assert raised.cost is not None
+        assert raised.cost > 0
         with store.reading() as connection:
-            row = connection.execute(sa.select(attempts).where(attempts.c.call == found.calls[0])).one()
+            row = connection.execute(sa.select(attempts).where(attempts.c.call == raised.calls[0])).one()
         assert row.result["choices"]
 
 
-def test_a_reply_that_does_not_come_is_a_timeout(chat: ChatServer, store: Store) -> None:
+def test_hanging_service_is_timeout(chat: ChatServer, store: Store) -> None:
     chat.configure(faults={"hang": 1.0})
     settings = Settings.model_validate({"providers": {"fake": {"base_url": chat.base_url, "timeout_s": 0.2}}})
-    found = fails(ChatModel("fake", "judge", {}, settings, Preparer(store.blobs.get)), store)
-    assert (found.kind, found.cost) == ("timeout", None)
+    fault = fails(ChatModel("fake", "judge", {}, settings, Preparer(store.blobs.get)), store)
+    assert (fault.kind, fault.cost) == ("timeout", None)
 
 
-def test_a_lost_or_broken_picture_is_a_fault_of_this_call_alone(chat: ChatServer, store: Store) -> None:
+def test_missing_or_broken_image_fails_only_its_call(chat: ChatServer, store: Store) -> None:
     chosen = model(store, chat.base_url)
-    found = fails(chosen, store, Picture("0" * 64))
-    assert (found.kind, "not among the blobs" in found.detail) == ("missing", True)
+    fault = fails(chosen, store, Picture("0" * 64))
+    assert (fault.kind, "not among the blobs" in fault.detail) == ("missing", True)
     sha256, _ = store.blobs.put(picture(1, size=(64, 64))[:-30])
     assert fails(chosen, store, Picture(sha256)).kind == "image"
     assert chat.counts()["total"] == 0
@@ -217,7 +219,7 @@ def test_a_lost_or_broken_picture_is_a_fault_of_this_call_alone(chat: ChatServer
         ({"choices": [{"finish_reason": "error", "error": {"code": 500, "message": "x"}}]}, "application/json"),
     ],
 )
-def test_replies_of_no_known_shape_are_the_service_s_fault(store: Store, body: object, media: str) -> None:
+def test_malformed_replies_are_server_faults(store: Store, body: object, media: str) -> None:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     with Misbehaving(lambda _seen: Answer(data, media=media)) as server:
         assert fails(model(store, server.url), store).kind == "server"
@@ -232,12 +234,12 @@ def test_replies_of_no_known_shape_are_the_service_s_fault(store: Store, body: o
         ("words", "server"),
     ],
 )
-def test_an_error_inside_a_200_is_told_by_what_it_says(store: Store, error: object, kind: str) -> None:
+def test_error_in_200_reply_gets_kind_from_its_content(store: Store, error: object, kind: str) -> None:
     with Misbehaving(lambda _seen: says({"error": error})) as server:
         assert fails(model(store, server.url), store).kind == kind
 
 
-def test_text_in_parts_and_text_that_utf8_cannot_hold(store: Store) -> None:
+def test_text_parts_are_joined_and_lone_surrogates_replaced(store: Store) -> None:
     parts = [{"type": "text", "text": "one "}, {"type": "text", "text": "two \ud800"}]
     reply = {"choices": [{"message": {"content": parts}, "finish_reason": "stop"}]}
     with Misbehaving(lambda _seen: says(reply)) as server:
@@ -246,7 +248,7 @@ def test_text_in_parts_and_text_that_utf8_cannot_hold(store: Store) -> None:
     assert text.encode()
 
 
-def test_models_are_found_by_name(store: Store) -> None:
+def test_models_are_opened_by_name(store: Store) -> None:
     settings = Settings.model_validate({"providers": {"fake": {"base_url": "http://127.0.0.1:9"}}})
     images = Preparer(store.blobs.get)
     assert open_model("fake/some/model", {}, settings, images).name == "fake/some/model"
@@ -271,20 +273,20 @@ def body(**args: Any) -> dict[str, Any]:
     }
 
 
-def test_a_request_says_the_same() -> None:
+def test_request_is_translated_to_gemini() -> None:
     schema = {"type": "object"}
     shape = {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": True}}
-    told = to_gemini(
+    request = to_gemini(
         body(temperature=0, max_completion_tokens=9, reasoning_effort="low", stop="x", response_format=shape)
     )
-    assert told["systemInstruction"] == {"parts": [{"text": "You mark."}]}
-    first, second = told["contents"]
+    assert request["systemInstruction"] == {"parts": [{"text": "You mark."}]}
+    first, second = request["contents"]
     assert first == {
         "role": "user",
         "parts": [{"text": "Mark it."}, {"inlineData": {"mimeType": "image/png", "data": "QUJD"}}],
     }
     assert second == {"role": "model", "parts": [{"text": "No."}]}
-    assert told["generationConfig"] == {
+    assert request["generationConfig"] == {
         "temperature": 0,
         "maxOutputTokens": 9,
         "stopSequences": ["x"],
@@ -297,29 +299,29 @@ def test_a_request_says_the_same() -> None:
     assert "generationConfig" not in to_gemini(body())
 
 
-def test_arguments_that_a_batch_cannot_have_are_named() -> None:
+def test_arguments_unsupported_in_batch_are_named() -> None:
     assert unsayable("g/m", {"temperature": 1}) is None
     assert unsayable("g/m", {"temperature": 1, "logit_bias": 1}) == (
         "g/m does not accept logit_bias in a batch: leave it out, or leave out --batch"
     )
 
 
-def test_a_reply_reads_as_a_chat_completion() -> None:
+def test_gemini_reply_is_read_as_chat_completion() -> None:
     parts = [{"text": "thinking", "thought": True}, {"text": "yes"}]
     usage = {"promptTokenCount": 5, "candidatesTokenCount": 2, "thoughtsTokenCount": 3}
     candidate = {"content": {"parts": parts}, "finishReason": "STOP"}
-    told = from_gemini({"candidates": [candidate], "usageMetadata": usage, "responseId": "r"})
-    assert told["choices"][0]["message"]["content"] == "yes"
-    assert told["choices"][0]["finish_reason"] == "stop"
-    assert told["usage"] == {"prompt_tokens": 5, "completion_tokens": 5}
+    completion = from_gemini({"candidates": [candidate], "usageMetadata": usage, "responseId": "r"})
+    assert completion["choices"][0]["message"]["content"] == "yes"
+    assert completion["choices"][0]["finish_reason"] == "stop"
+    assert completion["usage"] == {"prompt_tokens": 5, "completion_tokens": 5}
 
 
 @pytest.mark.parametrize(("reason", "word"), [("MAX_TOKENS", "length"), ("SAFETY", "content_filter")])
-def test_why_a_reply_ended(reason: str, word: str) -> None:
+def test_gemini_finish_reason_is_translated(reason: str, word: str) -> None:
     assert from_gemini({"candidates": [{"finishReason": reason}]})["choices"][0]["finish_reason"] == word
 
 
-def test_a_blocked_prompt_is_a_refusal_and_nothing_is_no_answer() -> None:
+def test_blocked_prompt_is_refusal_and_empty_reply_has_no_choices() -> None:
     (choice,) = from_gemini({"promptFeedback": {"blockReason": "SAFETY"}})["choices"]
     assert (choice["finish_reason"], "blocked (SAFETY)" in choice["message"]["refusal"]) == ("content_filter", True)
     assert from_gemini({})["choices"] == []
@@ -327,8 +329,8 @@ def test_a_blocked_prompt_is_a_refusal_and_nothing_is_no_answer() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.text(max_size=20)), min_size=1, max_size=6))
-def test_no_word_is_lost(earlier: list[tuple[str, str]]) -> None:
+def test_all_messages_survive_translation_to_gemini(earlier: list[tuple[str, str]]) -> None:
     messages = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in earlier]
-    told = to_gemini({"model": "m", "messages": messages})["contents"]
-    back = [("assistant" if one["role"] == "model" else "user", one["parts"][0]["text"]) for one in told]
+    contents = to_gemini({"model": "m", "messages": messages})["contents"]
+    back = [("assistant" if one["role"] == "model" else "user", one["parts"][0]["text"]) for one in contents]
     assert back == earlier

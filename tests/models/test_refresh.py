@@ -40,7 +40,7 @@ def said(source: str | Path, known: Settings | None = None) -> list[str]:
 
 
 @pytest.mark.parametrize("form", ["toml", "json"])
-def test_a_file_is_taken_over_field_by_field(form: str, tmp_path: Path, folder: Path) -> None:
+def test_file_is_merged_field_by_field(form: str, tmp_path: Path, folder: Path) -> None:
     import tomllib
 
     file = tmp_path / f"news.{form}"
@@ -64,7 +64,7 @@ def test_a_file_is_taken_over_field_by_field(form: str, tmp_path: Path, folder: 
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ("= 3", "neither TOML nor JSON"),
         ('{"a":' * 100_000, "neither TOML nor JSON"),
@@ -73,14 +73,14 @@ def test_a_file_is_taken_over_field_by_field(form: str, tmp_path: Path, folder: 
         ('[models."a/b"]\nprice = 1', r'models."a/b".price: '),
     ],
 )
-def test_what_is_no_catalogue_changes_nothing(body: str, told: str, tmp_path: Path, folder: Path) -> None:
+def test_invalid_catalogue_leaves_stored_one_unchanged(body: str, message: str, tmp_path: Path, folder: Path) -> None:
     (file := tmp_path / "news.toml").write_text(body)
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         said(file)
     assert not folder.exists()
 
 
-def test_no_such_source() -> None:
+def test_unknown_source_is_refused() -> None:
     with pytest.raises(UsageError, match=r"is not a file, an address or a service; the services are: .*openai"):
         said("nowhere.toml")
 
@@ -92,7 +92,7 @@ def service(root: str) -> Settings:
 
 
 @pytest.mark.slow
-def test_a_services_own_list_tells_when_its_models_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_list_of_service_gives_shutdown_dates(monkeypatch: pytest.MonkeyPatch) -> None:
     listed = [
         {"id": "gpt-5", "object": "model", "shutdown_date": "2026-12-20"},
         {"id": "gpt-6-sol", "object": "model", "shutdown_date": None},
@@ -113,14 +113,14 @@ def test_a_services_own_list_tells_when_its_models_end(monkeypatch: pytest.Monke
 
 @pytest.mark.slow
 @pytest.mark.parametrize("body", [{}, {"data": 3}, []])
-def test_a_service_that_lists_nothing(body: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_service_without_model_list_is_refused(body: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_API_KEY", "sk-canary-for-the-list")
     with json_server(lambda path, _: body) as (root, _), pytest.raises(UsageError, match="does not list its models"):
         said("openai", service(root))
 
 
 @pytest.mark.slow
-def test_an_address_is_asked_without_any_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_url_is_fetched_without_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-for-the-list")
     rows = {"models": {"lab/new": {"maker": "Lab"}}}
     with json_server(lambda path, _: rows) as (root, seen):

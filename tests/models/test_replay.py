@@ -39,7 +39,7 @@ def test_a_reply_is_text_or_an_object(tmp_path: Path, store: Store) -> None:
     assert ask(model, store, question="q2") == '{"größe": [1, null]}'
 
 
-def test_one_reply_after_another(tmp_path: Path, store: Store) -> None:
+def test_replies_are_given_in_order_until_none_is_left(tmp_path: Path, store: Store) -> None:
     model = write(tmp_path, {"id": "q1", "replies": ["one", {"n": 2}]})
     assert [ask(model, store), ask(model, store, "one")] == ["one", '{"n": 2}']
     with pytest.raises(Fault, match="no reply for q1 after 2 unreadable") as caught:
@@ -47,7 +47,7 @@ def test_one_reply_after_another(tmp_path: Path, store: Store) -> None:
     assert caught.value.kind == "missing"
 
 
-def test_lines_can_be_narrowed_down_and_the_last_that_fits_is_taken(tmp_path: Path, store: Store) -> None:
+def test_last_matching_line_is_used(tmp_path: Path, store: Store) -> None:
     model = write(
         tmp_path,
         {"id": "q1", "reply": "any"},
@@ -75,7 +75,7 @@ def test_every_reply_goes_through_the_journal_once(tmp_path: Path, store: Store)
     assert asyncio.run(again())
 
 
-def test_another_reply_is_another_call(tmp_path: Path, store: Store) -> None:
+def test_changed_reply_is_new_call(tmp_path: Path, store: Store) -> None:
     assert ask(write(tmp_path, {"id": "q1", "reply": "x"}), store) == "x"
     changed = write(tmp_path, {"id": "q1", "reply": "y"})
     assert ask(changed, store) == "y"
@@ -91,14 +91,14 @@ def test_another_reply_is_another_call(tmp_path: Path, store: Store) -> None:
         ("[" * 100_000, "replies.jsonl:2: not JSON"),
     ],
 )
-def test_wrong_lines_are_named(tmp_path: Path, line: str, message: str) -> None:
+def test_invalid_lines_are_reported_with_line_number(tmp_path: Path, line: str, message: str) -> None:
     (tmp_path / "replies.jsonl").write_bytes(b'{"id": "q1", "reply": "x"}\n' + line.encode("latin-1"))
     with pytest.raises(DataError) as caught:
         ReplayModel(tmp_path / "replies.jsonl")
     assert message in str(caught.value)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path, store: Store) -> None:
+def test_missing_file_is_usage_error(tmp_path: Path, store: Store) -> None:
     settings = Settings.model_validate({"providers": {}})
     with pytest.raises(UsageError, match="cannot be read"):
         open_model(f"replay/{tmp_path}/none.jsonl", {}, settings, Preparer(store.blobs.get))

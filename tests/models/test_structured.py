@@ -1,4 +1,4 @@
-"""Replies whose shape is described to the service: what is sent, and the one step back where it is not taken."""
+"""Response formats: what is sent, and the one retry without it if the service does not support it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ REFUSED, DONE, DONE_SHAPED = ("failed", "bad_request", True), ("done", None, Fal
     ("structured", "sent"),
     [("json_schema", DESCRIBED), ("json_object", {"type": "json_object"}), ("none", None)],
 )
-def test_the_shape_is_described_as_far_as_the_service_takes_it(
+def test_response_format_is_sent_as_far_as_service_supports_it(
     chat: ChatServer, store: Store, structured: str, sent: Any
 ) -> None:
     chat.configure(reply=GOOD)
@@ -95,7 +95,7 @@ def test_the_shape_is_described_as_far_as_the_service_takes_it(
 
 
 @pytest.mark.parametrize("structured", ["json_schema", "json_object", "none"])
-def test_a_contract_without_a_schema_describes_nothing(chat: ChatServer, store: Store, structured: str) -> None:
+def test_contract_without_schema_sends_no_response_format(chat: ChatServer, store: Store, structured: str) -> None:
     chat.configure(reply=GOOD)
     ask(model(store, chat.base_url, structured), store, "it", contract=Contract(parse))
     (body,) = chat.requests()
@@ -103,8 +103,8 @@ def test_a_contract_without_a_schema_describes_nothing(chat: ChatServer, store: 
     assert response_format(structured, None) is None
 
 
-def test_the_parser_is_the_authority(chat: ChatServer, store: Store) -> None:
-    """A reply of the right shape may still be of no use: it is asked for again, described as before."""
+def test_well_formed_reply_refused_by_parser_is_asked_for_again(chat: ChatServer, store: Store) -> None:
+    """A reply of the right shape may still be refused: it is asked for again with the same response format."""
     chat.configure(reply='{"answer": "maybe"}')
     with pytest.raises(Fault, match="unreadable: try 1"):
         ask(model(store, chat.base_url), store, "it")
@@ -115,7 +115,9 @@ def test_the_parser_is_the_authority(chat: ChatServer, store: Store) -> None:
 
 
 @pytest.mark.parametrize("structured", ["json_schema", "json_object"])
-def test_one_step_back_and_no_second_one(chat: ChatServer, store: Store, structured: str) -> None:
+def test_unsupported_response_format_is_left_out_after_one_refusal(
+    chat: ChatServer, store: Store, structured: str
+) -> None:
     chat.configure(reply=GOOD, unsupported=["response_format"])
     answers = ask(model(store, chat.base_url, structured), store, "one", "two", "three")
     assert [answer.reply.text for answer in answers] == [GOOD] * 3
@@ -132,7 +134,7 @@ def test_one_step_back_and_no_second_one(chat: ChatServer, store: Store, structu
     assert {**second, "response_format": first["response_format"]} == first
 
 
-def test_at_once_nobody_is_refused_twice(chat: ChatServer, store: Store) -> None:
+def test_concurrent_calls_send_no_response_format_after_refusal(chat: ChatServer, store: Store) -> None:
     chat.configure(reply=GOOD, unsupported=["response_format"], hold=4)
     chosen = model(store, chat.base_url)
     assert len(ask(chosen, store, *"abcd", together=True)) == 4
@@ -144,7 +146,7 @@ def test_at_once_nobody_is_refused_twice(chat: ChatServer, store: Store) -> None
     assert (chat.counts()["answered"], chat.counts()["rejected"]) == (8, counts["rejected"])
 
 
-def test_a_later_run_asks_for_nothing_again(chat: ChatServer, store: Store) -> None:
+def test_later_run_reuses_stored_replies_and_refusal(chat: ChatServer, store: Store) -> None:
     chat.configure(reply=GOOD, unsupported=["response_format"])
     before = ask(model(store, chat.base_url), store, "one", "two")
     asked = chat.counts()["total"]
@@ -157,8 +159,8 @@ def test_a_later_run_asks_for_nothing_again(chat: ChatServer, store: Store) -> N
     assert (chat.counts()["total"], chat.counts()["rejected"]) == (asked + 2, 2)
 
 
-def test_a_later_run_that_is_interrupted_between_the_two_goes_on(chat: ChatServer, store: Store) -> None:
-    """Refused with the shape, and then without it the service was away."""
+def test_later_run_resumes_after_refusal_and_server_fault(chat: ChatServer, store: Store) -> None:
+    """The request was refused with a response format; without it, the service was unavailable."""
     chat.configure(reply=GOOD, unsupported=["response_format"], faults={"http_503": 1.0})
     with pytest.raises(Fault, match="server"):
         ask(model(store, chat.base_url), store, "one", tries=2)
@@ -170,7 +172,7 @@ def test_a_later_run_that_is_interrupted_between_the_two_goes_on(chat: ChatServe
     assert chat.counts()["rejected"] == 1
 
 
-def test_a_service_that_wants_the_word_json_is_asked_without_the_shape(chat: ChatServer, store: Store) -> None:
+def test_service_requiring_word_json_is_asked_without_response_format(chat: ChatServer, store: Store) -> None:
     chat.configure(reply=GOOD)
 
     async def run() -> Answer:
@@ -182,21 +184,21 @@ def test_a_service_that_wants_the_word_json_is_asked_without_the_shape(chat: Cha
     assert journalled(store) == [REFUSED, DONE]
 
 
-def test_a_request_refused_for_another_reason_is_not_sent_again(chat: ChatServer, store: Store) -> None:
+def test_request_refused_for_other_reason_is_not_sent_again(chat: ChatServer, store: Store) -> None:
     chat.configure(reply=GOOD)
     with pytest.raises(Fault, match="bad_request: 400: Unrecognized request argument supplied: colour"):
         ask(model(store, chat.base_url, colour="blue"), store, "it")
     assert (chat.counts()["total"], journalled(store)) == (1, [REFUSED])
 
 
-def test_a_passing_fault_is_no_reason_to_step_back(chat: ChatServer, store: Store) -> None:
+def test_transient_fault_keeps_response_format(chat: ChatServer, store: Store) -> None:
     chat.configure(reply=GOOD, faults={"http_500": 1.0}, fault_first=2)
     ask(model(store, chat.base_url), store, "it")
     assert (chat.counts()["total"], journalled(store)) == (3, [DONE_SHAPED])
     assert all("response_format" in body for body in chat.requests())
 
 
-def test_the_user_s_own_shape_goes_before_and_is_not_taken_back(chat: ChatServer, store: Store) -> None:
+def test_response_format_of_user_takes_precedence_and_is_kept(chat: ChatServer, store: Store) -> None:
     own = {"type": "text"}
     chat.configure(reply=GOOD)
     ask(model(store, chat.base_url, response_format=own), store, "it")
@@ -207,8 +209,8 @@ def test_the_user_s_own_shape_goes_before_and_is_not_taken_back(chat: ChatServer
     assert chat.counts()["rejected"] == 1
 
 
-def test_the_description_counts_in_what_a_call_can_cost(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Services charge for it like for any other words."""
+def test_response_format_counts_in_cost_bound(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Services charge for the response format as for any other input."""
     bounds: list[float] = []
 
     async def do(self: Calls, request: Any, perform: Any, *, bound: float, tokens: int, row: Any = None) -> Any:

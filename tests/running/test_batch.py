@@ -42,7 +42,7 @@ def plan(place: Place, **more: Any) -> None:
     place.server.configure(seed=SEED, **more)
 
 
-def test_replies_that_cannot_be_read_are_asked_again_wave_by_wave_at_half_price(place: Place) -> None:
+def test_unreadable_replies_are_retried_in_next_wave_at_half_price(place: Place) -> None:
     plan(place, malformed_until_turn=1, looks=3, page=1)
     code, body, _ = place.run()
     assert (code, body["done"], body["failed"], body["submitted"]) == (0, 2 * QUESTIONS, 0, 0)
@@ -71,7 +71,7 @@ def call_by_call(place: Place) -> Iterator[ChatServer]:
     settings.write_text(before)
 
 
-def test_the_marks_are_those_of_a_run_without_batches(place: Place) -> None:
+def test_marks_equal_those_of_run_without_batches(place: Place) -> None:
     place.run()
     with call_by_call(place):
         words = [word for word in place.words() if word != "--batch"]
@@ -86,7 +86,7 @@ def test_the_marks_are_those_of_a_run_without_batches(place: Place) -> None:
     assert scores("store") == scores("plain")
 
 
-def test_failed_and_expired_rows_go_with_the_next_batch(place: Place) -> None:
+def test_failed_and_expired_rows_are_sent_in_next_batch(place: Place) -> None:
     plan(place, rows={"http_500": 0.3, "http_429": 0.2, "expired": 0.3})
     code, body, _ = place.run()
     assert (code, body["failed"]) == (0, 0)
@@ -97,7 +97,7 @@ def test_failed_and_expired_rows_go_with_the_next_batch(place: Place) -> None:
     assert {row.status for row in place.rows("batches")} == {"expired", "completed"}
 
 
-def test_a_row_that_always_fails_is_given_up_and_tried_by_the_next_run(place: Place) -> None:
+def test_row_that_always_fails_is_given_up_until_next_run(place: Place) -> None:
     plan(place, rows={"http_500": 1.0}, row_tries=99)
     code, body, _ = place.run()
     assert (code, body["failures"]) == (3, {"server": QUESTIONS})
@@ -107,7 +107,7 @@ def test_a_row_that_always_fails_is_given_up_and_tried_by_the_next_run(place: Pl
     paid_once(place.server, QUESTIONS)
 
 
-def test_what_failed_in_a_batch_is_asked_again_singly_and_nothing_else_is(place: Place) -> None:
+def test_run_without_batch_retries_only_rows_that_failed_in_batch(place: Place) -> None:
     plan(place, rows={"http_500": 0.9}, row_tries=99)
     code, body, _ = place.run()
     failed = body["failed"]
@@ -123,7 +123,7 @@ def test_what_failed_in_a_batch_is_asked_again_singly_and_nothing_else_is(place:
     assert place.server.counts()["total"] == before
 
 
-def test_a_refused_row_is_asked_again_only_when_that_is_wished(place: Place) -> None:
+def test_refused_row_is_retried_only_with_retry_failed(place: Place) -> None:
     plan(place, rows={"moderation": 1.0})
     code, body, _ = place.run()
     assert (code, body["failures"]) == (3, {"refusal": QUESTIONS})
@@ -133,7 +133,7 @@ def test_a_refused_row_is_asked_again_only_when_that_is_wished(place: Place) -> 
     paid_once(place.server, QUESTIONS)
 
 
-def test_a_row_without_a_word_counts_at_its_bound(place: Place) -> None:
+def test_row_missing_from_results_counts_at_bound(place: Place) -> None:
     plan(place, rows={"missing": 0.5})
     code, body, _ = place.run("--budget", "5")
     lost = [row for row in place.rows("attempts") if row.fault]
@@ -142,10 +142,10 @@ def test_a_row_without_a_word_counts_at_its_bound(place: Place) -> None:
 
 
 @pytest.mark.parametrize(("code", "status"), [("token_limit_exceeded", 0), ("invalid_json_line", 3)])
-def test_a_batch_that_fails_as_a_whole(place: Place, code: str, status: int) -> None:
+def test_failed_batch_is_retried_at_once_or_with_retry_failed(place: Place, code: str, status: int) -> None:
     plan(place, invalid=1, invalid_code=code)
-    found, body, _ = place.run()
-    assert (found, body["failed"]) == (status, 0 if status == 0 else QUESTIONS)
+    exit_code, body, _ = place.run()
+    assert (exit_code, body["failed"]) == (status, 0 if status == 0 else QUESTIONS)
     assert body["spent"] > 0 if status == 0 else body["spent"] == 0
     if status:
         assert place.run("--retry-failed")[0] == 0
@@ -153,7 +153,7 @@ def test_a_batch_that_fails_as_a_whole(place: Place, code: str, status: int) -> 
 
 
 @pytest.mark.parametrize("fate", ["500_before", "drop_after", "429"])
-def test_a_submission_in_doubt_is_looked_up(place: Place, fate: str) -> None:
+def test_uncertain_submission_is_looked_up(place: Place, fate: str) -> None:
     plan(place, fates=[fate], lag=1, page=1)
     code, _, _ = place.run()
     assert code == 0
@@ -164,7 +164,7 @@ def test_a_submission_in_doubt_is_looked_up(place: Place, fate: str) -> None:
 
 
 @pytest.mark.parametrize(("inline", "who"), [(0, JUDGE), (10**6, GEMINI)])
-def test_a_batch_that_was_given_up_while_it_waited_for_room_is_not_handed_in(
+def test_batch_released_while_waiting_for_capacity_is_not_submitted(
     place: Place, monkeypatch: pytest.MonkeyPatch, inline: int, who: str
 ) -> None:
     if inline:
@@ -187,9 +187,7 @@ def test_a_batch_that_was_given_up_while_it_waited_for_room_is_not_handed_in(
     assert [row.status for row in place.rows("batches")] == ["released", "completed"]
 
 
-def test_a_run_that_is_stopped_while_it_waits_for_room_hands_nothing_in(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_stopped_while_waiting_for_capacity_submits_no_batch(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     plan(place, fates=["429"])
 
     async def pause(desk: BatchWaves, _seconds: float) -> None:
@@ -202,7 +200,7 @@ def test_a_run_that_is_stopped_while_it_waits_for_room_hands_nothing_in(
     assert [row.status for row in place.rows("batches")] == ["released"]
 
 
-def test_a_service_that_refuses_the_batch_ends_the_run_and_nothing_is_held(place: Place) -> None:
+def test_refused_batch_ends_run_and_releases_money(place: Place) -> None:
     plan(place, fates=["400"])
     code, _, err = place.run("--budget", "5", "--purse", "p")
     assert code == 1
@@ -214,7 +212,7 @@ def test_a_service_that_refuses_the_batch_ends_the_run_and_nothing_is_held(place
     assert place.run("--purse", "p")[0] == 0
 
 
-def test_without_a_list_a_submission_in_doubt_waits_for_its_expiry(place: Place) -> None:
+def test_uncertain_submission_waits_for_expiry_if_batches_are_not_listed(place: Place) -> None:
     place.configure(window_s=1.0)
     plan(place, fates=["500_before"], listed=False)
     code, _, _ = place.run()
@@ -226,7 +224,7 @@ def test_without_a_list_a_submission_in_doubt_waits_for_its_expiry(place: Place)
     paid_once(place.server, QUESTIONS)
 
 
-def test_limits_of_count_and_bytes_split_a_wave(place: Place) -> None:
+def test_limit_on_number_of_calls_splits_wave(place: Place) -> None:
     place.configure(calls=4)
     plan(place, most_calls=4, breaks=2)
     assert place.run()[0] == 0
@@ -235,7 +233,7 @@ def test_limits_of_count_and_bytes_split_a_wave(place: Place) -> None:
     paid_once(place.server, QUESTIONS)
 
 
-def test_bytes_split_a_wave_and_what_fits_nowhere_fails(place: Place) -> None:
+def test_limit_on_bytes_splits_wave_and_oversized_calls_fail(place: Place) -> None:
     place.configure(bytes=20_000)
     plan(place, most_bytes=20_000)
     assert place.run()[0] == 0
@@ -249,7 +247,7 @@ def test_bytes_split_a_wave_and_what_fits_nowhere_fails(place: Place) -> None:
     assert place.server.bill()["batches"] == []
 
 
-def test_money_is_set_aside_at_half_the_bound_and_waves_fit_into_it(place: Place) -> None:
+def test_half_the_bound_is_reserved_and_waves_fit_into_budget(place: Place) -> None:
     place.run("--batch-wait", "0")
     (batch,) = place.rows("batches")
     each = batch.bound / QUESTIONS
@@ -263,7 +261,7 @@ def test_money_is_set_aside_at_half_the_bound_and_waves_fit_into_it(place: Place
     assert "budget reached" in err
 
 
-def test_a_purse_holds_what_is_submitted_until_it_is_settled(place: Place) -> None:
+def test_purse_reserves_submitted_calls_until_they_are_settled(place: Place) -> None:
     plan(place, looks=2)
     code, body, _err = place.run("--budget", "5", "--purse", "p", "--batch-wait", "0")
     assert (code, body["submitted"], body["spent"]) == (3, QUESTIONS, 0)
@@ -285,7 +283,7 @@ def test_a_purse_holds_what_is_submitted_until_it_is_settled(place: Place) -> No
     paid_once(place.server, QUESTIONS)
 
 
-def test_batches_are_shown_and_cancelled(place: Place) -> None:
+def test_batches_command_lists_and_cancels_batches(place: Place) -> None:
     plan(place, looks=10**6)
     code, _, err = place.limner([word for word in place.words("--batch-wait", "0") if word != "--json"])
     assert code == 3
@@ -312,7 +310,7 @@ def test_batches_are_shown_and_cancelled(place: Place) -> None:
     assert place.limner(["batches", "--store", "store", "--cancel", "nothing"])[0] == 2
 
 
-def test_a_run_without_batches_leaves_what_stands_in_one(place: Place) -> None:
+def test_run_without_batches_leaves_submitted_calls_untouched(place: Place) -> None:
     plan(place, looks=2)
     place.run("--batch-wait", "0")
     code, out, _ = place.limner([word for word in place.words() if word != "--batch"])
@@ -321,7 +319,7 @@ def test_a_run_without_batches_leaves_what_stands_in_one(place: Place) -> None:
     paid_once(place.server, QUESTIONS)
 
 
-def test_shards_with_batches_are_merged_when_they_are_answered(place: Place) -> None:
+def test_shards_with_batches_can_be_merged_once_answered(place: Place) -> None:
     def part(n: int, *more: str) -> list[str]:
         words = place.words("--shard", f"{n}/2", *more)
         words[words.index("--store") + 1] = f"part-{n}"
@@ -340,7 +338,7 @@ def test_shards_with_batches_are_merged_when_they_are_answered(place: Place) -> 
     paid_once(place.server, QUESTIONS)
 
 
-def test_a_service_without_batches_is_refused(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_is_refused_for_service_without_batches(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_API_KEY", "sk-none")
     for who in ({"judge": "plain/judge"}, {"painter": "plain/gpt-image-1", "judge": None}):
         code, _, err = place.run(**who)
@@ -385,7 +383,7 @@ def test_gemini_draws_and_marks_with_batches(place: Place, inline: int) -> None:
 
 
 @pytest.mark.parametrize("fate", ["500_after", "drop_before", "drop_after"])
-def test_geminis_submission_in_doubt_is_looked_up_by_its_name(place: Place, fate: str) -> None:
+def test_uncertain_gemini_submission_is_looked_up_by_name(place: Place, fate: str) -> None:
     place.configure(inline_bytes=10**7)
     plan(place, fates=[fate], page=1)
     assert place.run(judge=GEMINI)[0] == 0
@@ -393,7 +391,7 @@ def test_geminis_submission_in_doubt_is_looked_up_by_its_name(place: Place, fate
     assert set(place.server.bill()["handed"].values()) == {1}
 
 
-def test_an_estimate_knows_the_batch_price(place: Place) -> None:
+def test_estimate_uses_batch_price(place: Place) -> None:
     words = ["estimate", *place.words()[1:-1]]
 
     def dollars(*more: str) -> list[float]:

@@ -86,7 +86,7 @@ def command(place: Place, salt: int, *more: str, judge: str = JUDGE) -> list[str
     return place.words("--judge-arg", f"seed={salt}", *more, judge=judge)
 
 
-def test_a_kill_at_every_request(place: Place) -> None:
+def test_run_killed_at_any_request_resumes(place: Place) -> None:
     # In each of two waves: file, batch, two looks, results, file away.
     points = [(1, "first"), (2, "first"), (2, "last"), (3, "first"), (5, "first"), (6, "first"), (8, "last")]
     for at, takes in some(place, points, 2):
@@ -95,7 +95,7 @@ def test_a_kill_at_every_request(place: Place) -> None:
 
 @ON_FILE
 @pytest.mark.parametrize("takes", ["first", "last"])
-def test_a_kill_while_a_batch_is_cancelled(place: Place, takes: str) -> None:
+def test_run_resumes_after_kill_during_batch_cancellation(place: Place, takes: str) -> None:
     server, words = place.server, command(place, 1100 + (takes == "last"))
     server.reset()
     server.configure(seed=SEED, looks=10**6)
@@ -114,7 +114,7 @@ def test_a_kill_while_a_batch_is_cancelled(place: Place, takes: str) -> None:
 
 @ON_FILE
 @pytest.mark.parametrize("inline", [0, 10**7])
-def test_kills_with_gemini(place: Place, inline: int) -> None:
+def test_gemini_run_killed_at_any_request_resumes(place: Place, inline: int) -> None:
     place.configure(inline_bytes=inline)
     # With files: begin, bytes, batch, looks, results; without: batch, looks.
     points = [(3, "last"), (6, "first")] if inline == 0 else [(1, "last")]
@@ -126,7 +126,7 @@ def test_kills_with_gemini(place: Place, inline: int) -> None:
         place.configure(inline_bytes=0)
 
 
-def test_a_kill_leaves_the_money_set_aside(place: Place) -> None:
+def test_killed_run_keeps_money_reserved(place: Place) -> None:
     words = command(place, 500, "--budget", "9", "--purse", "kept")
     server = place.server
     server.reset()
@@ -147,22 +147,22 @@ def test_a_kill_leaves_the_money_set_aside(place: Place) -> None:
     paid_once(server, QUESTIONS)
 
 
-def test_a_kill_before_a_commit(place: Place) -> None:
+def test_run_killed_before_commit_resumes_and_purse_balances(place: Place) -> None:
     for commit in some(place, random.Random(SEED).sample(range(1, COMMITS + 1), 4), 2):
         purse = f"commit {commit}"
         killed_and_resumed(place, command(place, 800 + commit, "--budget", "9", "--purse", purse), commit=commit)
         mine = sa.select(reservations.c.call).where(reservations.c.purse == purse)
         with place.open_store() as store, store.reading() as connection:
-            (found,) = read_purses(store, purse)
+            (balance,) = read_purses(store, purse)
             paid = list(connection.scalars(sa.select(attempts.c.cost).where(attempts.c.call.in_(mine))))
         # Everything was paid from it once, and nothing is set aside for what was never sent.
         assert len(paid) == WAVES * QUESTIONS
-        assert found.spent == pytest.approx(sum(paid))
-        assert found.reserved == pytest.approx(0, abs=1e-9)
+        assert balance.spent == pytest.approx(sum(paid))
+        assert balance.reserved == pytest.approx(0, abs=1e-9)
 
 
 @ON_FILE
-def test_ctrl_c_leaves_the_batch_and_says_how_to_come_back(place: Place) -> None:
+def test_interrupted_run_leaves_batch_and_tells_how_to_resume(place: Place) -> None:
     words = [word for word in command(place, 600) if word != "--json"]
     server = place.server
     server.reset()
@@ -177,7 +177,7 @@ def test_ctrl_c_leaves_the_batch_and_says_how_to_come_back(place: Place) -> None
     paid_once(server, QUESTIONS)
 
 
-def test_two_runs_at_once_hand_nothing_in_twice(place: Place) -> None:
+def test_concurrent_runs_submit_each_call_once(place: Place) -> None:
     words, server, context = command(place, 700), place.server, forks()
     server.reset()
     server.configure(seed=SEED, malformed_until_turn=WAVES - 1)
@@ -189,7 +189,7 @@ def test_two_runs_at_once_hand_nothing_in_twice(place: Place) -> None:
     assert set(server.bill()["handed"].values()) == {1}
 
 
-def test_one_of_two_runs_is_killed_and_the_other_does_everything(place: Place) -> None:
+def test_run_completes_work_of_killed_concurrent_run(place: Place) -> None:
     server, context = place.server, forks()
     for at in some(place, (2, 3, 6), 1):
         words = command(place, 900 + at)

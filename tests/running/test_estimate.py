@@ -44,17 +44,17 @@ def steps(*words: str, code: int = 0) -> dict[str, Any]:
     return {step["who"]: step for step in body["steps"]}
 
 
-def test_before_anything_is_stored_rules_of_thumb_and_price_lists_serve(exam: SmallExam) -> None:
-    found = steps(*painted(exam), "--painter", "bfl/flux-pro-1.1", "--judge", "openai/gpt-5", "--judge", "ocr")
-    assert {who: (one["role"], one["steps"], one["calls"], one["basis"]) for who, one in found.items()} == {
+def test_estimate_without_stored_calls_uses_price_list_and_rule_of_thumb(exam: SmallExam) -> None:
+    estimated = steps(*painted(exam), "--painter", "bfl/flux-pro-1.1", "--judge", "openai/gpt-5", "--judge", "ocr")
+    assert {who: (one["role"], one["steps"], one["calls"], one["basis"]) for who, one in estimated.items()} == {
         "mine": ("painter", 6, 0, "free"),
         "bfl/flux-pro-1.1": ("painter", 6, 6, "price list"),
         "openai/gpt-5": ("judge", 12, 12, "rule of thumb"),
         "ocr": ("judge", 12, 0, "free"),
     }
-    assert found["bfl/flux-pro-1.1"]["dollars"] == pytest.approx(6 * 0.04)
-    assert (found["mine"]["dollars"], found["ocr"]["dollars"]) == (0, 0)
-    judged = found["openai/gpt-5"]
+    assert estimated["bfl/flux-pro-1.1"]["dollars"] == pytest.approx(6 * 0.04)
+    assert (estimated["mine"]["dollars"], estimated["ocr"]["dollars"]) == (0, 0)
+    judged = estimated["openai/gpt-5"]
     assert judged["tokens_out"] == 12 * REPLY_TOKENS
     # Two pictures, and a prompt of some thousand letters.
     assert 12 * (2 * PICTURE_TOKENS + 500) < judged["tokens_in"] < 12 * (2 * PICTURE_TOKENS + 3000)
@@ -62,49 +62,50 @@ def test_before_anything_is_stored_rules_of_thumb_and_price_lists_serve(exam: Sm
     assert not Path("limner-store").exists()
 
 
-def test_what_costs_by_tokens_is_bounded_before_it_is_known(exam: SmallExam) -> None:
-    found = steps("genexam", "--data", str(exam.data), "--painter", "openai/gpt-image-1", "--judge", "ocr")
-    assert found["openai/gpt-image-1"]["basis"] == "upper bound"
-    assert found["openai/gpt-image-1"]["dollars"] == pytest.approx(6 * 0.42)
+def test_price_by_tokens_is_estimated_by_upper_bound(exam: SmallExam) -> None:
+    estimated = steps("genexam", "--data", str(exam.data), "--painter", "openai/gpt-image-1", "--judge", "ocr")
+    assert estimated["openai/gpt-image-1"]["basis"] == "upper bound"
+    assert estimated["openai/gpt-image-1"]["dollars"] == pytest.approx(6 * 0.42)
 
 
-def test_what_is_asked_once_for_a_question_counts_once(exam: SmallExam) -> None:
+def test_call_made_once_per_question_counts_once(exam: SmallExam) -> None:
     words = [*painted(exam), "--painter", "control/blank", "--judge", "openai/gpt-5"]
     plain, captioned = (steps(*words, "--reference", how)["openai/gpt-5"] for how in ("image", "caption"))
     assert (plain["steps"], plain["calls"]) == (12, 12)
     assert (captioned["steps"], captioned["calls"]) == (12, 18)
 
 
-def test_prices_that_are_not_known_are_named(exam: SmallExam, tmp_path: Path) -> None:
+def test_unknown_prices_are_listed(exam: SmallExam, tmp_path: Path) -> None:
     write_settings(tmp_path, "http://127.0.0.1:9/v1", priced=False)
     words = [*painted(exam), "--painter", "openrouter/openai/nobody", "--judge", JUDGE, "--judge", "openai/gpt-5"]
     body = limner("estimate", *words, "--json").json()
     assert body["unknown_prices"] == ["openrouter/openai/nobody", JUDGE]
     assert [step["dollars"] is None for step in body["steps"]] == [False, True, True, False]
-    said = limner("estimate", *words).out
+    output = limner("estimate", *words).out
     assert (
-        f"in all about ${body['dollars']:.2f}, and what openrouter/openai/nobody, {JUDGE} costs: add the price" in said
+        f"in all about ${body['dollars']:.2f}, and what openrouter/openai/nobody, {JUDGE} costs: add the price"
+        in output
     )
-    assert "unknown" in said
-    assert "no price" in said
+    assert "unknown" in output
+    assert "no price" in output
 
 
 @pytest.mark.slow
-def test_stored_work_is_subtracted_and_stored_calls_are_the_measure(
+def test_stored_work_is_subtracted_and_stored_calls_set_prices(
     exam: SmallExam, tmp_path: Path, chat: ChatServer
 ) -> None:
     write_settings(tmp_path, chat.base_url)
     words = [*painted(exam), "--judge", JUDGE]
     limner("run", *words, "--limit", "2")
     asked = chat.counts()["total"]
-    found = steps(*words)
-    assert (found["mine"]["steps"], found[JUDGE]["steps"], found[JUDGE]["basis"]) == (4, 4, "stored calls")
+    estimated = steps(*words)
+    assert (estimated["mine"]["steps"], estimated[JUDGE]["steps"], estimated[JUDGE]["basis"]) == (4, 4, "stored calls")
     # As much as the two that are stored, for each of the four.
     (spent,) = limner("spend", "--by", "target", "--json").json()
-    assert found[JUDGE]["dollars"] == pytest.approx(2 * spent["dollars"])
-    assert found[JUDGE]["tokens_in"] == pytest.approx(2 * spent["tokens_in"], abs=1)
-    prices = (found[JUDGE]["tokens_in"] * PRICES[0] + found[JUDGE]["tokens_out"] * PRICES[1]) / 1e6
-    assert found[JUDGE]["dollars"] == pytest.approx(prices, rel=0.01)
+    assert estimated[JUDGE]["dollars"] == pytest.approx(2 * spent["dollars"])
+    assert estimated[JUDGE]["tokens_in"] == pytest.approx(2 * spent["tokens_in"], abs=1)
+    prices = (estimated[JUDGE]["tokens_in"] * PRICES[0] + estimated[JUDGE]["tokens_out"] * PRICES[1]) / 1e6
+    assert estimated[JUDGE]["dollars"] == pytest.approx(prices, rel=0.01)
     assert chat.counts()["total"] == asked
     # Asked in another way, all are to be marked; the stored calls are still the best measure there is.
     other = steps(*words, "--variant", "paper")[JUDGE]
@@ -115,8 +116,8 @@ def test_stored_work_is_subtracted_and_stored_calls_are_the_measure(
 
 
 @pytest.mark.slow
-def test_failures_count_as_the_run_itself_would_take_them(exam: SmallExam, tmp_path: Path, chat: ChatServer) -> None:
-    """Refusals only with --retry-failed; what passes, always."""
+def test_failures_count_as_run_would_retry_them(exam: SmallExam, tmp_path: Path, chat: ChatServer) -> None:
+    """Refusals count only with --retry-failed; transient faults always do."""
     write_settings(tmp_path, chat.base_url)
     words = [*painted(exam), "--judge", JUDGE]
     chat.configure(faults={"refusal": 1.0})
@@ -127,23 +128,23 @@ def test_failures_count_as_the_run_itself_would_take_them(exam: SmallExam, tmp_p
     assert steps(*words, "--retry-failed")[JUDGE]["steps"] == 6
 
 
-def test_without_a_painter_it_is_what_marking_would_cost(exam: SmallExam, tmp_path: Path, chat: ChatServer) -> None:
+def test_estimate_without_painter_covers_marking_only(exam: SmallExam, tmp_path: Path, chat: ChatServer) -> None:
     write_settings(tmp_path, chat.base_url)
     assert "no store at" in limner("estimate", "genexam", "--judge", JUDGE, code=1).err
     limner("draw", *painted(exam))
     limner("draw", "genexam", "--data", exam.data, "--painter", "control/blank", "--limit", "1")
-    found = steps("genexam", "--judge", JUDGE)
-    assert [(one["role"], one["steps"]) for one in found.values()] == [("judge", 7)]
+    estimated = steps("genexam", "--judge", JUDGE)
+    assert [(one["role"], one["steps"]) for one in estimated.values()] == [("judge", 7)]
     assert "name a painter with --painter, or a judge" in limner("estimate", "genexam", code=2).err
 
 
 @pytest.mark.slow
-def test_what_is_measured_on_the_way(exam: SmallExam) -> None:
-    """Only what a word names has a line; a model that rates is paid for, drawing by drawing."""
+def test_requested_probes_have_their_own_step(exam: SmallExam) -> None:
+    """Only requested probes have a step; a model that rates is paid per drawing."""
     judged = [*painted(exam), "--judge", "ocr"]
     assert set(steps(*judged)) == {"mine", "ocr"}
-    found = steps(*judged, "--regions", "classical", "--aesthetics", "openai/gpt-5")
-    counted, rated = found["classical"], found["model:openai/gpt-5"]
+    estimated = steps(*judged, "--regions", "classical", "--aesthetics", "openai/gpt-5")
+    counted, rated = estimated["classical"], estimated["model:openai/gpt-5"]
     assert (counted["role"], counted["steps"], counted["calls"], counted["dollars"]) == ("probe", 6, 0, 0)
     assert (rated["role"], rated["steps"], rated["calls"], rated["basis"]) == ("probe", 6, 6, "rule of thumb")
     assert (
@@ -165,8 +166,8 @@ def test_what_is_measured_on_the_way(exam: SmallExam) -> None:
     assert steps(*judged, "--regions", "classical")["classical"]["steps"] == 4
 
 
-def test_edits_cost_what_their_pictures_cost(exam: SmallExam) -> None:
-    """An editor that charges by tokens is paid for the picture it starts from; one with a price for edits, that."""
+def test_edits_include_price_of_input_image(exam: SmallExam) -> None:
+    """Editors priced by tokens are also paid for the input image; those with a price per edit are not."""
     words = ["genexam", "--data", str(exam.data), "--painter", "openai/gpt-image-2", "-S", "critic=openai/gpt-5"]
     words += ["-S", "chooser=openai/gpt-5", "--strategy", "edit", "-S", "rounds=1", "--judge", "ocr"]
     edited = next(step for step in limner("estimate", *words, "--json").json()["steps"] if step["role"] == "editor")
@@ -192,9 +193,7 @@ def half_done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plan, 
 
 @settings(max_examples=6)
 @given(n=st.integers(1, 12), repeats=st.integers(1, 2), batch=st.booleans())
-def test_what_the_shards_of_a_plan_take_adds_up_to_the_whole(
-    half_done: tuple[Plan, Store], n: int, repeats: int, batch: bool
-) -> None:
+def test_estimates_of_shards_add_up_to_whole(half_done: tuple[Plan, Store], n: int, repeats: int, batch: bool) -> None:
     plan, store = half_done
     plan = replace(plan, repeats=repeats, batch=batch)
     whole = estimate(plan, store, load())
@@ -205,8 +204,8 @@ def test_what_the_shards_of_a_plan_take_adds_up_to_the_whole(
             counts += Counter({(one.who, "out"): one.tokens_out})
             dollars[one.who] += one.dollars or 0.0
     for one in whole:
-        found = tuple(counts[one.who, what] for what in ("steps", "calls", "out"))
-        assert found == (one.steps, one.calls, one.tokens_out)
+        summed = tuple(counts[one.who, what] for what in ("steps", "calls", "out"))
+        assert summed == (one.steps, one.calls, one.tokens_out)
         # Tokens are rounded in each part.
         assert dollars[one.who] == pytest.approx(one.dollars, abs=n * 1e-6)
     # Both seeds of three painters, less what is stored.
@@ -215,15 +214,15 @@ def test_what_the_shards_of_a_plan_take_adds_up_to_the_whole(
     }  # fmt: skip
 
 
-def test_the_estimate_of_a_shard_is_what_its_run_does(exam: SmallExam) -> None:
+def test_estimate_of_shard_matches_its_run(exam: SmallExam) -> None:
     words = [*painted(exam), "--painter", "control/blank", "--judge", "ocr", "--seeds", "2"]
     whole, sizes = steps(*words), []
     for part in ("1/3", "2/3", "3/3"):
         shard = ["--shard", part, "--store", f"part-{part[0]}"]
-        found = steps(*words, *shard)
-        told = limner("run", *words, *shard, "--dry-run", "--json").json()
-        drawings, markings = found["mine"]["steps"] + found["control/blank"]["steps"], found["ocr"]["steps"]
-        assert (drawings, markings) == (told["drawings"], told["markings"])
+        estimated = steps(*words, *shard)
+        planned = limner("run", *words, *shard, "--dry-run", "--json").json()
+        drawings, markings = estimated["mine"]["steps"] + estimated["control/blank"]["steps"], estimated["ocr"]["steps"]
+        assert (drawings, markings) == (planned["drawings"], planned["markings"])
         sizes.append(drawings)
     assert sum(sizes) == whole["mine"]["steps"] + whole["control/blank"]["steps"] == 24
     limner("draw", *words[:-4], "--seeds", "2", "--shard", "2/3")
@@ -237,7 +236,7 @@ def test_the_estimate_of_a_shard_is_what_its_run_does(exam: SmallExam) -> None:
     ]
 
 
-def test_what_is_asked_once_for_a_question_is_asked_in_every_shard_that_has_it(exam: SmallExam) -> None:
+def test_call_made_once_per_question_counts_in_every_shard(exam: SmallExam) -> None:
     words = [*painted(exam), "--painter", "control/blank", "--judge", "openai/gpt-5", "--reference", "caption"]
     parts = [steps(*words, "--shard", part)["openai/gpt-5"] for part in ("1/2", "2/2")]
     assert sum(one["steps"] for one in parts) == 12

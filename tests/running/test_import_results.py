@@ -65,16 +65,14 @@ def count(store: Store) -> dict[str, int]:
         }
 
 
-def test_importing_again_changes_nothing(bring: Bring, store: Store) -> None:
+def test_importing_again_leaves_store_unchanged(bring: Bring, store: Store) -> None:
     bring()
     before = count(store)
     bring()
     assert count(store) == before
 
 
-def test_a_changed_result_takes_the_place_of_the_old(
-    bring: Bring, store: Store, results: Path, small_exam: SmallExam
-) -> None:
+def test_changed_result_replaces_old_one(bring: Bring, store: Store, results: Path, small_exam: SmallExam) -> None:
     bring()
     write(results, result(small_exam.rows[0], answer=0))
     bring()
@@ -88,12 +86,12 @@ def test_the_data_is_not_needed_once_the_store_has_the_exam(bring: Bring, store:
     assert [standing.painter for standing in api.scores("genexam", store=store)] == ["model-a", "model-b"]
 
 
-def test_drawings_come_along(bring: Bring, store: Store, small_exam: SmallExam) -> None:
+def test_drawings_are_imported_with_results(bring: Bring, store: Store, small_exam: SmallExam) -> None:
     small_exam.drawing(small_exam.ids[0]).unlink()
     small_exam.drawing(small_exam.ids[1]).write_bytes(b"no image")
-    found = bring(images=small_exam.drawings)
-    assert (found.results, found.images, found.failures) == (4, 2, {})
-    assert [detail.split(":")[0] for detail in found.details] == small_exam.ids[:2]
+    imported = bring(images=small_exam.drawings)
+    assert (imported.results, imported.images, imported.failures) == (4, 2, {})
+    assert [detail.split(":")[0] for detail in imported.details] == small_exam.ids[:2]
     _, (group,) = api.groups("genexam", store=store)
     images = {entry.question.id: entry.drawing.image for entry in group.entries}
     assert [images[id] is None for id in small_exam.ids] == [True, True, False, False]
@@ -105,18 +103,18 @@ def test_drawings_come_along(bring: Bring, store: Store, small_exam: SmallExam) 
     [b"{", b"\xff", json.dumps({"id": "Biology_0"}).encode(), b"[" * 100_000],
     ids=["cut", "bytes", "no reply", "deep"],
 )
-def test_an_unreadable_result_is_a_failure_never_a_zero(bring: Bring, store: Store, results: Path, body: bytes) -> None:
+def test_unreadable_result_is_failure_not_zero(bring: Bring, store: Store, results: Path, body: bytes) -> None:
     (results / "Biology_0.json").write_bytes(body)
-    found = bring()
-    assert (found.results, found.failures) == (4, {"unreadable": 1})
-    assert "Biology_0.json" in found.details[0]
+    imported = bring()
+    assert (imported.results, imported.failures) == (4, {"unreadable": 1})
+    assert "Biology_0.json" in imported.details[0]
     (standing,) = api.scores("genexam", store=store)
     assert (standing.n, standing.coverage, standing.failures) == (3, 0.75, {"unreadable": 1})
     assert standing.scores["strict"].value == 100.0
     assert standing.pessimistic.value("strict") == 75.0
 
 
-def test_a_result_that_only_some_readings_take(bring: Bring, store: Store, results: Path) -> None:
+def test_result_is_kept_if_only_some_readings_accept_it(bring: Bring, store: Store, results: Path) -> None:
     """It is kept; each reading decides for itself."""
     path = results / "Biology_0.json"
     path.write_text(path.read_text("utf-8").replace("Clarity and Readability", "Readability"), "utf-8")
@@ -173,8 +171,8 @@ REFUSED: dict[str, tuple[Callable[[SmallExam, Path], dict[str, Any]], type[Limne
 }
 
 
-@pytest.mark.parametrize(("prepare", "error", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_is_refused_leaves_nothing_behind(
+@pytest.mark.parametrize(("prepare", "error", "message"), REFUSED.values(), ids=REFUSED)
+def test_refused_import_leaves_store_unchanged(
     bring: Bring,
     small_exam: SmallExam,
     results: Path,
@@ -182,19 +180,19 @@ def test_what_is_refused_leaves_nothing_behind(
     store: Store,
     prepare: Callable[[SmallExam, Path], dict[str, Any]],
     error: type[LimnerError],
-    said: str,
+    message: str,
 ) -> None:
     how = prepare(small_exam, results)
     before = count(store)
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         bring(**how)
     assert count(store) == before
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         bring(**how, store=tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
-def test_drawings_made_here_are_not_replaced(bring: Bring, store: Store, small_exam: SmallExam) -> None:
+def test_import_does_not_replace_own_drawings(bring: Bring, store: Store, small_exam: SmallExam) -> None:
     api.run("genexam", painters=[f"model-a=folder/{small_exam.drawings}"], data=small_exam.data, store=store)
     before = count(store)
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""What the store has is looked up for some slots at a time, with the same outcome as for all at once."""
+"""Stored work is looked up a few slots at a time, with the same outcome as all at once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def found(store: Store) -> list[tuple[str, int, str]]:
     return listed
 
 
-def test_stored_drawings_come_question_by_question_however_many_are_looked_up_at_once(
+def test_stored_drawings_are_ordered_by_question_for_any_batch_size(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = found(store)
@@ -42,7 +42,7 @@ def test_stored_drawings_come_question_by_question_however_many_are_looked_up_at
     assert found(store) == whole
 
 
-def test_a_plan_to_draw_knows_what_is_drawn(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backlog_counts_missing_drawings_for_any_batch_size(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def counts() -> tuple[int, int, int]:
         plan = api.plan("genexam", store, painters=["control/blank"], seeds=2)
         slots = Backlog(plan, store)
@@ -54,7 +54,7 @@ def test_a_plan_to_draw_knows_what_is_drawn(store: Store, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("draw", [True, False])
-def test_a_shuffled_backlog_looks_up_some_slots_at_a_time_question_by_question(
+def test_shuffled_backlog_keeps_slots_of_question_together(
     draw: bool, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backlog, "SOME", 2)
@@ -75,7 +75,7 @@ def test_a_shuffled_backlog_looks_up_some_slots_at_a_time_question_by_question(
 
 
 @pytest.mark.slow
-def test_what_another_run_made_meanwhile_is_seen(tmp_path: Path) -> None:
+def test_results_of_concurrent_run_are_seen_on_second_look(tmp_path: Path) -> None:
     words: dict[str, Any] = {"painters": ["control/blank"], "asking": api.Asking(["ocr"]), "repeats": 2}
     words["selection"] = Selection(limit=2)
     with Store(tmp_path / "store") as place:

@@ -22,7 +22,7 @@ EXAM = "sample/genexam"
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("torch") is None or find_spec("transformers") is None, reason="torch is not installed")
-def test_clip_score_and_fid_through_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evidence_command_computes_clip_score_and_fid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = tmp_path / "store"
     limner("draw", EXAM, "--painter", "control/blank", "--painter", "control/reference", "--store", store)
     clip, inception = tiny.clip(tmp_path / "clip"), tiny.inception(tmp_path / "inception.pt")
@@ -40,10 +40,10 @@ def test_clip_score_and_fid_through_the_command(tmp_path: Path, monkeypatch: pyt
         return features(image)
 
     monkeypatch.setattr(LocalMetric, "compute", here)
-    said = limner(*words, f"fid:{inception}").out
-    assert "fid of control/reference: 0.000" in said
-    assert "n = 13 drawings, 13 reference images" in said
-    assert "too few" not in said, "six features need seven images"
+    output = limner(*words, f"fid:{inception}").out
+    assert "fid of control/reference: 0.000" in output
+    assert "n = 13 drawings, 13 reference images" in output
+    assert "too few" not in output, "six features need seven images"
     with Store(store) as opened:
         rows = list(load_ratings(opened, EXAM))
         assert len(rows) == done["done"]
@@ -59,25 +59,25 @@ def test_clip_score_and_fid_through_the_command(tmp_path: Path, monkeypatch: pyt
         assert load_setups(opened)[fids["control/blank"].setup]["reference"]["n"] == len(rows) // 2
 
 
-def test_what_is_wrong_is_said_before_anything_is_done(tmp_path: Path) -> None:
+def test_wrong_metric_is_reported_before_work_starts(tmp_path: Path) -> None:
     (tmp_path / "weights").mkdir()
-    for word, said in (
+    for word, message in (
         ("clip", "choose from clip-score:FOLDER, pickscore:FOLDER"),
         ("clip-score", "or FILE.csv, a table of id,painter,strategy,seed,metric,value"),
         ("clip-score:x?question=1", "no option question; choose from: device"),
     ):
-        with pytest.raises(UsageError, match=said.replace("?", "\\?")):
+        with pytest.raises(UsageError, match=message.replace("?", "\\?")):
             open_metric(word)
-    for word, said in (
+    for word, message in (
         (f"clip-score:{tmp_path}/none", "no such folder"),
         (f"fid:{tmp_path}/weights", "no such file"),
         (f"aesthetic-clip:{tmp_path}/weights", "it needs a head"),
         (f"aesthetic-clip:{tmp_path}/weights?head=none.pth", "none.pth: no such file"),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=message):
             open_metric(word).check()
 
 
 @pytest.mark.parametrize(("options", "gpu"), [("", False), ("?device=cpu", False), ("?device=cuda", True)])
-def test_a_metric_takes_a_gpu_only_where_it_computes_on_one(tmp_path: Path, options: str, gpu: bool) -> None:
+def test_metric_requests_gpu_only_for_cuda_device(tmp_path: Path, options: str, gpu: bool) -> None:
     assert open_metric(f"clip-score:{tmp_path}{options}")._recipe.gpu is gpu

@@ -27,7 +27,7 @@ def test_every_painter_draws_by_every_strategy() -> None:
     ]  # fmt: skip
 
 
-def test_svg_stands_alone_and_beside_others() -> None:
+def test_svg_runs_without_painter_or_beside_other_strategies() -> None:
     assert arms([], ["svg"], coder="x/y") == [("svg/x/y", "svg[coder=x/y]")]
     assert arms([Brush("a")], ["direct", "svg"], coder="x/y")[0] == ("a", "direct")
     with pytest.raises(UsageError, match="leave --painter out"):
@@ -35,12 +35,12 @@ def test_svg_stands_alone_and_beside_others() -> None:
 
 
 def test_each_strategy_is_named_by_its_own_options() -> None:
-    found = arms([Brush("a")], ["reason", "best-of-2"], planner="x/y", chooser="x/z", style="r1")
-    assert [name for _, name in found] == ["reason[planner=x/y,style=r1]", "best-of-2[chooser=x/z]"]
+    planned = arms([Brush("a")], ["reason", "best-of-2"], planner="x/y", chooser="x/z", style="r1")
+    assert [name for _, name in planned] == ["reason[planner=x/y,style=r1]", "best-of-2[chooser=x/z]"]
 
 
 @pytest.mark.parametrize(
-    ("strategies", "given", "said"),
+    ("strategies", "given", "message"),
     [
         (["reason"], {}, "name its planner"),
         (["reason"], {"planner": "x/y", "plannner": "z"}, "-S plannner: no such option"),
@@ -48,12 +48,12 @@ def test_each_strategy_is_named_by_its_own_options() -> None:
         (["direct", "best-of-2"], {"chooser": "x/y", "editor": "q"}, "-S editor: no such option"),
     ],
 )
-def test_mistakes_are_named(strategies: list[str], given: dict[str, str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_wrong_strategy_options_are_reported(strategies: list[str], given: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         arms([Brush("a")], strategies, **given)
 
 
-def test_an_option_that_a_mode_does_not_read_is_refused() -> None:
+def test_option_unused_by_edit_mode_is_refused() -> None:
     with pytest.raises(UsageError, match="-S rounds: no such option"):
         arms([Brush("a")], ["edit"], edit="plain", rounds="3")
     assert arms([Brush("a")], ["edit"], edit="plain") == [("a", "edit[edit=plain]")]

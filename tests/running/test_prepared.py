@@ -80,7 +80,7 @@ def test_each_image_is_prepared_once_for_four_painters_and_two_judges(
     assert formats(drawn) == {"jpeg"}
 
 
-def test_the_quick_way_is_told_by_keys_and_setups_and_no_preset_takes_it(
+def test_quick_images_are_recorded_in_setup_and_ignored_by_presets(
     drawn: Store, chat: ChatServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     settings = tmp_path / "limner.toml"

@@ -1,4 +1,4 @@
-"""Where a run stands: the parts of those who take part add up to the whole, in steps and in money."""
+"""Progress of a run: its parts add up to the whole, in steps and in money."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ended(small_exam: SmallExam, chat: ChatServer, tmp_path: Path, monkeypatch: 
     return limner.run("genexam", painters=painters, judges=[JUDGE], data=small_exam.data, store="s")
 
 
-def test_parts_are_the_whole(ended: Progress) -> None:
+def test_progress_parts_add_up_to_whole(ended: Progress) -> None:
     parts = ended.parts
     assert set(parts) >= {("draw", "one"), ("draw", "two"), ("mark", JUDGE)}
     for name in ("total", "done", "stored", "failed", "not_applicable", "settled", "unpriced", "doubted"):
@@ -37,7 +37,7 @@ def test_parts_are_the_whole(ended: Progress) -> None:
     assert ended.waiting == {}
 
 
-def test_what_to_do_about_failures() -> None:
+def test_advice_depends_on_kinds_of_failures() -> None:
     progress = Progress()
     assert progress.advice() == []
     for kind in ("setup", "local", "local", "refusal", "damaged"):
@@ -50,5 +50,5 @@ def test_what_to_do_about_failures() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.4, "0s"), (59.6, "1m00s"), (3599.7, "1h00m"), (90000, "25h00m")])
-def test_times(seconds: float, words: str) -> None:
+def test_durations_are_formatted(seconds: float, words: str) -> None:
     assert duration(seconds) == words

@@ -71,7 +71,7 @@ def spent(store: Store) -> tuple[int, float]:
 
 
 @pytest.mark.slow
-def test_a_score_for_each_drawing_once(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_drawing_is_scored_once(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with service(drawn, lambda _: '{"reason": "so", "rating": 7.5}', monkeypatch) as seen:
         body = limner("rate", "genexam", "--as", "score", "--judge", MODEL, "--json").json()
         assert (body["done"], body["failed"], len(seen)) == (12, 0, 12)
@@ -89,7 +89,7 @@ def test_a_score_for_each_drawing_once(drawn: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-def test_the_arena_asks_in_both_orders(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arena_asks_in_both_orders(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with service(drawn, lambda _: '{"reason": "so", "choice": "first"}', monkeypatch) as seen:
         limner("rate", "genexam", "--as", "arena", "--judge", MODEL)
         orders = [tuple(pictures_of(body)) for _, body, _ in seen]
@@ -102,14 +102,14 @@ def test_the_arena_asks_in_both_orders(drawn: Path, monkeypatch: pytest.MonkeyPa
             ("first", "first", 0),
             ("second", "second", 1),
         }
-        (found,) = preferences("genexam", store=store)
-        assert set(found.rates.values()) == {0.5}, "a judge that takes what comes first prefers nobody"
-        assert found.shown_first.value == 1.0
-        assert "no finite strength" in str(found.reason)
+        (preference,) = preferences("genexam", store=store)
+        assert set(preference.rates.values()) == {0.5}, "a judge that takes what comes first prefers nobody"
+        assert preference.shown_first.value == 1.0
+        assert "no finite strength" in str(preference.reason)
 
 
 @pytest.mark.slow
-def test_the_arena_finds_the_painter_that_is_preferred(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arena_records_same_preference_in_both_orders(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The service prefers by what it sees, whatever the order."""
 
     def say(body: dict[str, Any]) -> str:
@@ -128,9 +128,7 @@ def test_the_arena_finds_the_painter_that_is_preferred(drawn: Path, monkeypatch:
 
 
 @pytest.mark.slow
-def test_what_cannot_be_read_has_no_value_and_is_asked_again_on_demand(
-    drawn: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_rating_has_no_value_and_is_retried_on_request(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     replies = ["I like it."]
     with service(drawn, lambda _: replies[-1], monkeypatch) as seen:
         words = ("rate", "genexam", "--as", "score", "--judge", MODEL, "--painter", "one", "--limit", "1")
@@ -151,12 +149,12 @@ def test_what_cannot_be_read_has_no_value_and_is_asked_again_on_demand(
 
 
 @pytest.mark.slow
-def test_the_budget_holds_and_the_rest_comes_later(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rating_stops_at_budget_and_resumes_later(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("rate", "genexam", "--as", "score", "--judge", MODEL, "--concurrency", "1")
     with service(drawn, lambda _: '{"rating": 3}', monkeypatch) as seen:
-        said = limner(*words, "--dry-run").out
-        assert "12 times" in said
-        assert "$" in said
+        output = limner(*words, "--dry-run").out
+        assert "12 times" in output
+        assert "$" in output
         assert not seen
         limner(*words, "--budget", "0.02", code=4)
         some = len(seen)
@@ -170,7 +168,7 @@ def test_the_budget_holds_and_the_rest_comes_later(drawn: Path, monkeypatch: pyt
 
 
 @pytest.mark.slow
-def test_a_replaced_drawing_is_asked_about_anew(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replaced_drawing_is_rated_again(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("rate", "genexam", "--as", "score", "--judge", MODEL, "--painter", "one")
     with service(drawn, lambda body: json.dumps({"rating": len(pictures_of(body))}), monkeypatch) as seen:
         limner(*words)
@@ -182,7 +180,7 @@ def test_a_replaced_drawing_is_asked_about_anew(drawn: Path, monkeypatch: pytest
         assert len(seen) == 5
 
 
-def test_stored_replies(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replayed_replies_give_preferences(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(drawn)
     with Store(drawn / "limner-store") as store:
         ids = sorted({each.question_id for each in load_drawings(store, "genexam")})
@@ -193,5 +191,5 @@ def test_stored_replies(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "rate", "genexam", "--as", "arena", "--judge", "replay/replies.jsonl", "--painter", "one", "--painter", "two"
     )
     with Store(drawn / "limner-store") as store:
-        (found,) = preferences("genexam", store=store)
-        assert found.rates == {"one": 0.75, "two": 0.25}
+        (preference,) = preferences("genexam", store=store)
+        assert preference.rates == {"one": 0.75, "two": 0.25}

@@ -1,4 +1,4 @@
-"""The runner: what is missing is made, what failed stays told apart from nought, and every stop can be resumed."""
+"""The runner: missing work is done, failures are not zeros, and every stopped run can be resumed."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def world(make_world: Callable[[int], World]) -> World:
     return make_world(4)
 
 
-def test_a_run_draws_marks_and_is_not_made_again(world: World) -> None:
+def test_run_draws_and_marks_and_second_run_does_no_work(world: World) -> None:
     code, closing, _ = world.run()
     assert (code, closing["done"], closing["failed"], world.asked()) == (0, 8, 0, 4)
     assert closing["spent"] > 0
@@ -122,7 +122,7 @@ def test_a_run_draws_marks_and_is_not_made_again(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_a_missing_file_is_missing_and_no_zero(world: World) -> None:
+def test_missing_file_is_failure_not_zero(world: World) -> None:
     gone = world.exam.drawing(world.exam.ids[1])
     data = gone.read_bytes()
     gone.unlink()
@@ -142,7 +142,7 @@ def test_a_missing_file_is_missing_and_no_zero(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_a_reply_unreadable_three_times_is_a_fault_until_it_is_retried(world: World) -> None:
+def test_reply_unreadable_three_times_is_fault_until_retried(world: World) -> None:
     world.chat.configure(malformed_until_turn=3)
     code, closing, _ = world.run("--limit", "1")
     assert (code, closing["failures"], world.asked()) == (3, {"unreadable": 1}, 3)
@@ -166,7 +166,7 @@ def test_a_reply_unreadable_three_times_is_a_fault_until_it_is_retried(world: Wo
     assert world.asked() == 0
 
 
-def test_a_malformed_reply_is_asked_for_again_with_its_fault_named(world: World) -> None:
+def test_malformed_reply_is_asked_for_again_naming_its_fault(world: World) -> None:
     world.chat.configure(seed=3, malformed_until_turn=1, malformed_kinds=["wrong_count"])
     code, _, _ = world.run()
     assert (code, world.asked()) == (0, 8)
@@ -182,7 +182,7 @@ def test_a_malformed_reply_is_asked_for_again_with_its_fault_named(world: World)
     assert {len(body["messages"]) for body in world.chat.requests()} == {1, 3}
 
 
-def test_no_key_at_all_is_told_before_anything_happens(world: World) -> None:
+def test_missing_key_is_reported_before_work_starts(world: World) -> None:
     write_settings(world.folder, world.chat.base_url, key=True)
     code, _, err = world.run()
     assert (code, world.asked()) == (2, 0)
@@ -190,7 +190,7 @@ def test_no_key_at_all_is_told_before_anything_happens(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_a_service_that_is_down_is_asked_again_by_the_next_run(world: World) -> None:
+def test_failures_of_unavailable_service_are_retried_by_next_run(world: World) -> None:
     world.chat.configure(faults={"http_503": 1.0})
     code, closing, _ = world.run("--limit", "2")
     assert (code, closing["failures"], world.asked()) == (3, {"server": 2}, 10)
@@ -199,7 +199,7 @@ def test_a_service_that_is_down_is_asked_again_by_the_next_run(world: World) -> 
 
 
 @pytest.mark.slow
-def test_a_replaced_image_is_marked_anew(world: World) -> None:
+def test_replaced_image_is_marked_again(world: World) -> None:
     world.run()
     before, id = world.scores(), world.exam.ids[2]
     world.asked()
@@ -216,7 +216,7 @@ def test_a_replaced_image_is_marked_anew(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_repeats_are_calls_of_their_own(world: World) -> None:
+def test_each_repeat_is_separate_call(world: World) -> None:
     code, closing, _ = world.run("--repeats", "3")
     assert (code, closing["done"], world.asked()) == (0, 4 + 12, 12)
     assert set(world.chat.counts()["by_key"].values()) == {3}
@@ -225,14 +225,14 @@ def test_repeats_are_calls_of_their_own(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_image_by_two_painters_is_marked_once(world: World) -> None:
+def test_same_image_of_two_painters_is_marked_once(world: World) -> None:
     again = f"yours=folder/{world.exam.drawings}"
     code, closing, _ = world.run("--painter", again, "--concurrency", "8")
     assert (code, closing["done"], world.asked()) == (0, 16, 4)
 
 
 @pytest.mark.slow
-def test_marking_needs_the_store_alone(world: World) -> None:
+def test_marking_needs_only_store(world: World) -> None:
     stored = ["genexam", "--store", "store", "--json"]
     painter = f"mine=folder/{world.exam.drawings}"
     world.words = ["draw", *stored, "--data", str(world.exam.data), "--painter", painter]
@@ -250,7 +250,7 @@ def test_marking_needs_the_store_alone(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_what_does_not_apply_is_neither_failure_nor_zero(world: World) -> None:
+def test_not_applicable_drawing_is_neither_failure_nor_zero(world: World) -> None:
     (world.exam.data / "images" / world.exam.rows[0]["image_path"]).unlink()
     world.words = ["run", "genexam", "--data", str(world.exam.data), "--painter", "control/reference"]
     world.words += ["--judge", JUDGE, "--store", "store", "--json"]
@@ -262,14 +262,14 @@ def test_what_does_not_apply_is_neither_failure_nor_zero(world: World) -> None:
     assert (standing.n, standing.expected, standing.coverage, standing.failures) == (3, 3, 1.0, {})
 
 
-def test_a_question_without_its_reference_is_a_fault_of_that_question_alone(world: World) -> None:
+def test_missing_reference_fails_only_its_question(world: World) -> None:
     (world.exam.data / "images" / world.exam.rows[0]["image_path"]).unlink()
     code, closing, err = world.run()
     assert (code, closing["failures"], world.asked()) == (3, {"missing": 1}, 3)
     assert "1 of 4 reference images are absent" in err
 
 
-def test_a_dry_run_says_what_is_missing_and_does_nothing(world: World) -> None:
+def test_dry_run_reports_missing_work_without_doing_it(world: World) -> None:
     assert world.run("--dry-run")[:2] == (0, {"drawings": 4, "markings": 4, "questions": 4})
     assert not (world.folder / "store").exists()
     world.run("--limit", "3")
@@ -285,7 +285,7 @@ def test_no_more_requests_are_in_flight_than_allowed(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_finishes_what_is_in_flight_and_the_rest_comes_later(tmp_path: Path, world: World) -> None:
+def test_interrupted_run_finishes_calls_in_flight_and_resumes(tmp_path: Path, world: World) -> None:
     process = Gated(*world.words, "--concurrency", "2", cwd=tmp_path)
     try:
         world.chat.configure(latency_s=1.0, hold=2, kill={"pid": process.pid, "at_request": 2, "signal": "SIGINT"})
@@ -354,7 +354,9 @@ def carry_out(store: Store, exam: SmallExam, painter: Ink, *judges: Eye, **how: 
 
 
 @pytest.mark.parametrize("error", [StoreError("no room"), UsageError("so not"), Fault("auth", "no entry")])
-def test_whatever_stops_a_run_the_others_finish_first(store: Store, small_exam: SmallExam, error: Exception) -> None:
+def test_calls_in_flight_finish_before_run_stops_on_error(
+    store: Store, small_exam: SmallExam, error: Exception
+) -> None:
     eye = Eye({small_exam.ids[0]: error}, crowd=3)
     expected = StopRun if isinstance(error, Fault) else type(error)
     with pytest.raises(expected):
@@ -366,7 +368,7 @@ def test_whatever_stops_a_run_the_others_finish_first(store: Store, small_exam: 
     assert len(healed.seen) == 2
 
 
-def test_a_full_disk_is_told_in_one_message(
+def test_full_disk_is_reported_in_one_message(
     store: Store, small_exam: SmallExam, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fsync, room = os.fsync, len(small_exam.rows)
@@ -383,7 +385,7 @@ def test_a_full_disk_is_told_in_one_message(
         carry_out(store, small_exam, Ink(), Eye())
 
 
-def test_faults_are_counted_and_the_first_few_shown(store: Store, make_exam: Callable[[int], SmallExam]) -> None:
+def test_faults_are_counted_and_first_five_listed(store: Store, make_exam: Callable[[int], SmallExam]) -> None:
     exam = make_exam(9)
     eye = Eye({id: Fault("refusal", "no") for id in exam.ids[:7]})
     seen: list[int] = []

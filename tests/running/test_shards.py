@@ -22,31 +22,31 @@ COUNTS = st.one_of(st.integers(1, 12), st.integers(1, MAX_SHARDS))
 
 
 @given(IDS, st.integers(1, 12))
-def test_every_slot_is_in_one_shard_and_one_alone(ids: list[str], n: int) -> None:
+def test_every_slot_is_in_exactly_one_shard(ids: list[str], n: int) -> None:
     shards = [Shard(i, n) for i in range(1, n + 1)]
     assert [sum(shard.has(id) for shard in shards) for id in ids] == [1] * len(ids)
 
 
 @given(COUNTS, st.data())
-def test_a_shard_reads_as_it_is_written(n: int, data: st.DataObject) -> None:
+def test_shard_round_trips_through_text(n: int, data: st.DataObject) -> None:
     shard = Shard(data.draw(st.integers(1, n)), n)
     assert Shard.parse(str(shard)) == shard
 
 
 @pytest.mark.parametrize("word", ["", "1", "0/4", "5/4", "1/0", "-1/4", "1/4/2", "a/b", "1/100001", "²/4", "1.0/4"])
-def test_what_is_none_is_refused_with_what_it_takes(word: str) -> None:
+def test_invalid_shard_is_refused_with_usage(word: str) -> None:
     with pytest.raises(UsageError, match="--shard takes i/n, such as 1/4"):
         Shard.parse(word)
 
 
 def slots(store: Store, data: Path, shard: Shard | None, **how: object) -> list[tuple[str, str, int]]:
     made = api.plan("genexam", store, data=data, painters=["control/reference", "control/blank"], shard=shard, **how)  # type: ignore[arg-type]
-    found = [(slot.question.id, slot.painter.name, slot.seed) for slot in Backlog(made, store).slots() if slot.painter]
-    assert len(found) == len(set(found))
-    return found
+    listed = [(slot.question.id, slot.painter.name, slot.seed) for slot in Backlog(made, store).slots() if slot.painter]
+    assert len(listed) == len(set(listed))
+    return listed
 
 
-def test_a_plan_falls_into_its_shards_whatever_questions_are_chosen(store: Store, tmp_path: Path) -> None:
+def test_shards_partition_plan_for_any_selection_of_questions(store: Store, tmp_path: Path) -> None:
     exam = write_exam(tmp_path, 9)
     whole = slots(store, exam.data, None, seeds=2)
     parts = [slots(store, exam.data, Shard(i, 3), seeds=2) for i in (1, 2, 3)]
@@ -60,7 +60,7 @@ def test_a_plan_falls_into_its_shards_whatever_questions_are_chosen(store: Store
         assert some == [slot for slot in part if slot[0] in exam.ids[2:6]]
 
 
-def test_marking_falls_into_the_same_shards(store: Store, tmp_path: Path) -> None:
+def test_marking_uses_same_shards_as_drawing(store: Store, tmp_path: Path) -> None:
     exam = write_exam(tmp_path, 6)
     api.run("genexam", data=exam.data, painters=["control/reference"], store=store)
     drawn = api.plan("genexam", store, data=exam.data, painters=["control/reference"], shard=Shard(2, 2))

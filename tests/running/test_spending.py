@@ -1,4 +1,4 @@
-"""What was spent: sums over all attempts, told apart as asked, with the tokens wherever a service tells them."""
+"""Spending: sums over all attempts, grouped as requested, with the tokens that services report."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ def refused(raw: dict[str, Any], cost: float | None) -> Fault:
     return Fault("refusal", "no", cost=cost, result=raw)
 
 
-def test_every_attempt_counts_and_the_unknown_is_told_apart(store: Store) -> None:
+def test_all_attempts_count_and_unpriced_ones_are_counted_separately(store: Store) -> None:
     make(store, Fault("network", "dropped", cost=None), Fault("server", "busy"), good(OPENAI, 0.25))
     make(store, refused(OPENAI, 0.125), n=1)
     make(store, good(OPENAI, None), n=2)
-    (found,) = spent(store)
-    assert found == Spent(
+    (total,) = spent(store)
+    assert total == Spent(
         {"kind": "chat", "target": "service/model", "exam": "genexam"},
         calls=3, attempts=5, failed=3, unpriced=2, dollars=0.375, tokens_in=300, tokens_out=60,
     )  # fmt: skip
-    assert json.loads(json.dumps(found.to_json()))["dollars"] == 0.375
+    assert json.loads(json.dumps(total.to_json()))["dollars"] == 0.375
 
 
 @pytest.mark.parametrize(
@@ -86,16 +86,16 @@ def test_every_attempt_counts_and_the_unknown_is_told_apart(store: Store) -> Non
         ({}, (0, 0)),
     ],
 )
-def test_tokens_are_found_wherever_a_service_tells_them(
+def test_tokens_are_read_from_usage_formats_of_all_services(
     store: Store, raw: dict[str, Any], tokens: tuple[int, int]
 ) -> None:
     make(store, good(raw, 0.0), kind="paint")
     make(store, refused(raw, 0.0), kind="paint", n=1)
-    (found,) = spent(store)
-    assert (found.tokens_in, found.tokens_out) == (2 * tokens[0], 2 * tokens[1])
+    (total,) = spent(store)
+    assert (total.tokens_in, total.tokens_out) == (2 * tokens[0], 2 * tokens[1])
 
 
-def test_groups_are_as_asked_for_and_the_dearest_come_first(store: Store) -> None:
+def test_spending_is_grouped_as_requested_and_sorted_by_cost(store: Store) -> None:
     make(store, good({}, 0.5), target="a/x", n=1, purposes=("one", "mine"))
     make(store, good({}, 2.0), target="a/y", n=2, purposes=("two", "mine"), kind="paint")
     make(store, good({}, 1.0), target="a/x", n=3, purposes=("two", "yours"))
@@ -113,15 +113,15 @@ def test_groups_are_as_asked_for_and_the_dearest_come_first(store: Store) -> Non
     assert [one.calls for one in spent(store, ["kind"])] == [1, 3]
 
 
-def test_the_command_shows_and_sums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spend_command_shows_rows_and_total(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with Store("store") as store:
         make(store, Fault("timeout", "slow", cost=None), good(OPENAI, 0.25))
         make(store, good(IMAGES, 0.04), kind="paint", target="a/draws", purposes=(None, None))
-    said = limner("spend", "--store", "store")
-    assert "spent in store: $0.2900" in said.out
-    assert "unpriced: attempts whose cost is not known" in said.out
-    assert "–" in said.out  # No exam was named for it.
+    result = limner("spend", "--store", "store")
+    assert "spent in store: $0.2900" in result.out
+    assert "unpriced: attempts whose cost is not known" in result.out
+    assert "–" in result.out  # No exam was named for it.
     rows = limner("spend", "--store", "store", "--by", "target", "--json").json()
     assert [(row["group"], row["dollars"], row["attempts"]) for row in rows] == [
         ({"target": "service/model"}, 0.25, 2),
@@ -131,7 +131,7 @@ def test_the_command_shows_and_sums(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "'moon' is not one of" in limner("spend", "--store", "store", "--by", "moon", code=2).err
 
 
-def test_the_mean_use_is_that_of_accepted_replies(store: Store) -> None:
+def test_mean_use_counts_only_accepted_replies(store: Store) -> None:
     longer = {"usage": {"prompt_tokens": 300, "completion_tokens": 60}}
     make(store, refused({"usage": {"prompt_tokens": 9000, "completion_tokens": 9000}}, 0.5), n=1)
     make(store, Fault("server", "busy"), good(OPENAI, 0.25), n=2)
@@ -163,7 +163,7 @@ def keep(store: Store, *rows: Drawing | Marking) -> None:
         written.result()
 
 
-def test_the_mean_drawing_is_one_by_the_same_painter_with_the_same_options(store: Store) -> None:
+def test_mean_drawing_cost_is_for_same_painter_and_options(store: Store) -> None:
     keep(
         store,
         drawing(1, cost=0.25),
@@ -179,7 +179,7 @@ def test_the_mean_drawing_is_one_by_the_same_painter_with_the_same_options(store
     assert mean_drawing(store, "service/draws", "rewrite[planner=a/b]", {}) is None
 
 
-def test_the_mean_marking_is_one_asked_for_in_the_same_way(store: Store) -> None:
+def test_mean_marking_cost_is_for_same_setup(store: Store) -> None:
     def marking(n: int, setup: str, cost: float | None, **more: Any) -> Marking:
         fields: dict[str, Any] = {"status": "done", **more}
         return Marking(f"m{n}", "d1", "h", None, setup, n, fields.pop("status"), cost=cost, **fields)

@@ -69,7 +69,7 @@ class Lab:
     ("word", "role"),
     [("reason+best-of-2", "chooser"), ("reason+edit", "critic"), ("svg", "coder"), ("reason", "planner")],
 )
-def test_unreadable_replies_inside_a_strategy_are_asked_for_again(word: str, role: str, tmp_path: Path) -> None:
+def test_unreadable_replies_in_strategy_are_retried_on_request(word: str, role: str, tmp_path: Path) -> None:
     lab = Lab(tmp_path)
     lab.talk.nonsense = {role: 6}
     progress, (failed,) = lab.run(word)
@@ -95,8 +95,8 @@ def test_unreadable_replies_inside_a_strategy_are_asked_for_again(word: str, rol
     assert not lab.talk.asked
 
 
-def test_a_later_run_goes_on_in_the_round_that_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asked again with success, then held up by the editor: the next run needs no --retry-failed to get past it."""
+def test_later_run_resumes_in_round_that_succeeded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The retry succeeded, then the editor failed: the next run continues without --retry-failed."""
     monkeypatch.setattr("limner.calls.journal.back_off", lambda _tries: 0.0)
     lab = Lab(tmp_path)
     lab.talk.nonsense = {"critic": 3}
@@ -132,7 +132,7 @@ class Slow(Brush):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 3])
-def test_concurrency_counts_calls_and_not_drawings(most: int, tmp_path: Path) -> None:
+def test_concurrency_limits_calls_not_drawings(most: int, tmp_path: Path) -> None:
     lab = Lab(tmp_path, 4)
     lab.brush = brush = Slow()
     brush.most = most
@@ -160,11 +160,11 @@ class Paid(Brush):
         ("reason+edit", {"edit": "plain"}),
     ],
 )
-def test_an_estimate_counts_the_calls_that_are_made(word: str, options: dict[str, str], tmp_path: Path) -> None:
+def test_estimate_matches_calls_made(word: str, options: dict[str, str], tmp_path: Path) -> None:
     lab = Lab(tmp_path, 5)
     lab.brush, lab.editor = Paid(), Paid("editor")
     with Store(tmp_path / "store") as store:
-        told = {one.role: one.calls for one in estimate(lab.plan(word, options), store, settings.load())}
+        estimated = {one.role: one.calls for one in estimate(lab.plan(word, options), store, settings.load())}
     lab.run(word, options)
-    found = lab.talk.asked + Counter({"painter": len(lab.brush.drawn), "editor": len(lab.editor.drawn)})
-    assert told == found
+    calls_made = lab.talk.asked + Counter({"painter": len(lab.brush.drawn), "editor": len(lab.editor.drawn)})
+    assert estimated == calls_made

@@ -48,7 +48,7 @@ def values(standing: dict[str, Any]) -> dict[str, float]:
 
 
 @pytest.mark.slow
-def test_all_commands(folder: Path) -> None:
+def test_third_party_exam_works_with_all_commands(folder: Path) -> None:
     drawn = ["--painter", "mine=folder/drawings"]
     judged = ["--judge", "replay/replies.jsonl"]
     commands = {
@@ -68,33 +68,33 @@ def test_all_commands(folder: Path) -> None:
         "ocr": ["run", "sample/flags", *drawn, "--judge", "ocr"],
         "dimension": ["scores", "sample/flags", "--by", "dimension"],
     }
-    said = dict(zip(commands, drive(folder, *commands.values()), strict=True))
+    results = dict(zip(commands, drive(folder, *commands.values()), strict=True))
     wrong = {"ocr": 2, "dimension": 2}
-    assert {name: code for name, (code, _, _) in said.items()} == {name: wrong.get(name, 0) for name in commands}
+    assert {name: code for name, (code, _, _) in results.items()} == {name: wrong.get(name, 0) for name in commands}
 
-    assert "flags: Flags and their colours" in said["exams"][1]
-    assert "whole (0-100): percent of flags" in said["exams"][1]
-    assert "sample/flags: 3 questions, all well-formed" in said["exam check"][1]
-    assert "continent: Europe 2, Asia 1" in said["exam check"][1]
-    assert json.loads(said["dry run"][1]) == {"drawings": 3, "markings": 3, "questions": 3}
-    assert json.loads(said["draw"][1])["done"] == 3
-    assert json.loads(said["mark"][1])["done"] == 3
-    assert "6 from store" in said["run"][2]
-    assert "3 results imported" in said["import"][1]
-    assert json.loads(said["own"][1])["done"] == 2
-    assert "the OCR examiner cannot mark flags" in said["ocr"][2]
-    assert "--by dimension: there is: continent" in said["dimension"][2]
+    assert "flags: Flags and their colours" in results["exams"][1]
+    assert "whole (0-100): percent of flags" in results["exams"][1]
+    assert "sample/flags: 3 questions, all well-formed" in results["exam check"][1]
+    assert "continent: Europe 2, Asia 1" in results["exam check"][1]
+    assert json.loads(results["dry run"][1]) == {"drawings": 3, "markings": 3, "questions": 3}
+    assert json.loads(results["draw"][1])["done"] == 3
+    assert json.loads(results["mark"][1])["done"] == 3
+    assert "6 from store" in results["run"][2]
+    assert "3 results imported" in results["import"][1]
+    assert json.loads(results["own"][1])["done"] == 2
+    assert "the OCR examiner cannot mark flags" in results["ocr"][2]
+    assert "--by dimension: there is: continent" in results["dimension"][2]
 
-    perfect, mine = json.loads(said["scores"][1])
+    perfect, mine = json.loads(results["scores"][1])
     assert (perfect["painter"], values(perfect)) == ("perfect", {"whole": 100, "colours": 100})
     assert (mine["painter"], values(mine)) == ("mine", {"whole": round(100 / 3, 4), "colours": round(500 / 7, 4)})
     assert values(mine["by"]["continent"]["Europe"]) == {"whole": 50, "colours": 80}
     assert values(mine["by"]["continent"]["Asia"]) == {"whole": 0, "colours": 50}
-    assert "mine by continent" in said["table"][1]
+    assert "mine by continent" in results["table"][1]
 
-    shown = json.loads(said["show"][1])
+    shown = json.loads(results["show"][1])
     assert [mark["value"] for mark in shown["markings"][0]["marks"]] == [1, 0, 1]
-    rows = [json.loads(line) for line in said["export"][1].splitlines()]
+    rows = [json.loads(line) for line in results["export"][1].splitlines()]
     assert {row["id"]: row["scores"]["whole"] for row in rows} == {
         "europe/italy": 0.0,
         "europe/sweden": 100.0,
@@ -107,7 +107,7 @@ def test_all_commands(folder: Path) -> None:
     ]
 
 
-def test_its_wrong_data_is_named(folder: Path) -> None:
+def test_invalid_data_of_third_party_exam_is_reported(folder: Path) -> None:
     (folder / "flags.jsonl").write_text('{"id": "a/b", "continent": "c", "colours": []}\n{"id": "a\\nb"}\n', "utf-8")
     ((code, _, err),) = drive(folder, ["exam", "check", "flags", "--data", "."])
     assert code == 1

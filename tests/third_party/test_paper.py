@@ -66,7 +66,7 @@ def graphs(site: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_tables(folder: Path) -> None:
+def test_third_party_exam_has_tables(folder: Path) -> None:
     listed, _, shown, as_csv, counted, other = drive(
         folder,
         ["table"],
@@ -90,7 +90,7 @@ def test_tables(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_plots(folder: Path) -> None:
+def test_third_party_exam_has_plots(folder: Path) -> None:
     with_matplotlib()
     listed, _, levels, own, elsewhere = drive(
         folder,
@@ -110,7 +110,7 @@ def test_plots(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_site(folder: Path) -> None:
+def test_site_shows_third_party_exam(folder: Path) -> None:
     _, built = drive(folder, RUN, ["report", "-o", "pages"])
     assert (built[0], built[2]) == (0, "")
     assert [node["name"] for node in graphs(folder / "pages")["europe/sweden"]["nodes"]] == ["blue", "yellow"]
@@ -125,7 +125,7 @@ def test_the_site(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("file", "text", "said"),
+    ("file", "text", "message"),
     [
         ("tables.toml", "[paper]\ncite = 'Torn'\n[tables.x]\ntitle = 'T'\nwidth = 3\ncolumns = []", "tables.x.width"),
         ("tables.toml", "nonsense", "cannot be read"),
@@ -133,8 +133,8 @@ def test_the_site(folder: Path) -> None:
         ("rules.toml", "[groups]\nsold = { price = 3 }", None),
     ],
 )
-def test_a_wrong_file_is_named_and_hurts_nobody_else(
-    folder: Path, torn: Path, file: str, text: str, said: str | None
+def test_invalid_file_is_reported_and_other_exams_keep_working(
+    folder: Path, torn: Path, file: str, text: str, message: str | None
 ) -> None:
     (torn / file).write_text(text, "utf-8")
     listed, own, other, examined = drive(
@@ -145,14 +145,14 @@ def test_a_wrong_file_is_named_and_hurts_nobody_else(
     assert "Old Brush" in other[1]
     if file == "tables.toml":
         assert "the exam 'torn' is broken: " in listed[2]
-    if said is not None:
+    if message is not None:
         assert own[0] == 1
         assert "the exam 'torn' is broken: " in own[2]
-        assert f"{file}: {said}" in own[2]
+        assert f"{file}: {message}" in own[2]
 
 
 @pytest.mark.slow
-def test_a_broken_plot_statistic_or_view_is_named_and_hurts_nobody_else(folder: Path, torn: Path) -> None:
+def test_broken_extension_is_reported_and_other_exams_keep_working(folder: Path, torn: Path) -> None:
     with_matplotlib()
     _, _, own, shape, statistic, other, built = drive(
         folder,

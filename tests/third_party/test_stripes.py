@@ -20,7 +20,7 @@ WAY = [
 
 
 @pytest.mark.slow
-def test_a_whole_run(tmp_path: Path) -> None:
+def test_run_with_third_party_parts_completes(tmp_path: Path) -> None:
     commands = {
         "estimate": ["estimate", *WAY, "--json"],
         "run": ["run", *WAY, "--json", "--budget", "1"],
@@ -31,35 +31,37 @@ def test_a_whole_run(tmp_path: Path) -> None:
         "show": ["show", "sample/flags", "europe/sweden", "--json"],
         "spend": ["spend", "--json"],
     }
-    said = dict(zip(commands, drive(tmp_path, *commands.values()), strict=True))
-    assert {name: code for name, (code, _, _) in said.items()} == dict.fromkeys(commands, 0), said
-    told: dict[str, Any] = {name: json.loads(out) for name, (_, out, _) in said.items()}
+    results = dict(zip(commands, drive(tmp_path, *commands.values()), strict=True))
+    assert {name: code for name, (code, _, _) in results.items()} == dict.fromkeys(commands, 0), results
+    outputs: dict[str, Any] = {name: json.loads(out) for name, (_, out, _) in results.items()}
 
-    steps = [(one["who"], one["role"], one["steps"], one["dollars"], one["basis"]) for one in told["estimate"]["steps"]]
+    steps = [
+        (one["who"], one["role"], one["steps"], one["dollars"], one["basis"]) for one in outputs["estimate"]["steps"]
+    ]
     assert steps == [
         ("bars", "painter", 3, pytest.approx(0.03), "price list"),
         ("bars", "painter", 3, pytest.approx(0.03), "price list"),
         ("stripes", "probe", 6, 0.0, "free"),
         ("colours", "judge", 6, 0.0, "free"),
     ]
-    assert (told["run"]["done"], told["run"]["failed"], told["run"]["spent"]) == (18, 0, pytest.approx(0.06))
-    assert (told["again"]["done"], told["again"]["spent"]) == (0, 0)
+    assert (outputs["run"]["done"], outputs["run"]["failed"], outputs["run"]["spent"]) == (18, 0, pytest.approx(0.06))
+    assert (outputs["again"]["done"], outputs["again"]["spent"]) == (0, 0)
 
-    whole = {one["strategy"]: one["scores"]["colours"]["value"] for one in told["scores"]}
+    whole = {one["strategy"]: one["scores"]["colours"]["value"] for one in outputs["scores"]}
     # White and red are always there; yellow, which is Sweden's, by the strategy alone.
     assert whole == {"brighten": pytest.approx(500 / 7), "direct": pytest.approx(400 / 7)}
-    assert told["evidence"]["done"] == 6
-    assert told["named"] == {"regions": 6, "brightness": 0}
-    shown = {one["strategy"]: one for one in told["show"]["drawings"]}
+    assert outputs["evidence"]["done"] == 6
+    assert outputs["named"] == {"regions": 6, "brightness": 0}
+    shown = {one["strategy"]: one for one in outputs["show"]["drawings"]}
     assert "yellow" in json.dumps(shown["brighten"])
-    (marked,) = [one for one in told["show"]["markings"] if one["strategy"] == "brighten"]
+    (marked,) = [one for one in outputs["show"]["markings"] if one["strategy"] == "brighten"]
     assert marked["evidence"]["regions"] == {"value": 3, "backend": "stripes/least=3"}
     assert marked["evidence"]["brightness"]["backend"] == "mean/1"
     assert 100 < marked["evidence"]["brightness"]["value"] < 255
 
 
 @pytest.mark.slow
-def test_an_image_service(tmp_path: Path) -> None:
+def test_third_party_image_service_draws(tmp_path: Path) -> None:
     png = base64.b64encode(picture(3)).decode()
     with json_server(lambda path, body: {"png": png, "dollars": 0.25}) as (address, seen):
         (tmp_path / "limner.toml").write_text(

@@ -25,7 +25,7 @@ def test_readme_commands_run_first_word_for_word() -> None:
     assert not re.search(r"apt-get|pip install|LIMNER_REQUIRE", before)
 
 
-def test_every_target_that_tests_is_run() -> None:
+def test_every_make_target_that_tests_is_run() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     (listed,) = re.findall(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)
     run = {word for command in commands() for word in command.split()[1:]}

@@ -22,12 +22,12 @@ def sections(name: str) -> Iterator[tuple[LedgerSection, dict[str, str]]]:
 
 
 @each_exam
-def test_every_rule_has_its_words_and_every_word_its_row(name: str) -> None:
+def test_ledger_covers_every_rule_and_every_sentence_of_prompts(name: str) -> None:
     assert ledger.problems(kind(name), ledger.page(name).read_text("utf-8")) == []
 
 
 @each_exam
-def test_the_ways_of_papers_and_releases_have_a_section(name: str) -> None:
+def test_presets_and_releases_have_section_in_ledger(name: str) -> None:
     exam = kind(name)
     asked = [(body.get("variant"), body.get("options", {})) for body in exam.all_presets.values()]
     if release := release_of(exam):
@@ -39,13 +39,13 @@ def test_the_ways_of_papers_and_releases_have_a_section(name: str) -> None:
 
 
 @each_exam
-def test_no_fact_of_a_part_stands_there_twice_over_the_same_template(name: str) -> None:
+def test_no_fact_is_listed_twice_for_same_part_and_template(name: str) -> None:
     for section, _ in sections(name):
         facts = [(row.part, row.template, row.fact) for row in section.rows]
         assert len(set(facts)) == len(facts)
 
 
-def test_words_that_are_gone_and_words_that_no_rule_has() -> None:
+def test_removed_and_uncited_words_are_reported() -> None:
     release, _ = (section for section, _ in sections("genexam"))
     texts = dict(ledger.texts_of(kind("genexam"), release))
     row = next(row for row in release.rows if row.fact == "Spelling: stray spaces are no fault")
@@ -69,5 +69,5 @@ def problems(*rows: str) -> list[str]:
     return ledger.problems(kind("worldgenbench"), LEDGER + "\n".join(rows))
 
 
-def test_every_shipped_exam_has_a_ledger_and_no_other() -> None:
+def test_ledgers_exist_for_exactly_the_shipped_exams() -> None:
     assert {page.stem for page in Path(ledger.FOLDER).glob("*.md")} == set(SHIPPED)

@@ -25,7 +25,7 @@ def shape(book: Any) -> list[list[tuple[str, dict[str, list[str]]]]]:
 
 
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
-def test_outputs_are_kept_and_small(path: Path) -> None:
+def test_notebooks_have_small_outputs(path: Path) -> None:
     book = nbformat.read(path, as_version=4)
     nbformat.validate(book)
     code = [cell for cell in book.cells if cell.cell_type == "code"]
@@ -40,7 +40,7 @@ def test_outputs_are_kept_and_small(path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", BOOKS, ids=lambda path: path.stem)
-def test_executed_anew_they_show_the_same_kind(path: Path, tmp_path: Path) -> None:
+def test_executed_notebooks_show_same_kinds_of_output(path: Path, tmp_path: Path) -> None:
     kept = nbformat.read(path, as_version=4)
     book = plain(executed(path, tmp_path))
     assert shape(book) == shape(kept)

@@ -20,14 +20,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return build(tmp_path_factory.mktemp("package"))
 
 
-def test_the_versions_tried_are_those_promised() -> None:
+def test_tested_python_versions_equal_declared_ones() -> None:
     project = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
     promised = tuple(version for version in PYTHONS if f'"Programming Language :: Python :: {version}"' in project)
     assert promised == PYTHONS
     assert f'requires-python = ">={PYTHONS[0]}"' in project
 
 
-def test_what_a_package_has_besides_code() -> None:
+def test_package_data_patterns_cover_all_file_kinds() -> None:
     """If a kind of file is new, the pattern of package data in ``pyproject.toml`` must name it."""
     project = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
     kinds = {Path(name).suffix for name in packaged()} - {".py", ".typed"}
@@ -36,13 +36,13 @@ def test_what_a_package_has_besides_code() -> None:
 
 
 @pytest.mark.slow
-def test_the_wheel_has_every_file_and_no_other(built: Built) -> None:
+def test_wheel_contains_exactly_the_package_files(built: Built) -> None:
     files = {name for name in contents(built.wheel) if ".dist-info/" not in name}
     assert files == packaged()
 
 
 @pytest.mark.slow
-def test_the_sdist_gives_the_same_wheel(built: Built) -> None:
+def test_sdist_builds_same_wheel(built: Built) -> None:
     assert contents(built.wheel) == contents(built.direct)
     with tarfile.open(built.sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}

@@ -41,24 +41,24 @@ def test_hashes_times_and_versions_are_dropped() -> None:
     }
 
 
-def test_a_table_has_numbers_and_loses_columns_of_hashes() -> None:
+def test_tables_keep_numbers_and_lose_hash_columns() -> None:
     table = [["painter", "image", "score"], ["quill", "ab" * 32, "0.1234567891234"]]
     assert normalise(table) == [["painter", "score"], ["quill", 0.123456789]]
 
 
-def test_a_table_loses_rows_about_what_changes() -> None:
+def test_tables_lose_rows_of_changing_measures() -> None:
     table = [["judge", "measure", "value"], ["ada", "seconds_per_image", "0.2"], ["ada", "accuracy", "0.75"]]
     assert normalise(table) == [["judge", "measure", "value"], ["ada", "accuracy", 0.75]]
 
 
-def test_the_same_and_renamed_fields_pass() -> None:
+def test_identical_and_renamed_fields_pass() -> None:
     assert compare("scores.json", ROWS, ROWS).verdict == "same"
     difference = compare("scores.json", ROWS, renamed(ROWS))
     assert (difference.verdict, difference.passed) == ("fields", True)
     assert "gone: /0/painter" in difference.lines
 
 
-def test_another_number_is_named_with_its_place() -> None:
+def test_changed_number_is_reported_with_its_path() -> None:
     other = [ROWS[0], {**ROWS[1], "scores": {"strict": {"value": 38.5, "n": 8}}}]
     difference = compare("scores.json", ROWS, other)
     assert (difference.verdict, difference.passed) == ("numbers", False)
@@ -68,7 +68,7 @@ def test_another_number_is_named_with_its_place() -> None:
     )
 
 
-def test_another_number_among_renamed_fields_is_named_with_its_painter() -> None:
+def test_changed_number_in_renamed_fields_is_reported_with_its_painter() -> None:
     other = renamed(ROWS)
     other[1]["strict"] = {"value": 38.5, "n": 8}
     difference = compare("scores.json", ROWS, other)
@@ -76,29 +76,29 @@ def test_another_number_among_renamed_fields_is_named_with_its_painter() -> None
     assert difference.lines[1:] == ("gone: 37.5 of ada, brush", "new: 38.5 of ada, brush")
 
 
-def test_numbers_that_change_places_between_painters_do_not_pass() -> None:
+def test_numbers_swapped_between_painters_do_not_pass() -> None:
     swapped = [{**one, "scores": other["scores"]} for one, other in zip(renamed(ROWS), reversed(ROWS), strict=True)]
     for row in swapped:
         del row["strict"]
     assert compare("scores.json", ROWS, swapped).verdict == "names"
 
 
-def test_an_output_that_is_gone_does_not_pass() -> None:
+def test_missing_output_does_not_pass() -> None:
     assert not compare("scores.json", ROWS, None).passed
 
 
-def test_an_exam_without_a_recording_is_named(tmp_path: Path) -> None:
+def test_exam_without_recording_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"no recording .*genexam\.json\.gz: run python -m tools.recordings record"):
         main(["check", str(tmp_path), "--exam", "genexam"])
 
 
 @pytest.mark.slow
-def test_the_numbers_are_those_recorded(capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_equal_recording(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--exam", QUICKEST]) == 0, capsys.readouterr().out
 
 
 @pytest.mark.slow
-def test_a_score_computed_otherwise_is_reported(
+def test_changed_score_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(DATA, tmp_path / "data")

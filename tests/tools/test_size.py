@@ -22,20 +22,20 @@ from tools.size import SMALL, aims, code_lines, modules, table
         ('def f():\n    "words"; return 1\n', 1),
     ],
 )
-def test_lines_of_code(source: str, lines: int) -> None:
+def test_lines_of_code_are_counted(source: str, lines: int) -> None:
     assert code_lines(source) == lines
 
 
-def test_a_tree(tmp_path: Path) -> None:
+def test_modules_of_folder_are_counted(tmp_path: Path) -> None:
     (tmp_path / "room").mkdir()
     (tmp_path / "room" / "one.py").write_text("x = 1\n" * SMALL)
     (tmp_path / "two.py").write_text("# nothing\n")
-    found = modules(tmp_path)
-    assert [(each.room, each.lines, each.code) for each in found] == [("room", SMALL, SMALL), ("(top)", 1, 0)]
-    assert table(found).splitlines()[-1].split() == ["all", "2", "61", "60", "1"]
+    counted = modules(tmp_path)
+    assert [(each.room, each.lines, each.code) for each in counted] == [("room", SMALL, SMALL), ("(top)", 1, 0)]
+    assert table(counted).splitlines()[-1].split() == ["all", "2", "61", "60", "1"]
 
 
-def test_modules_that_are_hardly_concepts(tmp_path: Path) -> None:
+def test_small_modules_are_counted(tmp_path: Path) -> None:
     (tmp_path / "room").mkdir()
     (tmp_path / "build").mkdir()
     for name in ("room/__init__", "room/lonely", "room/shared", "build/step"):

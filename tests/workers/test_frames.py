@@ -1,4 +1,4 @@
-"""Frames: what is sent comes back, and what is none is refused before anything of it is taken."""
+"""Frames: they round-trip unchanged, and invalid ones are refused before their content is read."""
 
 from __future__ import annotations
 
@@ -23,31 +23,33 @@ def read(data: bytes, most: int = frames.BODIES) -> Any:
 
 
 @given(HEADERS, st.lists(st.binary(), max_size=4))
-def test_what_is_sent_comes_back(header: dict[str, Any], bodies: list[bytes]) -> None:
+def test_frame_round_trip_keeps_header_and_bodies(header: dict[str, Any], bodies: list[bytes]) -> None:
     assert read(b"".join(frames.packed(header, bodies))) == (header, bodies)
 
 
 @given(HEADERS, st.lists(st.binary(), max_size=3), st.data())
-def test_a_frame_that_breaks_off_is_the_end(header: dict[str, Any], bodies: list[bytes], data: st.DataObject) -> None:
+def test_truncated_frame_reads_as_end_of_stream(
+    header: dict[str, Any], bodies: list[bytes], data: st.DataObject
+) -> None:
     whole = b"".join(frames.packed(header, bodies))
     assert read(whole[: data.draw(st.integers(0, len(whole) - 1))]) is None
 
 
 @given(st.binary(max_size=200))
-def test_garbage_is_no_frame(data: bytes) -> None:
+def test_random_bytes_are_refused(data: bytes) -> None:
     whole = len(data) >= frames.LENGTHS.size
     with pytest.raises(frames.BadFrame) if whole else nullcontext():
         assert read(data) is None
 
 
 @given(st.binary(max_size=100), st.binary(max_size=100))
-def test_a_header_of_garbage_is_no_frame(head: bytes, body: bytes) -> None:
+def test_random_header_is_refused(head: bytes, body: bytes) -> None:
     with pytest.raises(frames.BadFrame):
         read(frames.LENGTHS.pack(frames.MARK, len(head), len(body)) + head + body)
 
 
 @pytest.mark.parametrize(("head", "total"), [(2**32 - 1, 0), (10, 10_000_000_000), (frames.HEADER + 1, 0), (10, 101)])
-def test_lengths_are_looked_at_before_anything_is_read(head: int, total: int) -> None:
+def test_lengths_are_checked_before_body_is_read(head: int, total: int) -> None:
     asked: list[int] = []
 
     def take(size: int) -> bytes:
@@ -69,13 +71,13 @@ def test_lengths_are_looked_at_before_anything_is_read(head: int, total: int) ->
         {"sizes": [2], "value": float("nan")},
     ],
 )
-def test_headers_that_do_not_fit(head: Any) -> None:
+def test_inconsistent_headers_are_refused(head: Any) -> None:
     words = json.dumps(head).encode()
     with pytest.raises(frames.BadFrame):
         read(frames.LENGTHS.pack(frames.MARK, len(words), 2) + words + b"ab")
 
 
-def test_what_is_too_long_is_not_sent() -> None:
+def test_too_long_message_is_not_sent() -> None:
     with pytest.raises(frames.BadFrame, match="at most 3"):
         frames.packed({}, [b"ab", b"cd"], 3)
     with pytest.raises(frames.BadFrame):

@@ -1,4 +1,4 @@
-"""Workers stand below whatever uses them."""
+"""Workers import only lower layers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import limner.workers
 BELOW = {"core.redaction", "core.errors", "core.images", "core.prepared", "core.settings"}
 
 
-def test_workers_import_only_what_stands_below_them() -> None:
-    found = set()
+def test_workers_import_only_lower_layers() -> None:
+    imported = set()
     for file in Path(limner.workers.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.level > 1:
-                found.add(node.module or node.names[0].name)
+                imported.add(node.module or node.names[0].name)
             elif isinstance(node, ast.ImportFrom | ast.Import):
                 assert not any(name.name.startswith("limner") for name in node.names), file
-    assert found
-    assert found <= BELOW
+    assert imported
+    assert imported <= BELOW

@@ -1,4 +1,4 @@
-"""Workers: whatever a backend does, the image gets a fault, the next one gets a worker, and nobody is left behind."""
+"""Workers: whatever a backend does, its job gets a fault, the next job gets a worker, and no process is left."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def begun(pool: Pool, word: str, seconds: float = LONG) -> Future[JobResult]:
 
 
 def fault(pool: Pool, word: str, seconds: float = LONG, **given: Any) -> WorkerDeath | JobFailure | WorkerUnfit:
-    found = pool.submit(given, (word.encode(),), seconds=seconds).exception(LONG)
-    assert isinstance(found, WorkerDeath | JobFailure | WorkerUnfit)
-    return found
+    error = pool.submit(given, (word.encode(),), seconds=seconds).exception(LONG)
+    assert isinstance(error, WorkerDeath | JobFailure | WorkerUnfit)
+    return error
 
 
 def gone(pid: int) -> bool:
@@ -65,7 +65,7 @@ def gone(pid: int) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "message"),
     [
         ("exit", "the worker died (exit code 3)"),
         ("segfault", "the worker died (signal SIGSEGV)"),
@@ -73,15 +73,15 @@ def gone(pid: int) -> bool:
         ("no memory", "out of memory"),
     ],
 )
-def test_a_worker_that_dies_is_replaced(pool: Pool, word: str, said: str) -> None:
+def test_a_worker_that_dies_is_replaced(pool: Pool, word: str, message: str) -> None:
     first = ask(pool, "pid")
-    assert str(fault(pool, word)) == said
+    assert str(fault(pool, word)) == message
     assert ask(pool, "pid") != first
     assert gone(first)
 
 
 @pytest.mark.parametrize(
-    ("word", "kind", "said"),
+    ("word", "kind", "message"),
     [
         ("raise", "error", "ZeroDivisionError('by nothing')"),
         ("bad image", "image", "cannot be decoded"),
@@ -89,57 +89,57 @@ def test_a_worker_that_dies_is_replaced(pool: Pool, word: str, said: str) -> Non
         ("nan", "error", "ValueError('Out of range float values are not JSON compliant"),
     ],
 )
-def test_a_worker_that_fails_lives_on(pool: Pool, word: str, kind: str, said: str) -> None:
+def test_worker_survives_failed_job(pool: Pool, word: str, kind: str, message: str) -> None:
     first = ask(pool, "pid")
-    found = fault(pool, word)
-    assert isinstance(found, JobFailure)
-    assert (found.kind, found.detail.startswith(said)) == (kind, True), found.detail
+    failure = fault(pool, word)
+    assert isinstance(failure, JobFailure)
+    assert (failure.kind, failure.detail.startswith(message)) == (kind, True), failure.detail
     assert ask(pool, "pid") == first
 
 
 @pytest.mark.slow
-def test_a_worker_that_hangs_is_ended_with_all_it_started(pool: Pool) -> None:
+def test_hung_worker_is_killed_with_its_children(pool: Pool) -> None:
     first, child = ask(pool, "pid"), ask(pool, "child")
-    found = fault(pool, "hang", 0.5)
-    assert str(found) == "no result within 0.5 s; the worker was ended"
-    assert isinstance(found, WorkerDeath)
-    assert found.late
+    error = fault(pool, "hang", 0.5)
+    assert str(error) == "no result within 0.5 s; the worker was ended"
+    assert isinstance(error, WorkerDeath)
+    assert error.late
     assert gone(first)
     assert gone(child)
     assert ask(pool, "on") == {"word": "on"}
 
 
 @pytest.mark.slow
-def test_the_limit_is_for_one_image_and_does_not_count_the_wait(pool: Pool) -> None:
+def test_time_limit_is_per_job_and_excludes_waiting(pool: Pool) -> None:
     hung = begun(pool, "hang", 1.0)
     waiting = [begun(pool, "quick", 5.0) for _ in range(3)]
     assert hung.exception(LONG) is not None
     assert [one.result(LONG).value for one in waiting] == [{"word": "quick"}] * 3
 
 
-def test_what_a_backend_prints_does_no_harm(pool: Pool) -> None:
+def test_output_of_backend_does_not_corrupt_frames(pool: Pool) -> None:
     for _ in range(3):
         assert ask(pool, "chatter") == "said it"
     assert ask(pool, "stdin") == ""
 
 
-def test_another_python_and_a_file(tmp_path: Path) -> None:
+def test_backend_can_be_file_run_by_another_python(tmp_path: Path) -> None:
     (tmp_path / "backend.py").write_text("import sys\ndef made(): return lambda data: [data.decode(), sys.argv[0]]\n")
     factory = f"{tmp_path / 'backend.py'}:made"
     made = Pool(Recipe("own", factory, python=sys.executable, workers=1))
     assert ask(made, "x")[0] == "x"
     made.close()
     made = Pool(Recipe("own", factory, python="/bin/false", workers=1))
-    found = fault(made, "x")
-    assert isinstance(found, WorkerDeath)
-    assert (str(found), found.loading) == ("the worker died (exit code 1)", True)
+    error = fault(made, "x")
+    assert isinstance(error, WorkerDeath)
+    assert (str(error), error.loading) == ("the worker died (exit code 1)", True)
     made = Pool(Recipe("own", f"{tmp_path / 'none.py'}:made", workers=1))
     assert "FileNotFoundError" in str(fault(made, "x"))
     made = Pool(Recipe("own", factory, python=str(tmp_path / "python"), workers=1))
     assert "No such file" in str(fault(made, "x"))
 
 
-def test_workers_start_when_there_is_work_and_only_as_many_as_needed(tmp_path: Path) -> None:
+def test_workers_start_on_demand_and_only_as_many_as_needed(tmp_path: Path) -> None:
     note = tmp_path / "started"
     made = Pool(recipe(workers=3, note=str(note)))
     assert made.started == 0
@@ -147,8 +147,8 @@ def test_workers_start_when_there_is_work_and_only_as_many_as_needed(tmp_path: P
         ask(made, "one after another")
     assert made.started == len(note.read_text().split()) == 1
     many = [begun(made, "pid") for _ in range(40)]
-    found = {one.result(LONG).value for one in many}
-    assert found <= {int(pid) for pid in note.read_text().split()}
+    pids = {one.result(LONG).value for one in many}
+    assert pids <= {int(pid) for pid in note.read_text().split()}
     assert made.started <= 3
     made.close()
     assert all(gone(int(pid)) for pid in note.read_text().split())
@@ -156,20 +156,20 @@ def test_workers_start_when_there_is_work_and_only_as_many_as_needed(tmp_path: P
 
 def test_a_backend_that_cannot_be_loaded_is_tried_once() -> None:
     made = Pool(recipe("tests.workers.faulty:broken"))
-    said = "ImportError(\"no module named 'weights'\")"
-    assert [str(fault(made, "x")) for _ in range(3)] == [said] * 3
+    message = "ImportError(\"no module named 'weights'\")"
+    assert [str(fault(made, "x")) for _ in range(3)] == [message] * 3
     assert made.started == 0
 
 
-def test_workers_that_die_while_loading_are_not_tried_for_ever(tmp_path: Path) -> None:
+def test_worker_dying_while_loading_is_given_up_after_limit(tmp_path: Path) -> None:
     made = Pool(recipe("tests.workers.faulty:stillborn"))
-    found = [fault(made, "x") for _ in range(DEATHS + 2)]
-    said = "the worker died (exit code 9)"
-    assert [str(each) for each in found] == [said] * (DEATHS - 1) + [f"{DEATHS} times in a row {said}"] * 3
-    assert isinstance(found[-1], WorkerUnfit)
+    errors = [fault(made, "x") for _ in range(DEATHS + 2)]
+    message = "the worker died (exit code 9)"
+    assert [str(each) for each in errors] == [message] * (DEATHS - 1) + [f"{DEATHS} times in a row {message}"] * 3
+    assert isinstance(errors[-1], WorkerUnfit)
 
 
-def test_each_keeps_to_one_core_unless_told_otherwise(pool: Pool) -> None:
+def test_workers_use_one_thread_by_default(pool: Pool) -> None:
     assert ask(pool, "threads") == "1"
     free = Pool(Recipe("faulty", FACTORY, workers=1, single=False))
     assert ask(free, "threads") == os.environ.get("OMP_NUM_THREADS")
@@ -177,7 +177,7 @@ def test_each_keeps_to_one_core_unless_told_otherwise(pool: Pool) -> None:
 
 
 @pytest.mark.slow
-def test_a_worker_without_work_ends_and_comes_back() -> None:
+def test_idle_worker_ends_and_restarts_on_demand() -> None:
     made = Pool(recipe(workers=2), idle_s=0.05)
     first = ask(made, "pid")
     assert gone(first)
@@ -188,7 +188,7 @@ def test_a_worker_without_work_ends_and_comes_back() -> None:
 
 
 @pytest.mark.slow
-def test_a_job_nobody_waits_for_is_not_begun(pool: Pool) -> None:
+def test_cancelled_job_is_not_started(pool: Pool) -> None:
     hung, dropped = begun(pool, "hang", 1.0), begun(pool, "exit")
     assert dropped.cancel()
     assert hung.exception(LONG) is not None
@@ -196,7 +196,7 @@ def test_a_job_nobody_waits_for_is_not_begun(pool: Pool) -> None:
     assert ask(pool, "pid") == first
 
 
-def test_a_job_of_its_own_leaves_nothing_behind() -> None:
+def test_single_job_leaves_no_process() -> None:
     place, before = Path(__file__).with_name("plain.py"), set(psutil.Process().children(recursive=True))
     recipe = Recipe("plain", f"{place}:made", isolated=True, most=100)
     assert once(recipe, {"times": 3}, (b"ab",), LONG).bodies == (b"ababab",)
@@ -225,7 +225,7 @@ busy.result()
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["exit", "SIGKILL"])
 def test_no_worker_outlives_its_parent(how: str) -> None:
-    """Neither an idle worker nor a hung one, nor what they started or who guards them, whatever ends the parent."""
+    """Neither idle nor hung workers, nor their children or guards, survive the end of the parent."""
     words = [sys.executable, "-c", PARENT, how]
     root = Path(__file__).resolve().parents[2]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=root, text=True) as parent:

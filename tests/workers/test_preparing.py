@@ -15,13 +15,13 @@ from tests.support import picture
 
 @pytest.mark.parametrize("side", [None, 16])
 @pytest.mark.parametrize("form", ["jpeg", "native"])
-def test_a_worker_prepares_the_same(side: int | None, form: ImageForm) -> None:
+def test_worker_prepares_same_bytes(side: int | None, form: ImageForm) -> None:
     data = picture(7, size=(40, 20))
     assert asyncio.run(prepare_by_worker(data, side, form)) == prepare(data, side, form)
     assert pool_of(RECIPE).started >= 1
 
 
-def test_a_bad_image_is_told_as_here() -> None:
+def test_bad_image_raises_same_error_in_worker() -> None:
     with pytest.raises(BadImage) as here:
         prepare(b"none", None)
     with pytest.raises(BadImage) as there:
@@ -29,7 +29,7 @@ def test_a_bad_image_is_told_as_here() -> None:
     assert str(there.value) == str(here.value)
 
 
-def test_where_workers_are_of_no_use_it_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_image_is_prepared_locally_if_workers_are_unusable(monkeypatch: pytest.MonkeyPatch) -> None:
     unfit = Pool(RECIPE)
     unfit._give_up(WorkerUnfit("no node"), ())
     monkeypatch.setattr("limner.workers.ray.pool_of", lambda _: unfit)

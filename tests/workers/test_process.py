@@ -1,4 +1,4 @@
-"""One process: whatever it sends, it harms its own job and nothing else."""
+"""One worker process: whatever it sends affects only its own job."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Trap:
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_a_pickle_is_not_loaded(lying: Any, tmp_path: Path, wrapped: bool) -> None:
+def test_pickle_from_worker_is_not_loaded(lying: Any, tmp_path: Path, wrapped: bool) -> None:
     data = pickle.dumps(Trap(tmp_path / "sprung"))
     if wrapped:
         data = LENGTHS.pack(MARK, len(data), 0) + data
@@ -86,11 +86,11 @@ LIES = {
 }
 
 
-@pytest.mark.parametrize(("code", "said"), LIES.values(), ids=LIES)
-def test_what_is_no_answer_is_the_end_of_the_worker(lying: Any, code: str, said: str) -> None:
+@pytest.mark.parametrize(("code", "message"), LIES.values(), ids=LIES)
+def test_invalid_answer_ends_worker(lying: Any, code: str, message: str) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     process = lying(code + "; threading.Event().wait()")
-    with pytest.raises(WorkerDeath, match=said) as caught:
+    with pytest.raises(WorkerDeath, match=message) as caught:
         asked(process)
     assert not caught.value.late
     assert not process.alive
@@ -116,14 +116,14 @@ send(struct.pack(">4sIQ", b"LMN1", 1000, 0)); drip()
     ],
     ids=["silent", "dripping", "babbling", "mute"],
 )
-def test_the_time_limit_holds_whatever_it_does(lying: Any, code: str) -> None:
+def test_time_limit_holds_for_misbehaving_worker(lying: Any, code: str) -> None:
     with pytest.raises(WorkerDeath, match=r"no result within 0\.3 s") as caught:
         asked(lying(code), 0.3)
     assert caught.value.late
 
 
 @pytest.mark.slow
-def test_it_holds_though_someone_outside_the_group_keeps_the_pipe(lying: Any, tmp_path: Path) -> None:
+def test_time_limit_holds_if_escaped_process_keeps_pipe_open(lying: Any, tmp_path: Path) -> None:
     escaped = f"""
 if os.fork() == 0:
     os.setsid()
@@ -138,22 +138,22 @@ threading.Event().wait()
     os.kill(int((tmp_path / "pid").read_text()), 9)
 
 
-def test_faults_of_items_and_of_all(lying: Any) -> None:
+def test_faults_are_reported_per_item_and_for_whole_job(lying: Any) -> None:
     code = """
 send(frame({"job": 1, "place": 1, "value": "second"}))
 send(frame({"job": 1, "place": 0, "fault": "refusal", "detail": 5}))
 send(frame({"job": 1, "fault": ["odd"], "end": True}))
 threading.Event().wait()
 """
-    found = asked(lying(code), items=[[{}, 0]] * 3)
-    assert [place for place, _ in found] == [1, 0, None]
-    assert found[0][1] == JobResult("second")
-    assert [(each.kind, each.detail) for _, each in found[1:] if isinstance(each, JobFailure)] == [
+    answers = asked(lying(code), items=[[{}, 0]] * 3)
+    assert [place for place, _ in answers] == [1, 0, None]
+    assert answers[0][1] == JobResult("second")
+    assert [(each.kind, each.detail) for _, each in answers[1:] if isinstance(each, JobFailure)] == [
         ("refusal", "5"), ("['odd']", "")
     ]  # fmt: skip
 
 
-def test_nothing_is_taken_for_ready_that_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_that_does_not_report_ready_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "child.py").write_text(READY.replace('{"ready": True}', '{"value": 1}'), "utf-8")
     monkeypatch.setattr(module, "CHILD", tmp_path / "child.py")
     with pytest.raises(WorkerDeath, match="an answer before the job") as caught:
@@ -161,7 +161,7 @@ def test_nothing_is_taken_for_ready_that_is_not(tmp_path: Path, monkeypatch: pyt
     assert caught.value.loading
 
 
-def test_what_it_prints_is_kept_in_part(lying: Any) -> None:
+def test_end_of_worker_output_is_kept_up_to_limit(lying: Any) -> None:
     process = lying("os.write(2, b'words ' * 10_000); os.write(2, json.dumps('the end').encode()); os._exit(1)")
     with pytest.raises(WorkerDeath, match="the end") as caught:
         asked(process)
@@ -236,7 +236,7 @@ class ShakyRoom:
         pass
 
 
-def test_what_a_lost_machine_left_undone_is_done_by_another_and_nothing_twice() -> None:
+def test_jobs_of_lost_machine_are_done_once_by_another() -> None:
     there = Shaky(1)
     pool = Pool(Recipe("shaky", "none"), batch_size=4, hosts=there)
     words = ["a", "b", "once", "c", "d"]
@@ -247,19 +247,19 @@ def test_what_a_lost_machine_left_undone_is_done_by_another_and_nothing_twice() 
     pool.close()
 
 
-def test_a_job_that_loses_every_machine_is_to_blame() -> None:
+def test_job_that_loses_every_machine_fails() -> None:
     there = Shaky()
     pool = Pool(Recipe("shaky", "none"), hosts=there)
-    found = pool.submit({}, (b"always",), seconds=1.0).exception(LONG)
-    assert isinstance(found, WorkerDeath)
-    assert str(found) == f"{LOSSES} times in a row its node was lost"
+    error = pool.submit({}, (b"always",), seconds=1.0).exception(LONG)
+    assert isinstance(error, WorkerDeath)
+    assert str(error) == f"{LOSSES} times in a row its node was lost"
     assert there.lost == LOSSES
     assert pool.submit({}, (b"fine",), seconds=1.0).result(LONG).value == "fine"
     pool.close()
 
 
-def test_no_job_waits_for_room_that_never_comes() -> None:
-    """Four workers are allowed and one has room: it does everything, whoever waits for more."""
+def test_jobs_finish_if_fewer_workers_fit_than_allowed() -> None:
+    """Four workers are allowed but only one fits: it does all jobs."""
     there = Shaky(1)
     pool = Pool(Recipe("shaky", "none"), hosts=there)
     jobs = [pool.submit({}, (str(n).encode(),), seconds=1.0) for n in range(30)]
@@ -267,15 +267,15 @@ def test_no_job_waits_for_room_that_never_comes() -> None:
     pool.close()
 
 
-def test_where_there_can_be_no_room_all_are_told() -> None:
+def test_all_jobs_fail_if_no_machine_fits() -> None:
     there = Shaky()
     there.unfit = "no node has a GPU"
     pool = Pool(Recipe("shaky", "none"), hosts=there)
-    found = [pool.submit({}, (b"x",), seconds=1.0).exception(LONG) for _ in range(2)]
-    assert [(type(each), str(each)) for each in found] == [(WorkerUnfit, "no node has a GPU")] * 2
+    errors = [pool.submit({}, (b"x",), seconds=1.0).exception(LONG) for _ in range(2)]
+    assert [(type(each), str(each)) for each in errors] == [(WorkerUnfit, "no node has a GPU")] * 2
 
 
-def test_pools_are_of_the_hosts_that_are_chosen() -> None:
+def test_pools_belong_to_current_hosts() -> None:
     there, recipe = Shaky(), Recipe("shaky", "none")
     here = pool_of(recipe)
     with standing_on(there):
@@ -289,5 +289,5 @@ def test_pools_are_of_the_hosts_that_are_chosen() -> None:
 
 
 @pytest.mark.parametrize("named", [(None,), ("cuda:0", "cuda:1"), ("cpu",)])
-def test_here_devices_are_those_named(named: tuple[str | None, ...]) -> None:
+def test_local_devices_are_those_named(named: tuple[str | None, ...]) -> None:
     assert ThisMachine().devices("diffusers", named) == named

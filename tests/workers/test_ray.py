@@ -1,4 +1,4 @@
-"""Workers on a real cluster of two nodes on this machine: as on one machine, whatever becomes of a node."""
+"""Workers on a real cluster of two nodes on this machine: same results as local workers, even if a node is lost."""
 
 from __future__ import annotations
 
@@ -122,14 +122,14 @@ def ended(pool: Pool, word: str, seconds: float = LONG, **given: Any) -> Any:
         return job.result().value, job.result().bodies
     # Whether one that was ended had ended by itself before is a matter of moments.
     without = {"heard", *(["code"] if "was ended" in str(error) else [])}
-    told = {name: value for name, value in vars(error).items() if name not in without}
-    return type(error), str(error), told
+    fields = {name: value for name, value in vars(error).items() if name not in without}
+    return type(error), str(error), fields
 
 
 WORDS = ("hello", "exit", "raise", "bad image", "bytes", "last words")
 
 
-def test_whatever_a_worker_does_is_told_as_on_one_machine(nodes: Nodes) -> None:
+def test_remote_worker_reports_same_outcomes_as_local_worker(nodes: Nodes) -> None:
     with cluster(nodes.address):
         here, there = Pool(OBEDIENT, hosts=ThisMachine()), Pool(OBEDIENT)
         for word in WORDS:
@@ -148,13 +148,13 @@ def test_whatever_a_worker_does_is_told_as_on_one_machine(nodes: Nodes) -> None:
         here.close()
         broken = Recipe("faulty", "tests.workers.faulty:broken", workers=1)
         pools = Pool(broken, hosts=ThisMachine()), Pool(broken)
-        found = [[ended(pool, "x") for _ in range(2)] for pool in pools]
-        assert found[0] == found[1]
-        assert found[1][0][0] is WorkerUnfit
+        endings = [[ended(pool, "x") for _ in range(2)] for pool in pools]
+        assert endings[0] == endings[1]
+        assert endings[1][0][0] is WorkerUnfit
         pools[0].close()
 
 
-def test_no_key_reaches_a_child_and_no_key_of_ours_the_nodes(nodes: Nodes, tmp_path: Path) -> None:
+def test_keys_reach_neither_worker_processes_nor_node_files(nodes: Nodes, tmp_path: Path) -> None:
     script = (
         "import json, sys, ray\n"
         "from limner.workers import Pool, Recipe\nfrom limner.workers.ray import cluster\n"
@@ -165,9 +165,9 @@ def test_no_key_reaches_a_child_and_no_key_of_ours_the_nodes(nodes: Nodes, tmp_p
     )
     words = [sys.executable, "-c", script, nodes.address, LOGIN]
     root = Path(__file__).resolve().parents[2]
-    said = subprocess.run(words, cwd=root, text=True, capture_output=True, timeout=LONG)
-    assert said.returncode == 0, said.stderr
-    environ, entries = json.loads(said.stdout)
+    result = subprocess.run(words, cwd=root, text=True, capture_output=True, timeout=LONG)
+    assert result.returncode == 0, result.stderr
+    environ, entries = json.loads(result.stdout)
     assert environ["OMP_NUM_THREADS"] == "1"
     assert not {CANARY, OWN} & set(environ.values())
     assert not any(name.startswith("RAY_") for name in environ)
@@ -182,16 +182,16 @@ def content(store: Store) -> dict[str, list[Any]]:
     """All that a run has found, but for when and by whom."""
     without = {"created", "updated", "host", "pid", "process_start", "token", "lease_until", "seconds", "started",
                "ended", "finished"}  # fmt: skip
-    found = {}
+    tables = {}
     with store.reading() as connection:
         for table in (schema.drawings, schema.markings, schema.evidence, schema.calls, schema.attempts):
             columns = [column for column in table.c if column.name not in without]
             rows = [list(row) for row in connection.execute(sa.select(*columns))]
-            found[table.name] = sorted(rows, key=repr)
-    return found
+            tables[table.name] = sorted(rows, key=repr)
+    return tables
 
 
-def test_a_run_that_loses_a_node_ends_as_on_one_machine_byte_for_byte(
+def test_run_that_loses_node_stores_same_content_as_local_run(
     nodes: Nodes, tmp_path: Path, make_exam: Callable[[int], SmallExam]
 ) -> None:
     nodes.two()
@@ -218,39 +218,41 @@ def test_a_run_that_loses_a_node_ends_as_on_one_machine_byte_for_byte(
             progress = api.run("genexam", store=many, watch=lose, **how)
             assert api.run("genexam", store=many, **how).done == 0
         assert (progress.done, progress.failed, len(lost)) == (12, 0, 1)
-        found = content(many)
-        assert found == content(one)
-        assert len(found["calls"]) == len(found["attempts"]) == 6
-        assert "Label 3" in str(found["attempts"])
+        stored = content(many)
+        assert stored == content(one)
+        assert len(stored["calls"]) == len(stored["attempts"]) == 6
+        assert "Label 3" in str(stored["attempts"])
 
 
-def test_the_command_line_runs_there(nodes: Nodes, tmp_path: Path) -> None:
+def test_command_line_run_on_cluster_stores_same_content(nodes: Nodes, tmp_path: Path) -> None:
     words = ["run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--limit", "2", "--json"]
     words += ["--regions", "classical"]
-    found = []
+    contents = []
     for name, more in (("one", []), ("many", ["--ray", nodes.address, "--ray-workers", "1"])):
-        said = run_limner(*words, "--store", tmp_path / name, *more, cwd=tmp_path, timeout=2 * LONG)
-        assert said.returncode == 0, said.stderr
-        assert json.loads(said.stdout)["failed"] == 0
+        result = run_limner(*words, "--store", tmp_path / name, *more, cwd=tmp_path, timeout=2 * LONG)
+        assert result.returncode == 0, result.stderr
+        assert json.loads(result.stdout)["failed"] == 0
         with Store(tmp_path / name) as store:
-            found.append(content(store))
-    assert found[0] == found[1]
-    assert [len(found[1][table]) for table in ("drawings", "markings")] == [2, 2]
+            contents.append(content(store))
+    assert contents[0] == contents[1]
+    assert [len(contents[1][table]) for table in ("drawings", "markings")] == [2, 2]
 
 
-def test_what_ray_tells_is_never_among_results(nodes: Nodes, capfd: pytest.CaptureFixture[str]) -> None:
+def test_messages_of_ray_go_to_stderr(nodes: Nodes, capfd: pytest.CaptureFixture[str]) -> None:
     from ray._private import worker
 
-    told = {"lines": ["a node is lost"], "pid": "raylet", "is_err": False, "ip": "", "job": ""}
+    message = {"lines": ["a node is lost"], "pid": "raylet", "is_err": False, "ip": "", "job": ""}
     with cluster(nodes.address):
         # As its thread that listens to the cluster calls it.
-        worker.print_to_stdstream(told, ignore_prefix=False)
-    said = capfd.readouterr()
-    assert ("a node is lost" in said.out, "a node is lost" in said.err) == (False, True)
+        worker.print_to_stdstream(message, ignore_prefix=False)
+    output = capfd.readouterr()
+    assert ("a node is lost" in output.out, "a node is lost" in output.err) == (False, True)
 
 
-def test_painters_and_pictures(nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Halves of a GPU, batches that stream back, room that is given up for others, and prepared images."""
+def test_cluster_shares_gpus_streams_batches_and_prepares_images(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a GPU per worker, batches that stream back, an idle pool that makes room, and prepared images."""
     monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
     with cluster(nodes.address, ["0.5", "heavy=1", "huge=2"]) as there:
         model = Recipe("model", OBEDIENT.factory, single=False, gpu=True)
@@ -264,8 +266,8 @@ def test_painters_and_pictures(nodes: Nodes, tmp_path: Path, monkeypatch: pytest
         assert asked[0].result().value.get("OMP_NUM_THREADS") == os.environ.get("OMP_NUM_THREADS")
         # Both halves are taken by a pool that keeps its workers: it steps aside.
         drawn = jobs.open_pool(PipelineSetup(str(tmp_path / "model")), Options({}, 4, (None,)))
-        found = [submit(drawn, DrawSettings(8, 8), DrawItem(f"p{n}", n), LONG) for n in range(6)]
-        for n, job in enumerate(found):
+        submitted = [submit(drawn, DrawSettings(8, 8), DrawItem(f"p{n}", n), LONG) for n in range(6)]
+        for n, job in enumerate(submitted):
             picture_of = read_drawing(job.result(LONG))
             assert picture_of.pixels == bytes(brush.colour(f"p{n}", n)) * 64
         assert len(brush.told(tmp_path)) < 6
@@ -284,7 +286,7 @@ def test_painters_and_pictures(nodes: Nodes, tmp_path: Path, monkeypatch: pytest
     assert Preparer.elsewhere is None
 
 
-def test_there_must_be_a_cluster() -> None:
+def test_missing_cluster_is_usage_error() -> None:
     with pytest.raises(UsageError, match="auto or HOST:PORT"), cluster("ray://somewhere:10001"):
         pass
     with socket.socket() as free:

@@ -1,4 +1,4 @@
-"""What driver and actor say to each other: frames, the same errors as on one machine, and no keys."""
+"""Messages between driver and actor: frames, the same errors as on one machine, and no keys."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ plain = st.recursive(
 
 
 @given(st.none() | st.integers(0, 9), plain, st.lists(st.binary(max_size=20), max_size=3))
-def test_results_come_as_they_went(place: int | None, value: Any, bodies: list[bytes]) -> None:
-    found, alive = read_answer(packed_answer((place, JobResult(value, tuple(bodies))), 60), 60)
-    assert found == (place, JobResult(value, tuple(bodies)))
+def test_results_round_trip_unchanged(place: int | None, value: Any, bodies: list[bytes]) -> None:
+    answer, alive = read_answer(packed_answer((place, JobResult(value, tuple(bodies))), 60), 60)
+    assert answer == (place, JobResult(value, tuple(bodies)))
     assert alive
 
 
 @given(st.text(), st.text(alphabet="abc ", max_size=20))
-def test_failures_come_as_they_went(kind: str, detail: str) -> None:
-    found, _ = read_answer(packed_answer((1, JobFailure(kind, detail)), 0), 0)
-    assert found is not None
-    assert isinstance(found[1], JobFailure)
-    assert (found[0], found[1].kind, found[1].detail) == (1, kind, detail)
+def test_failures_round_trip_unchanged(kind: str, detail: str) -> None:
+    answer, _ = read_answer(packed_answer((1, JobFailure(kind, detail)), 0), 0)
+    assert answer is not None
+    assert isinstance(answer[1], JobFailure)
+    assert (answer[0], answer[1].kind, answer[1].detail) == (1, kind, detail)
 
 
 @pytest.mark.parametrize(
@@ -56,33 +56,33 @@ def test_failures_come_as_they_went(kind: str, detail: str) -> None:
         BadFrame("too long"),
     ],
 )
-def test_errors_come_as_they_went(error: Exception) -> None:
-    with pytest.raises(type(error)) as found:
+def test_errors_round_trip_unchanged(error: Exception) -> None:
+    with pytest.raises(type(error)) as caught:
         read_answer(packed_error(error), 0)
-    assert (str(found.value), vars(found.value)) == (str(error), vars(error))
+    assert (str(caught.value), vars(caught.value)) == (str(error), vars(error))
 
 
 @given(st.binary(max_size=200))
-def test_what_is_no_frame_is_said_to_be_none(data: bytes) -> None:
+def test_invalid_frame_is_refused(data: bytes) -> None:
     with pytest.raises(BadFrame):
         parted(data)
     with pytest.raises(BadFrame):
         parted(joined({"place": 1}, [b"abc"])[:-1])
 
 
-def test_keys_of_this_end_are_not_told_either(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_of_driver_are_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
     death = packed_error(WorkerDeath(f"said {CANARY}", heard=f"heard {CANARY}"))
     failure = packed_answer((0, JobFailure("error", f"401 for {CANARY}")), 0)
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
-    with pytest.raises(WorkerDeath) as found:
+    with pytest.raises(WorkerDeath) as caught:
         read_answer(death, 0)
-    assert (str(found.value), found.value.heard) == ("said ***", "heard ***")
+    assert (str(caught.value), caught.value.heard) == ("said ***", "heard ***")
     answer, _ = read_answer(failure, 0)
     assert str(answer and answer[1]) == "401 for ***"
 
 
-def test_an_actor_keeps_one_child_and_finds_what_is_in_the_package() -> None:
-    """A factory in Limner's own folder is the node's own, wherever that lies."""
+def test_actor_resolves_factories_in_its_own_package_folder() -> None:
+    """A factory in Limner's package is loaded from the node's own copy, wherever that is installed."""
     host = ActorHost()
     recipe = Recipe("length", str(PACKAGE / "workers" / "child.py:load"), json.dumps({"factory": "builtins:len"}))
     setup, _ = parted(packed_recipe(recipe, {}))
@@ -95,7 +95,7 @@ def test_an_actor_keeps_one_child_and_finds_what_is_in_the_package() -> None:
     host.unload()
 
 
-def test_a_node_with_another_limner_is_known() -> None:
+def test_version_differences_of_node_are_listed() -> None:
     here = json.loads(this_limner())
     assert {"Python", "Limner's code", "Pillow", "numpy", "onnxruntime", "rapidocr"} <= here.keys()
     assert "pytest" not in here

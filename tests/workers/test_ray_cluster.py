@@ -32,13 +32,13 @@ class FakeRay:
 
 def counts(nodes: list[dict[str, float]], words: list[str], workers: int | None = None) -> list[int | str]:
     there = RayCluster(FakeRay(*nodes), parse_gpus(words), workers)
-    found: list[int | str] = []
+    numbers: list[int | str] = []
     for recipe in (OCR, MODEL, SAM):
         try:
-            found.append(there.count(recipe))
+            numbers.append(there.count(recipe))
         except WorkerUnfit as error:
-            found.append(str(error))
-    return found
+            numbers.append(str(error))
+    return numbers
 
 
 BIG = {"CPU": 16.0, "GPU": 4.0}
@@ -46,7 +46,7 @@ SMALL = {"CPU": 3.0}
 
 
 @pytest.mark.parametrize(
-    ("nodes", "words", "found"),
+    ("nodes", "words", "expected"),
     [
         ([BIG, SMALL], [], [19, 4, 4]),
         ([BIG, SMALL], ["0.5"], [19, 8, 8]),
@@ -57,17 +57,19 @@ SMALL = {"CPU": 3.0}
         ([SMALL], [], [3, 1, 1]),
     ],
 )
-def test_as_many_as_there_is_room_for(nodes: list[dict[str, float]], words: list[str], found: list[int]) -> None:
-    assert counts(nodes, words) == found
+def test_worker_count_follows_from_resources_of_nodes(
+    nodes: list[dict[str, float]], words: list[str], expected: list[int]
+) -> None:
+    assert counts(nodes, words) == expected
     assert counts(nodes, words, 5) == [5, 5, 5]
 
 
-def test_what_no_node_has_is_told() -> None:
-    said = "diffusers: no node of the Ray cluster has 8 GPU; add --ray-gpus diffusers=0 to run it on CPUs"
-    assert counts([BIG], ["diffusers=8"]) == [16, said, 4]
+def test_resources_missing_on_all_nodes_are_reported() -> None:
+    message = "diffusers: no node of the Ray cluster has 8 GPU; add --ray-gpus diffusers=0 to run it on CPUs"
+    assert counts([BIG], ["diffusers=8"]) == [16, message, 4]
 
 
-def test_devices_are_those_that_ray_gives() -> None:
+def test_devices_are_assigned_by_ray() -> None:
     there = RayCluster(FakeRay(BIG, SMALL), {"": 0.5})
     assert there.devices("diffusers", (None,)) == [None] * 8
     assert there.devices("diffusers", ("cpu",)) == ["cpu"] * 2
@@ -76,12 +78,12 @@ def test_devices_are_those_that_ray_gives() -> None:
 
 
 @pytest.mark.parametrize("word", ["half", "1.5", "-1", "diffusers=", "nan", "inf"])
-def test_shares_that_make_no_sense(word: str) -> None:
+def test_invalid_gpu_shares_are_refused(word: str) -> None:
     with pytest.raises(UsageError, match=f"--ray-gpus {word}: give a share of a GPU"):
         parse_gpus([word])
 
 
-def test_without_ray_it_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ray_error_names_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UsageError, match=r"pip install 'limner\[ray\]'"), cluster("auto"):
         pass

@@ -1,4 +1,4 @@
-"""What workers learn of the environment: what is listed, never a key; and what they say, without keys."""
+"""The environment of workers: only listed variables, never a key; and their output, without keys."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def said(pool: Pool, word: str, **given: Any) -> str:
 
 @pytest.mark.parametrize("probe", [OcrProbe(), RegionsProbe("classical", {}, OcrProbe())], ids=["ocr", "regions"])
 def test_no_key_reaches_a_probe(probe: LocalProbe) -> None:
-    """The probe's own recipe, but for what it loads."""
+    """Uses the probe's own recipe, with another factory."""
     made = Pool(replace(probe._recipe, factory=f"{plain.__file__}:environ", workers=1))
-    found = made.submit({}, (), seconds=LONG).result(LONG).value
+    environ = made.submit({}, (), seconds=LONG).result(LONG).value
     made.close()
-    assert found["OMP_NUM_THREADS"] == "1"
-    assert CANARY not in json.dumps(found)
+    assert environ["OMP_NUM_THREADS"] == "1"
+    assert CANARY not in json.dumps(environ)
 
 
-def test_what_is_listed_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listed_variables_are_passed_to_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = {"HF_HOME": "/hub", "CUDA_VISIBLE_DEVICES": "1", "OMP_NUM_THREADS": "3", "LC_ALL": "C", "TMPDIR": "/tmp"}
     for name, value in kept.items():
         monkeypatch.setenv(name, value)
@@ -69,37 +69,37 @@ def test_what_is_listed_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert environment(single=True)["OMP_NUM_THREADS"] == "1"
 
 
-def test_keys_are_not_even_where_they_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_not_passed_even_if_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://me:password@proxy.example:3128")
     monkeypatch.setenv("NO_PROXY", "localhost")
     monkeypatch.setenv("TMPDIR", f"/tmp/{CANARY}")
-    found = environment([*NAMES])
-    assert not found.keys() & {*NAMES, "HTTPS_PROXY", "TMPDIR"}
-    assert found["NO_PROXY"] == "localhost"
+    environ = environment([*NAMES])
+    assert not environ.keys() & {*NAMES, "HTTPS_PROXY", "TMPDIR"}
+    assert environ["NO_PROXY"] == "localhost"
 
 
-def test_a_key_may_be_called_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_in_custom_variable_is_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_WAY_IN", "a-way-in-0123456789")
     assert redacted("with a-way-in-0123456789") == "with a-way-in-0123456789"
     Provider(base_url="http://lab.example", key_env="LAB_WAY_IN")
     assert redacted("with a-way-in-0123456789") == "with ***"
 
 
-def test_last_words_are_told_without_keys(pool: Pool) -> None:
-    told = "the worker died (exit code 5): cannot reach the service with ***"
-    assert said(pool, "secret", secret=CANARY) == told
+def test_keys_are_redacted_from_last_output_of_dead_worker(pool: Pool) -> None:
+    message = "the worker died (exit code 5): cannot reach the service with ***"
+    assert said(pool, "secret", secret=CANARY) == message
     login = "postgresql://me:password@host/store"
     assert said(pool, "secret", secret=login).endswith("with postgresql://***@host/store")
     assert said(pool, "secret", secret=f"sk-can***def and {CANARY}{CANARY}").endswith("with *** and ***")
 
 
-def test_half_a_key_is_not_left_where_words_are_cut(pool: Pool) -> None:
-    found = said(pool, "secret", secret=CANARY + "x" * 280)
-    assert len(found) < 400
-    assert not any(CANARY[n : n + 8] in found for n in range(len(CANARY) - 8))
+def test_cut_message_contains_no_partial_key(pool: Pool) -> None:
+    message = said(pool, "secret", secret=CANARY + "x" * 280)
+    assert len(message) < 400
+    assert not any(CANARY[n : n + 8] in message for n in range(len(CANARY) - 8))
 
 
-def test_why_it_cannot_be_loaded_is_told_without_keys() -> None:
+def test_keys_are_redacted_from_loading_errors() -> None:
     made = Pool(Recipe("faulty", f"{faulty.__file__}:unloadable", json.dumps({"secret": CANARY}), workers=1))
     assert said(made, "x") == "ImportError('no entry with ***')"
     made.close()

@@ -1,4 +1,4 @@
-"""What a criterion is read to demand."""
+"""Which labels a criterion asks for."""
 
 from __future__ import annotations
 
@@ -76,45 +76,45 @@ SILENT = [
 
 
 def demanded(text: str) -> list[str]:
-    found = demand(text)
-    return [label.text for label in found.labels] if found else []
+    claim = demand(text)
+    return [label.text for label in claim.labels] if claim else []
 
 
 def firm(text: str) -> list[str]:
-    found = demand(text)
-    return [label.text for label in found.labels if label.firm] if found else []
+    claim = demand(text)
+    return [label.text for label in claim.labels if label.firm] if claim else []
 
 
 @pytest.mark.parametrize(("text", "expected"), DEMANDED.items())
-def test_labels_are_found(text: str, expected: list[str]) -> None:
+def test_labels_are_extracted_from_criteria(text: str, expected: list[str]) -> None:
     assert demanded(text) == expected
 
 
 @pytest.mark.parametrize("text", SUFFICIENT)
-def test_some_criteria_ask_for_words_alone(text: str) -> None:
-    found = demand(text)
-    assert found is not None
-    assert found.sufficient
+def test_some_criteria_ask_only_for_labels(text: str) -> None:
+    claim = demand(text)
+    assert claim is not None
+    assert claim.sufficient
 
 
 @pytest.mark.parametrize("text", MORE_IS_ASKED)
-def test_most_criteria_ask_for_more(text: str) -> None:
-    found = demand(text)
-    assert found is None or not found.sufficient
+def test_most_criteria_ask_for_more_than_labels(text: str) -> None:
+    claim = demand(text)
+    assert claim is None or not claim.sufficient
 
 
 @pytest.mark.parametrize("text", SILENT)
-def test_criteria_without_a_demand_for_words(text: str) -> None:
+def test_criteria_without_labels_have_no_claim(text: str) -> None:
     assert demand(text) is None
 
 
-def test_or_asks_for_any_one() -> None:
-    found = demand("Is each panel labeled 'Attraction' or 'Repulsion'?")
-    assert found is not None
-    assert found.mode == "any"
+def test_or_makes_labels_alternatives() -> None:
+    claim = demand("Is each panel labeled 'Attraction' or 'Repulsion'?")
+    assert claim is not None
+    assert claim.mode == "any"
 
 
-def test_a_criterion_with_examples_is_left_alone() -> None:
+def test_criterion_with_examples_has_no_claim() -> None:
     assert demanded("Is the valve labeled 'Inlet valve' and drawn open (e.g., with a 'handle')?") == []
 
 
@@ -128,21 +128,21 @@ def test_a_criterion_with_examples_is_left_alone() -> None:
          ["Year", "Unemployment rate (%)"], ("x", "y")),
     ],
 )  # fmt: skip
-def test_names_of_both_axes(text: str, labels: list[str], axes: tuple[str, ...]) -> None:
-    found = demand(text)
-    assert found
-    assert ([label.text for label in found.labels], found.axes, found.sufficient) == (labels, axes, True)
+def test_names_of_both_axes_are_extracted(text: str, labels: list[str], axes: tuple[str, ...]) -> None:
+    claim = demand(text)
+    assert claim
+    assert ([label.text for label in claim.labels], claim.axes, claim.sufficient) == (labels, axes, True)
 
 
-def test_the_names_of_axes_are_not_all_that_is_asked() -> None:
-    found = demand("Are two curves drawn with wage on the vertical axis and employment on the horizontal axis?")
-    assert found is None or not found.sufficient
+def test_axis_names_do_not_suffice_if_curves_are_asked_for() -> None:
+    claim = demand("Are two curves drawn with wage on the vertical axis and employment on the horizontal axis?")
+    assert claim is None or not claim.sufficient
 
 
-def test_brackets_give_other_names() -> None:
-    found = demand("Are the soma (cell body) and the axon labeled?")
-    assert found is not None
-    assert [label.variants for label in found.labels] == [("cell body",), ()]
+def test_brackets_give_variants_of_label() -> None:
+    claim = demand("Are the soma (cell body) and the axon labeled?")
+    assert claim is not None
+    assert [label.variants for label in claim.labels] == [("cell body",), ()]
 
 
 @pytest.mark.parametrize(
@@ -159,14 +159,14 @@ def test_brackets_give_other_names() -> None:
         ("Is the note labeled 'G♯' below the staff?", []),
     ],
 )
-def test_only_the_absence_of_plain_names_counts(text: str, expected: list[str]) -> None:
+def test_only_plain_names_are_firm_labels(text: str, expected: list[str]) -> None:
     assert firm(text) == expected
 
 
 @given(st.text(max_size=120))
-def test_any_text_can_be_read(text: str) -> None:
-    found = demand(text)
-    assert found is None or all(label.text for label in found.labels)
+def test_any_text_is_parsed_without_error(text: str) -> None:
+    claim = demand(text)
+    assert claim is None or all(label.text for label in claim.labels)
 
 
 @given(
@@ -176,9 +176,9 @@ def test_any_text_can_be_read(text: str) -> None:
         )
     )
 )
-def test_any_heap_of_its_own_words_can_be_read(words: list[str]) -> None:
-    found = demand(" ".join(words))
-    assert found is None or found.labels
+def test_any_sequence_of_grammar_words_is_parsed_without_error(words: list[str]) -> None:
+    claim = demand(" ".join(words))
+    assert claim is None or claim.labels
 
 
 NAMES = st.lists(
@@ -190,15 +190,15 @@ NAMES = st.lists(
 
 
 @given(NAMES, st.sampled_from(["Are the {} labeled?", "Are {} clearly labeled in the diagram?"]))
-def test_every_member_of_a_list_is_demanded(names: list[str], sentence: str) -> None:
+def test_every_item_of_list_becomes_label(names: list[str], sentence: str) -> None:
     phrase = ", ".join(names[:-1]) + " and " + names[-1]
-    found = demand(sentence.format(phrase))
-    assert found is not None
-    assert [label.text for label in found.labels] == names
-    assert found.sufficient
+    claim = demand(sentence.format(phrase))
+    assert claim is not None
+    assert [label.text for label in claim.labels] == names
+    assert claim.sufficient
 
 
-def test_examples_in_the_documentation() -> None:
+def test_docstring_examples_pass() -> None:
     assert doctest.testmod(demands).failed == 0
 
 
@@ -207,8 +207,8 @@ def test_the_released_criteria_have_hundreds_of_claims() -> None:
     annotations = shared("data", "genexam", "annotations", "All_Subjects.jsonl")
     rows = [json.loads(row) for row in annotations.read_text(encoding="utf-8").splitlines()]
     texts = [point["question"] for row in rows for point in row["scoring_points"]]
-    claims: list[LabelClaim] = [found for text in texts if (found := demand(text))]
+    claims: list[LabelClaim] = [claim for text in texts if (claim := demand(text))]
     assert len(texts) == 7022
     assert len(claims) > 800
-    assert sum(any(label.firm for label in found.labels) for found in claims) > 300
-    assert 100 < sum(found.sufficient for found in claims) < 200
+    assert sum(any(label.firm for label in claim.labels) for claim in claims) > 300
+    assert 100 < sum(claim.sufficient for claim in claims) < 200

@@ -31,44 +31,44 @@ def decide(claim: LabelClaim, lines: list[TextLine], second: list[TextLine] | No
 
 def decided(text: str, lines: list[TextLine], second: list[TextLine] | None = None) -> Decision:
     """By two readings, which are alike unless a second one is given."""
-    found = demand(text)
-    assert found
-    return decide(found, lines, lines if second is None else second)
+    claim = demand(text)
+    assert claim
+    return decide(claim, lines, lines if second is None else second)
 
 
 def decision(text: str, lines: list[TextLine], second: list[TextLine] | None = None) -> int | None:
     return decided(text, lines, second).value
 
 
-def test_all_labels_found_prove_a_criterion_that_asks_no_more() -> None:
-    found = demand("Are the nucleus and the cell wall labeled?")
-    assert found
-    proved = decide(found, [*apart("Nucleus", "x"), *stacked(["Cell", "wall"], y=900)])
+def test_finding_all_labels_proves_labels_only_criterion() -> None:
+    claim = demand("Are the nucleus and the cell wall labeled?")
+    assert claim
+    proved = decide(claim, [*apart("Nucleus", "x"), *stacked(["Cell", "wall"], y=900)])
     assert proved.value == 1
     assert "'Nucleus'" in proved.reason
     assert "'Cell wall'" in proved.reason
 
 
-def test_found_labels_prove_nothing_where_more_is_asked() -> None:
+def test_finding_labels_does_not_prove_criterion_asking_for_more() -> None:
     assert decision("Is the nucleus labeled and shown in the middle?", apart("Nucleus")) is None
 
 
-def test_one_missing_label_disproves() -> None:
+def test_one_missing_label_disproves_criterion() -> None:
     missing = decided("Are the nucleus and the vacuole labeled and correctly placed?", apart("Nucleus", "Cytoplasm"))
     assert missing.value == 0
     assert missing.reason == "'vacuole' not found, nearest line 'Nucleus'"
 
 
-def test_a_drawing_without_text_carries_no_label() -> None:
+def test_drawing_without_text_has_no_label() -> None:
     assert decided("Is the nucleus labeled?", []).reason == "'nucleus' not found, no text at all"
 
 
 @pytest.mark.parametrize("text", ["Nucleovs", "Nucleolus", "The nucleus is found inside of every plant cell"])
-def test_in_doubt_nothing_is_proved(text: str) -> None:
+def test_doubtful_label_leaves_criterion_undecided(text: str) -> None:
     assert decision("Are the nucleus and vacuole labeled?", apart(text, "Vacuole")) is None
 
 
-def test_any_one_will_do() -> None:
+def test_one_of_alternative_labels_suffices() -> None:
     text = "Is each panel labeled 'Attraction' or 'Repulsion'?"
     assert decision(text, apart("Gravity")) == 0
     assert decision(text, apart("Repulsion")) is None
@@ -87,7 +87,7 @@ def test_any_one_will_do() -> None:
     ],
 )
 @pytest.mark.parametrize("lines", [[], apart("Something else entirely")], ids=["blank", "other words"])
-def test_short_words_and_numbers_are_never_surely_absent(text: str, lines: list[TextLine]) -> None:
+def test_missing_short_words_and_numbers_leave_criterion_undecided(text: str, lines: list[TextLine]) -> None:
     assert decision(text, lines) is None
 
 
@@ -103,23 +103,23 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_in_doubt_is_not_called_not_met(name: str) -> None:
+def test_doubtful_criterion_is_not_marked_unmet(name: str) -> None:
     text, words, again = WRONG[name]
     (mark,) = examine([Criterion("1", text, "point")], apart(*words), POINT, False, apart(*(again or words)))
     assert mark.value != 0, mark.reason
 
 
-def test_not_met_needs_two_readings_that_agree() -> None:
+def test_unmet_needs_two_agreeing_readings() -> None:
     text = "Is the vacuole labeled?"
-    found = demand(text)
-    assert found
-    assert decide(found, apart("Nucleus")).value is None
+    claim = demand(text)
+    assert claim
+    assert decide(claim, apart("Nucleus")).value is None
     assert decision(text, apart("Nucleus"), apart("Nucleus", "Vacu")) is None
     assert decision(text, apart("Nucleus"), apart("Nucleus", "Vacuole")) == 1
     assert decision(text, apart("Nucleus"), apart("Nucleus", "Ribosome")) == 0
 
 
-def test_a_second_reading_is_wanted_only_where_a_label_is_not_found() -> None:
+def test_second_reading_is_requested_only_if_label_is_missing() -> None:
     asked = [Criterion(text, text, "point") for text in ("Is the nucleus labeled?", "Is the cell round?")]
     assert not wants_second(examine(asked, apart("Nucleus"), POINT))
     assert not wants_second(examine(asked, apart("Nucl"), POINT))
@@ -128,7 +128,7 @@ def test_a_second_reading_is_wanted_only_where_a_label_is_not_found() -> None:
 
 
 @pytest.mark.parametrize(("text", "word"), [("Is the nucleus labeled?", "Nuclei"), ("Are the cells labeled?", "Cell")])
-def test_singular_and_plural_are_one_label(text: str, word: str) -> None:
+def test_singular_and_plural_are_same_label(text: str, word: str) -> None:
     assert decision(text, apart(word)) == 1
 
 
@@ -145,7 +145,7 @@ def test_singular_and_plural_are_one_label(text: str, word: str) -> None:
         "Is a line labeled 'Threshold' drawn from the left?",
     ],
 )
-def test_a_label_proves_no_place_no_number_and_no_shape(text: str) -> None:
+def test_label_does_not_prove_position_count_or_shape(text: str) -> None:
     assert decision(text, apart("Threshold")) is None
 
 
@@ -163,7 +163,7 @@ GRAPH = [upward("Wage", 10, 100), line("Employment", 300, 500), line("Supply", 4
         ("Is the x-axis labeled 'Precipitation'?", 0),
     ],
 )
-def test_names_of_axes_must_stand_at_them(text: str, expected: int | None) -> None:
+def test_axis_names_must_be_at_their_axes(text: str, expected: int | None) -> None:
     assert decision(text, GRAPH) == expected
 
 
@@ -178,16 +178,16 @@ def test_names_of_axes_must_stand_at_them(text: str, expected: int | None) -> No
         ("Are there three distinct curves labeled D^H, D, and D^L?", "DH D DL", None),
     ],
 )
-def test_values_and_formulas(text: str, words: str, expected: int | None) -> None:
+def test_values_and_formulas_must_match_exactly(text: str, words: str, expected: int | None) -> None:
     assert decision(text, apart(words)) == expected
 
 
-def test_a_few_signs_prove_nothing_many_do() -> None:
+def test_single_letters_are_proof_only_if_many_match() -> None:
     assert decision("Are the vertices labeled A, B, and C?", apart("A", "B", "C")) is None
     assert decision("Are the vertices labeled A, B, C, D, and E?", apart(*"ABCDE")) == 1
 
 
-def test_synonyms_save_a_label_from_being_missed() -> None:
+def test_synonyms_prevent_unmet_mark() -> None:
     assert decision("Are water and carbon dioxide labeled?", apart("H₂O", "CO₂")) is None
     assert decision("Are water and carbon dioxide labeled?", apart("Nothing else")) == 0
 
@@ -216,7 +216,7 @@ def test_further_lines_never_turn_doubt_into_no(names: list[str], first: list[st
 
 
 @given(st.lists(LABELS, min_size=1, max_size=3, unique=True), TEXTS, TEXTS)
-def test_not_met_only_where_both_readings_say_so(names: list[str], first: list[str], second: list[str]) -> None:
+def test_unmet_only_if_both_readings_agree(names: list[str], first: list[str], second: list[str]) -> None:
     demanded = LabelClaim(tuple(Label(name, firm=True) for name in names), "all", True)
     one, two = apart(*first), apart(*second)
     assert decide(demanded, one).value != 0
@@ -225,7 +225,7 @@ def test_not_met_only_where_both_readings_say_so(names: list[str], first: list[s
 
 
 @given(st.text(st.characters(codec="ascii", categories=("L", "N")), min_size=1, max_size=4), TEXTS)
-def test_no_word_of_four_letters_is_ever_not_met(word: str, words: list[str]) -> None:
+def test_words_up_to_four_letters_are_never_marked_unmet(word: str, words: list[str]) -> None:
     demanded = LabelClaim((Label(word, firm=True),), "all", True)
     assert decide(demanded, apart(*words), apart(*words)).value != 0
 
@@ -254,10 +254,10 @@ def test_examine_marks_every_criterion() -> None:
         ("Chloroplast A", 1, None),
     ],
 )
-def test_an_exact_label_forgives_no_slip_and_no_further_word(words: str, plain: int, exact: int | None) -> None:
+def test_exact_label_allows_no_slip_and_no_extra_word(words: str, plain: int, exact: int | None) -> None:
     criteria = [Criterion(str(way), "", "label", labels=("Chloroplast",), exact=way) for way in (False, True)]
-    found = [mark.value for mark in examine(criteria, apart(words), frozenset({"label"}))]
-    assert found == [plain, exact]
+    marked = [mark.value for mark in examine(criteria, apart(words), frozenset({"label"}))]
+    assert marked == [plain, exact]
 
 
 # The rules, and the marks that they give to the samples' criteria, as a hash.
@@ -267,7 +267,7 @@ EXAMS = ("aibench", "fepbench", "genexam", "mmmg", "worldgenbench")
 
 def sample_marks() -> list[list[object]]:
     """Return marks for some criteria of every sample: all their words read, half of them, and none."""
-    found: list[list[object]] = []
+    rows: list[list[object]] = []
     for exam in EXAMS:
         protocol = kind(exam).protocol
         for question in read(resolve(f"sample/{exam}")).questions[:4]:
@@ -276,12 +276,12 @@ def sample_marks() -> list[list[object]]:
             for lines in (apart(*words), beside(words[::2]), []):
                 for mentions in (False, True):
                     marks = examine(criteria, lines, protocol.label_kinds, mentions, lines)
-                    found += [[question.id, mark.criterion, mark.value, mark.verdict] for mark in marks]
-    return found
+                    rows += [[question.id, mark.criterion, mark.value, mark.verdict] for mark in marks]
+    return rows
 
 
 @pytest.mark.slow
-def test_no_rule_changes_without_a_new_version() -> None:
+def test_changed_marks_require_new_rules_version() -> None:
     marks = sample_marks()
     assert {value for *_, value, _ in marks} == {None, 0, 1}
     assert (RULES, digest(marks)[:16]) == MARKED, (
@@ -290,7 +290,7 @@ def test_no_rule_changes_without_a_new_version() -> None:
 
 
 @pytest.mark.slow
-def test_a_second_reading_is_made_only_before_not_met(tmp_path: Path) -> None:
+def test_second_reading_is_made_only_before_unmet_mark(tmp_path: Path) -> None:
     words = ("run", "sample/genexam", "--judge", "ocr", "--limit", "1", "--store", tmp_path, "--json")
     limner(*words, "--painter", "control/reference")
     assert readings(tmp_path) == (1, 0)

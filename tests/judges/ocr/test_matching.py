@@ -61,32 +61,32 @@ OTHER = [
 
 
 @pytest.mark.parametrize(("label", "text"), SAME)
-def test_same_words(label: str, text: str) -> None:
+def test_label_matches_equivalent_text(label: str, text: str) -> None:
     assert Page([line(text)]).find(label)
 
 
 @pytest.mark.parametrize(("label", "text"), OTHER)
-def test_other_words(label: str, text: str) -> None:
+def test_label_does_not_match_other_text(label: str, text: str) -> None:
     assert not Page([line(text)]).find(label)
 
 
 @given(LABELS, st.sampled_from([str.upper, str.lower, str.title, lambda s: s.translate(FULL_WIDTH)]))
 def test_a_label_matches_itself_in_any_case_and_width(label: str, change: object) -> None:
     assert callable(change)
-    found = Page([line(change(label))]).find(label)
-    assert found
-    assert found.slips == 0
+    match = Page([line(change(label))]).find(label)
+    assert match
+    assert match.slips == 0
 
 
 @given(LABELS, st.sampled_from([stacked, beside, lambda parts: [*reversed(stacked(parts))]]))
 def test_a_label_may_be_broken_over_lines(label: str, lay: object) -> None:
     assert callable(lay)
-    found = Page(lay(label.split())).find(label)
-    assert found
-    assert found.slips == 0
+    match = Page(lay(label.split())).find(label)
+    assert match
+    assert match.slips == 0
 
 
-def test_a_label_beside_a_vertical_axis_may_be_broken() -> None:
+def test_label_beside_vertical_axis_may_be_broken_over_lines() -> None:
     page = Page([upward("Births and", 0, 200), upward("Deaths rate", 22, 200)])
     assert page.find("Births and Deaths rate")
 
@@ -96,13 +96,13 @@ def test_distant_lines_are_not_joined() -> None:
 
 
 @given(st.text(string.ascii_lowercase, min_size=1, max_size=EXACT_LENGTH), st.text(string.ascii_lowercase, min_size=1))
-def test_a_short_label_is_never_forgiven(label: str, seen: str) -> None:
+def test_short_label_must_match_exactly(label: str, seen: str) -> None:
     assume(label != seen and not same_word(label, seen))
     assert slips(label, seen) is None
 
 
 @given(st.text(string.ascii_lowercase, min_size=3, max_size=8), st.integers(0, 99), st.integers(0, 99))
-def test_digits_are_never_forgiven(word: str, one: int, two: int) -> None:
+def test_digits_must_match_exactly(word: str, one: int, two: int) -> None:
     assume(one != two)
     assert not Page([line(f"{word} {two}")]).find(f"{word} {one}")
     assert not Page([line(f"{word}{two}")]).find(f"{word}{one}")
@@ -111,13 +111,13 @@ def test_digits_are_never_forgiven(word: str, one: int, two: int) -> None:
 @given(
     st.text(string.ascii_lowercase, min_size=1, max_size=15), st.text(string.ascii_lowercase, min_size=1, max_size=15)
 )
-def test_no_more_slips_than_allowed(wanted: str, seen: str) -> None:
+def test_slips_never_exceed_allowance(wanted: str, seen: str) -> None:
     count = slips(wanted, seen)
     assert count is None or count <= allowed_slips(len(wanted))
     assert slips(wanted, wanted) == 0
 
 
-def test_the_stated_thresholds() -> None:
+def test_allowed_slips_match_stated_thresholds() -> None:
     assert [allowed_slips(n) for n in (1, 4, 5, 9, 10, 30)] == [0, 0, 1, 1, 2, 2]
 
 
@@ -138,26 +138,26 @@ def test_further_lines_never_hide_a_label(label: str, more: list[str]) -> None:
         ("Draw a brain with all of its parts in colour", False),
     ],
 )
-def test_a_label_stands_alone_and_a_sentence_only_mentions_it(text: str, proof: bool) -> None:
-    found = Page([line(text)]).find("brain")
-    assert found
-    assert found.proof is proof
+def test_label_is_proof_but_mention_in_sentence_is_not(text: str, proof: bool) -> None:
+    match = Page([line(text)]).find("brain")
+    assert match
+    assert match.proof is proof
 
 
-def test_the_last_line_of_a_paragraph_is_no_label() -> None:
-    found = Page(stacked(["Draw the human head and label all its", "brain parts"])).find("brain")
-    assert found
-    assert not found.proof
+def test_last_line_of_paragraph_is_not_proof() -> None:
+    match = Page(stacked(["Draw the human head and label all its", "brain parts"])).find("brain")
+    assert match
+    assert not match.proof
 
 
-def test_unsure_lines_prove_nothing() -> None:
-    found = Page([line("Brain", confidence=0.6)]).find("brain")
-    assert found
-    assert not found.proof
+def test_low_confidence_line_is_not_proof() -> None:
+    match = Page([line("Brain", confidence=0.6)]).find("brain")
+    assert match
+    assert not match.proof
 
 
-def test_a_panel_letter_is_no_point() -> None:
-    assert not (found := Page([line("(a)")]).find("A")) or not found.proof
+def test_panel_letter_is_not_proof_of_point() -> None:
+    assert not (match := Page([line("(a)")]).find("A")) or not match.proof
 
 
 @pytest.mark.parametrize(
@@ -175,24 +175,24 @@ def test_a_panel_letter_is_no_point() -> None:
         ("pits", "Pit"),
     ],
 )
-def test_what_may_stand_for_a_label(label: str, text: str) -> None:
+def test_similar_text_hints_at_label(label: str, text: str) -> None:
     assert Page([line(text)]).hints(label) == text
 
 
-def test_common_words_hint_at_nothing() -> None:
+def test_common_words_are_not_hints() -> None:
     page = Page([line("Section")])
     assert page.hints("section")
     assert not page.hints("middle section")
     assert not page.hints("cerebellum")
 
 
-def test_nearest() -> None:
+def test_nearest_line_is_found() -> None:
     assert Page(apart("Nucleus", "Nucleolus wall", "Axon")).nearest("Nucleuss") == "Nucleus"
     assert Page([]).nearest("Nucleus") is None
 
 
 @given(st.text(string.ascii_lowercase, min_size=4, max_size=12), st.text(string.ascii_lowercase, min_size=4))
-def test_singular_and_plural_go_both_ways(one: str, other: str) -> None:
+def test_singular_and_plural_comparison_is_symmetric(one: str, other: str) -> None:
     assert same_word(one, other) == same_word(other, one)
     assert same_word(one, one + "s")
     assert outline(outline(one)) == outline(one)
@@ -208,7 +208,7 @@ def test_singular_and_plural_go_both_ways(one: str, other: str) -> None:
         ("methane", "ethane", False),
     ],
 )
-def test_singular_and_plural(one: str, other: str, same: bool) -> None:
+def test_singular_and_plural_are_same_word(one: str, other: str, same: bool) -> None:
     assert same_word(one, other) == same
 
 
@@ -218,10 +218,10 @@ def test_any_text_can_be_compared(text: str) -> None:
     Page([line(text)]).find(text)
 
 
-def test_signs_without_words_match_nothing() -> None:
+def test_symbols_without_words_do_not_match() -> None:
     assert not Page([line("Axon")]).find("…")
     assert not Page([line("→")]).lines
 
 
-def test_examples_in_the_documentation() -> None:
+def test_docstring_examples_pass() -> None:
     assert doctest.testmod(matching).failed == 0

@@ -86,15 +86,15 @@ def spend(store: Store, numbers: Any, reply: str = "reply") -> None:
 
 def dump(store: Store) -> Dump:
     """All rows of all tables by their keys; purses with sums that are rounded."""
-    found: Dump = {}
+    tables: Dump = {}
     with store.reading() as connection:
         for table in metadata.sorted_tables:
             names = [column.name for column in table.primary_key]
             rows = [dict(row) for row in connection.execute(sa.select(table)).mappings()]
-            found[table.name] = {tuple(row[name] for name in names): row for row in rows}
-    for row in found["purses"].values():
+            tables[table.name] = {tuple(row[name] for name in names): row for row in rows}
+    for row in tables["purses"].values():
         row |= {"spent": round(row["spent"], 9), "reserved": round(row["reserved"], 9)}
-    return found
+    return tables
 
 
 def images(store: Store) -> set[str]:

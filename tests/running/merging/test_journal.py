@@ -1,4 +1,4 @@
-"""Two journals become one: calls once, attempts as often as they were made, money as it was spent."""
+"""Merging journals: each call once, every attempt, and all money spent."""
 
 from __future__ import annotations
 
@@ -44,47 +44,47 @@ def record(starts: list[int]) -> CallRecord:
     return CallRecord(call, rows, aside)
 
 
-def said(found: CallRecord) -> tuple[Any, ...]:
+def said(call_record: CallRecord) -> tuple[Any, ...]:
     """What a journal says, however its attempts are numbered."""
-    by = {row["n"]: row for row in found.attempts}
-    assert len(by) == len(found.attempts)
-    assert found.call["tries"] == len(by)
-    for row in found.reservations:  # Each stands beside its own attempt.
+    by = {row["n"]: row for row in call_record.attempts}
+    assert len(by) == len(call_record.attempts)
+    assert call_record.call["tries"] == len(by)
+    for row in call_record.reservations:  # Each stands beside its own attempt.
         assert by[row["n"]]["started"] == row["created"]
-    answer = by[found.call["accepted"]]["result"] if found.call["status"] == "done" else None
-    money = sum(row["cost"] for row in found.attempts), sum(row["counted"] for row in found.reservations)
-    return found.call["status"], answer, sorted(row["started"] for row in found.attempts), money
+    answer = by[call_record.call["accepted"]]["result"] if call_record.call["status"] == "done" else None
+    money = sum(row["cost"] for row in call_record.attempts), sum(row["counted"] for row in call_record.reservations)
+    return call_record.call["status"], answer, sorted(row["started"] for row in call_record.attempts), money
 
 
 STORES = st.lists(st.lists(st.integers(0, 12), unique=True, max_size=5), min_size=2, max_size=4)
 
 
 @given(STORES, st.randoms(use_true_random=False))
-def test_whichever_comes_first(stores: list[list[int]], chance: Any) -> None:
+def test_joining_records_does_not_depend_on_order(stores: list[list[int]], chance: Any) -> None:
     union = sorted({start for store in stores for start in store})
     answers = sorted(min(even) for store in stores if (even := [start for start in store if start % 2 == 0]))
     order = list(stores)
     chance.shuffle(order)
-    found = record(order[0])
+    merged = record(order[0])
     for store in order[1:]:
-        joined = join(found, record(store), "source")
+        joined = join(merged, record(store), "source")
         assert joined.contradictions == []
         assert join(joined.record, record(store), "source").record == joined.record
-        found = joined.record
+        merged = joined.record
     status = "done" if answers else "failed" if union else "open"
     wanted = {"text": str(answers[0])} if answers else None
     total = sum(start / 8 for start in union)
-    assert said(found) == (status, wanted, union, (total, total))
+    assert said(merged) == (status, wanted, union, (total, total))
 
 
-def test_the_same_attempt_with_another_result_contradicts_itself() -> None:
+def test_same_attempt_with_different_results_is_contradiction() -> None:
     mine, theirs = record([2]), record([2])
     theirs.attempts[0]["result"] = {"text": "other"}
     (wrong,) = join(mine, theirs, "source").contradictions
     assert (wrong.table, wrong.id, wrong.columns) == ("attempts", "k/1", ("result",))
 
 
-def test_a_call_that_both_paid_for_is_one_call_and_both_payments(tmp_path: Path) -> None:
+def test_call_paid_twice_is_one_call_with_both_payments(tmp_path: Path) -> None:
     for name, reply in (("a", "first"), ("b", "second")):
         with Store(tmp_path / name) as store:
             spend(store, range(3), reply)
@@ -123,7 +123,7 @@ def claimed(store: Store, lease: float, key: str = "c" * 64, **who: Any) -> str:
 
 
 @pytest.mark.slow
-def test_calls_in_flight_are_told_and_come_with_the_next_merge(tmp_path: Path) -> None:
+def test_calls_in_flight_are_reported_and_left_to_next_merge(tmp_path: Path) -> None:
     source, target = str(tmp_path / "source"), str(tmp_path / "target")
     with Store(source) as store:
         spend(store, range(2))
@@ -148,16 +148,16 @@ def test_calls_in_flight_are_told_and_come_with_the_next_merge(tmp_path: Path) -
         assert dump(merged) == dump(store)
 
 
-def test_what_a_dead_process_had_begun_counts_as_when_it_is_taken_over(tmp_path: Path) -> None:
+def test_call_of_dead_process_is_merged_as_interrupted(tmp_path: Path) -> None:
     source, target = str(tmp_path / "source"), str(tmp_path / "target")
     with Store(source) as store:
         key = claimed(store, 100.0, pid=2**22 + 1)
     assert merge(target, [source]).whole
     assert merge(target, [source]).written is False
     with Store(target) as merged:
-        found = dump(merged)
-        assert found["calls"][(key,)]["status"] == "failed"
-        assert found["attempts"][(key, 1)]["fault"] == "interrupted"
+        tables = dump(merged)
+        assert tables["calls"][(key,)]["status"] == "failed"
+        assert tables["attempts"][(key, 1)]["fault"] == "interrupted"
         (purse,) = read_purses(merged)
         assert (purse.spent, purse.reserved) == (1.0, 0.0)
     with Store(source) as store:
@@ -165,8 +165,8 @@ def test_what_a_dead_process_had_begun_counts_as_when_it_is_taken_over(tmp_path:
 
 
 @pytest.mark.slow
-def test_what_belongs_to_no_process_stays_in_its_store(tmp_path: Path) -> None:
-    """Such as a call that was handed in with others and is waited for."""
+def test_submitted_calls_stay_in_their_store(tmp_path: Path) -> None:
+    """Calls submitted in a batch belong to no process and wait for its results."""
     source, target = str(tmp_path / "source"), str(tmp_path / "target")
     with Store(source) as store:
         key = claimed(store, 100.0, pid=2**22 + 1)
@@ -176,7 +176,7 @@ def test_what_belongs_to_no_process_stays_in_its_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_result_reaches_a_target_whose_own_process_is_gone(tmp_path: Path) -> None:
+def test_result_replaces_expired_claim_in_target(tmp_path: Path) -> None:
     source, target = str(tmp_path / "source"), str(tmp_path / "target")
     request = Request("chat", "service/model", {"n": 7})
 

@@ -1,4 +1,4 @@
-"""Merged stores have what one store would have had: nothing lost, nothing doubled, in whatever order."""
+"""Merged stores have what one store would have: no row lost, none doubled, in any order."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def bytes_of(folder: str) -> dict[str, str]:
     }
 
 
-def test_every_table_has_a_rule_and_every_rule_is_of_columns_that_are_there(whole: Store) -> None:
+def test_every_table_has_rule_and_rules_name_existing_columns(whole: Store) -> None:
     assert set(metadata.tables) <= set(RULES)
     assert all(not RULES[name].travels for name in RULES.keys() - metadata.tables.keys())
     for name, rule in RULES.items():
@@ -57,11 +57,11 @@ def test_every_table_has_a_rule_and_every_rule_is_of_columns_that_are_there(whol
             columns = set(metadata.tables[name].columns.keys())
             assert {*rule.same, rule.by, *rule.united, *rule.sums} <= columns, name
             assert not rule.final or "status" in columns
-    assert sum(bool(found) for found in dump(whole).values()) >= 22  # The tests here are about all of version 5.
+    assert sum(bool(rows) for rows in dump(whole).values()) >= 22  # The tests here are about all of version 5.
 
 
 @pytest.mark.slow
-def test_parts_become_the_whole_in_any_order(whole: Store, tmp_path: Path) -> None:
+def test_merging_parts_in_any_order_gives_whole(whole: Store, tmp_path: Path) -> None:
     chance = random.Random(0)
     parts = urls(split(whole, 3, chance, tmp_path))
     before = [bytes_of(part) for part in parts]
@@ -85,13 +85,13 @@ def test_parts_become_the_whole_in_any_order(whole: Store, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_dry_run_says_the_same_and_leaves_nothing(whole: Store, tmp_path: Path) -> None:
+def test_dry_run_gives_same_report_and_writes_no_files(whole: Store, tmp_path: Path) -> None:
     parts = urls(split(whole, 2, random.Random(1), tmp_path))
     target = tmp_path / "target"
-    told = merge(str(target), parts, dry_run=True)
+    planned = merge(str(target), parts, dry_run=True)
     assert not target.exists()
     done = merge(str(target), parts)
-    assert told.to_json() | {"written": True} == done.to_json()
+    assert planned.to_json() | {"written": True} == done.to_json()
     there = bytes_of(str(target))
     assert merge(str(target), parts, dry_run=True).written is False
     assert bytes_of(str(target)) == there
@@ -120,7 +120,7 @@ def change(url: str, statement: sa.Update) -> None:
 
 
 @pytest.mark.slow
-def test_what_contradicts_is_told_and_nothing_is_written(whole: Store, tmp_path: Path) -> None:
+def test_contradictions_are_reported_and_target_unchanged(whole: Store, tmp_path: Path) -> None:
     one, other = two(whole, tmp_path)
     drawing = next(row for row in load_drawings(whole, "genexam") if row.status == "done")
     with Store(other) as store:
@@ -145,7 +145,7 @@ def test_what_contradicts_is_told_and_nothing_is_written(whole: Store, tmp_path:
 
 
 @pytest.mark.slow
-def test_a_result_takes_the_place_of_a_fault_in_either_direction(whole: Store, tmp_path: Path) -> None:
+def test_result_replaces_fault_in_either_direction(whole: Store, tmp_path: Path) -> None:
     one, other = two(whole, tmp_path)
     with Store(one) as store, store.reading() as connection:
         marking = connection.execute(sa.select(markings).where(markings.c.status == "done")).first()
@@ -169,7 +169,7 @@ def test_a_store_of_another_version_is_refused(tmp_path: Path, other: str) -> No
         merge(str(tmp_path / "target"), [str(tmp_path / "source")])
 
 
-def test_no_store_and_the_same_store(whole: Store, tmp_path: Path) -> None:
+def test_missing_source_and_repeated_store_are_refused(whole: Store, tmp_path: Path) -> None:
     with pytest.raises(NoStore, match=r"no store at .*nothing"):
         merge(str(tmp_path / "target"), [str(tmp_path / "nothing")])
     one, _ = two(whole, tmp_path)
@@ -179,7 +179,7 @@ def test_no_store_and_the_same_store(whole: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_image_that_is_lost_in_one_store_comes_from_another(whole: Store, tmp_path: Path) -> None:
+def test_image_missing_in_one_store_is_taken_from_another(whole: Store, tmp_path: Path) -> None:
     one, other = two(whole, tmp_path)
     (lost, *_) = sorted(images(whole))
     for store in (one, other):
@@ -216,9 +216,7 @@ print(json.dumps(ends))
 
 
 @pytest.mark.slow
-def test_killed_anywhere_the_target_has_all_rows_or_none_and_the_same_again_ends_it(
-    whole: Store, tmp_path: Path
-) -> None:
+def test_killed_merge_writes_all_rows_or_none_and_can_be_repeated(whole: Store, tmp_path: Path) -> None:
     parts, points = urls(split(whole, 2, random.Random(3), tmp_path)), 4
     before, wanted = [bytes_of(part) for part in parts], dump(whole)
     targets = [str(tmp_path / f"killed{n}") for n in range(points + 1)]
@@ -230,9 +228,9 @@ def test_killed_anywhere_the_target_has_all_rows_or_none_and_the_same_again_ends
     for target in targets[1:]:
         if Path(target).exists():
             with Store(target) as killed:
-                found = dump(killed)
-                assert found == wanted or not any(rows for name, rows in found.items() if name != "meta")
-                halves += bool(images(killed)) and not found["drawings"]
+                tables = dump(killed)
+                assert tables == wanted or not any(rows for name, rows in tables.items() if name != "meta")
+                halves += bool(images(killed)) and not tables["drawings"]
         assert merge(target, parts).whole
         with Store(target) as merged:
             assert (dump(merged), images(merged)) == (wanted, images(whole))

@@ -24,7 +24,7 @@ from tests.support import JUDGE, write_exam, write_settings
 
 
 @pytest.mark.slow
-def test_from_files_to_a_server_and_back(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_merge_from_files_to_server_and_back_keeps_content(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     server = fresh_place(request, "s3", tmp_path, "merged")
     with make_whole(tmp_path / "whole") as whole:
         parts = split(whole, 2, random.Random(5), tmp_path)
@@ -54,7 +54,7 @@ def test_from_files_to_a_server_and_back(request: pytest.FixtureRequest, tmp_pat
 
 
 @pytest.mark.slow
-def test_a_row_that_is_broken_is_told_and_nothing_is_written(tmp_path: Path) -> None:
+def test_broken_row_is_reported_and_target_unchanged(tmp_path: Path) -> None:
     with Store(tmp_path / "source") as store:
         store.write(lambda connection: store.insert_new(connection, exams, _exam("one")))
         with store._writers.connect() as connection:
@@ -71,7 +71,7 @@ def _exam(name: str) -> dict[str, object]:
 
 
 @pytest.mark.slow
-def test_two_machines_have_done_what_one_would_have(
+def test_merged_stores_of_two_machines_equal_one_run(
     tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -83,17 +83,17 @@ def test_two_machines_have_done_what_one_would_have(
     for name, ids in (("one", exam.ids[:4]), ("two", exam.ids[3:])):  # One question was asked on both.
         api.run("genexam", store=name, selection=Selection(ids=tuple(ids)), **how)
     assert chat.counts()["total"] == 2 * asked + 1
-    said = limner("merge", "all", "one", "two")
-    assert "one: new: drawings 4, markings 4, calls 4, questions 6" in said.out
-    assert "two: new: drawings 2, markings 2, calls 2" in said.out
+    result = limner("merge", "all", "one", "two")
+    assert "one: new: drawings 4, markings 4, calls 4, questions 6" in result.out
+    assert "two: new: drawings 2, markings 2, calls 2" in result.out
     assert limner("merge", "all", "two", "one").out.splitlines()[-1] == "all: already up to date"
-    found = []
+    standings = []
     for name in ("whole", "all"):
         with Store(name) as store:
-            found.append([standing.to_json() for standing in api.scores("genexam", store=store)])
+            standings.append([standing.to_json() for standing in api.scores("genexam", store=store)])
             dollars = sum(row.dollars for row in spent(store))
             assert dollars == pytest.approx(spent_in(["one", "two"]) if name == "all" else spent_in(["whole"]))
-    assert found[0] == found[1]
+    assert standings[0] == standings[1]
     # Nothing is left to do, and nothing is asked.
     before = chat.counts()["total"]
     again = api.run("genexam", store="all", **how)

@@ -51,13 +51,13 @@ def questions(flag: Flag, file: Path) -> list[Question[Rubric]]:
 
 def read_results(folder: Path) -> Iterator[ImportedReply]:
     """Read results.csv: flag, colour, reply."""
-    path, found = folder / "results.csv", dict[str, list[tuple[str, str]]]()
+    path, results = folder / "results.csv", dict[str, list[tuple[str, str]]]()
     if not path.is_file():
         raise DataError("is missing", file=path)
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            found.setdefault(row["flag"], []).append((row["colour"], row["reply"]))
-    for flag, replies in found.items():
+            results.setdefault(row["flag"], []).append((row["colour"], row["reply"]))
+    for flag, replies in results.items():
         yield ImportedReply(flag, tuple(replies), path)
 
 
