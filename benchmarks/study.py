@@ -25,7 +25,7 @@ import httpx2
 from tests.study.made import fill, make
 
 from benchmarks.table import Table
-from limner.core.redaction import csrf_of
+from limner.core.redaction import csrf_token
 from limner.serve.base import CSRF
 from limner.store import Store
 from limner.study.records import load_answers
@@ -39,8 +39,8 @@ async def rate(
 ) -> list[tuple[float, bool]]:
     """One rater clicks every so often, field by field; how long each took, and whether it was saved."""
     chance, took = random.Random(seed), list[tuple[float, bool]]()
-    own = {CSRF: csrf_of(token), "accept": "application/json"}
-    await client.post(f"/r/{token}/consent", data={CSRF: csrf_of(token)}, follow_redirects=True)
+    own = {CSRF: csrf_token(token), "accept": "application/json"}
+    await client.post(f"/r/{token}/consent", data={CSRF: csrf_token(token)}, follow_redirects=True)
     await asyncio.sleep(chance.random() * every)
     n = 0
     while time.monotonic() < until:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .core.registry import loaded_on_use
+from .core.registry import lazy_attributes
 
 if TYPE_CHECKING:
     from .api import Asking, agree, compare, groups, open_store, plot, run, scores, show, table
@@ -39,4 +39,4 @@ __all__ = [
     "table",
 ]  # fmt: skip
 
-__getattr__, __dir__ = loaded_on_use(__name__, _HOMES)
+__getattr__, __dir__ = lazy_attributes(__name__, _HOMES)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, overload
 from . import exams
 from .core import settings
 from .core.errors import NoStore, UsageError
-from .core.evaluator import SHOWN
+from .core.evaluator import SHOWN_KINDS
 from .core.exam import Selection
-from .core.protocol import checked_reading
-from .core.registry import loaded_on_use
+from .core.protocol import parse_reading
+from .core.registry import lazy_attributes
 from .report.tables.model import Table
 from .report.tables.question import describe_question, small_pictures
 from .report.tables.results import (
@@ -28,8 +28,8 @@ from .report.tables.results import (
 from .scoring import comparables, standings
 from .scoring import compare as comparing
 from .scoring.corrected import with_corrections
+from .scoring.groups import checked_on
 from .scoring.groups import find_groups as groups
-from .scoring.groups import which_questions
 from .store import DEFAULT, Store
 from .store.store import open_store, using_store
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .running.setup import make_plan as plan
 
 # Scores alone need not import everything that a run needs.
-__getattr__, __dir__ = loaded_on_use(__name__, {"Asking": ".running.setup", "plan": ".running.setup:make_plan"})
+__getattr__, __dir__ = lazy_attributes(__name__, {"Asking": ".running.setup", "plan": ".running.setup:make_plan"})
 
 __all__ = [
     "Asking", "Sorting", "agree", "compare", "groups", "open_store", "plan", "plot", "run", "scores", "show",
@@ -125,11 +125,11 @@ def scores(
         for tag in by:
             if marked and tag not in tags and not (tag == "dimension" and kind.protocol.dimensions):
                 raise UsageError(f"--by {tag}: no such tag; available: {', '.join(sorted(tags | {'dimension'}))}")
-        name, read = exams.name_of(exam), checked_reading(reading)
-        rows = standings(name, marked, kind.protocol, read, by, which_questions(on), sort)
+        name, read = exams.stored_name(exam), parse_reading(reading)
+        rows = standings(name, marked, kind.protocol, read, by, checked_on(on), sort)
     if study is None:
         return Standings(rows, kind.name)
-    shown = [row for row in rows if row.evaluator.kind in SHOWN]
+    shown = [row for row in rows if row.evaluator.kind in SHOWN_KINDS]
     return Standings(with_corrections(shown, people, frame), kind.name, corrected=True)
 
 
@@ -329,7 +329,7 @@ def sorting(
     if kind.modes is None:
         names = [each.name for each in exams.each() if each.modes is not None]
         raise UsageError(f"{exam} has no failure modes; exams that have some: {', '.join(names) or 'none'}")
-    sides = comparables(marked, kind.protocol, which_questions(on))
+    sides = comparables(marked, kind.protocol, checked_on(on))
     if len(sides) != 1:
         listed = ", ".join(f"'{side.evaluator.name}'" for side in sides)
         problem = f"was marked by several evaluators; name one with --judge: {listed}" if sides else "has no marks yet"
@@ -346,5 +346,5 @@ def sorting(
         raise UsageError(f"{exam}: no question was answered wrongly; there is nothing to sort")
     loaded = settings.load()
     chat_model = open_model(model, dict(args or {}), loaded, Preparer(store.blobs.get))
-    sorter = ModeSorter(exams.name_of(exam), kind.modes, chat_model, Prompts(kind.modes.prompts, prompts), store)
+    sorter = ModeSorter(exams.stored_name(exam), kind.modes, chat_model, Prompts(kind.modes.prompts, prompts), store)
     return Sorting(sorter, tuple(asked), tuple(wrong), side.evaluator.name, service_limits(loaded), tuple(side.notes))

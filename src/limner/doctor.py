@@ -87,9 +87,9 @@ def _store(store: str) -> Check:
     from .store import Store, store_exists, verify
     from .store.records import load_setups
     from .store.schema import VERSION
-    from .store.store import shown
+    from .store.store import hide_password
 
-    folder, name = _folder(store), shown(store)
+    folder, name = _folder(store), hide_password(store)
     if folder is not None and not os.access(folder, os.W_OK):
         return Check("store", "bad", f"{folder} is not writable; choose another --store")
     if not store_exists(store):
@@ -170,7 +170,7 @@ def _models(store: str) -> Check:
     if store_exists(store):
         with Store(store, create=False) as opened:
             used |= models_used(opened)
-    warnings = catalogue.warnings(sorted(used), models, day)
+    warnings = catalogue.lifetime_warnings(sorted(used), models, day)
     detail = "; ".join(warnings.values()) or f"all {len(used)} models of presets and store are available"
     return Check("models", "note" if warnings else "ok", detail)
 

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageFont, ImageOps
 
 import limner.core.images
 
-FONT = limner.core.images.PATH
+FONT = limner.core.images.FONT_PATH
 Damage = Callable[[Image.Image, random.Random], Image.Image]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-from limner.core.training import plain
+from limner.core.training import normalize_words
 from limner.painters.diffusers.text_encoding import SEPARATOR
 from tests.build.damage import font, png
 from tests.build.scripted import Heard, Route
@@ -48,7 +48,7 @@ class Subject:
     @property
     def id(self) -> str:
         """The item's."""
-        return hashlib.sha256(plain(self.prompt).encode()).hexdigest()[:16]
+        return hashlib.sha256(normalize_words(self.prompt).encode()).hexdigest()[:16]
 
     @property
     def graph(self) -> dict[str, Any]:

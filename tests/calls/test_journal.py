@@ -8,7 +8,7 @@ import pytest
 
 from limner.calls import (
     KINDS,
-    PASSING,
+    TRANSIENT,
     Attempt,
     Budget,
     Calls,
@@ -125,7 +125,7 @@ def test_cancelled_caller_does_not_stop_other_callers_of_same_call(store: Store)
 def test_later_run_retries_stored_fault_depending_on_its_kind(store: Store, clock: Clock, kind: Kind) -> None:
     service = Service(Fault(kind, "why"))
     assert fails(store, service, tries=2).kind == kind
-    asked = 2 if kind in PASSING else 1
+    asked = 2 if kind in TRANSIENT else 1
     assert service.asked == asked
     assert (row(store).status, row(store).fault, row(store).detail) == ("failed", kind, "why")
     healed = Service(GOOD)
@@ -216,7 +216,7 @@ def test_error_in_program_is_internal_fault(store: Store) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_transient_faults_are_retried_at_once(store: Store, clock: Clock, kind: Kind) -> None:
     service = Service(Fault(kind, "why", cost=None, result={"raw": 1}), Fault(kind, "why"), GOOD)
-    if kind in PASSING:
+    if kind in TRANSIENT:
         assert do(store, service).payload == {"text": "yes"}
         assert tried(store) == [(1, kind, None, {"raw": 1}), (2, kind, 0.0, None), (3, None, 0.25, {"text": "yes"})]
         assert len(clock.slept) == 2

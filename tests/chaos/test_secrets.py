@@ -12,7 +12,7 @@ import pytest
 
 from limner.calls import Fault
 from limner.core.errors import UsageError
-from limner.core.redaction import join_path, redacted, without_secrets
+from limner.core.redaction import join_path, redact, without_secrets
 from limner.core.settings import Provider
 from limner.store import Store
 from tests.chaos.asking import SHAPES, ask, fault_of, paint
@@ -129,7 +129,7 @@ def test_asterisks_in_data_are_kept_and_masked_keys_removed(monkeypatch: pytest.
     monkeypatch.setenv("SOME_API_KEY", "sk-0123456789abcdef")
     text = "stars **** and sk-0***cdef and sk-0123456789abcdef"
     assert without_secrets([text]) == ["stars **** and *** and ***"]
-    assert redacted("a word****here") == "a ***"
+    assert redact("a word****here") == "a ***"
 
 
 @pytest.mark.parametrize(

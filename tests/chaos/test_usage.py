@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.calls import Budget, BudgetReached, Calls
-from limner.calls.usage import bill, told_dollars, told_tokens
+from limner.calls.usage import bill, reported_dollars, reported_tokens
 from limner.core.asks import Text
 from limner.running.estimate import mean_use, spent
 from limner.store import Store
@@ -107,7 +107,7 @@ def test_fault_with_implausible_usage_is_flagged(store: Store) -> None:
 @given(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.lists(st.integers())))
 def test_any_reported_value_gives_plausible_cost_or_none(value: Any) -> None:
     reported = {"tokens": value, "cost": value}
-    for price in (lambda: told_dollars(reported, "cost"), lambda: told_tokens(reported, "tokens")):
+    for price in (lambda: reported_dollars(reported, "cost"), lambda: reported_tokens(reported, "tokens")):
         billed = bill(price, 0.1)
         assert (billed.cost is None) or (billed.doubt is None and 0 <= billed.cost <= 2.0)
 

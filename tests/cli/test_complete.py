@@ -17,7 +17,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from limner.cli import COMMANDS, complete, limner
-from limner.exams import kind, kinds
+from limner.exams import exam_names, kind
 from limner.painters import CONTROLS
 from limner.report.paper import known
 from tests.cli.invoke import limner as command
@@ -46,7 +46,7 @@ def test_commands_and_options() -> None:
 
 @pytest.mark.parametrize("name", ["run", "draw", "mark", "scores", "compare", "agree", "show", "export", "estimate"])
 def test_exams(name: str) -> None:
-    assert set(offered(name, "")) >= {*kinds(), *(f"sample/{kind}" for kind in kinds())}
+    assert set(offered(name, "")) >= {*exam_names(), *(f"sample/{kind}" for kind in exam_names())}
     assert offered(name, "sample/gen") == ["sample/genexam"]
 
 
@@ -67,9 +67,11 @@ def test_painters() -> None:
 def test_judges_presets_strategies_tables() -> None:
     assert offered("run", "genexam", "--judge", "ocr") == ["ocr", "ocr/mentions"]
     assert "openai/gpt-6-sol" in offered("mark", "genexam", "--judge", "openai/gpt-6")
-    for name in kinds():
+    for name in exam_names():
         assert offered("run", f"sample/{name}", "--preset", "") == list(kind(name).all_presets), name
-    assert set(offered("run", "other", "--preset", "")) == {one for name in kinds() for one in kind(name).all_presets}
+    assert set(offered("run", "other", "--preset", "")) == {
+        one for name in exam_names() for one in kind(name).all_presets
+    }
     assert offered("draw", "genexam", "--strategy", "rewrite+ed") == ["rewrite+edit"]
     assert set(offered("table", "")) == set(known())
     assert offered("table", "genexam:table2") == ["genexam:table2"]

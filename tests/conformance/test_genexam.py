@@ -12,7 +12,7 @@ from limner.core.marks import Mark
 from limner.core.protocol import Row
 from limner.exams.genexam import GENEXAM
 from limner.exams.genexam.data import read
-from limner.scoring.stats import LEAST
+from limner.scoring.stats import MIN_CLUSTERS
 from tests.cli.invoke import limner
 from tests.conformance.verdicts import (
     SAMPLE,
@@ -59,7 +59,7 @@ def check_numbers(scores: Mapping[str, Any], found: Sequence[Verdict]) -> None:
     """Means over some drawings."""
     for name, mean in means(found).items():
         assert mean.agrees(scores[name]["value"]), (name, scores[name], mean)
-        if len(found) < LEAST:
+        if len(found) < MIN_CLUSTERS:
             assert scores[name]["low"] is scores[name]["high"] is None
         else:
             assert scores[name]["low"] <= scores[name]["value"] <= scores[name]["high"]

@@ -10,7 +10,7 @@ import pytest
 
 from limner import exams
 from limner.core import catalogue, settings
-from limner.core.catalogue import ModelFacts, successor_of, warnings
+from limner.core.catalogue import ModelFacts, lifetime_warnings, successor_of
 from limner.core.errors import DataError, UsageError
 from limner.exams import paper
 from limner.models.chat import ChatModel
@@ -112,13 +112,15 @@ def test_successors_are_followed_and_never_in_a_circle() -> None:
 
 
 def test_what_is_said_of_a_model_that_goes() -> None:
-    said = warnings(["openai/gpt-5", "openai/gpt-image-1", "openai/gpt-6-sol", "lab/unknown"], KNOWN.models, DAY)
+    said = lifetime_warnings(
+        ["openai/gpt-5", "openai/gpt-image-1", "openai/gpt-6-sol", "lab/unknown"], KNOWN.models, DAY
+    )
     assert said == {
         "openai/gpt-5": "openai/gpt-5 will be gone on 2026-12-11; its successor is openai/gpt-5.6-sol",
         "openai/gpt-image-1": "openai/gpt-image-1 has been gone since 2026-10-23; its successor is "
         "openai/gpt-image-2.5-sunburst",
     }
-    (unsure,) = warnings(["gemini/gemini-2.5-pro"], KNOWN.models, DAY).values()
+    (unsure,) = lifetime_warnings(["gemini/gemini-2.5-pro"], KNOWN.models, DAY).values()
     assert "not confirmed" in unsure
 
 

@@ -24,7 +24,7 @@ from limner.core.data_files import (
 from limner.core.errors import DataError, UsageError
 from limner.core.exam import Question, Reference
 from limner.core.prompts import Prompts
-from limner.core.schema import FrozenModel, Id, StrictModel, Words, first_wrong, read_model, read_toml
+from limner.core.schema import FrozenModel, Id, StrictModel, Words, first_error, read_model, read_toml
 from tests.support import picture
 
 
@@ -173,7 +173,7 @@ class Entry(StrictModel):
 def wrong(**fields: object) -> str:
     with pytest.raises(ValidationError) as caught:
         Entry.model_validate(fields)
-    return first_wrong(caught.value)
+    return first_error(caught.value)
 
 
 @pytest.mark.parametrize("id", ["", "a//b", "../a", "a/.", " a", "a\\b", "a\nb", "a\u200bb"])

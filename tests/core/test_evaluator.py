@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limner.core.errors import UsageError
-from limner.core.evaluator import Evaluator, Which, labelled
+from limner.core.evaluator import Evaluator, EvaluatorFilter, label_evaluators
 
 PLAIN: dict[str, Any] = {"judge": "openai/gpt-5", "model": "gpt-5", "args": {}, "variant": "release"}
 PLAIN |= {"options": {"reference": "image"}, "templates": "3f2a9c"}
 
 
 def made(*setups: dict[str, Any]) -> list[Evaluator]:
-    return labelled(Evaluator(f"{n:064d}", setup) for n, setup in enumerate(setups))
+    return label_evaluators(Evaluator(f"{n:064d}", setup) for n, setup in enumerate(setups))
 
 
 def labels(*setups: dict[str, Any]) -> list[str]:
@@ -62,11 +62,11 @@ setups = st.builds(
 @given(st.lists(setups, max_size=6, unique_by=repr))
 def test_no_two_share_a_label_whatever_the_order(some: list[dict[str, Any]]) -> None:
     whole = [Evaluator(sha256(repr(setup).encode()).hexdigest(), setup) for setup in some]
-    found = {each.id: each.label for each in labelled(whole)}
+    found = {each.id: each.label for each in label_evaluators(whole)}
     assert len(set(found.values())) == len(some)
-    assert found == {each.id: each.label for each in labelled(reversed(whole))}
-    for each in labelled(whole):
-        assert [one.id for one in Which((each.label,)).choose(labelled(whole))] == [each.id]
+    assert found == {each.id: each.label for each in label_evaluators(reversed(whole))}
+    for each in label_evaluators(whole):
+        assert [one.id for one in EvaluatorFilter((each.label,)).choose(label_evaluators(whole))] == [each.id]
 
 
 def test_words_choose() -> None:
@@ -75,7 +75,7 @@ def test_words_choose() -> None:
     there = made(PLAIN, low, high, blind)
 
     def ids(**which: Any) -> list[int]:
-        return [int(each.id) for each in Which(**which).choose(there)]
+        return [int(each.id) for each in EvaluatorFilter(**which).choose(there)]
 
     assert ids() == [0, 1, 2, 3]
     assert ids(judges=("openai/gpt-5",)) == ids(judges=("gpt-5?",)) == [0, 1, 2, 3]
@@ -89,12 +89,12 @@ def test_words_choose() -> None:
 @pytest.mark.parametrize(
     ("which", "there"),
     [
-        (Which(("gpt-6",)), "gpt-5"),
-        (Which(("openai/gpt-5?reasoning_effort=no",)), "gpt-5"),
-        (Which(variant="x"), "release"),
-        (Which(wording="fff"), "3f2a9c"),
+        (EvaluatorFilter(("gpt-6",)), "gpt-5"),
+        (EvaluatorFilter(("openai/gpt-5?reasoning_effort=no",)), "gpt-5"),
+        (EvaluatorFilter(variant="x"), "release"),
+        (EvaluatorFilter(wording="fff"), "3f2a9c"),
     ],
 )
-def test_a_word_for_nobody_says_who_is_there(which: Which, there: str) -> None:
+def test_a_word_for_nobody_says_who_is_there(which: EvaluatorFilter, there: str) -> None:
     with pytest.raises(UsageError, match=f"it has: {there}"):
         which.choose(made(PLAIN))

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from limner import exams
-from limner.core.choices import balanced, constant_answers
+from limner.core.choices import balance_letters, constant_answers
 from limner.core.errors import UsageError
-from limner.core.exam import Exam, Question, Reference, Selection, allocate_proportionally, stratified
+from limner.core.exam import Exam, Question, Reference, Selection, allocate_proportionally, sample_stratified
 from limner.running.setup import load_exam_or_data
 
 
@@ -176,7 +176,7 @@ ITEMS = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("xyz")), max
 
 
 def pick(items: list[Item], n: int, seed: int = 0) -> list[Item]:
-    return stratified(items, n, seed, [lambda one: one[1], lambda one: one[2]], lambda one: str(one[0]))
+    return sample_stratified(items, n, seed, [lambda one: one[1], lambda one: one[2]], lambda one: str(one[0]))
 
 
 @given(SIZES, st.integers(0, 400))
@@ -236,7 +236,7 @@ ROWS = st.lists(st.integers(2, 4).flatmap(lambda size: st.tuples(st.just(size), 
 
 @given(ROWS, st.text(max_size=5))
 def test_letters_are_even_and_answers_stay(rows: list[dict[str, Any]], key: str) -> None:
-    done = balanced(rows, key)
+    done = balance_letters(rows, key)
     for before, after in zip(rows, done, strict=True):
         assert after["options"][after["correct_option"]] == before["options"][before["correct_option"]]
         assert sorted(after["options"].values()) == sorted(before["options"].values())
@@ -245,8 +245,8 @@ def test_letters_are_even_and_answers_stay(rows: list[dict[str, Any]], key: str)
         counts = Counter(one["correct_option"] for one in done if len(one["options"]) == size)
         if counts:
             assert max(counts.values()) - min(counts[letter] for letter in LETTERS[:size]) <= 1
-    assert balanced(done, key) == done, "what is even stays"
-    assert balanced(rows, key) == done
+    assert balance_letters(done, key) == done, "what is even stays"
+    assert balance_letters(rows, key) == done
 
 
 def test_constants_are_measured() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from limner.core.asks import Unreadable
-from limner.core.json_text import MAX_CHARS, ReplyReader, fill, find, find_first, loads, put
+from limner.core.json_text import MAX_CHARS, ReplyReader, fill, first_value_at_path, loads, set_at_path, value_at_path
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(
@@ -267,14 +267,14 @@ JSON = st.recursive(
 
 @given(st.dictionaries(NAMES, JSON, max_size=3), st.lists(NAMES, min_size=1, max_size=4), st.integers())
 def test_what_is_put_is_found(body: dict[str, Any], way: list[str], item: int) -> None:
-    put(body, ".".join(way), item)
-    assert find(body, ".".join(way)) == item
+    set_at_path(body, ".".join(way), item)
+    assert value_at_path(body, ".".join(way)) == item
 
 
 def test_every_item_is_tried_until_one_leads_on() -> None:
     reply = {"number": 3, "id": {"outputs": {"1": {"text": []}, "9": {"images": [{"filename": "a"}]}}}}
-    assert find(reply, "*.outputs.*.images.0.filename") == "a"
-    assert find_first({"b": 0}, ("a", "b")) == 0
+    assert value_at_path(reply, "*.outputs.*.images.0.filename") == "a"
+    assert first_value_at_path({"b": 0}, ("a", "b")) == 0
 
 
 def test_words_go_in_as_they_are_or_as_text() -> None:

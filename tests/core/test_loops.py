@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from limner.core.loops import take_all
+from limner.core.loops import process_all
 
 
 def test_every_item_is_taken_once_and_no_more_at_a_time_than_asked_for() -> None:
@@ -21,7 +21,7 @@ def test_every_item_is_taken_once_and_no_more_at_a_time_than_asked_for() -> None
         taken.append(item)
         flying -= 1
 
-    asyncio.run(take_all(range(20), take, 3))
+    asyncio.run(process_all(range(20), take, 3))
     assert (sorted(taken), most) == (list(range(20)), 3)
 
 
@@ -46,7 +46,7 @@ def test_after_an_error_the_rest_in_flight_ends_and_nothing_is_begun(fault_in: s
         ended.append(item)
 
     with pytest.raises(ValueError, match=fault_in):
-        asyncio.run(take_all(items(), take, 3))
+        asyncio.run(process_all(items(), take, 3))
     assert begun == ([0, 1, 2] if fault_in == "item" else [0, 1])
     assert ended == [0, 1]
 
@@ -57,5 +57,5 @@ def test_when_it_is_over_nothing_more_is_begun() -> None:
     async def take(item: int) -> None:
         taken.append(item)
 
-    asyncio.run(take_all(range(9), take, 1, lambda: len(taken) == 4))
+    asyncio.run(process_all(range(9), take, 1, lambda: len(taken) == 4))
     assert taken == [0, 1, 2, 3]

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from limner.core.asks import Ask, Reply, Unreadable, Variant, list_schema, object_schema, only_reply, text_in
 from limner.core.exam import Question
-from limner.core.marks import Criterion, Mark, PanelFacts, Rule, combined, divided, fill, values
+from limner.core.marks import Criterion, Mark, PanelFacts, Rule, combine_marks, count_divided, fill, values
 from limner.core.protocol import Evidence, Protocol, Reading, Row
 
 TEXT = st.text(max_size=20)
@@ -122,7 +122,7 @@ def test_a_summary_over_criteria_is_exact() -> None:
 
 def _one(rule: Rule, *votes: int | None, weights: list[float] | None = None) -> Mark:
     given = {f"m{n}": [Mark("x", v) if v is not None else Mark.abstain("x", "")] for n, v in enumerate(votes)}
-    (found,) = combined(given, rule, weights or [1.0] * len(votes), ["x"])
+    (found,) = combine_marks(given, rule, weights or [1.0] * len(votes), ["x"])
     return found
 
 
@@ -156,8 +156,10 @@ def test_who_abstains_has_no_vote_and_half_must_decide() -> None:
 
 def test_what_one_of_three_found_beyond_the_criteria_is_dropped() -> None:
     extra, plain = [Mark("x", 1), Mark("too/much", 0)], [Mark("x", 1)]
-    assert [m.criterion for m in combined({"a": extra, "b": plain, "c": plain}, "majority", [1] * 3, ["x"])] == ["x"]
-    both = combined({"a": extra, "b": extra, "c": plain}, "majority", [1] * 3, ["x"])
+    assert [m.criterion for m in combine_marks({"a": extra, "b": plain, "c": plain}, "majority", [1] * 3, ["x"])] == [
+        "x"
+    ]
+    both = combine_marks({"a": extra, "b": extra, "c": plain}, "majority", [1] * 3, ["x"])
     assert [m.criterion for m in both] == ["x", "too/much"]
 
 
@@ -168,17 +170,17 @@ def test_members_that_differ_are_counted() -> None:
         _one("majority", 1, None, None),
         _one("median", 0, 2),
     ]
-    assert divided(marks) == (2, 3)
+    assert count_divided(marks) == (2, 3)
 
 
 def test_votes_are_read_back_whatever_members_are_called() -> None:
     """Names with commas and figures in them would be votes to whoever reads the reason."""
     given = {"replay/a, 7": [Mark("x", 1)], "b 0, c": [Mark("x", 1)], "d": [Mark.unread("x", "")], "e": []}
-    (found,) = combined(given, "majority", [1.0] * 4, ["x"])
+    (found,) = combine_marks(given, "majority", [1.0] * 4, ["x"])
     again = Mark.from_json(json.loads(json.dumps(found.to_json())))
     assert again == found
     assert found.votes == {"replay/a, 7": 1, "b 0, c": 1, "d": "unread", "e": "nothing"}
-    assert divided([again]) == (0, 1)
+    assert count_divided([again]) == (0, 1)
 
 
 @pytest.mark.parametrize(

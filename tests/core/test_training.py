@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from limner.core.errors import DataError
 from limner.core.exam import Question
-from limner.core.training import concepts_in, overlap, plain, read_samples
+from limner.core.training import find_concepts, find_overlap, normalize_words, read_samples
 from tests.train.conftest import write_samples
 
 
@@ -62,8 +62,8 @@ def test_a_concept_of_the_exam_is_found_by_tag_by_prompt_and_as_the_whole_prompt
         question("c", "draw the human heart"),
         question("d", "A plant in a prison cellar; the heart of a human."),
     ]
-    assert overlap(samples, exam) == {"plant cell": ["a"], "moon phases": ["b"], "human heart": ["c"]}
-    assert overlap(samples, exam[3:]) == {}
+    assert find_overlap(samples, exam) == {"plant cell": ["a"], "moon phases": ["b"], "human heart": ["c"]}
+    assert find_overlap(samples, exam[3:]) == {}
 
 
 @given(
@@ -76,11 +76,11 @@ def test_the_index_finds_what_looking_at_each_pair_finds(
     asked = [(f"q{n}", tag, prompt) for n, (tag, prompt) in enumerate(told)]
     wanted: dict[str, list[str]] = {}
     for concept, prompt in given_:
-        name, text = plain(concept), plain(prompt)
+        name, text = normalize_words(concept), normalize_words(prompt)
         for id, tag, words in asked:
-            there = bool(name) and (name == plain(tag) or f" {name} " in f" {plain(words)} ")
-            if there or text == plain(words):
+            there = bool(name) and (name == normalize_words(tag) or f" {name} " in f" {normalize_words(words)} ")
+            if there or text == normalize_words(words):
                 ids = wanted.setdefault(concept, [])
                 ids += [] if id in ids else [id]
-    found = concepts_in(given_, asked)
+    found = find_concepts(given_, asked)
     assert {name: sorted(ids) for name, ids in found.items()} == {name: sorted(ids) for name, ids in wanted.items()}

@@ -12,7 +12,7 @@ from typing import Any
 from limner.core.evaluator import SERVICE_REWRITE
 from limner.core.json_text import gap_names
 from limner.core.settings import Settings, load_shipped
-from limner.core.wire import ANYTHING, RewriteSwitch
+from limner.core.wire import ANY_OPTION, RewriteSwitch
 from limner.painters import SERVICES
 from limner.painters.base import PaintRequest
 from limner.painters.service import ApiPainter
@@ -85,7 +85,7 @@ def options(name: str) -> dict[str, str]:
     sent = {key.rpartition(".")[2]: value for painter in painters for key, value in _leaves(_body(painter))}
     known = {option for painter in painters for option in painter.known} - {SERVICE_REWRITE}
     defaults = sent | dict(painters[0].execution)
-    names = sorted(known | painters[0].execution.keys(), key=lambda option: (option == ANYTHING, option))
+    names = sorted(known | painters[0].execution.keys(), key=lambda option: (option == ANY_OPTION, option))
     return {option: _plain(defaults[option]) if option in defaults else "" for option in names}
 
 
@@ -112,7 +112,7 @@ def _edits(name: str) -> str:
     """Return how many pictures a request may start from, models that differ from others by name."""
     numbers = {model: painter.most_pictures for model, painter in _painters(name).items()}
     others = numbers.pop(ANY)
-    wider = [(pattern, number) for pattern, number in numbers.items() if ANYTHING in pattern]
+    wider = [(pattern, number) for pattern, number in numbers.items() if ANY_OPTION in pattern]
     named = [
         model
         for model, number in numbers.items()
@@ -136,7 +136,7 @@ def _same_as(name: str) -> str:
 
 def _option(item: tuple[str, str]) -> str:
     name, default = item
-    shown = "any other name" if name == ANYTHING else f"`{name}`"
+    shown = "any other name" if name == ANY_OPTION else f"`{name}`"
     return f"{shown} (`{default}`)" if default and name != "size" else shown
 
 
@@ -192,7 +192,7 @@ def _rewriting(switches: dict[str, RewriteSwitch]) -> str:
         switch = switches[pattern]
         return "always on" if switch.always else _listed(switch.off) or "no rewriting"
 
-    groups = groupby(sorted(switches, key=lambda pattern: (pattern == ANYTHING, field(pattern))), key=field)
+    groups = groupby(sorted(switches, key=lambda pattern: (pattern == ANY_OPTION, field(pattern))), key=field)
     return "; ".join(f"{how}: {_listed(patterns)}" for how, patterns in groups).replace("`*`", "others")
 
 

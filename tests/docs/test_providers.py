@@ -17,7 +17,7 @@ from pydantic_core import PydanticUndefined
 from limner.core import settings
 from limner.core.evaluator import SERVICE_REWRITE
 from limner.core.settings import ModelFacts, PainterFacts, Provider, WireFormat
-from limner.core.wire import ANYTHING, EditForm, RewriteSwitch
+from limner.core.wire import ANY_OPTION, EditForm, RewriteSwitch
 from limner.painters.diffusers import options as diffusers
 from limner.painters.worker import custom, ready
 from tests.docs.blocks import PAGES, ROOT, blocks
@@ -106,7 +106,7 @@ def test_every_option_is_explained() -> None:
     }
     for name in DRAWING:
         own = {word.partition("=")[0] for word in CODE.findall(sections[name])}
-        assert options(name).keys() - {ANYTHING} <= shared | own, name
+        assert options(name).keys() - {ANY_OPTION} <= shared | own, name
     assert shared <= {option for name in DRAWING for option in options(name)}
 
 
@@ -134,7 +134,7 @@ def test_painter_options_in_commands_are_known(page: Path) -> None:
         given = {word.partition("=")[0] for word in _after("--painter-arg", words)} - {SERVICE_REWRITE}
         for spec in _after("--painter", words):
             provider = re.sub(r"^[^/]+=", "", spec).partition("/")[0]
-            if provider in DRAWING and ANYTHING not in options(provider):
+            if provider in DRAWING and ANY_OPTION not in options(provider):
                 assert given <= options(provider).keys(), command
 
 

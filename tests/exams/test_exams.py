@@ -14,7 +14,7 @@ from PIL import Image, ImageChops
 
 from limner import exams
 from limner.core.errors import DataError, UsageError
-from limner.core.evaluator import Evaluator, Which
+from limner.core.evaluator import Evaluator, EvaluatorFilter
 from limner.core.registry import Registration
 from limner.exams import SHIPPED, ExamSource, kind, read, resolve, write_starter
 from limner.exams.genexam import GENEXAM
@@ -155,7 +155,7 @@ def test_ways_of_asking_are_found_by_their_wording(tmp_path: Path) -> None:
     ways = [shipped, own, {"judge": "ocr", "rules": "labels-1"}, {"judge": "x", "variant": "imported"}]
     there = [Evaluator(str(n), way, worded=wording_names(GENEXAM, way)) for n, way in enumerate(ways)]
     for word, ids in {"shipped": ["0"], own["templates"][:5]: ["1"], "labels-1": ["2"], "release": []}.items():
-        assert [each.id for each in Which(wording=word).among(there)] == ids
+        assert [each.id for each in EvaluatorFilter(wording=word).among(there)] == ids
 
 
 each_exam = pytest.mark.parametrize("name", SHIPPED)

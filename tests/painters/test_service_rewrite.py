@@ -9,7 +9,7 @@ import pytest
 
 from limner.core.errors import UsageError
 from limner.core.evaluator import label
-from limner.core.json_text import find
+from limner.core.json_text import value_at_path
 from limner.core.settings import Settings, load
 from limner.painters import ApiPainter, PaintRequest, open_service
 from limner.store import Store
@@ -58,11 +58,11 @@ def test_it_is_off_by_its_field_unless_asked_for(
     silent = open_service(spec, shipped, store.blobs)
     told = [open_service(spec, shipped, store.blobs, {"service_rewrite": value}) for value in ("off", False)]
     for painter in (silent, *told):
-        assert (find(body(painter), path), row(painter)) == (off, spec)
+        assert (value_at_path(body(painter), path), row(painter)) == (off, spec)
         assert "service_rewrite" not in str(body(painter))
     for value in ("on", True):
         painter = open_service(spec, shipped, store.blobs, {"service_rewrite": value})
-        assert (find(body(painter), path), row(painter)) == (on, f"{spec} · service rewrite")
+        assert (value_at_path(body(painter), path), row(painter)) == (on, f"{spec} · service rewrite")
         assert "service_rewrite" not in str(body(painter))
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from limner.calls import PASSING, Budget, BudgetReached, Calls, Fault
+from limner.calls import TRANSIENT, Budget, BudgetReached, Calls, Fault
 from limner.calls.journal import ClaimedCall
 from limner.core import images
 from limner.core.errors import UsageError
@@ -466,7 +466,7 @@ def test_each_fault_has_its_kind(make: Make, name: str, kind: str, fault: str) -
     assert failure.kind == kind, failure.detail
     assert failure.calls
     # Only what passes is tried again within the run.
-    assert [row.fault for row in studio.attempts()] == [kind] * (2 if kind in PASSING else 1)
+    assert [row.fault for row in studio.attempts()] == [kind] * (2 if kind in TRANSIENT else 1)
     studio.plan()
     (again,) = studio.paint_all(request())
     assert isinstance(again, Painting if kind in RETRIED_NEXT_RUN else Fault)
@@ -602,7 +602,7 @@ def test_a_link_that_fails_is_followed_again_without_the_key_and_not_paid_again(
     name, model, how, plan = row
     studio = make(name, model, **how)
     studio.plan(faults={f"link:{slip}": 1.0}, **plan)
-    assert studio.fail(tries=1).kind in PASSING
+    assert studio.fail(tries=1).kind in TRANSIENT
     painting = studio.paint()
     assert painting.image == studio.truth()
     counts = studio.server.counts()

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="servers come with limner[web]")
 
-from limner.core.redaction import csrf_of
+from limner.core.redaction import csrf_token
 from limner.serve.base import CSRF
 from limner.store import Store
 from limner.store.markings import load_markings
@@ -30,7 +30,7 @@ def test_a_study_is_made_served_killed_exported_and_brought_in(postgres: str, tm
         made = make(store, raters=["anna", "ben"], changes={"raters": 2, "attention": 0, "repeats": 0.0})
         study = open_study(store, "pilot")
         token = made.links["anna"]
-        own = {CSRF: csrf_of(token)}
+        own = {CSRF: csrf_token(token)}
         with StudyServer(postgres, tmp_path) as server, httpx2.Client(timeout=30) as client:
             link = f"{server.address}/r/{token}"
             assert client.post(f"{link}/consent", data=own).status_code == 303

@@ -12,7 +12,7 @@ from limner.core.evaluator import Evaluator, WrongDrawings
 from limner.core.exam import Question
 from limner.exams import kind, read, resolve
 from limner.scoring import Entry, Group
-from limner.scoring.groups import called_out, find_groups, wrong_drawings
+from limner.scoring.groups import find_groups, with_warnings, wrong_drawings
 from limner.store import Store
 from limner.store.records import Drawing
 from tests.scoring.compare.desk import Desk
@@ -111,8 +111,11 @@ def test_people_and_metrics_are_no_judges() -> None:
     groups = [control(name, [90] * 12) for name in ("control/reference", "control/shuffled")]
     person = [replace(group, evaluator=replace(JUDGE, kind="person")) for group in groups]
     protocol = kind("genexam").protocol
-    assert [group.evaluator.passes_wrong_drawings is None for group in called_out(groups, protocol)] == [False, False]
-    assert called_out(person, protocol) == person
+    assert [group.evaluator.passes_wrong_drawings is None for group in with_warnings(groups, protocol)] == [
+        False,
+        False,
+    ]
+    assert with_warnings(person, protocol) == person
 
 
 @pytest.mark.parametrize("exam", ["sample/genexam", "sample/fepbench"])

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from limner.core.errors import StoreError
-from limner.core.redaction import csrf_of, new_token, token_hash
+from limner.core.redaction import csrf_token, new_token, token_hash
 from limner.serve.base import CSRF, HEADERS, WebLimits, address_of, check_change, listen, make_app
 
 
@@ -66,10 +66,10 @@ def test_errors_are_pages_that_tell_nothing_of_the_inside(visitor: TestClient) -
 def test_a_change_needs_its_pages_proof(visitor: TestClient) -> None:
     token = new_token()
     assert visitor.post(f"/r/{token}").status_code == 403
-    assert visitor.post(f"/r/{token}", headers={CSRF: csrf_of(new_token())}).status_code == 403
-    own = {CSRF: csrf_of(token)}
+    assert visitor.post(f"/r/{token}", headers={CSRF: csrf_token(new_token())}).status_code == 403
+    own = {CSRF: csrf_token(token)}
     assert visitor.post(f"/r/{token}", headers=own).text == "changed 0"
-    assert visitor.post(f"/r/{token}", data={CSRF: csrf_of(token)}).status_code == 200
+    assert visitor.post(f"/r/{token}", data={CSRF: csrf_token(token)}).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -78,13 +78,13 @@ def test_a_change_needs_its_pages_proof(visitor: TestClient) -> None:
 )
 def test_a_change_from_another_sites_page_is_refused(visitor: TestClient, foreign: dict[str, str]) -> None:
     token = new_token()
-    assert visitor.post(f"/r/{token}", headers={CSRF: csrf_of(token), **foreign}).status_code == 403
+    assert visitor.post(f"/r/{token}", headers={CSRF: csrf_token(token), **foreign}).status_code == 403
 
 
 def test_what_is_too_big_is_refused_whatever_it_says_of_its_size() -> None:
     token = new_token()
     with client(WebLimits(body=100)) as visitor:
-        own = {CSRF: csrf_of(token)}
+        own = {CSRF: csrf_token(token)}
         assert visitor.post(f"/r/{token}", headers=own, content=b"x" * 100).status_code == 200
         assert visitor.post(f"/r/{token}", headers=own, content=b"x" * 101).status_code == 413
         pieces = iter([b"x" * 60, b"x" * 60])
@@ -94,11 +94,11 @@ def test_what_is_too_big_is_refused_whatever_it_says_of_its_size() -> None:
 def test_too_many_requests_wait_under_their_own_link_alone() -> None:
     with client(WebLimits(requests=3)) as visitor:
         one, other = new_token(), new_token()
-        seen = [visitor.post(f"/r/{one}", headers={CSRF: csrf_of(one)}).status_code for _ in range(4)]
+        seen = [visitor.post(f"/r/{one}", headers={CSRF: csrf_token(one)}).status_code for _ in range(4)]
         assert seen == [200, 200, 200, 429]
-        again = visitor.post(f"/r/{one}", headers={CSRF: csrf_of(one)})
+        again = visitor.post(f"/r/{one}", headers={CSRF: csrf_token(one)})
         assert int(again.headers["retry-after"]) >= 1
-        assert visitor.post(f"/r/{other}", headers={CSRF: csrf_of(other)}).status_code == 200
+        assert visitor.post(f"/r/{other}", headers={CSRF: csrf_token(other)}).status_code == 200
 
 
 def test_who_tries_links_is_soon_refused_everything() -> None:
@@ -112,8 +112,8 @@ def test_tokens_are_long_and_their_hash_and_proof_tell_them_not() -> None:
     assert len(tokens) == 100
     assert all(len(token) == 32 for token in tokens)
     token = tokens.pop()
-    assert token not in token_hash(token) + csrf_of(token)
-    assert token_hash(token) != csrf_of(token)
+    assert token not in token_hash(token) + csrf_token(token)
+    assert token_hash(token) != csrf_token(token)
 
 
 def test_a_socket_is_open_before_anything_is_promised() -> None:

@@ -2,7 +2,14 @@ from __future__ import annotations
 
 from limner.core.evaluator import Evaluator
 from limner.store import Store
-from limner.store.ratings import CERTIFICATE, DRIFT, load_certificates, newest_certificates, save_certificate, sessions
+from limner.store.ratings import (
+    CERTIFICATE,
+    DRIFT,
+    count_drift_sessions,
+    load_certificates,
+    newest_certificates,
+    save_certificate,
+)
 from limner.store.records import add_exam, save_setup
 from tests.store.places import NO_BUCKET
 from tests.support import SmallExam
@@ -34,7 +41,7 @@ def test_another_seed_is_another_certificate_and_the_newest_counts(store: Store,
     save_certificate(store, "s", "genexam", {"kind": DRIFT, "session": 0})
     save_certificate(store, "s", "genexam", {"kind": DRIFT, "session": 1})
     assert newest_certificates(store, "genexam") == {"s": newest}
-    assert sessions(store, "genexam", "s") == 2
+    assert count_drift_sessions(store, "genexam", "s") == 2
     assert len(load_certificates(store, "genexam")) == 4
 
 

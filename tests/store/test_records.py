@@ -24,12 +24,12 @@ from limner.store.markings import (
     Marking,
     MarksReader,
     ReadMarks,
-    keep_read,
     load_markings,
     load_markings_by_id,
     load_outcomes,
     save_marking,
-    some_markings,
+    save_read_marks,
+    stream_markings,
 )
 from limner.store.records import (
     Drawing,
@@ -176,9 +176,9 @@ def test_a_marking_of_a_replaced_image_is_left_out(store: Store, small_exam: Sma
     assert load_outcomes(store, "genexam", "s") == {"m2": new}
     assert load_outcomes(store, "genexam", []) == {}
     assert load_markings_by_id(store, ["m1", "m3"]) == {"m1": marking}
-    ((whole, text, known),) = next(some_markings(store, "genexam", ["s"]))
+    ((whole, text, known),) = next(stream_markings(store, "genexam", ["s"]))
     assert (whole, text, known) == (new, None, None)
-    ((brief, _, _),) = next(some_markings(store, "genexam", ["s"], brief=True))
+    ((brief, _, _),) = next(stream_markings(store, "genexam", ["s"], brief=True))
     assert isinstance(brief, Marking)
     assert [getattr(brief, name) for name in BriefMarking.__annotations__] == [
         getattr(new, name) for name in BriefMarking.__annotations__
@@ -223,15 +223,15 @@ def test_what_was_read_stands_in_the_place_of_texts_while_it_holds(store: Store)
         save_marking(store, one).result()
 
     def found(by: MarksReader | None) -> dict[str, tuple[bool, list[list[str]], str | None]]:
-        rows = (row for some in some_markings(store, exam.name, ["s"], brief=True, by=by) for row in some)
+        rows = (row for some in stream_markings(store, exam.name, ["s"], brief=True, by=by) for row in some)
         return {marking.id: (text is not None, marking.replies, read) for marking, text, read in rows}
 
     unread = {"m": (True, [], None), "n": (False, [["mark", "key"]], None)}
     assert found(None) == found(CAREFUL) == unread
-    keep_read(store, CAREFUL, [ReadMarks("m", 5.25, "[1]"), ReadMarks("n", 6.5, "[2]")])
+    save_read_marks(store, CAREFUL, [ReadMarks("m", 5.25, "[1]"), ReadMarks("n", 6.5, "[2]")])
     store.write(lambda _: None)
     assert found(CAREFUL) == {"m": (False, [], "[1]"), "n": (False, [], "[2]")}
     assert found(None) == found(MarksReader("paper", "programs")) == found(MarksReader("careful", "others")) == unread
-    keep_read(store, CAREFUL, [ReadMarks("n", 6.5, "[3]")])
+    save_read_marks(store, CAREFUL, [ReadMarks("n", 6.5, "[3]")])
     save_marking(store, replace(marked, created=7.0)).result()
     assert found(CAREFUL) == {"m": unread["m"], "n": (False, [], "[3]")}

@@ -15,7 +15,7 @@ from limner import api
 from limner.running.repair import verify
 from limner.store import Store
 from limner.store.schema import attempts, calls, drawings, markings, questions
-from limner.store.verify import PART, PartReport, check
+from limner.store.verify import TEMPORARY_PREFIX, PartReport, check
 from tests.store.places import EVERYWHERE, NO_BUCKET
 from tests.support import SmallExam, picture
 
@@ -89,7 +89,7 @@ def test_what_cannot_be_had_again_stays_told(drawn: Store, small_exam: SmallExam
 def test_orphans_are_noted_and_set_aside_once_they_are_old(drawn: Store) -> None:
     sha256, _ = drawn.blobs.put(picture(4000))
     (orphan,) = Path(drawn.blobs.root).rglob(f"{sha256}.*")
-    half = orphan.with_name(f"{PART}abc")
+    half = orphan.with_name(f"{TEMPORARY_PREFIX}abc")
     half.write_bytes(b"half")
     assert states(list(check(drawn)))["orphans"] == "ok"  # A run may be about to name them.
     age(orphan)

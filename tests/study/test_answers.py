@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from limner.core.evaluator import Which
+from limner.core.evaluator import EvaluatorFilter
 from limner.core.marks import Mark
 from limner.scoring.entries import load_groups
 from limner.store import Store
@@ -57,7 +57,7 @@ def test_marks_of_people_are_scored_by_the_exams_protocol(store: Store) -> None:
     study, rater, (place, *_) = one_rater(store, "genexam")
     best = {"overall": 10, "spelling": 2, "logic": 2, "readability": 2}
     click(study, rater, place, *(Click(one.name, best.get(one.name, 1)) for one in study.form(place)))
-    (group,) = load_groups(store, "genexam", which=Which(("person/anna",)))
+    (group,) = load_groups(store, "genexam", which=EvaluatorFilter(("person/anna",)))
     (entry,) = group.scored
     assert entry.scores["strict"] == 100.0
     assert entry.scores["relaxed"] == 100.0
@@ -159,7 +159,7 @@ def test_what_is_listed_becomes_marks_that_settle_precision(store: Store) -> Non
         "unexpected/visual": (0, ""), "unexpected/text": (0, ""), "unexpected/relation": (1, ""),
         "unexpected/visual/1": (1, "a second sun (left)"), "unexpected/text/1": (1, "Fig. 3 (top)"),
     }  # fmt: skip
-    (group,) = load_groups(store, "fepbench", which=Which(("person/anna",)))
+    (group,) = load_groups(store, "fepbench", which=EvaluatorFilter(("person/anna",)))
     atoms_of = group.scored[0].question.rubric
     expected = 1 - 1 / (len(atoms_of.text) + 1)
     assert group.scored[0].scores["sp_text"] == pytest.approx(expected)

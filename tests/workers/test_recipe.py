@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from limner.core.redaction import redacted
+from limner.core.redaction import redact
 from limner.core.settings import Provider
 from limner.evidence.probe import LocalProbe, OcrProbe
 from limner.evidence.regions.probe import RegionsProbe
@@ -80,9 +80,9 @@ def test_keys_are_not_passed_even_if_listed(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_key_in_custom_variable_is_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_WAY_IN", "a-way-in-0123456789")
-    assert redacted("with a-way-in-0123456789") == "with a-way-in-0123456789"
+    assert redact("with a-way-in-0123456789") == "with a-way-in-0123456789"
     Provider(base_url="http://lab.example", key_env="LAB_WAY_IN")
-    assert redacted("with a-way-in-0123456789") == "with ***"
+    assert redact("with a-way-in-0123456789") == "with ***"
 
 
 def test_keys_are_redacted_from_last_output_of_dead_worker(pool: Pool) -> None:

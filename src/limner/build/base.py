@@ -19,7 +19,7 @@ from ..core.schema import StrictModel
 from ..evidence.probe import OcrProbe
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..painters import Painter, PaintRequest
-from ..painters.base import keep_painting
+from ..painters.base import store_painting
 from ..store import Blobs
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class StepContext:
             self._pay(fault.cost)
             raise
         self._pay(painting.cost)
-        sha256, _ = await keep_painting(painting, self.blobs)
+        sha256, _ = await store_painting(painting, self.blobs)
         return sha256
 
     def _pay(self, cost: float | None) -> None:

@@ -11,7 +11,7 @@ from ..calls import Budget, Calls, Fault, Limits, purpose
 from ..calls.purse import check_purse, open_purse
 from ..core.catalogue import price_of
 from ..core.errors import LimnerError, UsageError
-from ..core.loops import run_to_end, take_all
+from ..core.loops import process_all, run_to_end
 from ..core.prompts import Prompts
 from ..core.settings import Settings
 from ..models import ChatModel
@@ -199,7 +199,7 @@ class _Run:
             await self._work(place, items[id], rows.get(id), given[id], calls)
 
         try:
-            await take_all(to_do, work, min(self.how.concurrency, len(to_do)), lambda: self._stopping.asked)
+            await process_all(to_do, work, min(self.how.concurrency, len(to_do)), lambda: self._stopping.asked)
         except Exception as error:
             self.error = error
 

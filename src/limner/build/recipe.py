@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 from .. import exams
 from ..core.errors import UsageError
 from ..core.prompts import Prompts
-from ..core.schema import StrictModel, first_wrong, read_model
+from ..core.schema import StrictModel, first_error, read_model
 from .base import STEPS, BuildStep
 
 FILE = "recipe.toml"
@@ -110,7 +110,7 @@ class BuildRecipe:
         except ValidationError as error:
             names = ", ".join(step.settings.model_fields) or "none"
             raise UsageError(
-                f"recipe {self.name}, step {entry.name}: {first_wrong(error)}; its settings are: {names}"
+                f"recipe {self.name}, step {entry.name}: {first_error(error)}; its settings are: {names}"
             ) from error
         return RecipeStep(entry.name, step, settings, {role: entry.roles.get(role, role) for role in step.roles})
 

@@ -20,8 +20,8 @@ from starlette.routing import Route
 from .. import exams
 from ..core.errors import LostImage
 from ..core.images import WEB_FORMATS, BadImage, inspect
-from ..core.redaction import csrf_of, same, token_hash
-from ..core.schema import first_wrong
+from ..core.redaction import csrf_token, secrets_equal, token_hash
+from ..core.schema import first_error
 from ..serve.base import Pages, check_change, make_app
 from ..store import Store
 from ..store.schema import build_items, build_reviews, builds
@@ -58,7 +58,7 @@ def _identify(request: Request) -> tuple[str, Reviewer, ReviewDesk]:
     token, desk = request.path_params["token"], request.app.state.desk
     hashed = token_hash(token)
     for reviewer in load_reviewers(desk.store, desk.name).values():
-        if same(reviewer.token, hashed):
+        if secrets_equal(reviewer.token, hashed):
             return token, reviewer, desk
     raise HTTPException(404)
 
@@ -88,7 +88,7 @@ def page(request: Request) -> Response:
     waiting = [row["id"] for row in desk.rows(reviewer) if row["due"] and row["id"] != id]
     shown: Response = request.app.state.pages.response(
         "item.html", title=f"{id}: review of {desk.name}", token=token, reviewer=reviewer, id=id,
-        csrf=csrf_of(token), guide=desk.hints.guide, following=waiting[0] if waiting else "", left=len(waiting),
+        csrf=csrf_token(token), guide=desk.hints.guide, following=waiting[0] if waiting else "", left=len(waiting),
     )  # fmt: skip
     return shown
 
@@ -352,7 +352,7 @@ def why_not_saved(old: Any, new: Any, rubric: type[BaseModel] | None = None, pat
         try:
             rubric.model_validate({name: new[name] for name in rubric.model_fields})
         except ValidationError as error:
-            return first_wrong(error)
+            return first_error(error)
     return None
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from ..core.asks import DraftFault, refuse
+from ..core.asks import DraftFault, refuse_faulty_draft
 from ..core.schema import StrictModel, read_model
 from ..painters.diffusers.text_encoding import SEPARATOR
 from ..strategies.rewrite import split_trace
@@ -57,7 +57,7 @@ def read_trace(reply: str, names: Sequence[str], links: Sequence[Sequence[str]],
     faults = trace_faults(trace, final, names, links, rules)
     if reply.count(SEPARATOR) != 1:
         faults.insert(0, DraftFault("separator", f"{SEPARATOR} must stand once, not {reply.count(SEPARATOR)} times"))
-    refuse(faults)
+    refuse_faulty_draft(faults)
     return trace, final
 
 

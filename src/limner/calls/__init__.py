@@ -1,6 +1,6 @@
 """Calls: the one durable journal under painters, models and probes."""
 
-from ..core.faults import KINDS, PASSING, STOPPING, Fault, Kind
+from ..core.faults import KINDS, STOPPING, TRANSIENT, Fault, Kind
 from .budget import Budget, BudgetReached
 from .journal import Attempt, Calls, Outcome, Result
 from .keys import Request, canonical, digest, purpose, setup_id
@@ -9,8 +9,8 @@ from .usage import Bill, bill, charged_to
 
 __all__ = [
     "KINDS",
-    "PASSING",
     "STOPPING",
+    "TRANSIENT",
     "Attempt",
     "Bill",
     "Budget",

@@ -12,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..core.faults import OF_A_MACHINE, RETRIED_NEXT_RUN
+from ..core.faults import MACHINE_SPECIFIC, RETRIED_NEXT_RUN
 from ..core.redaction import without_secrets
 from ..store import Store
 from ..store.schema import attempts, calls
@@ -216,7 +216,7 @@ def known_claim(
         return settled(connection, row)
     if row.status == "failed":
         again = retry_failed or row.fault in RETRIED_NEXT_RUN
-        elsewhere = row.fault in OF_A_MACHINE and owner is not None and _owner(row) != owner
+        elsewhere = row.fault in MACHINE_SPECIFIC and owner is not None and _owner(row) != owner
         if not again or row.key in tried or not (elsewhere or _is_earlier(row, since, at)):
             return settled(connection, row)
     if row.status in ("claimed", "submitted") and row.token == token:

@@ -12,8 +12,8 @@ import httpx2
 
 from ..core.images import MAX_BYTES
 from ..core.json_text import parse_json
-from ..core.redaction import bare, lead_on, redacted, without_secrets
-from . import PASSING, Fault, Kind
+from ..core.redaction import public_address, redact, resolve_link, without_secrets
+from . import TRANSIENT, Fault, Kind
 from .http import CONNECT_S, BadPacking, TooLarge, client, error_message, kind_of, read_bounded, retry_after
 
 TRIES = 6
@@ -39,7 +39,7 @@ async def fetched_lines(
                 await _fetch(url, headers, file, kinds)
                 break
             except Fault as fault:
-                if n == TRIES or fault.kind not in PASSING:
+                if n == TRIES or fault.kind not in TRANSIENT:
                     raise
                 await asyncio.sleep(fault.retry_after or min(5.0, 0.1 * 2**n))
         file.seek(0)
@@ -85,14 +85,14 @@ async def _fetch(url: str, headers: Mapping[str, str], file: IO[bytes], kinds: C
     except httpx2.TimeoutException as error:
         raise Fault("timeout", f"the file did not arrive ({type(error).__name__})") from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise Fault("network", redacted(f"{type(error).__name__}: {error}")) from error
+        raise Fault("network", redact(f"{type(error).__name__}: {error}")) from error
 
 
 def _body(content: bytes) -> Any:
     try:
         return without_secrets(parse_json(content))
     except ValueError:
-        return {"message": redacted(content.decode("utf-8", "replace"))[:300]}
+        return {"message": redact(content.decode("utf-8", "replace"))[:300]}
 
 
 async def upload_in_pieces(
@@ -108,9 +108,9 @@ async def upload_in_pieces(
         "X-Goog-Upload-Header-Content-Length": str(size), "X-Goog-Upload-Header-Content-Type": media,
     }  # fmt: skip
     reply = await _sent(url, {**headers, **start}, json=description)
-    place = lead_on(url, reply.headers.get("x-goog-upload-url", ""))
+    place = resolve_link(url, reply.headers.get("x-goog-upload-url", ""))
     if urlsplit(place)[:2] != urlsplit(url)[:2]:
-        raise Fault("server", f"the service redirects uploads to {bare(place)}, which Limner does not follow")
+        raise Fault("server", f"the service redirects uploads to {public_address(place)}, which Limner does not follow")
     file.seek(0)
     offset = 0
     while True:
@@ -134,7 +134,7 @@ async def _sent(url: str, headers: Mapping[str, str], **sent: Any) -> httpx2.Res
     except httpx2.TimeoutException as error:
         raise Fault("timeout", f"the upload timed out ({type(error).__name__})") from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise Fault("network", redacted(f"{type(error).__name__}: {error}")) from error
+        raise Fault("network", redact(f"{type(error).__name__}: {error}")) from error
     if reply.status_code != 200:
         body = _body(reply.content[: 2**16])
         wait = retry_after(reply.headers.get("retry-after"))
@@ -159,14 +159,18 @@ async def fetch(url: str, hosts: tuple[str, ...]) -> bytes:
     """
     for _ in range(HOPS + 1):
         if not is_allowed(url, hosts):
-            raise Fault("image", f"the link leads to {bare(url)[:80]!r}, which is not among {', '.join(hosts)}")
+            raise Fault(
+                "image", f"the link leads to {public_address(url)[:80]!r}, which is not among {', '.join(hosts)}"
+            )
         answer = await _step(url)
         if isinstance(answer, bytes):
             return answer
         if url.lower().startswith("https:") and answer.lower().startswith("http:"):
-            raise Fault("image", f"the link leads from https to {bare(answer)[:80]!r}, which is not encrypted")
+            raise Fault(
+                "image", f"the link leads from https to {public_address(answer)[:80]!r}, which is not encrypted"
+            )
         url = answer
-    raise Fault("image", f"the link redirects more than {HOPS} times, last to {bare(url)[:80]!r}")
+    raise Fault("image", f"the link redirects more than {HOPS} times, last to {public_address(url)[:80]!r}")
 
 
 async def _step(url: str) -> bytes | str:
@@ -175,7 +179,7 @@ async def _step(url: str) -> bytes | str:
     try:
         async with client().stream("GET", url, timeout=limit) as reply:
             if reply.status_code in (301, 302, 303, 307, 308) and "location" in reply.headers:
-                return lead_on(url, reply.headers["location"])
+                return resolve_link(url, reply.headers["location"])
             if reply.status_code in (403, 404, 410):
                 raise Fault("missing", f"the link to the image has expired ({reply.status_code})")
             if reply.status_code != 200:

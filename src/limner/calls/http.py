@@ -23,7 +23,7 @@ import httpx2
 
 from ..core.images import MAX_BYTES
 from ..core.json_text import TooComplex, parse_json
-from ..core.redaction import bare, lead_on, redacted, without_secrets
+from ..core.redaction import public_address, redact, resolve_link, without_secrets
 from . import Fault, Kind
 
 CONNECT_S = 30.0
@@ -137,9 +137,9 @@ async def exchange(
     except httpx2.TimeoutException as error:
         raise Fault("timeout", f"no reply within {timeout:g} s ({type(error).__name__})", cost=None) from error
     except TROUBLE as error:
-        detail = redacted(f"{type(error).__name__}: {error}")
+        detail = redact(f"{type(error).__name__}: {error}")
         if is_wrong_address(error):
-            raise Fault("setup", f"{bare(url)}: {detail}") from error
+            raise Fault("setup", f"{public_address(url)}: {detail}") from error
         raise Fault("network", detail, cost=None) from error
     if status >= 400:
         answer = _error_body(content)
@@ -167,9 +167,9 @@ def is_wrong_address(error: BaseException | None) -> bool:
 
 def redirected(reply: httpx2.Response) -> Fault:
     """Return the fault for a service that redirects a request; prompt, pictures and key are not sent elsewhere."""
-    to = bare(lead_on(str(reply.url), reply.headers.get("location", "")))
+    to = public_address(resolve_link(str(reply.url), reply.headers.get("location", "")))
     detail = f"{reply.status_code}: the service redirects requests to {to}, and Limner does not follow redirects"
-    return Fault("setup", redacted(f"{detail}; if that address is right, set it as base_url in limner.toml"))
+    return Fault("setup", redact(f"{detail}; if that address is right, set it as base_url in limner.toml"))
 
 
 async def _content(reply: httpx2.Response, most: int) -> bytes:
@@ -197,7 +197,7 @@ async def download(url: str, most: int, timeout: float = 120.0) -> bytes:
     Raises:
         Fault: No answer, an answer other than success, or more than `most` bytes.
     """
-    limit, place = httpx2.Timeout(timeout, connect=CONNECT_S), bare(url)
+    limit, place = httpx2.Timeout(timeout, connect=CONNECT_S), public_address(url)
     try:
         async with client().stream("GET", url, timeout=limit) as reply:
             if 300 <= reply.status_code < 400:
@@ -206,7 +206,7 @@ async def download(url: str, most: int, timeout: float = 120.0) -> bytes:
                 raise Fault("server", f"{place} answers with {reply.status_code}")
             return await _content(reply, most)
     except TROUBLE as error:
-        raise Fault("network", redacted(f"{place}: {type(error).__name__}: {error}")) from error
+        raise Fault("network", redact(f"{place}: {type(error).__name__}: {error}")) from error
 
 
 def _error_body(content: bytes) -> Any:
@@ -219,7 +219,7 @@ def _error_body(content: bytes) -> Any:
 
 def _complaint(value: Any) -> Any:
     if isinstance(value, str):
-        return redacted(value)
+        return redact(value)
     if isinstance(value, list):
         return [_complaint(item) for item in value]
     if isinstance(value, dict):
@@ -228,7 +228,7 @@ def _complaint(value: Any) -> Any:
 
 
 def _words(content: bytes) -> str:
-    return redacted(content[: 2**16].decode("utf-8", "replace"))[:300]
+    return redact(content[: 2**16].decode("utf-8", "replace"))[:300]
 
 
 REFUSALS = ("content_policy", "content_filter", "content filter", "moderation", "safety", "sensitive")

@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from ..core.errors import LimnerError, StoreError
-from ..core.faults import PASSING, RETRIED_NEXT_RUN, Fault, unexpected
+from ..core.faults import RETRIED_NEXT_RUN, TRANSIENT, Fault, unexpected_fault
 from ..core.redaction import without_secrets
 from ..core.settings import Provider
 from ..store import Store, now
 from ..store.schema import attempts, calls
-from ..store.trouble import changed
+from ..store.trouble import changed_message
 from .budget import Budget, Reservation
 from .claims import LEASE_S, Claim, Claimed, Owner, Settled, Short, Submitted, claim, entry, settled, this_process
 from .keys import Request
@@ -189,7 +189,7 @@ class Calls:
                 cost = fault.cost = bound if fault.doubt else fault.cost
                 later = time.monotonic() + (fault.retry_after or 0.0)
                 last = n == held.tries + self.tries or later - began > limit.limits.call_s
-                again = fault.kind in PASSING and not last
+                again = fault.kind in TRANSIENT and not last
                 if fault.retry_after is not None:
                     limit.hold(fault.retry_after)
                 row = attempt_row(request.key, n, started, time.perf_counter() - clock, fault)
@@ -200,7 +200,9 @@ class Calls:
             except BaseException as error:
                 # Cancelled or broken in flight: the service's charge is unknown.
                 slip = isinstance(error, Exception) and not isinstance(error, LimnerError)
-                broken = unexpected(error, (request.key,)) if slip else Fault("interrupted", repr(error), cost=None)  # type: ignore[arg-type]
+                broken = Fault("interrupted", repr(error), cost=None)
+                if slip:
+                    broken = unexpected_fault(error, (request.key,))  # type: ignore[arg-type]
                 row = attempt_row(request.key, n, started, time.perf_counter() - clock, broken)
                 await asyncio.shield(self._settle(call, row, "failed", broken))
                 if slip:
@@ -441,7 +443,7 @@ class ClaimedCall:
                     by = entry(self.key, row["n"], self.token, self.owner, at)
                     Reservation(self.purse, 0.0).charge(connection, self.store, by, cost)
             elif connection.scalar(THERE, {"key_": self.key}) is None:
-                raise StoreError(changed(self.store.url, "replaced or emptied"))
+                raise StoreError(changed_message(self.store.url, "replaced or emptied"))
             return held
 
         return operation

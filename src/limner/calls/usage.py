@@ -54,7 +54,7 @@ def doubt_of(cost: float | None) -> str | None:
     return None if cost is None or 0 <= cost < math.inf else f"usage not credible: the cost is {_short(cost)}"
 
 
-def told_usage(reply: Mapping[str, Any], name: str = "usage") -> Mapping[str, Any]:
+def reported_usage(reply: Mapping[str, Any], name: str = "usage") -> Mapping[str, Any]:
     """Return the part of a reply that reports usage; empty if there is none.
 
     Raises:
@@ -66,7 +66,7 @@ def told_usage(reply: Mapping[str, Any], name: str = "usage") -> Mapping[str, An
     return usage
 
 
-def told_tokens(usage: Mapping[str, Any], name: str) -> int | None:
+def reported_tokens(usage: Mapping[str, Any], name: str) -> int | None:
     """Return a number of tokens as a service reports it; None if it does not.
 
     Raises:
@@ -82,7 +82,7 @@ def told_tokens(usage: Mapping[str, Any], name: str) -> int | None:
     return int(tokens)
 
 
-def told_dollars(usage: Mapping[str, Any], name: str) -> float | None:
+def reported_dollars(usage: Mapping[str, Any], name: str) -> float | None:
     """Return an amount as a service reports it; None if it does not.
 
     Raises:
@@ -98,10 +98,10 @@ def billed_cost(usage: Mapping[str, Any]) -> float | None:
     Raises:
         Incredible: An amount is not a valid number.
     """
-    amounts = [told_dollars(usage, "cost")]
+    amounts = [reported_dollars(usage, "cost")]
     if amounts[0] is not None and usage.get("is_byok"):
         # The charge to the user's own key at the upstream service comes on top.
-        amounts.append(told_dollars(told_usage(usage, "cost_details"), "upstream_inference_cost"))
+        amounts.append(reported_dollars(reported_usage(usage, "cost_details"), "upstream_inference_cost"))
     return None if None in amounts else sum(amount for amount in amounts if amount is not None)
 
 

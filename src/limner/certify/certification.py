@@ -27,7 +27,14 @@ from ..running.setup import Asking, load_exam_or_data, make_plan
 from ..scoring import Group, load_groups
 from ..scoring.stats import ClusteredShare, clustered_gap
 from ..store import Store
-from ..store.ratings import CERTIFICATE, DRIFT, CertificateRow, newest_certificates, save_certificate, sessions
+from ..store.ratings import (
+    CERTIFICATE,
+    DRIFT,
+    CertificateRow,
+    count_drift_sessions,
+    newest_certificates,
+    save_certificate,
+)
 from ..store.records import add_exam, save_setup
 from .certificate import make_certificate
 from .examine import Examination, MarkedTrial, Step
@@ -160,7 +167,7 @@ def rewatch(judge: str, exam: str, store: Store, asking: Asking, data: Path | No
     if heir is not None:
         # What the successor was asked for its own certificate counts: the pictures are the same.
         return Rewatch(open_judge_exam(heir, name, store, asking), baseline, judge, 0, 0)
-    session = sessions(store, name, old.setup)
+    session = count_drift_sessions(store, name, old.setup)
     return Rewatch(old, baseline, None, session, 2 * (session + 1))
 
 

@@ -15,7 +15,7 @@ from ..calls.journal import NotAsked, StoredCalls
 from ..core.asks import Contract, Part, Picture, Reply, Text, Unreadable
 from ..core.errors import UsageError
 from ..core.json_text import loads
-from ..core.loops import run_to_end, take_all
+from ..core.loops import process_all, run_to_end
 from ..core.marks import Mark
 from ..core.prompts import Prompts
 from ..core.protocol import Protocol
@@ -243,5 +243,5 @@ async def _all(steps: Sequence[Step], take: Callable[[Step], Awaitable[Step]], c
     async def keep(numbered: tuple[int, Step]) -> None:
         taken[numbered[0]] = await take(numbered[1])
 
-    await take_all(enumerate(steps), keep, min(concurrency, len(steps)))
+    await process_all(enumerate(steps), keep, min(concurrency, len(steps)))
     return [taken[n] for n in sorted(taken)]

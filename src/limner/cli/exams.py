@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def exams_command() -> None:
     """List installed exams with their scores, variants, options and presets."""
     from ..core.errors import UsageError
-    from ..exams import kind, kinds
+    from ..exams import exam_names, kind
 
-    for name in kinds():
+    for name in exam_names():
         try:
             exam_kind = kind(name)
         except UsageError as error:
@@ -178,7 +178,7 @@ def stats(exam: str, **given: Any) -> None:
             selection=options.make_selection(given),
             **options.group_filters(given),
         )
-        name, protocol = exams.name_of(exam), kind.protocol
+        name, protocol = exams.stored_name(exam), kind.protocol
         on = next(word for word in ON if word == given["on"])
         statistics = item_statistics(groups, protocol, on)
         show(

@@ -261,7 +261,7 @@ def warn_of_models(plan: Plan, asking: Asking) -> None:
 
     preset_judge = None if asking.judges else exams.kind(plan.exam.kind).preset(asking.preset).get("judge")
     models, day = settings.load().models, catalogue.today()
-    for name, word in catalogue.warnings(plan.models, models, day).items():
+    for name, word in catalogue.lifetime_warnings(plan.models, models, day).items():
         say(f"warning: {word}", err=True)
         if name == preset_judge and (successor := catalogue.successor_of(name, models, day)) is not None:
             say(
@@ -299,7 +299,7 @@ def _print_counts(given: dict[str, Any], counts: dict[str, int], unpriced: list[
 
 def report_outcome(given: dict[str, Any], progress: Progress) -> None:
     """Print what was done, what failed, and how to continue."""
-    from ..store.store import shown as public_url
+    from ..store.store import hide_password as public_url
 
     if progress.cut:
         prompts = "1 prompt was" if progress.cut == 1 else f"{progress.cut} prompts were"

@@ -248,7 +248,7 @@ def export_command(exam: str, form: str, output: Path | None, images: Path | Non
             unmarked=images is not None,
             **options.group_filters(given),
         )
-        rows = list(export_rows(exams.name_of(exam), kind.protocol, groups, given["reading"]))
+        rows = list(export_rows(exams.stored_name(exam), kind.protocol, groups, given["reading"]))
         write_rows(rows, form, output)
         if images is not None:
             say(f"{write_images(groups, store.blobs, images)} images in {images}", err=True)

@@ -31,7 +31,7 @@ def verify_command(store: str, repair: bool, as_json: bool) -> None:
     stored job, rebuilds indexes, and moves orphaned images aside.
     """
     from ..running.repair import verify
-    from ..store.store import open_store, shown
+    from ..store.store import hide_password, open_store
 
     with open_store(store) as opened:
         reports = []
@@ -41,7 +41,7 @@ def verify_command(store: str, repair: bool, as_json: bool) -> None:
                 _print_part(report)
     ok = all(report.state != "bad" for report in reports)
     if as_json:
-        say(json.dumps({"store": shown(store), "ok": ok, "parts": [_part_json(report) for report in reports]}))
+        say(json.dumps({"store": hide_password(store), "ok": ok, "parts": [_part_json(report) for report in reports]}))
     sys.exit(0 if ok else 1)
 
 

@@ -44,7 +44,7 @@ class DraftFault:
         return f"{self.kind}: {self.detail}"
 
 
-def refuse(faults: Sequence[DraftFault]) -> None:
+def refuse_faulty_draft(faults: Sequence[DraftFault]) -> None:
     """Refuse a draft that has any faults.
 
     Raises:

@@ -162,7 +162,7 @@ def successor_of(name: str, models: Mapping[str, ModelFacts], day: date) -> str 
     return None
 
 
-def warnings(names: Iterable[str], models: Mapping[str, ModelFacts], day: date) -> dict[str, str]:
+def lifetime_warnings(names: Iterable[str], models: Mapping[str, ModelFacts], day: date) -> dict[str, str]:
     """Return a warning for each of these models that is gone or ending, by name."""
     texts: dict[str, str] = {}
     for name in names:

@@ -11,7 +11,7 @@ from typing import Any
 LETTERS = ("A", "B", "C", "D")
 
 
-def balanced(rows: Sequence[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+def balance_letters(rows: Sequence[dict[str, Any]], key: str) -> list[dict[str, Any]]:
     """Reorder the options of questions so that each letter is right about equally often.
 
     Questions with the same number of options share the letters evenly; which letter has one more, and how the wrong

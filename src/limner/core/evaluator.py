@@ -21,7 +21,7 @@ HASH_LETTERS = 4
 """Letters of a hash shown in a label."""
 KINDS = ("judge", "panel", "person", "metric")
 """The kinds of evaluators."""
-SHOWN = ("judge", "panel")
+SHOWN_KINDS = ("judge", "panel")
 """Kinds of evaluators shown by default: they give an exam's scores to all drawings."""
 MAX_FACTS = 4
 """The largest combination of facts that is tried; beyond it, a label has all facts that differ."""
@@ -176,7 +176,7 @@ class HasEvaluator(Protocol):
 E = TypeVar("E", bound=HasEvaluator)
 
 
-def by_evaluator(results: Iterable[E]) -> list[list[E]]:
+def group_by_evaluator(results: Iterable[E]) -> list[list[E]]:
     """Group results by the evaluator whose marks they rest on, in order of appearance."""
     groups: dict[str, list[E]] = {}
     for result in results:
@@ -184,7 +184,7 @@ def by_evaluator(results: Iterable[E]) -> list[list[E]]:
     return list(groups.values())
 
 
-def labelled(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
+def label_evaluators(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
     """Return evaluators with the shortest labels that are unique among them, whatever their order.
 
     >>> gpt = {"judge": "openai/gpt-5", "model": "gpt-5", "args": {}}
@@ -245,7 +245,7 @@ def _text(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Which:
+class EvaluatorFilter:
     """A filter of evaluators: all conditions must hold; without any, all of the kinds shown by default match.
 
     Attributes:
@@ -260,7 +260,7 @@ class Which:
     variant: str | None = None
     options: Mapping[str, str] | None = None
     wording: str | None = None
-    kinds: tuple[str, ...] = SHOWN
+    kinds: tuple[str, ...] = SHOWN_KINDS
 
     @property
     def everyone(self) -> bool:
@@ -336,13 +336,13 @@ def _list_labels(evaluators: Sequence[Evaluator]) -> str:
     return ", ".join(sorted({each.label or each.judge for each in evaluators})) or "none"
 
 
-CONTROL = "control/"
+CONTROL_PREFIX = "control/"
 """The prefix of the specs of controls."""
 SERVICE_REWRITE = "service_rewrite"
 """The option of painters that asks the service to rewrite prompts: ``on`` or ``off``; ``off`` unless it is given."""
 REWRITE_SUFFIX = " · service rewrite"
 """The suffix of the name of a painter whose service was asked to rewrite prompts."""
-REFERENCE, SHUFFLED = f"{CONTROL}reference", f"{CONTROL}shuffled"
+REFERENCE, SHUFFLED = f"{CONTROL_PREFIX}reference", f"{CONTROL_PREFIX}shuffled"
 """The control that should get full marks, and the one that shows another question's reference."""
 
 
@@ -398,6 +398,6 @@ def short_row_name(name: str) -> str:
     """
     painter, plus, strategy = name.partition(" + ")
     head, mark, options = painter.partition("?")
-    if not head.startswith(CONTROL):
+    if not head.startswith(CONTROL_PREFIX):
         head = head.rstrip("/").rpartition("/")[2] or head
     return f"{head}{mark}{options}{plus}{re.sub(r'=[^][=,&]*/', '=', strategy)}"

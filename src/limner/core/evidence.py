@@ -34,7 +34,7 @@ def is_paper_backend(evidence: str, backend: str) -> bool:
     return pattern is not None and pattern.fullmatch(backend) is not None
 
 
-def short(backend: str) -> str:
+def short_backend_name(backend: str) -> str:
     """Return a backend's name without its settings.
 
     >>> short("classical/close=7 tolerance=8 rev=1 lines=rapidocr/3.10.0#2f1c")
@@ -62,11 +62,15 @@ def summarize_backends(rows: Iterable[Mapping[str, Any]], evidence: str) -> list
 
     Values imported with results are left out.
     """
-    counts = backends(rows, evidence).items()
-    return [(short(name), count, is_paper_backend(evidence, name)) for name, count in counts if name != IMPORTED]
+    counts = count_backends(rows, evidence).items()
+    return [
+        (short_backend_name(name), count, is_paper_backend(evidence, name))
+        for name, count in counts
+        if name != IMPORTED
+    ]
 
 
-def backends(rows: Iterable[Mapping[str, Any]], evidence: str) -> Counter[str]:
+def count_backends(rows: Iterable[Mapping[str, Any]], evidence: str) -> Counter[str]:
     """Count the drawings on which each backend measured some evidence."""
     measurements = (row.get(evidence) for row in rows)
     return Counter(

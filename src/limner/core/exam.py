@@ -167,7 +167,7 @@ class Selection:
         ]
         if self.sample is not None:
             strata = [_tag_value(tag) for tag in breakdowns]
-            chosen = stratified(chosen, self.sample, self.sample_seed, strata, lambda question: question.id)
+            chosen = sample_stratified(chosen, self.sample, self.sample_seed, strata, lambda question: question.id)
         return chosen[: self.limit]
 
     def _conditions(self, questions: Sequence[Question[R]]) -> dict[str, set[str]]:
@@ -243,7 +243,7 @@ def allocate_proportionally(sizes: Mapping[str, int], n: int) -> dict[str, int]:
     return counts
 
 
-def stratified(
+def sample_stratified(
     items: Sequence[T], n: int, seed: int, strata: Sequence[Callable[[T], str]], name: Callable[[T], str]
 ) -> list[T]:
     """Sample n of the items, kept in order; all of them if there are not more.

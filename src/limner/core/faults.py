@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from .errors import DamagedImage, LostImage
 from .images import BadImage
-from .redaction import redacted
+from .redaction import redact
 
 Kind = Literal[
     "network", "timeout", "rate_limit", "server", "interrupted",
@@ -18,26 +18,26 @@ Kind = Literal[
 ]  # fmt: skip
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-PASSING: frozenset[str] = frozenset({"network", "timeout", "rate_limit", "server"})
+TRANSIENT: frozenset[str] = frozenset({"network", "timeout", "rate_limit", "server"})
 """Kinds that are retried at once, with back-off, and by every later run."""
 
 REPAIRABLE: frozenset[str] = frozenset({"auth", "credits", "setup", "local"})
 """Kinds whose cause the user can remove: a key, an account, a model's name or address, a function, memory."""
 
-RETRIED_NEXT_RUN: frozenset[str] = PASSING | REPAIRABLE | {"interrupted", "missing", "damaged", "probe"}
+RETRIED_NEXT_RUN: frozenset[str] = TRANSIENT | REPAIRABLE | {"interrupted", "missing", "damaged", "probe"}
 """Kinds that the next run retries by default; the others are retried only with ``--retry-failed``."""
 
 ASKED_AGAIN: frozenset[str] = RETRIED_NEXT_RUN - {"damaged"}
 """Kinds that the next run requests again; a damaged image is only redone if that costs nothing."""
 
-OF_A_MACHINE: frozenset[str] = REPAIRABLE - {"credits"} | {"missing", "probe"}
+MACHINE_SPECIFIC: frozenset[str] = REPAIRABLE - {"credits"} | {"missing", "probe"}
 """Kinds that may concern one machine only, such as a wrong key: other machines of a shared run try for themselves."""
 
 STOPPING: frozenset[str] = REPAIRABLE - {"local"}
 """Kinds after which every further call to the same service would fail: the run stops with one message."""
 
 
-ASK_AGAIN = "Fix this, then run the same command again: it asks again"
+FIX_AND_RERUN = "Fix this, then run the same command again: it asks again"
 """Advice for faults that the next run retries."""
 
 
@@ -69,7 +69,7 @@ class Fault(Exception):
         doubt: str | None = None,
     ) -> None:
         # This may quote a service; databases refuse lone surrogates and NUL.
-        self.detail = redacted(detail.encode("utf-8", "replace").decode().replace("\0", ""))
+        self.detail = redact(detail.encode("utf-8", "replace").decode().replace("\0", ""))
         super().__init__(f"{kind}: {self.detail}")
         self.kind, self.retry_after = kind, retry_after
         self.calls, self.cost, self.result, self.doubt = calls, cost, result, doubt
@@ -90,21 +90,21 @@ def picture_faults(picture: str) -> Iterator[None]:
     except BadImage as error:
         raise Fault("image", f"{picture}: {error}") from error
     except LostImage as error:
-        raise lost(error) from error
+        raise fault_of_lost_image(error) from error
 
 
-def lost(error: LostImage | Fault) -> Fault:
+def fault_of_lost_image(error: LostImage | Fault) -> Fault:
     """Return the fault for an image that the store lacks or has damaged; a fault is returned as it is."""
     if isinstance(error, Fault):
         return error
     return Fault("damaged" if isinstance(error, DamagedImage) else "missing", str(error))
 
 
-def unexpected(error: Exception, calls: tuple[str, ...] = ()) -> Fault:
+def unexpected_fault(error: Exception, calls: tuple[str, ...] = ()) -> Fault:
     """Return an unforeseen exception as the fault of the item it happened to, with its place in the code."""
     description = f"{type(error).__name__}: {error}".rstrip(": ")
     return Fault(
-        "internal", f"{redacted(description)[:MAX_DETAIL_CHARS]} ({_where_raised(error)})", calls=calls, cost=None
+        "internal", f"{redact(description)[:MAX_DETAIL_CHARS]} ({_where_raised(error)})", calls=calls, cost=None
     )
 
 

@@ -149,8 +149,8 @@ def decode_checked(data: bytes, least: int | None = None) -> tuple[Image, bool]:
         return flatten(upright), same and opened.mode in ("RGB", "RGBA", "L", "LA", "P", "1")
 
 
-def reduced(data: bytes, side: int, info: ImageInfo | None = None) -> Image:
-    """Return a small upright RGB image on white, reduced by `shrunk` before any other step.
+def make_thumbnail(data: bytes, side: int, info: ImageInfo | None = None) -> Image:
+    """Return a small upright RGB image on white, reduced by `reduce_to_side` before any other step.
 
     This takes a fraction of the time of scaling to an exact size and looks as good.
 
@@ -168,10 +168,10 @@ def reduced(data: bytes, side: int, info: ImageInfo | None = None) -> Image:
     """
     with _open_upright(data, side * 4 // 5, info) as (_, upright):
         simple = upright.mode in ("RGB", "RGBA", "L", "LA") and "transparency" not in upright.info
-        return flatten(shrunk(upright if simple else flatten(upright), side))
+        return flatten(reduce_to_side(upright if simple else flatten(upright), side))
 
 
-def shrunk(image: Image, side: int) -> Image:
+def reduce_to_side(image: Image, side: int) -> Image:
     """Return the image reduced by the integer factor that makes its longer side closest to `side`."""
     factor = max(1, round(max(image.size) / side))
     return image.reduce(factor) if factor > 1 else image
@@ -260,7 +260,7 @@ class PreparedImage:
 
 ImageForm = Literal["jpeg", "native", "quick-jpeg", "quick-native"]
 """The way an image is prepared; part of the keys of calls."""
-QUICK = "quick-"
+QUICK_PREFIX = "quick-"
 QUICK_GAP = 1.25
 """The quick way starts from a decoded size that is at least this many times the requested one."""
 
@@ -277,7 +277,7 @@ def prepare(data: bytes, max_side: int | None, form: ImageForm = "jpeg") -> Prep
             filter on a rougher decoding, and a PNG is compressed less: visually the same picture, in other bytes.
     """
     info = inspect(data)
-    quick, native = form.startswith(QUICK), form.endswith("native")
+    quick, native = form.startswith(QUICK_PREFIX), form.endswith("native")
     longer = max(info.width, info.height)
     fits = max_side is None or longer <= max_side
     least = int(QUICK_GAP * max_side) if quick and max_side is not None and not fits else None
@@ -362,7 +362,7 @@ class Preparer:
                 del self._counts[sha256]
 
 
-PATH = Path(__file__).parent / "fonts" / "DejaVuSans.ttf"
+FONT_PATH = Path(__file__).parent / "fonts" / "DejaVuSans.ttf"
 
 
 @lru_cache(maxsize=64)
@@ -370,4 +370,4 @@ def font(size: int) -> FreeTypeFont:
     """Return DejaVu Sans at `size` pixels."""
     from PIL import ImageFont
 
-    return ImageFont.truetype(PATH, size)
+    return ImageFont.truetype(FONT_PATH, size)

@@ -379,7 +379,7 @@ ANY = "*"
 _FIELD_GAP = re.compile(r"\{([\w*.-]+)\}")
 
 
-def find(value: Any, path: str) -> Any:
+def value_at_path(value: Any, path: str) -> Any:
     """Return the value at a path, or None.
 
     >>> find({"data": [{"url": "a"}]}, "data.0.url"), find({"x": {"b": 1}}, "*.b"), find([], "0")
@@ -402,12 +402,12 @@ def _find(value: Any, steps: list[str]) -> Any:
     return None
 
 
-def find_first(value: Any, paths: Iterable[str]) -> Any:
+def first_value_at_path(value: Any, paths: Iterable[str]) -> Any:
     """Return the value at the first of the paths that has one."""
-    return next((inner for path in paths if (inner := find(value, path)) is not None), None)
+    return next((inner for path in paths if (inner := value_at_path(value, path)) is not None), None)
 
 
-def put(value: dict[str, Any], path: str, item: Any) -> None:
+def set_at_path(value: dict[str, Any], path: str, item: Any) -> None:
     """Set an item at a path of names, creating the tables on the way.
 
     >>> body = {"input": {"prompt": "p"}}

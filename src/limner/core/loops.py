@@ -29,7 +29,7 @@ def run_to_end(work: Coroutine[Any, Any, T], stop: Callable[[], None] | None = N
     return _run_in_thread(work, stop)
 
 
-async def take_all(
+async def process_all(
     items: Iterable[T],
     take: Callable[[T], Awaitable[object]],
     concurrency: int,

@@ -154,7 +154,7 @@ class PanelFacts(StrictModel):
         return self
 
 
-def combined(
+def combine_marks(
     given: Mapping[str, Sequence[Mark]], rule: Rule, weights: Sequence[float], criteria: Sequence[str]
 ) -> list[PanelMark]:
     """Combine the marks of members into one mark for each criterion.
@@ -193,7 +193,7 @@ def combined(
     return panel_marks
 
 
-def divided(marks: Sequence[Mark]) -> tuple[int, int]:
+def count_divided(marks: Sequence[Mark]) -> tuple[int, int]:
     """Count a panel's marks on which deciding members differ, and those that two or more members decided.
 
     >>> divided(combined({"a": [Mark("x", 1)], "b": [Mark("x", 0)], "c": [Mark("x", 1)]}, "majority", [1, 1, 1], ["x"]))

@@ -170,7 +170,7 @@ class Bands:
 
 
 @dataclass(frozen=True)
-class Source(ABC):
+class PlotSource(ABC):
     """The input of an exam's plot: its painters under one judge, on the questions that all of them have.
 
     The best painter comes first, controls last.
@@ -234,7 +234,7 @@ class Plot:
     """
 
     about: str
-    frame: Callable[[Source], Any]
+    frame: Callable[[PlotSource], Any]
     draw: Draw
 
 
@@ -253,13 +253,13 @@ def front(points: Sequence[tuple[float, float]], less: bool = False) -> list[int
     return sorted((n for n in range(len(points)) if not beaten(n)), key=lambda n: points[n])
 
 
-def abstained(rows: Sequence[Row], score: str) -> bool:
+def has_abstentions(rows: Sequence[Row], score: str) -> bool:
     """Return whether the judge abstained on some drawings: the others are then not a fair sample."""
     open_ = (row for row in rows if row.scores.get(score) is None)
     return any(mark.verdict == "abstain" for row in open_ for mark in row.marks)
 
 
-def plain(word: str) -> str:
+def plain_tag(word: str) -> str:
     """Return a tag's value or a dimension as people write it.
 
     >>> plain("Computer_Science")
@@ -268,12 +268,12 @@ def plain(word: str) -> str:
     return word.replace("_", " ")
 
 
-def shown(score: Score) -> str:
+def score_with_scale(score: Score) -> str:
     """Return a score's name with its scale."""
     return f"{score.name} (of {score.top:g})"
 
 
-def left_out(count: int, why: str) -> str:
+def describe_left_out(count: int, why: str) -> str:
     """Return the caption's words about painters that are not shown."""
     return f" · {count} left out: {why}" if count else ""
 

@@ -97,7 +97,7 @@ _CITATION = re.compile(
 _GAP = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
 
-def stripped(text: str) -> str:
+def strip_latex(text: str) -> str:
     r"""Return LaTeX text without comments, figures and citations.
 
     >>> stripped("An encoder~\\cite{a,b} maps $x$ to $z$.% see Fig. 2")

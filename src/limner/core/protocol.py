@@ -19,7 +19,7 @@ Reading = Literal["careful", "paper", "release"]
 READINGS: tuple[Reading, ...] = ("careful", "paper", "release")
 
 
-def checked_reading(word: str) -> Reading:
+def parse_reading(word: str) -> Reading:
     """Return the value of ``--reading``, checked.
 
     Raises:

@@ -76,7 +76,7 @@ def without_key(text: str, key: str | None) -> str:
     return _MASKED.sub(lambda word: MASK if MASK in word[0] else word[0], text) if MASK in text else text
 
 
-def redacted(text: str) -> str:
+def redact(text: str) -> str:
     """Return a message without keys known to this process, logins in addresses, and masked words."""
     return without_key(_LOGIN.sub(MASK, _redact_text(text, _current_secrets())), None)
 
@@ -137,7 +137,7 @@ def join_path(base: str, path: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") + way, both, ""))
 
 
-def lead_on(url: str, to: str) -> str:
+def resolve_link(url: str, to: str) -> str:
     """Return the target of a link found at an address; an invalid one is returned as it is.
 
     >>> lead_on("https://host/a/b", "/c"), lead_on("https://host/a", "//[")
@@ -149,7 +149,7 @@ def lead_on(url: str, to: str) -> str:
         return to
 
 
-def bare(url: str) -> str:
+def public_address(url: str) -> str:
     """Return an address that may be shown: without login, query and fragment.
 
     >>> bare("https://me:pw@host:8000/v1?key=k")
@@ -197,7 +197,7 @@ LAYOUT = "\n\t"
 """Characters allowed in text of several lines."""
 
 
-def visible(text: str, keep: str = "") -> str:
+def escape_controls(text: str, keep: str = "") -> str:
     r"""Return a text with its control characters escaped as in JSON.
 
     Args:
@@ -212,7 +212,7 @@ def visible(text: str, keep: str = "") -> str:
 
 def printable(text: str) -> str:
     """Return output ready to be printed: line ends are kept, keys and control characters removed."""
-    return visible(str(without_secrets(text)), LAYOUT)
+    return escape_controls(str(without_secrets(text)), LAYOUT)
 
 
 TOKEN_BYTES = 24
@@ -229,11 +229,11 @@ def token_hash(token: str) -> str:
     return hashlib.sha256(f"limner-token\n{token}".encode()).hexdigest()
 
 
-def same(secret: str, candidate: str) -> bool:
+def secrets_equal(secret: str, candidate: str) -> bool:
     """Return whether two secrets are equal, in constant time."""
     return hmac.compare_digest(secret.encode(), candidate.encode())
 
 
-def csrf_of(token: str) -> str:
+def csrf_token(token: str) -> str:
     """Return the value a page sends back with every change; it outlives the server and does not reveal the token."""
     return hmac.new(token.encode(), b"limner-csrf", hashlib.sha256).hexdigest()

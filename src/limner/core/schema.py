@@ -82,10 +82,10 @@ def read_model(path: Path, model: type[M]) -> M:
     try:
         return model.model_validate(read_toml(path))
     except ValidationError as error:
-        raise DataError(first_wrong(error), file=path) from error
+        raise DataError(first_error(error), file=path) from error
 
 
-def first_wrong(error: ValidationError) -> str:
+def first_error(error: ValidationError) -> str:
     """Return the first validation error: its place and its message."""
     first = error.errors(include_input=False)[0]
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

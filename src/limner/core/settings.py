@@ -14,7 +14,7 @@ from . import catalogue
 from .catalogue import ModelFacts, PainterFacts
 from .errors import DataError, UsageError
 from .marks import PanelFacts
-from .redaction import bare, join_path, register_address, register_key
+from .redaction import join_path, public_address, register_address, register_key
 from .registry import names
 from .schema import StrictModel, read_toml
 from .wire import EditForm, RewriteSwitch, WireFormat, rewrite_field_names
@@ -140,7 +140,9 @@ class Provider(StrictModel):
             return None
         key = os.environ.get(self.key_env, "").strip()
         if not key:
-            raise UsageError(f"{bare(self.base_url)} needs a key: set the environment variable {self.key_env}")
+            raise UsageError(
+                f"{public_address(self.base_url)} needs a key: set the environment variable {self.key_env}"
+            )
         if not (key.isascii() and key.isprintable()) or " " in key:
             # No header can hold it, and the error about that would show it.
             raise UsageError(
@@ -150,7 +152,7 @@ class Provider(StrictModel):
 
 
 class Measures(StrictModel):
-    """Default backends for measuring drawings; see `limner.evidence.backends`.
+    """Default backends for measuring drawings; see `limner.evidence.count_backends`.
 
     Attributes:
         ocr: The backend that reads text, except for the OCR examiner, which has its own.

@@ -52,7 +52,7 @@ def _question(row: TrainSample, file: Path) -> list[Question[TrainSample]]:
     return [Question(row.id, row.prompt, row, tags, picture)]
 
 
-def plain(text: str) -> str:
+def normalize_words(text: str) -> str:
     """Return a text's words in lower case, separated by single spaces, for comparing concepts.
 
     >>> plain("The Water-Cycle!")
@@ -61,22 +61,22 @@ def plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def overlap(samples: Iterable[Question[TrainSample]], questions: Iterable[Question[Any]]) -> dict[str, list[str]]:
+def find_overlap(samples: Iterable[Question[TrainSample]], questions: Iterable[Question[Any]]) -> dict[str, list[str]]:
     """Return training concept -> the exam's questions with that concept, with it in their prompt, or the same prompt.
 
     A prompt contains a concept if its words follow each other there.
     """
     given = [(item.rubric.concept, item.prompt) for item in samples]
-    return concepts_in(given, ((item.id, item.tags.get("concept", ""), item.prompt) for item in questions))
+    return find_concepts(given, ((item.id, item.tags.get("concept", ""), item.prompt) for item in questions))
 
 
-def concepts_in(given: Iterable[tuple[str, str]], asked: Iterable[tuple[str, str, str]]) -> dict[str, list[str]]:
+def find_concepts(given: Iterable[tuple[str, str]], asked: Iterable[tuple[str, str, str]]) -> dict[str, list[str]]:
     """Do the same for concepts with prompts, and for ids with their concept and prompt.
 
     >>> concepts_in([("water cycle", "Draw it.")], [("q1", "", "The water cycle, please"), ("q2", "rain", "Rain")])
     {'water cycle': ['q1']}
     """
-    wanted = [(name, plain(name), plain(prompt)) for name, prompt in given]
+    wanted = [(name, normalize_words(name), normalize_words(prompt)) for name, prompt in given]
     lengths = {len(concept.split()) for _, concept, _ in wanted}
     overlaps: dict[str, list[str]] = {}
     named: dict[str, dict[str, None]] = {}
@@ -84,12 +84,12 @@ def concepts_in(given: Iterable[tuple[str, str]], asked: Iterable[tuple[str, str
     order: dict[str, int] = {}
     for id, tag, prompt in asked:
         order.setdefault(id, len(order))
-        text = plain(prompt)
+        text = normalize_words(prompt)
         words = text.split()
         for length in lengths:
             for at in range(len(words) - length + 1):
                 named.setdefault(" ".join(words[at : at + length]), {})[id] = None
-        named.setdefault(plain(tag), {})[id] = None
+        named.setdefault(normalize_words(tag), {})[id] = None
         worded.setdefault(text, {})[id] = None
     for name, concept, prompt in wanted:
         ids = {*named.get(concept, ()), *worded.get(prompt, ())} if concept else {*worded.get(prompt, ())}

@@ -17,7 +17,7 @@ from .schema import StrictModel
 
 GAP_NAMES = frozenset({"model", "prompt", "size", "width", "height", "seed"})
 """Names allowed in the gaps of a request."""
-ANYTHING = "*"
+ANY_OPTION = "*"
 """As an option: every name is passed through."""
 POLLING = ("poll_limit_s", "poll_pause_s")
 
@@ -65,7 +65,7 @@ class WireFormat(StrictModel):
         body: The request, with gaps for `GAP_NAMES`; a field whose value is unknown is omitted.
         encoding: Whether the body is sent as JSON or as the fields of a form.
         headers: Fixed headers, without the key; see `limner.core.settings.Provider`.
-        options: Options that users may set, passed through; `ANYTHING` for services whose models differ.
+        options: Options that users may set, passed through; `ANY_OPTION` for services whose models differ.
         options_at: The part of the body that holds options.
         edit: The form of requests with pictures to start from; without it, the service only draws.
         image: The path of the image in a reply: base64, a data URL, a link, or the input of `link`.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..calls import Attempt, Calls, Fault, Request, Result
 from ..core.errors import UsageError
-from ..core.evidence import EVIDENCE, TextLine, is_paper_backend, short
+from ..core.evidence import EVIDENCE, TextLine, is_paper_backend, short_backend_name
 from ..core.registry import Opener, Registry
 from ..store.records import Measurement
 from ..workers import JobFailure, Recipe, WorkerDeath, WorkerUnfit, pool_of
@@ -253,9 +253,11 @@ class BackendChoice:
 
     def _named(self, name: str, word: str) -> frozenset[str]:
         backends = sorted(backend for evidence, backend in self._values if evidence == name)
-        fitting = [backend for backend in backends if word in (backend, backend.partition(" ")[0], short(backend))]
+        fitting = [
+            backend for backend in backends if word in (backend, backend.partition(" ")[0], short_backend_name(backend))
+        ]
         if not fitting:
-            listed = ", ".join(sorted({short(backend) for backend in backends})) or "none"
+            listed = ", ".join(sorted({short_backend_name(backend) for backend in backends})) or "none"
             raise UsageError(f"{name}={word}: these drawings have no such value; measured by: {listed}")
         return frozenset(fitting)
 

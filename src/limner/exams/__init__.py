@@ -148,7 +148,7 @@ class Kind(Generic[R]):
 EXAMS: Registry[Kind[Any]] = Registry("limner.exams", "exam", Kind, hint="A file exam.toml works too")
 
 
-def kinds() -> list[str]:
+def exam_names() -> list[str]:
     """Return the names of all installed exams."""
     return EXAMS.names()
 
@@ -160,7 +160,7 @@ def kind(name: str) -> Kind[Any]:
 
 def each() -> Iterator[Kind[Any]]:
     """Yield every installed exam that is not broken, Limner's own first, so that no other takes precedence."""
-    for name in sorted(kinds(), key=lambda name: (name not in SHIPPED, name)):
+    for name in sorted(exam_names(), key=lambda name: (name not in SHIPPED, name)):
         try:
             yield kind(name)
         except UsageError:
@@ -188,7 +188,7 @@ def resolve(word: str, data: Path | None = None) -> ExamSource:
     return ExamSource(word, kind(word).name, data)
 
 
-def name_of(word: str) -> str:
+def stored_name(word: str) -> str:
     """Return the name under which a store has the exam EXAM."""
     return resolve(word).name if word.endswith(".toml") else word
 

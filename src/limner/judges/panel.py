@@ -10,7 +10,7 @@ from ..calls import Calls, Fault
 from ..calls.journal import in_turn
 from ..core.asks import Reply
 from ..core.errors import UsageError
-from ..core.marks import Mark, PanelFacts, combined
+from ..core.marks import Mark, PanelFacts, combine_marks
 from ..core.protocol import Protocol
 from ..core.settings import OWN, parse_value
 from ..store.records import load_replies
@@ -55,7 +55,7 @@ class Panel:
             given[_apart(member.name, given)] = marks
             costs.append(marking.cost)
         criteria = [criterion.id for criterion in self._protocol.criteria(subject.question)]
-        together = combined(given, self._facts.rule, self._weights, criteria)
+        together = combine_marks(given, self._facts.rule, self._weights, criteria)
         return JudgeResult((), tuple(together), None if None in costs else sum(cost or 0.0 for cost in costs))
 
     async def _marked_by(self, member: Judge, subject: Subject, calls: Calls) -> JudgeResult:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..calls import Bill, Fault, Kind, Result
 from ..calls.http import kind_of
-from ..calls.usage import Incredible, told_tokens, told_usage
+from ..calls.usage import Incredible, reported_tokens, reported_usage
 from ..core.images import PreparedImage, Preparer
 from ..core.settings import ModelFacts, Settings
 from .chat import LIMITS, ChatModel
@@ -61,8 +61,8 @@ class AnthropicModel(ChatModel):
 
     def told_price(self, raw: Mapping[str, Any]) -> float | None:
         """See `limner.models.chat.ChatModel`."""
-        usage = told_usage(raw)
-        counts, written = [told_tokens(usage, name) for name in SENT], told_tokens(usage, "output_tokens")
+        usage = reported_usage(raw)
+        counts, written = [reported_tokens(usage, name) for name in SENT], reported_tokens(usage, "output_tokens")
         if counts[0] is None or written is None:
             return None
         if not (sent := sum(count or 0 for count in counts)):

@@ -10,10 +10,10 @@ from ..calls import Attempt, Bill, Calls, Fault, Kind, Outcome, Request, Result,
 from ..calls.batch_services import CHAT_ENDPOINT, GEMINI_ENDPOINT, no_batches
 from ..calls.http import TEXT_REPLY_BYTES, error_message, exchange, kind_of
 from ..calls.journal import BatchLane, BatchRow
-from ..calls.usage import Incredible, billed_cost, told_tokens, told_usage
+from ..calls.usage import Incredible, billed_cost, reported_tokens, reported_usage
 from ..core.asks import Part, Picture, Text
 from ..core.faults import picture_faults
-from ..core.images import QUICK, PreparedImage, Preparer
+from ..core.images import QUICK_PREFIX, PreparedImage, Preparer
 from ..core.settings import ModelFacts, Provider, Settings
 from .base import Context
 
@@ -154,7 +154,7 @@ class ChatModel:
     def _shared_price(self, raw: Mapping[str, Any], share: float) -> float | None:
         price = self.told_price(raw)
         # A reported amount already includes the discount.
-        return price if price is None or billed_cost(told_usage(raw)) is not None else price * share
+        return price if price is None or billed_cost(reported_usage(raw)) is not None else price * share
 
     def request(
         self, messages: list[dict[str, Any]], extra: Mapping[str, Any]
@@ -175,8 +175,8 @@ class ChatModel:
 
     def told_price(self, raw: Mapping[str, Any]) -> float | None:
         """Return the dollars for a reply: the amount the service reports, else tokens times list price."""
-        usage = told_usage(raw)
-        sent, written = told_tokens(usage, "prompt_tokens"), told_tokens(usage, "completion_tokens")
+        usage = reported_usage(raw)
+        sent, written = reported_tokens(usage, "prompt_tokens"), reported_tokens(usage, "completion_tokens")
         if sent == 0:
             raise Incredible("prompt_tokens is 0")
         if (cost := billed_cost(usage)) is not None:
@@ -243,7 +243,7 @@ def _keyed_part(part: Part, provider: Provider) -> dict[str, Any]:
     if side is not None:
         plain["max_side"] = side
         if provider.quick_images:
-            plain["format"] = QUICK + plain["format"]
+            plain["format"] = QUICK_PREFIX + plain["format"]
     if part.detail is not None:
         plain["detail"] = part.detail
     return plain

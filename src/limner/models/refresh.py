@@ -19,7 +19,7 @@ from ..core.catalogue import ModelFacts, PainterFacts
 from ..core.errors import DataError, UsageError
 from ..core.json_text import parse_json
 from ..core.loops import run_to_end
-from ..core.schema import first_wrong
+from ..core.schema import first_error
 from ..core.settings import Provider, Settings
 
 MOST_BYTES = 4 * 2**20
@@ -97,7 +97,7 @@ def read(data: bytes, source: str) -> Rows:
             try:
                 given = facts.model_validate(row)
             except ValidationError as error:
-                raise DataError(f'{kind}."{name}".{first_wrong(error)}', file=source) from error
+                raise DataError(f'{kind}."{name}".{first_error(error)}', file=source) from error
             rows.setdefault(kind, {})[name] = given.model_dump(mode="json", exclude_unset=True)
     if not rows:
         raise DataError('names no model; put each model under [models."SERVICE/MODEL"]', file=source)

@@ -30,10 +30,10 @@ __all__ = [
     "PainterInputs",
     "PainterKind",
     "Painting",
+    "add_devices",
     "open_painter",
     "open_service",
     "painter_args",
-    "with_devices",
 ]
 
 
@@ -73,7 +73,7 @@ def painter_args(
     return translate_options(preset, given, takes, names)
 
 
-def with_devices(word: str, options: Mapping[str, Any], devices: str | None) -> Mapping[str, Any]:
+def add_devices(word: str, options: Mapping[str, Any], devices: str | None) -> Mapping[str, Any]:
     """Return a painter's options with the devices it runs on, if it runs on this machine."""
     if devices is None:
         return options

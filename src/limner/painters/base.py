@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 from ..calls import Calls, Fault, Outcome
 from ..core.errors import LostImage
 from ..core.exam import Exam
-from ..core.faults import lost
+from ..core.faults import fault_of_lost_image
 from ..core.images import BadImage, ImageInfo, inspect
 from ..core.registry import Opener, Registry
 from ..core.settings import Settings
@@ -54,7 +54,7 @@ class Painting:
 
     Attributes:
         notes: Plain JSON; ``cut`` says which part of the prompt was not read.
-        kept: The image again, where it is stored already; see `keep_painting`.
+        kept: The image again, where it is stored already; see `store_painting`.
     """
 
     image: bytes
@@ -65,7 +65,7 @@ class Painting:
     kept: StoredImage | None = field(default=None, repr=False, compare=False)
 
 
-async def keep_painting(painting: Painting, blobs: Blobs) -> tuple[str, ImageInfo]:
+async def store_painting(painting: Painting, blobs: Blobs) -> tuple[str, ImageInfo]:
     """Store a painting's image unless it is stored already, and return its hash and header.
 
     Raises:
@@ -236,7 +236,7 @@ class ImageKeeper:
         self._kept: StoredImage | None = None
 
     def put(self, data: bytes, info: ImageInfo | None = None) -> str:
-        """Store an image and return its hash; see `limner.store.blobs.Blobs.put`."""
+        """Store an image and return its hash; see `limner.store.blobs.Blobs.set_at_path`."""
         sha256, info = self.blobs.put(data, info)
         self._kept = StoredImage(data, sha256, info)
         return sha256
@@ -265,8 +265,8 @@ async def call_for_image(
     try:
         return outcome, await asyncio.to_thread(keeper.get, outcome.payload["image"])
     except LostImage as error:
-        fault = lost(error)
-    if refetch is not None and await fetched_again(outcome.payload, refetch, keeper.blobs):
+        fault = fault_of_lost_image(error)
+    if refetch is not None and await fetch_again(outcome.payload, refetch, keeper.blobs):
         return outcome, await asyncio.to_thread(keeper.get, outcome.payload["image"])
     if not (calls.retry_failed and outcome.stored):
         raise Fault(fault.kind, f"{fault.detail}; {NOT_REDRAWN}", calls=(outcome.key,))
@@ -275,18 +275,18 @@ async def call_for_image(
     try:
         return outcome, await asyncio.to_thread(keeper.get, outcome.payload["image"])
     except LostImage as error:
-        raise lost(error) from error
+        raise fault_of_lost_image(error) from error
 
 
-async def fetched_again(payload: Mapping[str, Any], refetch: Refetch, blobs: Blobs) -> bool:
+async def fetch_again(payload: Mapping[str, Any], refetch: Refetch, blobs: Blobs) -> bool:
     """Fetch the image of a stored result again and put it back among the blobs; return whether that worked."""
     try:
-        return await put_back(await refetch(payload), str(payload["image"]), blobs)
+        return await restore_image(await refetch(payload), str(payload["image"]), blobs)
     except Fault:
         return False
 
 
-async def put_back(data: bytes | None, sha256: str, blobs: Blobs) -> bool:
+async def restore_image(data: bytes | None, sha256: str, blobs: Blobs) -> bool:
     """Store bytes again under their hash; return False where they do not have this hash."""
     if data is None or hashlib.sha256(data).hexdigest() != sha256:
         return False

@@ -14,9 +14,9 @@ from ..calls import Kind
 from ..calls.http import error_message, kind_of
 from ..core.errors import UsageError
 from ..core.images import PreparedImage
-from ..core.json_text import fill, find, find_first, put
+from ..core.json_text import fill, first_value_at_path, set_at_path, value_at_path
 from ..core.settings import Settings
-from ..core.wire import ANYTHING, WireFormat
+from ..core.wire import ANY_OPTION, WireFormat
 from ..store import Blobs
 from .base import PaintRequest
 from .service import LINK, ApiPainter
@@ -35,7 +35,7 @@ class DeclaredPainter(ApiPainter):
             raise UsageError(f"nothing describes the service {service}: add [painters.{service}] to limner.toml")
         self.format: WireFormat = settings.wires[service].of_model(model)
         self.known = frozenset({*self.format.options, *(["size"] if self.format.sized else [])})
-        if ANYTHING in self.format.options:
+        if ANY_OPTION in self.format.options:
             self.known |= options.keys()
         super().__init__(name, spec, model, options, settings, blobs)
 
@@ -51,13 +51,13 @@ class DeclaredPainter(ApiPainter):
             words |= {"width": int(sides[1]), "height": int(sides[2])}
         body: dict[str, Any] = fill(copy.deepcopy(self.format.body), words.get)
         for option, value in self.options_of(self.known - {"size"}).items():
-            put(body, f"{self.format.options_at}.{option}".lstrip("."), value)
+            set_at_path(body, f"{self.format.options_at}.{option}".lstrip("."), value)
         pictures = self.pictures(request)
         if (edit := self.format.edit) is not None and pictures:
             for field, shown in (
                 [(edit.fields[0], pictures)] if edit.listed else zip(edit.fields, pictures, strict=False)
             ):
-                put(body, field, shown)
+                set_at_path(body, field, shown)
         return body
 
     def path_for(self, body: Mapping[str, Any]) -> str:
@@ -68,7 +68,9 @@ class DeclaredPainter(ApiPainter):
 
     def _edits(self, body: Mapping[str, Any]) -> bool:
         """Return whether a body has pictures in it."""
-        return any(find(body, field) is not None for field in (self.format.edit.fields if self.format.edit else ()))
+        return any(
+            value_at_path(body, field) is not None for field in (self.format.edit.fields if self.format.edit else ())
+        )
 
     async def encode(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the request in the form that `limner.calls.http.exchange` takes."""
@@ -88,7 +90,7 @@ class DeclaredPainter(ApiPainter):
 
     def image(self, reply: Mapping[str, Any]) -> str | None:
         """Return the image in a reply as a link or a data URL; None where it has none."""
-        where = find_first(reply, self.format.image)
+        where = first_value_at_path(reply, self.format.image)
         if self.format.link is not None and isinstance(where, dict):
             return self.address(fill(self.format.link, lambda name: quote(str(where.get(name, "")), safe="")))
         if not isinstance(where, str) or not where:
@@ -97,7 +99,7 @@ class DeclaredPainter(ApiPainter):
 
     def state(self, reply: Mapping[str, Any]) -> str | None:
         """Return the state that a reply reports, in the service's own word or as JSON."""
-        state = None if self.format.state is None else find(reply, self.format.state)
+        state = None if self.format.state is None else value_at_path(reply, self.format.state)
         return state if state is None or isinstance(state, str) else json.dumps(state)
 
     def failure(self, reply: Mapping[str, Any]) -> tuple[Kind, str] | None:
@@ -110,7 +112,7 @@ class DeclaredPainter(ApiPainter):
 
     def error_text(self, reply: Mapping[str, Any]) -> str:
         """Return the error message of a reply."""
-        error = find_first(reply, self.format.error)
+        error = first_value_at_path(reply, self.format.error)
         return error_message(error) if error else "no reason given"
 
     def kind(self, status: int, body: Any) -> Kind:

@@ -13,17 +13,17 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..calls import PASSING, Attempt, Bill, Calls, Fault, Request, Result, bill
+from ..calls import TRANSIENT, Attempt, Bill, Calls, Fault, Request, Result, bill
 from ..calls.batch_services import no_batches
 from ..calls.downloads import fetch
 from ..calls.http import Form, error_message, kind_of
 from ..calls.journal import BatchLane, BatchRow
-from ..calls.usage import told_dollars, told_tokens
+from ..calls.usage import reported_dollars, reported_tokens
 from ..core.errors import UsageError
 from ..core.evaluator import SERVICE_REWRITE
 from ..core.faults import picture_faults
 from ..core.images import BadImage, PreparedImage, Preparer, check_whole
-from ..core.json_text import put
+from ..core.json_text import set_at_path
 from ..core.redaction import join_path
 from ..core.registry import Registry
 from ..core.settings import ModelFacts, PainterFacts, Settings
@@ -105,7 +105,7 @@ class ApiPainter(ABC):
         """Return the complete request body; all of it is part of the call's key."""
         body = self.body(request)
         for path, value in self.switch.sent(on=self.rewrites, edits=bool(request.images)).items():
-            put(body, path, value)
+            set_at_path(body, path, value)
         return body
 
     @abstractmethod
@@ -282,7 +282,7 @@ class ApiPainter(ABC):
         except Fault as fault:
             paid = self.prices.bill(drawn)
             fault.cost, fault.doubt, fault.result = paid.cost, paid.doubt, dict(drawn.raw)
-            keep = fault.kind in PASSING or (fault.kind == "image" and not drawn.counted)
+            keep = fault.kind in TRANSIENT or (fault.kind == "image" and not drawn.counted)
             await attempt.save({**(attempt.progress or {}), "counted": True} if keep else {})
             raise
 
@@ -440,8 +440,8 @@ class ImagePrice:
 
     def _reported_price(self, drawn: ServiceImage, drew: bool) -> float | None:
         reported = {name: getattr(drawn, name) for name in COST_FIELDS}
-        sent, written, thought, pictures = (told_tokens(reported, name) for name in COST_FIELDS[:4])
-        cost, upstream = (told_dollars(reported, name) for name in COST_FIELDS[4:])
+        sent, written, thought, pictures = (reported_tokens(reported, name) for name in COST_FIELDS[:4])
+        cost, upstream = (reported_dollars(reported, name) for name in COST_FIELDS[4:])
         if cost is not None:
             return cost + (upstream or 0.0)
         if drew and drawn.edited and self.facts.edit_price is not None:

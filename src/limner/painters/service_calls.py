@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from ..calls import PASSING, STOPPING, Attempt, Fault, Kind
+from ..calls import STOPPING, TRANSIENT, Attempt, Fault, Kind
 from ..calls.downloads import fetch, is_allowed
 from ..calls.http import TEXT_REPLY_BYTES, error_message, exchange, kind_of
-from ..core.redaction import bare
+from ..core.redaction import public_address
 from .service import LINK, ApiPainter, ServiceImage, without_image_data
 
 
@@ -135,7 +135,7 @@ POLLING = {"poll_limit_s": 600.0, "poll_pause_s": 1.0}
 """Options of every such painter: how long a try polls a job, and the first pause. They change no drawing."""
 REFETCH_S = 60.0
 """How long a stored job is polled for an image that was lost here."""
-WORTH_KEEPING: frozenset[str] = PASSING | STOPPING | {"image"}
+WORTH_KEEPING: frozenset[str] = TRANSIENT | STOPPING | {"image"}
 """After these faults the job may still give its image: later, with another key, or with its host in `link_hosts`."""
 T = TypeVar("T")
 
@@ -255,7 +255,7 @@ class JobPainter(ApiPainter):
         place = self.address(place) if place.startswith("/") else place
         if not is_allowed(place, self.poll_hosts) or urlsplit(place).scheme != urlsplit(self.url).scheme:
             hosts = ", ".join(self.poll_hosts)
-            raise Fault("image", f"the job is at {bare(place)[:80]!r}, which is not an allowed host: {hosts}")
+            raise Fault("image", f"the job is at {public_address(place)[:80]!r}, which is not an allowed host: {hosts}")
         return place
 
     async def _poll(self, place: str) -> dict[str, Any]:
@@ -284,7 +284,7 @@ async def poll_until_done(ask: Callable[[], Awaitable[T | None]], limit_s: float
             if (answer := await ask()) is not None:
                 return answer
         except Fault as fault:
-            if isinstance(fault, FailedJob) or fault.kind not in PASSING:
+            if isinstance(fault, FailedJob) or fault.kind not in TRANSIENT:
                 raise
             wait, last = max(pause, fault.retry_after or 0.0), str(fault)
         if time.monotonic() + wait > end:

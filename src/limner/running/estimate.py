@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from ..core.asks import Ask, Text
 from ..core.catalogue import Costly, price_of
 from ..core.errors import Lacking
-from ..core.evidence import short
+from ..core.evidence import short_backend_name
 from ..core.exam import Question
 from ..core.settings import Settings
 from ..judges import Judge, ModelJudge
@@ -77,7 +77,7 @@ def estimate(plan: Plan, store: Store, settings: Settings, cache: Markings | Non
     measurements = [probe for probe, _ in backlog.missing_evidence()]
     for probe in (one for one in plan.probes if one.evidence in plan.anew or price_of(one)[1] != "free"):
         stored = sum(one is probe for one in measurements)
-        lines.append(_by_price(short(probe.name), "probe", probe, len(slots) + stored))
+        lines.append(_by_price(short_backend_name(probe.name), "probe", probe, len(slots) + stored))
     markings = list(backlog.missing_markings())
     for judge in plan.judges:
         questions = [question for who, question in markings if who is judge]

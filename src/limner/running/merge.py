@@ -19,10 +19,10 @@ from sqlalchemy.exc import DataError, IntegrityError
 from ..core.errors import LostImage, NoStore, StoreError, UsageError
 from ..core.images import SUFFIXES
 from ..store import Store, store_exists
-from ..store.blobs import AT_ONCE
+from ..store.blobs import PARALLEL_READS
 from ..store.schema import metadata
-from ..store.store import shown
-from ..store.verify import wanted_images
+from ..store.store import hide_password
+from ..store.verify import referenced_images
 from .merge_tables import Contradiction, MergeCount, bring
 
 
@@ -101,7 +101,7 @@ def merge(target: str, sources: Sequence[str], *, dry_run: bool = False, keep_ea
     with ExitStack() as stack:
         opened = [stack.enter_context(Store(source, create=False)) for source in sources]
         with _trial(target) as trial:
-            report = _rows(trial, shown(target), opened, keep=False)
+            report = _rows(trial, hide_password(target), opened, keep=False)
             present = images_of(trial)
             refused = bool(report.contradictions) and not keep_earlier
             if dry_run or refused:
@@ -114,7 +114,7 @@ def merge(target: str, sources: Sequence[str], *, dry_run: bool = False, keep_ea
                 return report
             copied = [one.images for one in report.sources]
             # Checked again within the transaction: the target may have changed while images were copied.
-            report = _rows(written, shown(target), opened, keep=True, keep_earlier=keep_earlier)
+            report = _rows(written, hide_password(target), opened, keep=True, keep_earlier=keep_earlier)
             for one, images in zip(report.sources, copied, strict=True):
                 one.images = images
     return report
@@ -135,10 +135,12 @@ def _check(target: str, sources: Sequence[str]) -> None:
     places = [_place(url) for url in (target, *sources)]
     for n, place in enumerate(places):
         if place in places[:n]:
-            raise UsageError(f"{shown((target, *sources)[n])} is named twice; a store cannot be merged with itself")
+            raise UsageError(
+                f"{hide_password((target, *sources)[n])} is named twice; a store cannot be merged with itself"
+            )
     for url in sources:
         if not store_exists(url):
-            raise NoStore(f"no store at {shown(url)}; name the folder or URL that `--store` had")
+            raise NoStore(f"no store at {hide_password(url)}; name the folder or URL that `--store` had")
 
 
 def _place(url: str) -> str:
@@ -189,7 +191,7 @@ def _rows(target: Store, name: str, sources: Sequence[Store], *, keep: bool, kee
 def _images(target: Store, sources: Sequence[Store], report: MergeReport, present: set[str], *, dry_run: bool) -> None:
     for source, part in zip(sources, report.sources, strict=True):
         part.images = copy_images(target, source, present, dry_run=dry_run)
-        for image, owners in wanted_images(source).items():
+        for image, owners in referenced_images(source).items():
             if image not in present:
                 part.images.lost.setdefault(image, f"{owners[0]}: image {image} is not among its blobs")
     for part in report.sources:  # An image that one source lacks may be in another.
@@ -220,7 +222,7 @@ def copy_images(target: Store, source: Store, present: set[str], *, dry_run: boo
         present.update(lacking)
         return copied
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(PARALLEL_READS) as pool:
         writing: deque[Future[object]] = deque()
         for sha256, data in source.blobs.each(lacking):
             if isinstance(data, LostImage):
@@ -229,7 +231,7 @@ def copy_images(target: Store, source: Store, present: set[str], *, dry_run: boo
             copied.new += 1
             present.add(sha256)
             writing.append(pool.submit(target.blobs.put, data))
-            if len(writing) > AT_ONCE:  # Bound the images in memory.
+            if len(writing) > PARALLEL_READS:  # Bound the images in memory.
                 writing.popleft().result()
         for image in writing:
             image.result()

@@ -10,7 +10,7 @@ from ..calls import Budget, Calls, Limits, purpose
 from ..calls.journal import NotAsked, StoredCalls
 from ..core.errors import UsageError
 from ..core.exam import Question
-from ..core.loops import run_to_end, take_all
+from ..core.loops import process_all, run_to_end
 from ..core.marks import Mark
 from ..core.prompts import Prompts
 from ..core.protocol import UNREAD, FailureModes
@@ -121,7 +121,7 @@ class ModeSorter:
 
         async def run() -> None:
             async with calls:
-                await take_all(enumerate(drawings), take, min(concurrency, len(drawings)))
+                await process_all(enumerate(drawings), take, min(concurrency, len(drawings)))
 
         run_to_end(run())
         return [by_number[n] for n in sorted(by_number)], progress

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ..calls import charged_to
 from ..calls.usage import Tally
-from ..core.faults import ASK_AGAIN, ASKED_AGAIN
+from ..core.faults import ASKED_AGAIN, FIX_AND_RERUN
 
 SHOWN = 5
 """Failures reported with their details."""
@@ -61,7 +61,9 @@ class Progress:
             counts_by_retry.setdefault(kind in ASKED_AGAIN, []).append(f"{count} {kind}")
         lines = []
         if True in counts_by_retry:
-            lines.append(f"{_failures(self.asked_again)} not kept ({', '.join(counts_by_retry[True])}). {ASK_AGAIN}")
+            lines.append(
+                f"{_failures(self.asked_again)} not kept ({', '.join(counts_by_retry[True])}). {FIX_AND_RERUN}"
+            )
         if False in counts_by_retry:
             kept = _failures(self.failed - self.asked_again)
             lines.append(f"{kept} kept ({', '.join(counts_by_retry[False])}): add --retry-failed to try again")

@@ -14,11 +14,11 @@ from ..core import settings
 from ..core.errors import LimnerError, StoreError
 from ..core.loops import run_to_end
 from ..painters import ApiPainter, FolderPainter, open_service
-from ..painters.base import fetched_again, put_back
+from ..painters.base import fetch_again, restore_image
 from ..store import Store, now
 from ..store.records import Drawing
 from ..store.schema import attempts, calls, drawings
-from ..store.verify import PART, UNANSWERED, Defect, PartReport, check, check_database, without
+from ..store.verify import TEMPORARY_PREFIX, UNANSWERED, Defect, PartReport, check, check_database, without_repaired
 
 INDEX = " index "
 """A word in SQLite's messages about an index, which can be rebuilt from its table."""
@@ -34,10 +34,10 @@ def _repaired(store: Store, report: PartReport) -> PartReport:
     if report.name == "database":
         return _database(store, report)
     if report.name == "images":
-        return without(report, run_to_end(_images(store, report)))
+        return without_repaired(report, run_to_end(_images(store, report)))
     if report.name == "references":
-        return without(report, _references(store, report))
-    return without(report, _orphans(store, report))
+        return without_repaired(report, _references(store, report))
+    return without_repaired(report, _orphans(store, report))
 
 
 def _database(store: Store, report: PartReport) -> PartReport:
@@ -92,7 +92,7 @@ def _drawn_by(store: Store) -> dict[str, list[str]]:
 def _orphans(store: Store, report: PartReport) -> list[Defect]:
     """Remove partial files; move unreferenced images aside, because they may have been paid for."""
     for defect in report.defects:
-        if defect.subject.rpartition("/")[2].startswith(PART):
+        if defect.subject.rpartition("/")[2].startswith(TEMPORARY_PREFIX):
             store.blobs.remove(defect.subject)
         else:
             store.blobs.set_aside(defect.subject)
@@ -128,7 +128,7 @@ class Recovery:
             data = await asyncio.to_thread(folder.find(drawing.question_id).read_bytes)
         except (Fault, OSError):
             return False
-        return await put_back(data, drawing.image, self._store.blobs)
+        return await restore_image(data, drawing.image, self._store.blobs)
 
     async def from_calls(self, image: str, keys: Iterable[str]) -> bool:
         """Restore the image from the stored jobs or links of the calls that drew it."""
@@ -137,7 +137,7 @@ class Recovery:
         for row in self._store.rows(query, calls.c.key, keys):
             result: dict[str, Any] = row.result or {}
             service = self._service(row.target) if result.get("image") == image else None
-            if service is not None and await fetched_again(result, service.refetch, self._store.blobs):
+            if service is not None and await fetch_again(result, service.refetch, self._store.blobs):
                 return True
         return False
 

@@ -16,7 +16,7 @@ from ..calls.journal import in_turn
 from ..calls.purse import check_purse, open_purse
 from ..core.errors import LostImage, UsageError
 from ..core.evaluator import row_name
-from ..core.loops import run_to_end, take_all
+from ..core.loops import process_all, run_to_end
 from ..core.redaction import printable
 from ..evidence.probe import Finding, Probe
 from ..judges import Judge, evaluator_kind
@@ -153,7 +153,7 @@ class Runner:
         """Fill all slots concurrently; an error is kept, and raised when everything has been reported."""
         try:
             workers = min(self.plan.concurrency, count)
-            await take_all(slots, partial(self._work, calls=calls), workers, lambda: self._over)
+            await process_all(slots, partial(self._work, calls=calls), workers, lambda: self._over)
         except Exception as error:
             self._stopping.asked, self._stop = True, self._stop or error
 

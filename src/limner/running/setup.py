@@ -26,7 +26,7 @@ from ..evidence.probe import OcrProbe, evidence_names
 from ..exams import ExamSource, Kind
 from ..judges import Judge, make_variant, open_judge, setup_id, with_members
 from ..models import ChatModel, ReplayModel, open_model
-from ..painters import PAINTERS, Painter, open_painter, painter_args, with_devices
+from ..painters import PAINTERS, Painter, add_devices, open_painter, painter_args
 from ..store import Store
 from ..store.markings import Marking, load_markings
 from ..store.records import (
@@ -111,7 +111,7 @@ def make_plan(
     """
     asking = asking or Asking()
     if loaded is None:
-        loaded = load_exam_or_data(exam, data, store) if draw else _stored_exam(exams.name_of(exam), store)
+        loaded = load_exam_or_data(exam, data, store) if draw else _stored_exam(exams.stored_name(exam), store)
     named, whole = loaded
     ocr, user_settings, images = OcrProbe(), user_settings or settings.load(), Preparer(store.blobs.get)
     kind = exams.kind(named.kind)
@@ -123,7 +123,7 @@ def make_plan(
         user_settings = user_settings.with_exact_images()
 
     def open_one(word: str, own: Mapping[str, Any]) -> Painter:
-        own = with_devices(word, own, devices)
+        own = add_devices(word, own, devices)
         return open_painter(word, whole, store.blobs, ocr, user_settings, own, kind.protocol.blank_size)
 
     def open_chat_model(spec: str, args: dict[str, Any]) -> ChatModel | ReplayModel:

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from ..calls import STOPPING, Calls, Fault
 from ..core.errors import LimnerError, LostImage, StopRun
 from ..core.exam import Question
-from ..core.faults import ASK_AGAIN, lost, unexpected
+from ..core.faults import FIX_AND_RERUN, fault_of_lost_image, unexpected_fault
 from ..judges import Judge, JudgeResult, Subject
 from ..painters import Painting, PaintRequest
-from ..painters.base import keep_painting
+from ..painters.base import store_painting
 from ..store import Blobs, now
 from ..store.markings import Marking
 from ..store.records import Drawing
@@ -58,7 +58,7 @@ async def outcome(work: Awaitable[T]) -> tuple[T | None, Fault | None]:
     except LimnerError:
         raise
     except Exception as error:
-        return None, unexpected(error)
+        return None, unexpected_fault(error)
 
 
 async def answer_or_fault(work: Awaitable[T]) -> tuple[T | None, Fault | None]:
@@ -70,7 +70,7 @@ async def answer_or_fault(work: Awaitable[T]) -> tuple[T | None, Fault | None]:
     try:
         return await work, None
     except (Fault, LostImage) as error:
-        fault = lost(error)
+        fault = fault_of_lost_image(error)
         raise_if_fatal(fault)
         return None, fault
 
@@ -81,7 +81,7 @@ def _counted(rounds: int) -> dict[str, int]:
 
 
 async def _keep(blank: Drawing, painting: Painting, blobs: Blobs) -> Drawing:
-    sha256, info = await keep_painting(painting, blobs)
+    sha256, info = await store_painting(painting, blobs)
     notes = {**painting.notes, **({"image": list(info.notes)} if info.notes else {})}
     return replace(
         blank, status="done", image=sha256, width=info.width, height=info.height, cost=painting.cost,
@@ -144,4 +144,4 @@ def raise_if_fatal(fault: Fault) -> None:
         StopRun: The fault is of such a kind.
     """
     if fault.kind in STOPPING:
-        raise StopRun(f"{fault.detail} ({fault.kind}). Stopped. {ASK_AGAIN}")
+        raise StopRun(f"{fault.detail} ({fault.kind}). Stopped. {FIX_AND_RERUN}")

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import IO, Any, TypeVar
 
-from ..calls import PASSING, BudgetReached, Fault
+from ..calls import TRANSIENT, BudgetReached, Fault
 from ..calls import batches as stored
 from ..calls.batch_services import REFUSED, BatchService, RemoteBatch, open_batches
 from ..calls.batches import DOUBTED, RUNNING, UNSENT, BatchCalls, BatchState, QueuedCall, RowEnd
@@ -25,7 +25,7 @@ from ..calls.journal import TRIES, BatchLane, BatchReply, BatchRow, back_off
 from ..calls.purse import wait_or_stop
 from ..calls.usage import doubt_of
 from ..core.errors import StopRun, StoreError
-from ..core.faults import unexpected
+from ..core.faults import unexpected_fault
 from ..core.redaction import without_secrets
 from ..store import now
 
@@ -138,7 +138,7 @@ class Wave:
                 return
             whole = await settle_results(self.calls, service, batch, remote)
         except Fault as fault:
-            if fault.kind in PASSING:
+            if fault.kind in TRANSIENT:
                 return
             raise self._waves.stopped(batch.service, fault, f"batch {batch.id[:8]} ({batch.remote})") from fault
         self.calls.batches.discard(batch.id)
@@ -356,7 +356,7 @@ class BatchSubmitter:
             try:
                 return await make()
             except Fault as fault:
-                if fault.kind not in PASSING or n == TRIES:
+                if fault.kind not in TRANSIENT or n == TRIES:
                     raise
                 await asyncio.sleep(fault.retry_after or back_off(n))
         raise AssertionError("the last try either returns or raises")
@@ -424,7 +424,7 @@ async def _ended(calls: BatchCalls, reply: BatchReply, kept: dict[str, Any] | No
     except Fault as fault:
         return _failed(calls, reply.key, fault, row.bound)
     except Exception as error:
-        return _failed(calls, reply.key, unexpected(error, (reply.key,)), row.bound)
+        return _failed(calls, reply.key, unexpected_fault(error, (reply.key,)), row.bound)
     doubt = result.doubt or doubt_of(result.cost)
     return RowEnd(reply.key, "done", without_secrets(result.payload), row.bound if doubt else result.cost, doubt)
 
@@ -446,5 +446,5 @@ def _unanswered(calls: BatchCalls, key: str, remote: RemoteBatch) -> RowEnd:
 def _failed(calls: BatchCalls, key: str, fault: Fault, bound: float | None) -> RowEnd:
     doubt = fault.doubt or doubt_of(fault.cost)
     # After a transient fault the call goes into the next batch.
-    again = fault.kind in PASSING and not calls.is_last_try(key)
+    again = fault.kind in TRANSIENT and not calls.is_last_try(key)
     return RowEnd(key, "open" if again else "failed", None, bound if doubt else fault.cost, doubt, fault)

@@ -1,6 +1,6 @@
 """From what the store has to painters' numbers: entries, the questions they are compared on, summaries, standings."""
 
-from ..core.evaluator import Evaluator, Which
+from ..core.evaluator import Evaluator, EvaluatorFilter
 from .comparable import ON, Comparable, Cut, On, comparable, comparables
 from .entries import FLAGGED, Entry, Group, evaluators_of, load_groups, without_flagged
 from .numbers import MET, SUMMARIES, Numbers, columns, numbers, score_parts, summary
@@ -16,11 +16,11 @@ __all__ = [
     "Cut",
     "Entry",
     "Evaluator",
+    "EvaluatorFilter",
     "Group",
     "Numbers",
     "On",
     "Standing",
-    "Which",
     "columns",
     "comparable",
     "comparables",

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import exams
 from ..core.errors import UsageError
-from ..core.evaluator import Evaluator, labelled, row_name
+from ..core.evaluator import Evaluator, label_evaluators, row_name
 from ..core.protocol import Protocol
 from ..store import DEFAULT, Store
 from ..store.ratings import Rating, load_comparisons, load_painter_metrics, load_ratings
@@ -154,7 +154,7 @@ def _metric(setup: Mapping[str, Any]) -> str:
 
 def _labels(setups: Mapping[str, Mapping[str, Any]], kinds: Mapping[str, str]) -> dict[str, Evaluator]:
     some = [Evaluator(id, body, kind="metric") for id, body in setups.items() if kinds.get(id) == "metric"]
-    return {each.id: each for each in labelled(some)}
+    return {each.id: each for each in label_evaluators(some)}
 
 
 def _people(

@@ -10,10 +10,10 @@ from shlex import quote
 from typing import Any, Literal, TypeVar
 
 from ..core.errors import UsageError
-from ..core.evaluator import Evaluator, by_evaluator
+from ..core.evaluator import Evaluator, group_by_evaluator
 from ..core.protocol import Protocol, Score
 from .entries import UNMARKED, Entry, Group, without_unmarked
-from .numbers import MET, deriving, met_parts, score_parts, tops, values_of
+from .numbers import MET, make_derive, met_parts, score_parts, tops, values_of
 from .stats import Interval, Parts, score_interval, spreads
 from .stats.types import Floats
 
@@ -156,7 +156,7 @@ class Comparable:
     @cached_property
     def drawn(self) -> list[dict[str, Floats]]:
         """Every painter's numbers in resamples, which are the same for all that have equally many clusters."""
-        return [spreads([parts], deriving(self.protocol))[0] for parts in self.parts]
+        return [spreads([parts], make_derive(self.protocol))[0] for parts in self.parts]
 
     def interval(self, at: int, name: str) -> Interval:
         """Return a painter's number with its interval, by its place in `groups`."""
@@ -220,7 +220,7 @@ def comparable(groups: Sequence[Group], protocol: Protocol[Any], on: On = "commo
 
 def comparables(groups: Sequence[Group], protocol: Protocol[Any], on: On = "common") -> list[Comparable]:
     """Return the painters of every evaluator, side by side, in the evaluators' order."""
-    sides = [comparable(members, protocol, on) for members in by_evaluator(groups)]
+    sides = [comparable(members, protocol, on) for members in group_by_evaluator(groups)]
     return sorted(sides, key=lambda each: each.evaluator.order)
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.evaluator import by_evaluator
+from ..core.evaluator import group_by_evaluator
 from ..core.protocol import Protocol
 from .comparable import Comparable
 from .entries import Entry, Group
 from .numbers import tops
 from .standings import Standing
-from .stats.resample import LEAST, student, wilson_ends
+from .stats.resample import MIN_CLUSTERS, student, wilson_ends
 from .stats.types import NEAR, Derive, Floats, Plain
 
 
@@ -53,17 +53,17 @@ class Corrected(Plain):
     differences: Mapping[str, Mapping[str, HumanInterval]]
 
 
-def with_corrections(rows: Sequence[Standing], people: Sequence[Group], frame: Frame) -> list[Standing]:
+def with_corrections(rows: Sequence[Standing], people: Sequence[Group], frame: StudyFrame) -> list[Standing]:
     """Return the rows with their corrected scores, on the questions that painters are compared on."""
     marked = marked_by_people(people, frame)
     corrections: dict[tuple[str, str], Corrected] = {}
-    for side in (members[0].compared for members in by_evaluator(rows)):
+    for side in (members[0].compared for members in group_by_evaluator(rows)):
         for name, corrected in _side(side, marked, frame).items():
             corrections[side.evaluator.id, name] = corrected
     return [replace(row, corrected=corrections[row.evaluator.id, row.name]) for row in rows]
 
 
-def _side(side: Comparable, marked: Mapping[str, Sequence[Entry]], frame: Frame) -> dict[str, Corrected]:
+def _side(side: Comparable, marked: Mapping[str, Sequence[Entry]], frame: StudyFrame) -> dict[str, Corrected]:
     """Return painter's row -> its corrected scores under one evaluator."""
     protocol = side.protocol
     drawn = {group.name: judged_drawings(side.basis(group), marked, frame, protocol) for group in side.everyone}
@@ -100,7 +100,7 @@ def _differences(
 
 
 @dataclass(frozen=True)
-class Frame:
+class StudyFrame:
     """How a study chose the drawings that people marked.
 
     Attributes:
@@ -133,7 +133,7 @@ class JudgedDrawing:
     stratum: str | None
 
 
-def marked_by_people(people: Sequence[Group], frame: Frame) -> dict[str, list[Entry]]:
+def marked_by_people(people: Sequence[Group], frame: StudyFrame) -> dict[str, list[Entry]]:
     """Return drawing -> people's entries of it; where the study lists its drawings, of these alone."""
     marked: dict[str, list[Entry]] = {}
     for entry in (entry for group in people for entry in group.scored):
@@ -143,7 +143,7 @@ def marked_by_people(people: Sequence[Group], frame: Frame) -> dict[str, list[En
 
 
 def judged_drawings(
-    entries: Iterable[Entry], marked: Mapping[str, Sequence[Entry]], frame: Frame, protocol: Protocol[Any]
+    entries: Iterable[Entry], marked: Mapping[str, Sequence[Entry]], frame: StudyFrame, protocol: Protocol[Any]
 ) -> list[JudgedDrawing]:
     """Return the drawings that the judge marked, in the order of their ids."""
     given: dict[str, list[Entry]] = {}
@@ -176,7 +176,7 @@ def _average(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return sum(top for top, _ in pairs) / len(pairs), sum(bottom for _, bottom in pairs) / len(pairs)
 
 
-def judged_numbers(drawn: Sequence[JudgedDrawing], places: Mapping[str, int], frame: Frame) -> dict[str, Judged]:
+def judged_numbers(drawn: Sequence[JudgedDrawing], places: Mapping[str, int], frame: StudyFrame) -> dict[str, Judged]:
     """Return number -> the judge's and people's values of the drawings that have it; `places` are those of clusters."""
     numbers = {}
     abstains = any(mark.verdict == "abstain" for drawing in drawn for mark in drawing.entry.marks)
@@ -409,8 +409,10 @@ def human_interval(estimated: HumanEstimate | None, top: float | None = None) ->
     if estimated is None:
         return HumanInterval(reason="people have marked none of these drawings")
     plain = HumanInterval(estimated.value, None, None, estimated.n, estimated.human)
-    if estimated.questions < LEAST - NEAR:
-        few = f"people have marked drawings of {estimated.questions:.0f} questions; fewer than {LEAST} are too few"
+    if estimated.questions < MIN_CLUSTERS - NEAR:
+        few = (
+            f"people have marked drawings of {estimated.questions:.0f} questions; fewer than {MIN_CLUSTERS} are too few"
+        )
         return replace(plain, reason=few)
     reach, variance = student(estimated.questions), estimated.variance
     low, high = estimated.value - reach * sqrt(variance), estimated.value + reach * sqrt(variance)

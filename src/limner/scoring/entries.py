@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 
 from ..core.asks import Reply
 from ..core.errors import UsageError
-from ..core.evaluator import CONTROL, Evaluated, Evaluator, Which, labelled, row_name
+from ..core.evaluator import CONTROL_PREFIX, Evaluated, Evaluator, EvaluatorFilter, label_evaluators, row_name
 from ..core.evidence import OCR
 from ..core.exam import Question
 from ..core.marks import Mark
@@ -24,14 +24,14 @@ from ..exams.released import wording_names
 from ..judges.screening.screen import Flags, screen_drawings
 from ..store import Store
 from ..store.markings import (
-    ENOUGH,
+    MIN_MARKINGS_KEPT,
     BriefMarking,
     Marking,
     MarksReader,
     ReadMarks,
-    keep_read,
     marking_setups,
-    some_markings,
+    save_read_marks,
+    stream_markings,
 )
 from ..store.ratings import newest_certificates, rating_setups
 from ..store.records import (
@@ -45,12 +45,12 @@ from ..store.records import (
     load_setups,
     marking_texts,
 )
-from ..store.store import parsed
+from ..store.store import parse_json_column
 
 NOT_APPLICABLE = "not_applicable"
 UNMARKED = "unmarked"
 """The status of drawings that nobody has tried to mark: neither a failure nor a score."""
-EVERYONE = Which()
+EVERYONE = EvaluatorFilter()
 NOBODY = Evaluator("", {"judge": ""})
 """Stands for the evaluator of drawings that have none."""
 FLAGGED = "flagged"
@@ -115,7 +115,7 @@ class Group(Evaluated):
     @property
     def control(self) -> bool:
         """Whether the painter is a control: shown, but no rival of the others."""
-        return self.spec.startswith(CONTROL)
+        return self.spec.startswith(CONTROL_PREFIX)
 
     @cached_property
     def scored(self) -> tuple[Entry, ...]:
@@ -168,7 +168,7 @@ def evaluators_of(store: Store, exam: str) -> list[Evaluator]:
 def _evaluators(store: Store, exam: str, exam_kind: Kind[Any], marked: set[str]) -> list[Evaluator]:
     setups_there, kinds = marked | rating_setups(store, exam), evaluator_kinds(store)
     examined = {setup: row.day for setup, row in newest_certificates(store, exam).items()}
-    return labelled(
+    return label_evaluators(
         Evaluator(id, setup, kind=kinds[id], worded=wording_names(exam_kind, setup), examined=examined.get(id))
         for id, setup in sorted(load_setups(store).items())
         if id in setups_there
@@ -192,7 +192,7 @@ def load_groups(
     *,
     reading: Reading = "careful",
     painters: Iterable[str] = (),
-    which: Which = EVERYONE,
+    which: EvaluatorFilter = EVERYONE,
     opened: Kind[Any] | None = None,
     backends: Mapping[str, str] | None = None,
     unmarked: bool = False,
@@ -252,7 +252,9 @@ def load_groups(
     return sorted(groups, key=lambda group: (group.evaluator.order, group.painter, group.strategy))
 
 
-def _marking(chosen: Sequence[Evaluator], which: Which, marked_by: Container[str], exam: str) -> list[Evaluator]:
+def _marking(
+    chosen: Sequence[Evaluator], which: EvaluatorFilter, marked_by: Container[str], exam: str
+) -> list[Evaluator]:
     """Return the evaluators who marked; those who only rated have no scores of the exam.
 
     Raises:
@@ -307,7 +309,7 @@ class _Entries:
         reader_id = None if self.reader.reasons else marks_reader_id(type(self.protocol))
         by = None if reader_id is None else MarksReader(self.reading, reader_id)
         fresh: list[ReadMarks] = []
-        for some in some_markings(store, exam, self.marked, self.brief, by):
+        for some in stream_markings(store, exam, self.marked, self.brief, by):
             mine = [each for each in some if each[0].drawing in self.drawings]
             asked = [unread for unread, text, read in mine if text is None and read is None and unread.status == "done"]
             texts = load_replies(store, [key for marking in asked for _, key in marking.replies])
@@ -316,8 +318,8 @@ class _Entries:
                 self.marked[marking.setup].setdefault(entry.drawing.id, []).append(entry)
                 if read is None and by is not None and marking.setup in judges:
                     fresh += _to_keep(marking, entry)
-            if by is not None and len(fresh) >= ENOUGH:
-                keep_read(store, by, fresh)
+            if by is not None and len(fresh) >= MIN_MARKINGS_KEPT:
+                save_read_marks(store, by, fresh)
                 fresh = []
         for drawings in self.marked.values():
             for entries in drawings.values():
@@ -348,7 +350,7 @@ class _Entries:
             given: Sequence[Any] = (
                 read_replies(question, marking.replies, texts, self.protocol, self.reading)
                 if text is None
-                else parsed(text)
+                else parse_json_column(text)
             )
             marks = self.reader.read(given, reasons=panel)
             if marks and marks[0].verdict == "unread" and all(mark.verdict == "unread" for mark in marks):

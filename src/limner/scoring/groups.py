@@ -9,9 +9,18 @@ from typing import Any
 
 from .. import exams
 from ..core.errors import UsageError
-from ..core.evaluator import REFERENCE, SHOWN, SHUFFLED, Evaluator, Which, WrongDrawings, by_evaluator, name_and_spec
+from ..core.evaluator import (
+    REFERENCE,
+    SHOWN_KINDS,
+    SHUFFLED,
+    Evaluator,
+    EvaluatorFilter,
+    WrongDrawings,
+    group_by_evaluator,
+    name_and_spec,
+)
 from ..core.exam import Selection
-from ..core.protocol import Protocol, Score, checked_reading
+from ..core.protocol import Protocol, Score, parse_reading
 from ..evidence.probe import split_options
 from ..exams import ExamSource, Kind
 from ..store import DEFAULT, Store
@@ -19,7 +28,7 @@ from ..store.records import kind_of, known_painters, load_exam, painters_by_spec
 from ..store.store import using_store
 from .comparable import ON, On, comparable
 from .entries import Group, load_groups, open_kind, without_flagged
-from .numbers import deriving, score_parts, values_of
+from .numbers import make_derive, score_parts, values_of
 from .stats import difference_interval
 from .stats.types import NEAR
 
@@ -30,7 +39,7 @@ def stored_exam(exam: str, store: Store) -> ExamSource:
     Raises:
         StoreError: The store has no such exam.
     """
-    name = exams.name_of(exam)
+    name = exams.stored_name(exam)
     return ExamSource(name, kind_of(store, name), None)
 
 
@@ -50,7 +59,7 @@ def find_groups(
     exclude_flagged: bool = False,
     unmarked: bool = False,
     brief: bool = False,
-    kinds: Sequence[str] = SHOWN,
+    kinds: Sequence[str] = SHOWN_KINDS,
     wanted: Callable[[Group], bool] = lambda _: True,
 ) -> tuple[Kind[Any], list[Group]]:
     """Return the exam's kind and everything marked, drawing by drawing, for every painter under every evaluator.
@@ -76,7 +85,7 @@ def find_groups(
         wanted: Whether to keep a group.
     """
     with using_store(store) as opened:
-        name = exams.name_of(exam)
+        name = exams.stored_name(exam)
         kind = open_kind(opened, name, constants)
         backends, asked = split_options(options or {})
         chosen = known_painters(opened, name, [name_and_spec(word)[0] for word in painters])
@@ -85,15 +94,15 @@ def find_groups(
         groups = load_groups(
             opened,
             name,
-            reading=checked_reading(reading),
+            reading=parse_reading(reading),
             painters=chosen | controls,
-            which=Which(tuple(judges), variant, asked, wording, tuple(kinds)),
+            which=EvaluatorFilter(tuple(judges), variant, asked, wording, tuple(kinds)),
             opened=kind,
             backends=backends,
             unmarked=unmarked,
             brief=brief,
         )
-        groups = called_out(groups, kind.protocol)
+        groups = with_warnings(groups, kind.protocol)
         groups = [group for group in groups if not chosen or chosen & _called(group)]
         groups = _without(groups, without)
         if selection is not None and selection != Selection():
@@ -126,7 +135,7 @@ def _called(group: Group) -> set[str]:
     return {group.painter, group.name, *(entry.drawing.painter for entry in group.entries[:1])}
 
 
-def which_questions(word: str) -> On:
+def checked_on(word: str) -> On:
     """Return the checked word of ``--on``."""
     if word in ON:
         return ON[ON.index(word)]
@@ -139,7 +148,7 @@ PASSING_SHARE = 0.8
 """Another question's drawing that gets this share of the reference's score counts as passed."""
 
 
-def called_out(groups: Sequence[Group], protocol: Protocol[Any]) -> list[Group]:
+def with_warnings(groups: Sequence[Group], protocol: Protocol[Any]) -> list[Group]:
     """Return the groups; the evaluators of judges that pass wrong drawings say so.
 
     Args:
@@ -147,9 +156,9 @@ def called_out(groups: Sequence[Group], protocol: Protocol[Any]) -> list[Group]:
         protocol: The exam's.
     """
     warned: dict[str, Evaluator] = {}
-    for members in by_evaluator(groups):
+    for members in group_by_evaluator(groups):
         evaluator = members[0].evaluator
-        if evaluator.kind in SHOWN and (wrong := wrong_drawings(members, protocol)) is not None:
+        if evaluator.kind in SHOWN_KINDS and (wrong := wrong_drawings(members, protocol)) is not None:
             warned[evaluator.id] = replace(evaluator, passes_wrong_drawings=wrong)
     return [replace(g, evaluator=warned[g.evaluator.id]) if g.evaluator.id in warned else g for g in groups]
 
@@ -184,7 +193,7 @@ def wrong_drawings(groups: Sequence[Group], protocol: Protocol[Any]) -> WrongDra
     if reference is None or shuffled is None or shuffled <= 0:
         return None
     if shuffled < PASSING_SHARE * reference - NEAR * score.top:
-        gap = difference_interval(right, wrong, score.name, deriving(protocol), top=score.top)
+        gap = difference_interval(right, wrong, score.name, make_derive(protocol), top=score.top)
         if gap.low is None or gap.low > 0:
             return None
     return WrongDrawings(score.name, shuffled, reference, len(side.questions), score.digits)

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.evaluator import Evaluator, by_evaluator
+from ..core.evaluator import Evaluator, group_by_evaluator
 from ..core.protocol import Protocol
 from .comparable import Comparable, On, comparable
 from .entries import Entry, Group
 from .numbers import shares
-from .stats import LEAST, Interval, Measure, pearson, wilson
+from .stats import MIN_CLUSTERS, Interval, Measure, pearson, wilson
 from .stats.types import NEAR, Plain
 
 FLAGS = {
@@ -93,7 +93,7 @@ class ItemStatistics:
 def item_statistics(groups: Sequence[Group], protocol: Protocol[Any], on: On = "common") -> list[ItemStatistics]:
     """Return statistics for every evaluator, in their order; controls count only where there is nobody else."""
     disputes = criterion_disagreements(groups, protocol)
-    sides = sorted(by_evaluator(groups), key=lambda members: members[0].evaluator.order)
+    sides = sorted(group_by_evaluator(groups), key=lambda members: members[0].evaluator.order)
     return [_of_one(comparable(_rivals(members), protocol, on), protocol, disputes) for members in sides]
 
 
@@ -158,14 +158,14 @@ def _row(
 ) -> ItemRow:
     n, mean = len(given), fmean(given.values())
     whole = wilson(min(n * mean, n), n)
-    right = Interval(mean, *((whole.low, whole.high) if n >= LEAST else (None, None)), n)
+    right = Interval(mean, *((whole.low, whole.high) if n >= MIN_CLUSTERS else (None, None)), n)
     going, telling = item_total(given, rest), discrimination(given, rest)
     flags = []
     if n >= MIN_PAINTERS and mean <= NEAR:
         flags.append("never")
     if n >= MIN_PAINTERS and mean >= 1 - NEAR:
         flags.append("always")
-    if going.value is not None and going.value < 0 and n >= LEAST:
+    if going.value is not None and going.value < 0 and n >= MIN_CLUSTERS:
         flags.append("negative")
     if differ.value is not None and differ.value > DISPUTED and differ.n >= MIN_PAINTERS:
         flags.append("disputed")

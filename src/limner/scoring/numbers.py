@@ -306,7 +306,7 @@ def tops(protocol: Protocol[Any]) -> dict[str, float]:
     return {score.name: score.top for score in (*protocol.scored, MET)}
 
 
-def deriving(protocol: Protocol[Any]) -> Derive:
+def make_derive(protocol: Protocol[Any]) -> Derive:
     """Return how an exam's summary numbers follow from ratios; `MET` is not one of them and stays unchanged."""
 
     def derive(means: Mapping[str, Any]) -> dict[str, Any]:
@@ -318,7 +318,7 @@ def deriving(protocol: Protocol[Any]) -> Derive:
 
 def values_of(parts: Parts, protocol: Protocol[Any]) -> dict[str, float]:
     """Return the summary numbers that have a value."""
-    values = deriving(protocol)(ratios(parts))
+    values = make_derive(protocol)(ratios(parts))
     return {name: float(value) for name, value in values.items() if not np.isnan(value)}
 
 

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.errors import UsageError
-from ..core.evaluator import Evaluator, Which, labelled, row_name
+from ..core.evaluator import Evaluator, EvaluatorFilter, label_evaluators, row_name
 from ..store import DEFAULT, Store
 from ..store.ratings import PairChoice, inclusion_weights, load_comparisons
 from ..store.records import Drawing, evaluator_kinds, load_drawings, load_setups
 from ..store.store import using_store
 from .groups import stored_exam
-from .stats.resample import LEAST, bootstrap, student
+from .stats.resample import MIN_CLUSTERS, bootstrap, student
 from .stats.types import Floats, Interval, Plain
 
 PERSON = "person"
@@ -153,7 +153,7 @@ def preferences(
             )
         weights = {name: inclusion_weights(opened, name) for name in {row.study for row in comparisons if row.study}}
         kinds, setups = evaluator_kinds(opened), load_setups(opened)
-    everyone = labelled(
+    everyone = label_evaluators(
         Evaluator(id, setups[id], kind=kinds.get(id, "judge")) for id in sorted({row.setup for row in comparisons})
     )
     chosen = _chosen(everyone, judges)
@@ -172,7 +172,7 @@ def _chosen(everyone: Sequence[Evaluator], judges: Sequence[str]) -> dict[str, l
     """Return setup -> the names that its choices count for: its own, and where several persons chose, all people's."""
     persons = [each for each in everyone if each.kind == PERSON]
     alone = [word for word in judges if word != PEOPLE]
-    own = everyone if not judges else Which(tuple(alone)).choose(list(everyone)) if alone else []
+    own = everyone if not judges else EvaluatorFilter(tuple(alone)).choose(list(everyone)) if alone else []
     names_of = {each.id: [each.name] for each in own}
     if PEOPLE in judges or (not judges and len(persons) > 1):
         for each in persons:
@@ -463,14 +463,14 @@ def _sandwich(table: Floats, chosen: Places, weights: Floats, at: Places, theta:
 
 
 def _interval(value: float, variance: float, n: int) -> Interval:
-    if n < LEAST:
+    if n < MIN_CLUSTERS:
         return Interval(value, None, None, n)
     half = student(n) * float(np.sqrt(max(variance, 0.0)))
     return Interval(value, value - half, value + half, n)
 
 
 def _two_sided(value: float, variance: float, n: int) -> float | None:
-    if n < LEAST or variance <= 0:
+    if n < MIN_CLUSTERS or variance <= 0:
         return None
     from scipy.special import stdtr
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..core.errors import UsageError
 from ..core.evaluator import Evaluated, Evaluator, row_name
-from ..core.evidence import backends
-from ..core.marks import divided
+from ..core.evidence import count_backends
+from ..core.marks import count_divided
 from ..core.protocol import Protocol, Reading, Score
 from ..evidence.probe import evidence_names
 from ..store.records import OVERLAP, PROMPT_CUT, PROMPT_REWRITTEN, Drawing
@@ -287,7 +287,7 @@ def _divided(group: Group) -> list[str]:
     """Return the remark on a panel whose members differ."""
     if group.evaluator.kind != "panel":
         return []
-    counts = [divided(entry.marks) for entry in group.scored]
+    counts = [count_divided(entry.marks) for entry in group.scored]
     differ, of = sum(count[0] for count in counts), sum(count[1] for count in counts)
     rule = group.evaluator.setup.get("rule")
     return [f"its members differ on {differ} of {of} marks, and decide by {rule}"] if of else []
@@ -334,7 +334,7 @@ def _trained_on(entries: Sequence[Entry]) -> list[str]:
 def _measured(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
     """Return the backends that measured the drawings: name of the evidence -> backend -> drawings."""
     evidence = [entry.evidence for entry in entries if entry.evidence]
-    counted = {name: backends(evidence, name) for name in evidence_names()} if evidence else {}
+    counted = {name: count_backends(evidence, name) for name in evidence_names()} if evidence else {}
     return {name: dict(counts) for name, counts in counted.items() if counts}
 
 

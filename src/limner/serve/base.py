@@ -25,7 +25,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..core.errors import LimnerError, UsageError
-from ..core.redaction import csrf_of, same
+from ..core.redaction import csrf_token, secrets_equal
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
@@ -266,7 +266,7 @@ async def check_change(request: Request, token: str) -> None:
     proof = request.headers.get(CSRF)
     if proof is None and request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         proof = (await form_of(request)).get(CSRF, "")
-    if foreign or not same(proof or "", csrf_of(token)):
+    if foreign or not secrets_equal(proof or "", csrf_token(token)):
         raise HTTPException(403, "This change does not come from this site's own page. Please open your link again.")
 
 

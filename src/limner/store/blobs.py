@@ -18,7 +18,7 @@ from .trouble import unwritable_message
 
 SET_ASIDE = "orphans"
 """The folder among the blobs for images that the database does not refer to."""
-AT_ONCE = 8
+PARALLEL_READS = 8
 """The number of images read at a time."""
 
 
@@ -81,11 +81,11 @@ class Blobs:
             except LostImage as error:
                 return error
 
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with ThreadPoolExecutor(PARALLEL_READS) as pool:
             ahead: deque[tuple[str, Future[bytes | LostImage]]] = deque()
             for sha256 in hashes:
                 ahead.append((sha256, pool.submit(one, sha256)))
-                if len(ahead) > AT_ONCE:
+                if len(ahead) > PARALLEL_READS:
                     first, future = ahead.popleft()
                     yield first, future.result()
             for last, future in ahead:

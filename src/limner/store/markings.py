@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from .records import FETCH_ROWS, json_as_text, read_records
 from .schema import drawings, markings, read_marks, setups
-from .store import Store, now, parsed
+from .store import Store, now, parse_json_column
 
 RARE_FIELDS = ("fault", "detail")
 """Fields of a marking that are mostly None, the class's default."""
@@ -82,14 +82,14 @@ def load_markings(store: Store, exam: str, setups: Iterable[str] | None = None) 
         yield from read_records(Marking, connection, query.order_by(markings.c.created, markings.c.id))
 
 
-def some_markings(
+def stream_markings(
     store: Store, exam: str, setups: Iterable[str], brief: bool = False, by: MarksReader | None = None
 ) -> Iterator[list[tuple[Marking, str | None, str | None]]]:
     """Yield markings under these setups in batches, in database order, each with its marks as text.
 
-    Sorting takes as long as reading, and parsed marks take many times the memory of text, so `parsed` is left to the
-    caller. With `brief`, each is a `BriefMarking`. With `by`, each comes with the marks of that reader if they are
-    stored, and then without replies and marks.
+    Sorting takes as long as reading, and parsed marks take many times the memory of text, so the caller parses with
+    `parse_json_column`. With `brief`, each is a `BriefMarking`. With `by`, each comes with the marks of
+    that reader if they are stored, and then without replies and marks.
     """
     kind, fields = (BriefMarking, BriefMarking.__annotations__) if brief else (Marking, Marking.__annotations__)
     names = tuple(name for name in fields if name not in ("setup", *RARE_FIELDS, "marks", "replies"))
@@ -117,7 +117,7 @@ def some_markings(
                     put(one, "fault", fault)
                     put(one, "detail", detail)
                 if replies is not None:
-                    put(one, "replies", parsed(replies))
+                    put(one, "replies", parse_json_column(replies))
                 batch.append((one, None if marks == "null" else marks, read))
             yield batch
 
@@ -150,7 +150,7 @@ def save_marking(store: Store, marking: Marking) -> Future[None]:
     return store.submit(lambda connection: store.upsert(connection, markings, row))
 
 
-ENOUGH = 500
+MIN_MARKINGS_KEPT = 500
 """Reading fewer markings again takes no time: a command that only reads does not write for them."""
 
 
@@ -185,7 +185,7 @@ def join_read_marks(table: sa.FromClause, by: MarksReader) -> sa.FromClause:
     return table.outerjoin(read_marks, same)
 
 
-def keep_read(store: Store, by: MarksReader, read: Sequence[ReadMarks]) -> None:
+def save_read_marks(store: Store, by: MarksReader, read: Sequence[ReadMarks]) -> None:
     """Store marks that were read, in the background; if that fails they are read again, which is only slower."""
     if store.readonly:
         return

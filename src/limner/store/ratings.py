@@ -148,7 +148,7 @@ def rating_setups(store: Store, exam: str) -> set[str]:
         return {setup for query in queries for setup in connection.scalars(query.distinct())}
 
 
-def load_inclusion(store: Store, study: str) -> dict[str, float]:
+def load_inclusion_probabilities(store: Store, study: str) -> dict[str, float]:
     """Return drawing -> the probability that the study's sample includes it; empty if there is no such study."""
     probabilities: dict[str, float] = {}
     for together, probability in _item_probabilities(store, study):
@@ -239,6 +239,6 @@ def newest_certificates(store: Store, exam: str) -> dict[str, CertificateRow]:
     return {row.setup: row for row in load_certificates(store, exam) if row.body.get("kind") == CERTIFICATE}
 
 
-def sessions(store: Store, exam: str, setup: str) -> int:
+def count_drift_sessions(store: Store, exam: str, setup: str) -> int:
     """Count the drift sessions of an evaluator."""
     return sum(row.setup == setup and row.body.get("kind") == DRIFT for row in load_certificates(store, exam))

@@ -16,7 +16,7 @@ from ..core.evaluator import label
 from ..core.exam import Exam, Question, Reference
 from ..core.images import BadImage
 from .schema import attempts, calls, drawings, evidence, exams, markings, questions, setups
-from .store import Store, now, parsed
+from .store import Store, now, parse_json_column
 
 PROMPT_CUT = "prompt_cut"
 """Key of a drawing's notes: how much of its prompt was ``sent``, and how much the painter ``read``.
@@ -30,7 +30,7 @@ OVERLAP = "overlap"
 """Key of a drawing's notes: the part of an exam seen in training; ``exam``, ``concepts``, ``questions``."""
 
 
-def cut_words(cut: Mapping[str, Any]) -> str:
+def describe_cut_prompt(cut: Mapping[str, Any]) -> str:
     """Return a description of a prompt that was read only in part.
 
     >>> cut_words({"sent": 2500, "read": 2100})
@@ -286,7 +286,7 @@ SHARED_FIELDS = ("exam", "question_id", "question_hash", "painter", "spec", "str
 
 
 def json_as_text(table: sa.Table, *names: str) -> list[sa.ColumnElement[Any]]:
-    """Return some columns of a table, with JSON as text, which `parsed` reads when needed."""
+    """Return some columns of a table, with JSON as text, which `parse_json_column` reads when needed."""
     chosen = [table.c[name] for name in names] if names else table.c
     return [sa.cast(c, sa.Text).label(c.name) if isinstance(c.type, sa.JSON) else c for c in chosen]
 
@@ -297,7 +297,9 @@ def read_records(
     """Yield the records of a query that selects `json_as_text`; `rest` has the fields it omits."""
     rows = connection.execution_options(yield_per=FETCH_ROWS).execute(query)
     names, always = tuple(rows.keys()), (rest or {}).items()
-    conversions = [parsed if name in JSON_FIELDS else intern if name in SHARED_FIELDS else None for name in names]
+    conversions = [
+        parse_json_column if name in JSON_FIELDS else intern if name in SHARED_FIELDS else None for name in names
+    ]
     # Setting every field without calling the class is far faster, and records share their key tables.
     put = object.__setattr__
     for partition in rows.partitions():
@@ -326,7 +328,7 @@ def marking_texts(store: Store, ids: Iterable[str]) -> Iterator[MarkingTexts]:
         yield MarkingTexts(*row)
 
 
-def whole_drawings(store: Store, ids: Iterable[str]) -> list[Drawing]:
+def load_drawings_in_order(store: Store, ids: Iterable[str]) -> list[Drawing]:
     """Return these drawings, oldest first; missing ones are skipped."""
     return sorted(load_drawings_by_id(store, ids).values(), key=lambda drawing: (drawing.created, drawing.id))
 

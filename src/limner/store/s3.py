@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from ..core.errors import StoreError, UsageError
-from ..core.redaction import redacted
+from ..core.redaction import redact
 from .trouble import RUN_AGAIN
 
 T = TypeVar("T")
@@ -158,4 +158,4 @@ def _is_absent(error: Exception) -> bool:
 
 def _error_message(error: Exception) -> str:
     """Return the beginning of an error message, without anything that could be a key."""
-    return " ".join(redacted(str(error).partition("Debug source")[0]).split())[:400]
+    return " ".join(redact(str(error).partition("Debug source")[0]).split())[:400]

@@ -27,7 +27,7 @@ from sqlalchemy.pool import QueuePool
 from ..core.errors import NoStore, StoreError, UsageError
 from .blobs import Blobs
 from .schema import has_tables, make_tables
-from .trouble import DATA_ERRORS, advice, changed, describe_error
+from .trouble import DATA_ERRORS, advice, changed_message, describe_error
 from .writer import Writer, retry_while_away
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class Store:
     """
 
     def __init__(self, url: str | Path = DEFAULT, *, create: bool = True) -> None:
-        self.url = shown(str(url))
+        self.url = hide_password(str(url))
         database, blobs = _parse_url(str(url))
         self.file = Path(database.database) if database.get_backend_name() == "sqlite" else None  # type: ignore[arg-type]
         if self.file is not None and not self.file.exists():
@@ -92,7 +92,7 @@ class Store:
         """
         if self.file is None or (identity := _identity(self.file)) == self._opened:
             return
-        raise StoreError(changed(self.url, "deleted or moved" if identity is None else "replaced"))
+        raise StoreError(changed_message(self.url, "deleted or moved" if identity is None else "replaced"))
 
     def write(self, operation: Callable[[sa.Connection], T]) -> T:
         """Write and wait for the commit."""
@@ -188,8 +188,8 @@ def store_exists(url: str | Path) -> bool:
     copy = ReadOnlyFile(file) if file is not None and is_readonly(file) else None
     readers, _ = _engines(database, copy)
     try:
-        with _opening(shown(str(url)), file), readers.connect() as connection:
-            return has_tables(connection, shown(str(url)))
+        with _opening(hide_password(str(url)), file), readers.connect() as connection:
+            return has_tables(connection, hide_password(str(url)))
     finally:
         readers.dispose()
         if copy is not None:
@@ -224,7 +224,7 @@ def now() -> float:
     return time.time()
 
 
-def shown(url: str) -> str:
+def hide_password(url: str) -> str:
     """Return the URL without its password."""
     return re.sub(r"(://[^:/@]*:)[^@]*@|([?&]password=)[^&]*", lambda m: f"{m[1]}***@" if m[1] else f"{m[2]}***", url)
 
@@ -240,17 +240,17 @@ def _parse_url(url: str) -> tuple[sa.URL, str]:
         address = make_url(url)
         backend = address.get_backend_name()
     except (SQLAlchemyError, ValueError) as error:
-        raise UsageError(f"--store {shown(url)}: this is not a database URL") from error
+        raise UsageError(f"--store {hide_password(url)}: this is not a database URL") from error
     if backend == "sqlite":
         if not address.database or address.database == ":memory:":
             raise UsageError("--store: a store must be a file, so that runs can resume")
         place = address.query.get("blobs") or str(Path(address.database).with_suffix(".blobs"))
         return address.difference_update_query(["blobs"]), str(place)
     if backend != "postgresql":
-        raise UsageError(f"--store {shown(url)}: SQLite and PostgreSQL are supported, not {backend}")
+        raise UsageError(f"--store {hide_password(url)}: SQLite and PostgreSQL are supported, not {backend}")
     blobs = address.query.get("blobs")
     if not isinstance(blobs, str):
-        raise UsageError(f"--store {shown(url)}: add ?blobs=FOLDER_OR_URL, the place of the images")
+        raise UsageError(f"--store {hide_password(url)}: add ?blobs=FOLDER_OR_URL, the place of the images")
     address = address.difference_update_query(["blobs"])
     return (address if "+" in address.drivername else address.set(drivername="postgresql+psycopg")), blobs
 
@@ -264,8 +264,8 @@ def _engines(url: sa.URL, readonly: ReadOnlyFile | None = None) -> tuple[sa.Engi
         if readonly is not None:
             engine = readonly.engine(BUSY_S)
             return engine, engine
-        readers = sa.create_engine(url, connect_args={"timeout": BUSY_S}, json_deserializer=parsed)
-        writers = sa.create_engine(url, connect_args={"timeout": BUSY_S}, json_deserializer=parsed)
+        readers = sa.create_engine(url, connect_args={"timeout": BUSY_S}, json_deserializer=parse_json_column)
+        writers = sa.create_engine(url, connect_args={"timeout": BUSY_S}, json_deserializer=parse_json_column)
     except ModuleNotFoundError as error:
         raise StoreError(f"{error}; install the driver with: pip install 'limner[postgres]'") from error
     for engine, begin in ((readers, "BEGIN"), (writers, "BEGIN IMMEDIATE")):
@@ -277,7 +277,7 @@ def _engines(url: sa.URL, readonly: ReadOnlyFile | None = None) -> tuple[sa.Engi
 _EMPTY_VALUES: dict[str, Callable[[], Any]] = {"{}": dict, "[]": list, "null": lambda: None}
 
 
-def parsed(text: str) -> Any:
+def parse_json_column(text: str) -> Any:
     """Parse the text of a JSON column, which is mostly empty."""
     make_empty = _EMPTY_VALUES.get(text)
     if make_empty is not None:

@@ -64,7 +64,7 @@ def unwritable_message(place: str, error: OSError) -> str:
     return f"an image cannot be written to {place}: {error}{what}"
 
 
-def changed(url: str, how: str) -> str:
+def changed_message(url: str, how: str) -> str:
     """Return the message for a store that is not the one that was opened."""
     return (
         f"the store {url} was {how} while in use; the run stops. Earlier results are in the old store: "

@@ -22,7 +22,7 @@ MAX_COMPLAINTS = 20
 """The number of the database's own complaints that are reported."""
 YOUNG_S = 24 * 3600.0
 """A file younger than this may belong to a running process that has not yet written its row."""
-PART = ".part-"
+TEMPORARY_PREFIX = ".part-"
 HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -136,7 +136,7 @@ def _drawings_without_question(connection: sa.Connection) -> list[Defect]:
     return [Defect(f"drawings {row.id}", f"its question {row.question_id} is not in questions") for row in rows]
 
 
-def wanted_images(store: Store) -> dict[str, list[str]]:
+def referenced_images(store: Store) -> dict[str, list[str]]:
     """Return every image that the store refers to, with its owners."""
     accepted = calls.join(attempts, (attempts.c.call == calls.c.key) & (attempts.c.n == calls.c.accepted))
     paint = sa.select(calls.c.key, attempts.c.result).select_from(accepted).where(calls.c.kind == "paint")
@@ -156,7 +156,7 @@ def wanted_images(store: Store) -> dict[str, list[str]]:
 
 def check_images(store: Store) -> PartReport:
     """Check that every image exists and matches its hash."""
-    wanted, defects = wanted_images(store), []
+    wanted, defects = referenced_images(store), []
     for image, data in store.blobs.each(wanted):
         if isinstance(data, LostImage):
             defects.append(Defect(image, f"{wanted[image][0]}: {data}"))
@@ -170,7 +170,7 @@ def check_orphans(store: Store) -> PartReport:
         looked += 1
         file = name.rpartition("/")[2]
         if file.partition(".")[0] not in named and time.time() - changed > YOUNG_S:
-            left = file.startswith(PART)
+            left = file.startswith(TEMPORARY_PREFIX)
             defects.append(Defect(name, "left behind by a process that was killed" if left else "nothing refers to it"))
     return PartReport("orphans", looked, tuple(defects), grave=False)
 
@@ -189,7 +189,7 @@ def _named_hashes(store: Store) -> set[str]:
     return hashes
 
 
-def without(report: PartReport, mended: Iterable[Defect]) -> PartReport:
+def without_repaired(report: PartReport, mended: Iterable[Defect]) -> PartReport:
     """Return the report without these repaired defects."""
     done = set(mended)
     left = tuple(defect for defect in report.defects if defect not in done)

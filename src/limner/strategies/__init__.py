@@ -11,7 +11,7 @@ from typing import Any
 
 from ..calls import Calls, Fault
 from ..core.errors import LostImage, UsageError
-from ..core.faults import lost
+from ..core.faults import fault_of_lost_image
 from ..core.prompts import Prompts
 from ..painters import Painter, Painting, PaintRequest
 from ..painters.base import ImageKeeper
@@ -117,7 +117,7 @@ class Strategy:
         try:
             kept = ImageKeeper(blobs).get(canvas.image)
         except LostImage as error:
-            raise fault_with_costs(lost(error), studio) from error
+            raise fault_with_costs(fault_of_lost_image(error), studio) from error
         service_notes: dict[str, Any] = {PROMPT_CUT: studio.cut} if studio.cut else {}
         if studio.rewritten:
             service_notes[PROMPT_REWRITTEN] = True

@@ -14,7 +14,7 @@ from ..core.prompts import Prompts
 from ..core.registry import Registry
 from ..models import ChatModel, Context, ReplayModel, complete
 from ..painters import Painter, PaintRequest
-from ..painters.base import keep_painting
+from ..painters.base import store_painting
 from ..store import Blobs
 from ..store.records import PROMPT_CUT, PROMPT_REWRITTEN
 
@@ -114,7 +114,7 @@ class Studio:
         self.paid(painting.cost, *painting.calls)
         self.rewritten |= PROMPT_REWRITTEN in painting.notes
         self.cut = max(self.cut, painting.notes.get(PROMPT_CUT, {}), key=lambda cut: cut.get("sent", 0))
-        sha256, _ = await keep_painting(painting, self.blobs)
+        sha256, _ = await store_painting(painting, self.blobs)
         return Canvas(sha256, painting.prompt_sent, painting.notes)
 
     def number(self, name: str, usual: int, low: int = 1, high: int = 100_000) -> int:

@@ -14,7 +14,7 @@ from ..core.marks import Mark
 from ..exams import kind
 from ..running.plan import marking_id
 from ..scoring import Group
-from ..scoring.corrected import Frame
+from ..scoring.corrected import StudyFrame
 from ..scoring.groups import find_groups, stored_exam
 from ..store import Store, now
 from ..store.markings import Marking, marking_setups
@@ -259,7 +259,7 @@ def people_of(
     study: str,
     reading: str = "careful",
     constants: Mapping[str, float] | None = None,
-) -> tuple[list[Group], Frame]:
+) -> tuple[list[Group], StudyFrame]:
     """Return everything that people marked of an exam in a study, and how its drawings were sampled.
 
     Raises:
@@ -270,7 +270,7 @@ def people_of(
     loaded = load_study(store, study)
     if loaded.exam != name:
         raise UsageError(f"--study {study}: a study of {loaded.exam}, not of {name}")
-    frame = Frame(study, inclusion(load_items(store, study)), _strata(store, loaded))
+    frame = StudyFrame(study, inclusion(load_items(store, study)), _strata(store, loaded))
     kinds, setups, marked = evaluator_kinds(store), load_setups(store), marking_setups(store, name)
     people = [id for id in sorted(marked) if kinds[id] == PERSON and setups[id].get("study") == study]
     if not people:

@@ -9,11 +9,11 @@ from itertools import combinations
 from typing import Any
 
 from ..core.errors import UsageError
-from ..core.evaluator import CONTROL, row_name
+from ..core.evaluator import CONTROL_PREFIX, row_name
 from ..core.exam import Question
 from ..core.marks import values
 from ..core.redaction import new_token, token_hash
-from ..exams import Kind, kind, name_of
+from ..exams import Kind, kind, stored_name
 from ..scoring.entries import load_groups
 from ..store import Store
 from ..store.records import Drawing, evaluator_kinds, kind_of, load_drawings, load_questions
@@ -99,7 +99,7 @@ def create_study(
         )
     if completion is not None and not re.match(r"https?://[^\s]+$", completion):
         raise UsageError(f"--completion needs a link that begins with https://, not {completion!r}")
-    exam = name_of(exam)
+    exam = stored_name(exam)
     exam_kind = kind(kind_of(store, exam))
     study_design = _changed(find_design(design, exam_kind), changes or {})
     if consent is not None:
@@ -253,7 +253,7 @@ def _short(design: SampleDesign, available: int, what: str, tags: Sequence[Mappi
     return [f"{few} of {len(cells)} cells have fewer than {design.each} {what}"] if few else []
 
 
-ORIGINAL = f"{CONTROL}reference"
+ORIGINAL = f"{CONTROL_PREFIX}reference"
 """The painter that shows the original figure."""
 
 
@@ -305,7 +305,7 @@ def find_population(
         if drawing.spec == ORIGINAL:
             original.setdefault(drawing.question_id, drawing)
         names.setdefault(name, set()).update((name, drawing.painter, drawing.label))
-        if drawing.spec.startswith(CONTROL) and not names[name] & {*painters}:
+        if drawing.spec.startswith(CONTROL_PREFIX) and not names[name] & {*painters}:
             continue
         if not painters or names[name] & {*painters}:
             # Of several seeds, only the first is used.

@@ -26,7 +26,7 @@ from starlette.routing import Route
 from ..core.errors import LostImage, UsageError
 from ..core.exam import Question
 from ..core.images import BadImage
-from ..core.redaction import csrf_of, new_token, same, token_hash
+from ..core.redaction import csrf_token, new_token, secrets_equal, token_hash
 from ..exams.views import view
 from ..serve.base import Pages, WebLimits, check_change, make_app
 from ..store import Store, now
@@ -78,7 +78,7 @@ class StudyPages:
         return status_of(self._store, self._study.name) == CLOSED
 
     def _common(self, token: str, title: str) -> dict[str, Any]:
-        return {"title": title, "base": f"/r/{token}", "csrf": csrf_of(token), "now": now()}
+        return {"title": title, "base": f"/r/{token}", "csrf": csrf_token(token), "now": now()}
 
     def begin(self, request: Request) -> Response:
         """Redirect to the consent, to the first open place, or to the end."""
@@ -189,14 +189,14 @@ class StudyPages:
 
     async def joined(self, request: Request) -> Response:
         """Redirect from the panel's link to a personal place."""
-        if not same(token_hash(request.path_params["token"]), self._study.study.body.get("join", "")):
+        if not secrets_equal(token_hash(request.path_params["token"]), self._study.study.body.get("join", "")):
             raise HTTPException(404)
         token = await asyncio.to_thread(join, self._store, self._study.name, dict(request.query_params))
         return RedirectResponse(f"/r/{token}", 303)
 
     def _check_admin(self, request: Request) -> str:
         token: str = request.path_params["token"]
-        if not same(token_hash(token), self._study.study.body.get("admin", "")):
+        if not secrets_equal(token_hash(token), self._study.study.body.get("admin", "")):
             raise HTTPException(404)
         return token
 
@@ -204,7 +204,7 @@ class StudyPages:
         """Show progress, agreement so far, and whether the study is open."""
         token, status = self._check_admin(request), status_of(self._store, self._study.name)
         return self._pages.response(
-            "admin.html", title=f"Study {self._study.name}", base=f"/admin/{token}", csrf=csrf_of(token),
+            "admin.html", title=f"Study {self._study.name}", base=f"/admin/{token}", csrf=csrf_token(token),
             study=self._study, now=status, progress=progress_of(self._study),
         )  # fmt: skip
 
@@ -424,7 +424,7 @@ def find_rater(store: Store, study: str, token: str) -> StudyRater:
     if row is not None:
         return StudyRater(**row._mapping)
     for rater in load_raters(store, study):
-        if any(same(hash, other) for other in rater.body.get("tokens", [])):
+        if any(secrets_equal(hash, other) for other in rater.body.get("tokens", [])):
             return rater
     raise HTTPException(404)
 

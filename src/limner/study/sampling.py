@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ..core.exam import stratified
+from ..core.exam import sample_stratified
 from .design import SampleDesign
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ def _random(
     cell: str,
 ) -> list[Sampled[T]]:
     strata = [_value_of(tags, tag) for tag in design.strata]
-    taken = stratified(items, n, design.seed, strata, name)
+    taken = sample_stratified(items, n, design.seed, strata, name)
 
     def stratum(item: T) -> str:
         return cell_name(tags(item), design.strata) if design.strata else cell

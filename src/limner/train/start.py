@@ -11,7 +11,7 @@ from typing import Any
 from .. import exams
 from ..core.errors import UsageError
 from ..core.exam import Exam, Question, Selection
-from ..core.training import TrainSample, overlap, read_samples
+from ..core.training import TrainSample, find_overlap, read_samples
 from ..painters.diffusers import weights
 from ..painters.diffusers.jobs import PipelineSetup
 from ..painters.diffusers.text_encoding import encode, reason_text
@@ -102,7 +102,7 @@ def _refuse_overlap(samples: Sequence[Question[TrainSample]], exam: Exam[Any], a
     Raises:
         UsageError: They share concepts, and that is not allowed.
     """
-    shared = overlap(samples, exam.questions)
+    shared = find_overlap(samples, exam.questions)
     if not shared:
         return {}
     questions = sorted({id for ids in shared.values() for id in ids})

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..core.redaction import redacted
+from ..core.redaction import redact
 from . import frames
 from .recipe import JobFailure, JobResult, Recipe, WorkerDeath, WorkerUnfit, environment
 
@@ -182,9 +182,7 @@ class Process:
         if frame is None:
             raise EOFError
         # These texts may end up in the store.
-        clean_fields = {
-            name: redacted(str(frame[0][name])) for name in ("unfit", "fault", "detail") if name in frame[0]
-        }
+        clean_fields = {name: redact(str(frame[0][name])) for name in ("unfit", "fault", "detail") if name in frame[0]}
         return frame[0] | clean_fields, frame[1]
 
     def _take(self, size: int, end: float) -> bytes:
@@ -230,7 +228,7 @@ class Process:
         self.stop()
         code = self._process.returncode
         # Redact before cutting, so that no half of a key is left.
-        heard = redacted(self._heard.decode("utf-8", "replace")).strip()
+        heard = redact(self._heard.decode("utf-8", "replace")).strip()
         late = isinstance(error, TimeoutError)
         if late:
             message = f"no result within {seconds:g} s; the worker was ended"

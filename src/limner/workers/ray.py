@@ -22,7 +22,7 @@ from typing import Any
 
 from ..core.errors import UsageError
 from ..core.images import MAX_BYTES, BadImage, ImageForm, PreparedImage, Preparer, prepare
-from ..core.redaction import redacted
+from ..core.redaction import redact
 from .pool import close_pools, pool_of
 from .process import Room, standing_on
 from .ray_actor import LOOK_S, ActorHost, ActorRoom, differences, last_words, lost_as_such, parted, this_limner
@@ -136,7 +136,7 @@ def _quiet_entry(ray: Any) -> Iterator[None]:
     """Hide secrets in the command line that Ray sends to the cluster."""
     utils = ray._private.utils
     usual = utils.get_entrypoint_name
-    utils.get_entrypoint_name = lambda: redacted(usual())
+    utils.get_entrypoint_name = lambda: redact(usual())
     try:
         yield
     finally:

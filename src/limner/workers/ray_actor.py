@@ -22,7 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.redaction import redacted
+from ..core.redaction import redact
 from . import frames
 from .frames import BadFrame
 from .process import Process, Worker
@@ -86,7 +86,7 @@ def read_answer(data: bytes, most: int) -> tuple[Answer | None, bool]:
     """
     header, bodies = parted(data, most + frames.HEADER)
     # The node redacted its own keys; here those of this environment are redacted.
-    clean_fields = {name: redacted(str(header[name])) for name in ("said", "detail", "heard") if header.get(name)}
+    clean_fields = {name: redact(str(header[name])) for name in ("said", "detail", "heard") if header.get(name)}
     if "error" in header:
         message, loading = clean_fields.get("said", ""), bool(header.get("loading"))
         if header["error"] == "WorkerUnfit":
@@ -309,4 +309,4 @@ def lost_as_such(ray: Any) -> Iterator[None]:
 def last_words(error: Exception) -> str:
     """Return the last line of an error of Ray's, without keys."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return redacted(lines[-1])[:300] if lines else type(error).__name__
+    return redact(lines[-1])[:300] if lines else type(error).__name__

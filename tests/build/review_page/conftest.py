@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from limner.build.base import STEPS
 from limner.build.review_page import review_app
-from limner.core.redaction import csrf_of
+from limner.core.redaction import csrf_token
 from limner.serve.base import CSRF
 from limner.store import Store
 from limner.store.store import open_store
@@ -42,7 +42,7 @@ class Visitor:
 
     def act(self, item: str, action: str, page: Mapping[str, Any], **more: Any) -> Any:
         body = {"action": action, "base": page["base"], "seen": page["seen"], "comment": "", **more}
-        headers = {CSRF: csrf_of(self.token), "accept": "application/json", "content-type": "application/json"}
+        headers = {CSRF: csrf_token(self.token), "accept": "application/json", "content-type": "application/json"}
         return self.client.post(f"/r/{self.token}/act/{item}", content=json.dumps(body), headers=headers)
 
 

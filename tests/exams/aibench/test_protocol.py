@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from limner.core import settings
 from limner.core.asks import Picture, Reply, Text
 from limner.core.marks import Mark
-from limner.core.prompts import stripped
+from limner.core.prompts import strip_latex
 from limner.core.protocol import READINGS, Row
 from limner.exams.aibench import AIBENCH
 from limner.exams.aibench.data import ChoiceQuestion
@@ -229,11 +229,11 @@ def test_method_texts_are_sent_as_they_are_unless_stripped() -> None:
 
 
 def test_stripping() -> None:
-    assert stripped(METHOD) == "We map $x$ to $z$. \nIt keeps 5\\% of them.\\\\\nAs say, ."
-    assert stripped(stripped(METHOD)) == stripped(METHOD)
-    assert stripped(r"\begin{figure} never ends") == r"\begin{figure} never ends"
+    assert strip_latex(METHOD) == "We map $x$ to $z$. \nIt keeps 5\\% of them.\\\\\nAs say, ."
+    assert strip_latex(strip_latex(METHOD)) == strip_latex(METHOD)
+    assert strip_latex(r"\begin{figure} never ends") == r"\begin{figure} never ends"
     plain = "Nothing\n\nto take out: \\emph{a} {{b}} $c_1$."
-    assert stripped(plain) == plain
+    assert strip_latex(plain) == plain
 
 
 @pytest.mark.parametrize(

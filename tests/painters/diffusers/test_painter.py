@@ -24,7 +24,7 @@ from limner.core.errors import UsageError
 from limner.core.exam import Exam
 from limner.core.settings import PainterFacts, Settings
 from limner.evidence.probe import OcrProbe
-from limner.painters import Painting, PaintRequest, open_painter, with_devices
+from limner.painters import Painting, PaintRequest, add_devices, open_painter
 from limner.painters.batched import painter as batched
 from limner.painters.diffusers import DiffusersPainter, jobs
 from limner.store import Store
@@ -298,10 +298,10 @@ def test_interrupted_it_leaves_no_worker(small_exam: SmallExam, folder: Path, tm
 def test_devices_go_to_pipelines_alone() -> None:
     given = {"steps": 3}
     for word in ("diffusers/lab/model", "mine=diffusers/./model"):
-        assert with_devices(word, given, "0,1") == {"steps": 3, "devices": "0,1"}
-        assert with_devices(word, given, None) == given
+        assert add_devices(word, given, "0,1") == {"steps": 3, "devices": "0,1"}
+        assert add_devices(word, given, None) == given
     for word in ("openai/gpt-image-1", "mine=python/my:draw", "folder/diffusers/x", "mine=folder/./diffusers/x"):
-        assert with_devices(word, given, "0,1") == given
+        assert add_devices(word, given, "0,1") == given
 
 
 def test_how_much_it_reads_is_known_to_strategies(make: Make) -> None:

@@ -14,7 +14,7 @@ from PIL import Image
 
 from limner.calls import Calls
 from limner.core.errors import UsageError
-from limner.painters import Painting, PaintRequest, with_devices
+from limner.painters import Painting, PaintRequest, add_devices
 from limner.painters.worker import TransformersPainter
 from limner.store import Store
 
@@ -90,8 +90,8 @@ def test_models_that_are_not_known(folder: Callable[[str], Path], store: Store, 
 
 
 def test_it_runs_where_devices_says() -> None:
-    assert with_devices("transformers/lab/model", {}, "0,1") == {"devices": "0,1"}
-    assert with_devices("worker/own:model", {}, "0,1") == {"devices": "0,1"}
+    assert add_devices("transformers/lab/model", {}, "0,1") == {"devices": "0,1"}
+    assert add_devices("worker/own:model", {}, "0,1") == {"devices": "0,1"}
 
 
 @pytest.mark.slow

@@ -66,7 +66,7 @@ def test_if_re_has_the_means_of_three_scores(source: Sources) -> None:
     (fepbench.panels, "panel_type", "multi", "single"), (fepbench.regimes, "regime", "structured", "free"),
 ])  # fmt: skip
 def test_differences_between_conditions(
-    make: Callable[[plot_data.Source], plot_data.Grid], tag: str, one: str, other: str, source: Sources
+    make: Callable[[plot_data.PlotSource], plot_data.Grid], tag: str, one: str, other: str, source: Sources
 ) -> None:
     found = source("fepbench")
     grid = make(found)

@@ -12,7 +12,7 @@ from limner import api
 from limner.core.errors import UsageError
 from limner.report.plots.source import PlotChoice, StoreSource, categories, heatmap, load_source
 from limner.scoring import MET, Entry
-from limner.scoring.stats import LEAST
+from limner.scoring.stats import MIN_CLUSTERS
 from limner.store import Store
 from tests.report.tables import synthetic
 
@@ -94,7 +94,7 @@ def test_categories_are_plain_means_with_intervals_around_them(source: Sources) 
             if None not in values:
                 assert cell.value == pytest.approx(mean(value for value in values if value is not None))
                 assert cell.n == len(own)
-                if cell.n < LEAST:
+                if cell.n < MIN_CLUSTERS:
                     assert (cell.low, cell.high) == (None, None)
                 else:
                     assert cell.low <= cell.value <= cell.high  # type: ignore[operator]

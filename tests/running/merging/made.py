@@ -16,7 +16,7 @@ from limner.store import Store, now
 from limner.store.ratings import PainterMetric, PairChoice, save_certificate, save_comparisons, save_painter_metrics
 from limner.store.records import load_drawings, load_setups, save_evidence
 from limner.store.schema import build_items, build_reviews, builds, metadata, purses
-from limner.store.verify import PART
+from limner.store.verify import TEMPORARY_PREFIX
 from tests.study.made import answer, fill
 from tests.study.made import make as make_study
 
@@ -99,7 +99,7 @@ def dump(store: Store) -> Dump:
 
 def images(store: Store) -> set[str]:
     """The names of its images; what a kill left half written is none, and `limner verify` tells of it."""
-    return {name for name, _ in store.blobs.names() if PART not in name}
+    return {name for name, _ in store.blobs.names() if TEMPORARY_PREFIX not in name}
 
 
 def split(whole: Store, count: int, chance: random.Random, folder: Path) -> list[Store]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from limner import exams
 from limner.calls import digest
-from limner.core.evaluator import CONTROL
+from limner.core.evaluator import CONTROL_PREFIX
 from limner.core.exam import Exam, Question
 from limner.core.marks import Mark
 from limner.store import Store
@@ -48,7 +48,7 @@ class Desk:
     ) -> str:
         """A drawing and its marks; None for one that could not be marked, a value of None for an abstention."""
         of = dict(options or {})
-        spec = painter if painter.startswith(CONTROL) else f"folder/{painter}"
+        spec = painter if painter.startswith(CONTROL_PREFIX) else f"folder/{painter}"
         drawing = Drawing(
             digest(self.exam.name, question.hash, painter, seed, of, strategy), self.exam.name, question.id,
             question.hash, painter, spec, strategy, seed, "done", options=of, image="a" * 64,

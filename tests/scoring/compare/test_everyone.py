@@ -13,7 +13,7 @@ from scipy import stats
 from limner import api
 from limner.core.errors import UsageError
 from limner.scoring import compare
-from limner.scoring.compare import Agreement, PairNumber
+from limner.scoring.compare import Agreement, AgreementNumber
 from limner.store.store import open_store
 from tests.scoring.compare.studied import CHANCE, PEOPLE, SKILLS, STUDY, Studied
 
@@ -31,7 +31,7 @@ def found(studied: Studied) -> Agreement:
     return compare.judges("sample/genexam", store=studied.desk.store, by=["painter"])
 
 
-def number(found: Agreement, first: str, second: str, measure: str, score: str, **more: Any) -> PairNumber:
+def number(found: Agreement, first: str, second: str, measure: str, score: str, **more: Any) -> AgreementNumber:
     wanted = {"unit": "drawing", "tag": None, "category": None} | more
     (one,) = [
         each

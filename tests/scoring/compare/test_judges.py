@@ -12,7 +12,7 @@ import pytest
 from limner import api
 from limner.core.errors import UsageError
 from limner.scoring import compare
-from limner.scoring.compare import Agreement, Opinion, PairNumber
+from limner.scoring.compare import Agreement, AgreementNumber, Opinion
 from limner.scoring.compare.opinions import ComparedDrawings, SeenDrawing
 from limner.scoring.compare.pair_numbers import mark_numbers
 from limner.store import Store
@@ -57,7 +57,7 @@ def test_levels_and_all(store: Store) -> None:
     second = Opinion("b", "judge", marks={"x": marks([1, 1, 1, None])})
     seen = {id: SeenDrawing("p", id, id, {}) for id in ("x", "only first")}
     field = ComparedDrawings(Desk(store, "sample/aibench").protocol, seen, {})
-    numbers = {(one.score, one.measure): one for one in mark_numbers(first, second, field, PairNumber("a", "b"))}
+    numbers = {(one.score, one.measure): one for one in mark_numbers(first, second, field, AgreementNumber("a", "b"))}
     everything = {measure: one.value for (score, measure), one in numbers.items() if score == "all"}
     assert numbers["all", "accuracy"].n == 3
     assert (everything["first_only"], everything["second_only"]) == (1, 0)

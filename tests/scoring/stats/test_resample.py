@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from limner.scoring.stats import (
-    LEAST,
+    MIN_CLUSTERS,
     Interval,
     as_parts,
     bootstrap,
@@ -40,7 +40,7 @@ def test_the_interval_holds_the_value_and_stays_within_the_numbers(numbers: list
     found = bootstrap(plain(*numbers), resamples=200)["x"]
     assert found.value is not None
     assert found.value == pytest.approx(sum(numbers) / len(numbers))
-    assert (found.low is None) == (found.high is None) == (len(numbers) < LEAST)
+    assert (found.low is None) == (found.high is None) == (len(numbers) < MIN_CLUSTERS)
     if found.low is None or found.high is None:
         return
     assert found.low <= found.value <= found.high

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from limner.core.images import PATH
+from limner.core.images import FONT_PATH
 from limner.strategies.svg import fonts, missing_glyphs, render
 from limner.strategies.svg.fonts import BUNDLED, FACES, characters, choose
 from tests.needs import need
@@ -76,7 +76,7 @@ def test_missing_characters_are_named() -> None:
 
 
 def test_ones_own_fonts_come_first(bare: Path) -> None:
-    shutil.copy(PATH, bare / "own.ttf")
+    shutil.copy(FONT_PATH, bare / "own.ttf")
     fonts._find.cache_clear()
     assert fonts._others() == (bare / "own.ttf",)
 

@@ -14,7 +14,7 @@ pytest.importorskip("starlette", reason="servers come with limner[web]")
 from PIL import Image
 
 from limner.core.errors import UsageError
-from limner.core.redaction import csrf_of, new_token
+from limner.core.redaction import csrf_token, new_token
 from limner.serve.base import CSRF, WebLimits
 from limner.store import Store
 from limner.store.ratings import load_ratings
@@ -99,7 +99,7 @@ def test_nothing_that_is_sent_breaks_it(store: Store, pilot: Any, bad: bytes) ->
     _, token = first_link(pilot)
     with visitor(store) as client:
         agree(client, token)
-        got = client.post(f"/r/{token}/answers", content=bad, headers={CSRF: csrf_of(token)})
+        got = client.post(f"/r/{token}/answers", content=bad, headers={CSRF: csrf_token(token)})
         assert got.status_code in (200, 400)
         if got.status_code == 200:
             assert got.json()["saved"] == []
@@ -135,7 +135,7 @@ def test_rater_link_and_admin_link_are_not_interchangeable(store: Store, pilot: 
     with visitor(store) as client:
         for word in (token, pilot.join):
             assert client.get(f"/admin/{word}").status_code == 404
-            assert client.post(f"/admin/{word}/close", headers={CSRF: csrf_of(word)}).status_code == 404
+            assert client.post(f"/admin/{word}/close", headers={CSRF: csrf_token(word)}).status_code == 404
         for word in (pilot.admin, pilot.join):
             assert client.get(f"/r/{word}").status_code == 404
     assert load_study(store, "pilot").status == "open"
@@ -213,7 +213,7 @@ def test_the_admin_sees_progress_and_agreement_and_closes(store: Store, pilot: A
         _, token = first_link(pilot)
         agree(client, token)
         assert client.post(f"/admin/{pilot.admin}/close").status_code == 403
-        own = {CSRF: csrf_of(pilot.admin)}
+        own = {CSRF: csrf_token(pilot.admin)}
         assert "Open it again" in client.post(f"/admin/{pilot.admin}/close", data=own).text
         assert "This study is closed" in client.get(f"/r/{token}").text
         assert send(client, token, {"id": "1", "n": 1, "field": "overall", "value": 5}).status_code == 409

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="servers come with limner[web]")
 
-from limner.core.redaction import csrf_of
+from limner.core.redaction import csrf_token
 from limner.serve.base import CSRF
 from limner.store import Store
 from limner.store.records import load_drawings, load_setups, save_drawing
@@ -61,7 +61,7 @@ def test_a_rater_reaches_nothing_that_tells(store: Store, design: str) -> None:
         reached = crawl(client, token)
         sent = send(client, token, {"id": "1", "n": 1, "field": "overall", "value": 5}, {"id": "2", "n": 77777})
         more = [
-            client.post(f"/r/{token}/answers", headers={CSRF: csrf_of(token)}, content=b"{"),
+            client.post(f"/r/{token}/answers", headers={CSRF: csrf_token(token)}, content=b"{"),
             client.get(f"/r/{token}/99999"),
             client.get(f"/r/{token}/image/{'0' * 24}.jpg"),
             client.get(f"/r/{token}/1/reference.jpg"),

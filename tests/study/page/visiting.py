@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from limner.core.redaction import csrf_of
+from limner.core.redaction import csrf_token
 from limner.serve.base import CSRF, WebLimits
 from limner.store import Store
 from limner.study.new import NewStudy
@@ -27,13 +27,13 @@ def visitor(store: Store, name: str = "pilot", limits: WebLimits = MANY) -> Iter
 
 def agree(client: TestClient, token: str) -> None:
     """Consent and go on."""
-    got = client.post(f"/r/{token}/consent", data={CSRF: csrf_of(token)})
+    got = client.post(f"/r/{token}/consent", data={CSRF: csrf_token(token)})
     assert got.status_code == 200
 
 
 def send(client: TestClient, token: str, *answers: dict[str, Any]) -> Any:
     """What the page would send."""
-    own = {CSRF: csrf_of(token), "accept": "application/json"}
+    own = {CSRF: csrf_token(token), "accept": "application/json"}
     return client.post(f"/r/{token}/answers", json={"answers": list(answers)}, headers=own)
 
 

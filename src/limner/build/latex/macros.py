@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ...core.asks import Unreadable
-from ...core.prompts import stripped
+from ...core.prompts import strip_latex
 from .sources import FlatPaper
 
 MAX_STEPS = 50_000
@@ -251,7 +251,7 @@ def latex_to_text(latex: str) -> str:
     """Return the text as a reader sees it, without figures and citations."""
     from pylatexenc.latex2text import LatexNodes2Text
 
-    text = stripped(latex)
+    text = strip_latex(latex)
     try:
         return str(LatexNodes2Text(math_mode="text").latex_to_text(text))
     except Exception:  # Whatever a paper's own LaTeX can do to a parser.
@@ -304,7 +304,7 @@ def _parts(term: str) -> list[str]:
 def _occurs_in(term: str, latex: str) -> bool:
     # A term may be given as LaTeX itself, such as $h_g$.
     wanted = {fold_text(term), fold_text(latex_to_text(term))} - {""}
-    texts = (fold_text(latex_to_text(latex)), fold_text(stripped(latex)))
+    texts = (fold_text(latex_to_text(latex)), fold_text(strip_latex(latex)))
     return any(f" {words} " in f" {text} " for words in wanted for text in texts)
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from ...core.asks import Unreadable
 from ...core.json_text import loads
-from ...core.schema import FrozenModel, StrictModel, Words, first_wrong
+from ...core.schema import FrozenModel, StrictModel, Words, first_error
 from ..latex.macros import MAX_LISTED_TERMS, fold_text, has_words, require_terms
 
 NodeType = Literal["model", "data", "process", "decision"]
@@ -112,7 +112,7 @@ def parse_graph(text: str, method: str) -> LogicGraph:
     try:
         graph = LogicGraph.model_validate(_unwrapped(loads(text)))
     except ValidationError as error:
-        raise Unreadable(f"the graph does not fit: {first_wrong(error)}") from error
+        raise Unreadable(f"the graph does not fit: {first_error(error)}") from error
     require_terms(graph.terms(), method)
     return graph
 
@@ -198,7 +198,7 @@ def parse_log(text: str, method: str, rules: LogRules) -> ExecutionLog:
     try:
         log = ExecutionLog.model_validate(loads(text))
     except ValidationError as error:
-        raise Unreadable(f"the log does not fit: {first_wrong(error)}") from error
+        raise Unreadable(f"the log does not fit: {first_error(error)}") from error
     terms = [term for step in log.steps for term in (step.name, *step.input, *step.output)]
     require_terms(terms, method)
     steps = fold_text(" ".join(f"{step.action} {step.next_logic}" for step in log.steps))

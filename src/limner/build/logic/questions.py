@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from ...core.asks import Unreadable
 from ...core.choices import LETTERS
 from ...core.json_text import loads
-from ...core.schema import FrozenModel, Words, first_wrong
+from ...core.schema import FrozenModel, Words, first_error
 from ..latex.macros import fold_text, occurs
 from .graph import Level, LogicGraph, QuestionRules
 
@@ -87,7 +87,7 @@ def _draft(n: int, entry: Any) -> DraftQuestion:
     try:
         draft = DraftQuestion.model_validate(entry)
     except ValidationError as error:
-        raise Unreadable(f"question {n}: {first_wrong(error)}") from error
+        raise Unreadable(f"question {n}: {first_error(error)}") from error
     if draft.correct_option not in draft.options:
         raise Unreadable(f"question {n}: correct_option {draft.correct_option} is none of its options")
     if tuple(sorted(draft.options)) != LETTERS[: len(draft.options)]:

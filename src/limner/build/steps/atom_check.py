@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from ... import exams
-from ...core.schema import StrictModel, first_wrong
+from ...core.schema import StrictModel, first_error
 from ..base import BuildItem, BuildStep, StepContext, Waiting
 from ..figures import split_faults
 
@@ -26,7 +26,7 @@ async def atom_check(item: BuildItem, context: StepContext) -> BuildItem:
     try:
         rubric.model_validate({name: item.body[name] for name in rubric.model_fields})
     except ValidationError as error:
-        raise Waiting(f"review: {first_wrong(error)}") from error
+        raise Waiting(f"review: {first_error(error)}") from error
     if faults := split_faults(item.body):
         raise Waiting(f"review: {'; '.join(faults[:6])}")
     return item.having(checked=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from ...core.training import plain
+from ...core.training import normalize_words
 from ..base import BuildItem, BuildStep, Dropped, StepContext, StepOutcome
 from .images import ID
 
@@ -16,7 +16,7 @@ async def cell_prompts(items: Sequence[BuildItem], context: StepContext) -> Mapp
     for item in items:
         left[item.id] = Dropped("calls whose prompts go on")
         for entry in item.body["prompts"]:
-            id = hashlib.sha256(plain(entry["prompt"]).encode()).hexdigest()[:ID]
+            id = hashlib.sha256(normalize_words(entry["prompt"]).encode()).hexdigest()[:ID]
             body = {**entry, "level": item.body["level"], "discipline": item.body["discipline"]}
             left.setdefault(id, BuildItem(id, body))
     return left

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from ...core.schema import StrictModel
-from ...core.training import plain
+from ...core.training import normalize_words
 from ..base import BuildItem, BuildStep, Dropped, StepContext, StepOutcome
 from ..embedding import MINILM, dbscan, embed, medoids
 
@@ -57,23 +57,25 @@ def _group_by_meaning(bodies: Sequence[Mapping[str, str]], how: ConceptsSettings
     """Return the names of concept and topic for each prompt."""
     names = [body["concept"] for body in bodies]
     vectors = embed([body[how.of] for body in bodies], how.model)
-    narrow = _join_clusters(dbscan(vectors, how.eps, how.min_samples), [plain(name) for name in names])
+    narrow = _join_clusters(dbscan(vectors, how.eps, how.min_samples), [normalize_words(name) for name in names])
     wide = _join_clusters(dbscan(vectors, how.topic_eps, how.min_samples), narrow)
     columns = []
     for labels in (narrow, wide):
         middle = medoids(vectors, labels)
         words: dict[int, Counter[str]] = {}
         for label, name in zip(labels, names, strict=True):
-            words.setdefault(label, Counter())[plain(name)] += 1
+            words.setdefault(label, Counter())[normalize_words(name)] += 1
         called: dict[int, str] = {}
         for label, counts in words.items():
             most = max(counts.values())
             usual = {name for name, times in counts.items() if times == most}
             own = names[middle[label]]
             first = next(
-                name for name, other in zip(names, labels, strict=True) if other == label and plain(name) in usual
+                name
+                for name, other in zip(names, labels, strict=True)
+                if other == label and normalize_words(name) in usual
             )
-            called[label] = own if plain(own) in usual else first
+            called[label] = own if normalize_words(own) in usual else first
         columns.append([called[label] for label in labels])
     return list(zip(*columns, strict=True))
 

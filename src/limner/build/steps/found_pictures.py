@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Literal
 
-from ...core.training import plain
+from ...core.training import normalize_words
 from ..base import BuildItem, BuildStep, Dropped, StepContext
 from .images import ImagesSettings, check_images, picture_fields, source_pictures, store_picture
 
@@ -34,11 +34,11 @@ async def found_pictures(
             continue
         ids.setdefault(candidate.id, []).append(candidate)
         for field in ("prompt", "concept", "asked_concept"):
-            words.setdefault(plain(str(candidate.body.get(field, ""))), []).append(candidate)
+            words.setdefault(normalize_words(str(candidate.body.get(field, ""))), []).append(candidate)
     taken: set[str] = set()
     for number, picture in enumerate(source_pictures(how)):
         name = picture.file.stem if picture.file is not None else ""
-        asked = ids.get(name) or words.get(plain(picture.about.get("keyword", "") or name), [])
+        asked = ids.get(name) or words.get(normalize_words(picture.about.get("keyword", "") or name), [])
         free = [candidate for candidate in asked if candidate.id not in taken]
         if not free:
             why = "a prompt has one picture already" if asked else "no prompt for this picture"

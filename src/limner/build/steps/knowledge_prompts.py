@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ...core.asks import Contract, Text, Unreadable
 from ...core.schema import StrictModel
-from ...core.training import plain
+from ...core.training import normalize_words
 from ..base import BuildItem, BuildStep, StepContext, Use
 from ..wording import stem
 
@@ -63,7 +63,7 @@ def read_prompts(reply: str, many: int, how: KnowledgePromptsSettings) -> list[d
     seen: set[str] = set()
     for entry in entries:
         prompt, concept = entry["prompt"], entry.get("concept", "")
-        if not plain(concept):
+        if not normalize_words(concept):
             wrong.append(f"{prompt[:60]!r} has no line **CONCEPT**: … after it")
         elif len(concept.split()) > how.concept_words:
             wrong.append(f"the concept {concept[:60]!r} has more than {how.concept_words} words")
@@ -71,9 +71,9 @@ def read_prompts(reply: str, many: int, how: KnowledgePromptsSettings) -> list[d
             wrong.append(f"{prompt[:60]!r} has {words} words; at most {how.words} are allowed")
         if not names_form(prompt, how.forms):
             wrong.append(f"{prompt[:60]!r} names no visual form, such as {', '.join(how.forms[:4])}")
-        if plain(prompt) in seen:
+        if normalize_words(prompt) in seen:
             wrong.append(f"{prompt[:60]!r} stands there twice")
-        seen.add(plain(prompt))
+        seen.add(normalize_words(prompt))
     if wrong:
         raise Unreadable("; ".join(wrong[:6]))
     return entries
@@ -85,7 +85,7 @@ def names_form(prompt: str, forms: tuple[str, ...]) -> bool:
     >>> names_form("Draw a flow-chart of digestion.", ("diagram", "flow chart"))
     True
     """
-    words = " ".join(stem(word) for word in plain(prompt).split())
+    words = " ".join(stem(word) for word in normalize_words(prompt).split())
     return any(f" {' '.join(stem(word) for word in form.split())} " in f" {words} " for form in forms)
 
 

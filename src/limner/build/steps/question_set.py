@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from ...core.choices import balanced
+from ...core.choices import balance_letters
 from ...strategies.svg.rendering import render
 from ..base import BuildItem, BuildStep, StepContext
 from ..logic.graph import Level, LogicGraph
@@ -20,7 +20,7 @@ async def question_set(item: BuildItem, context: StepContext) -> BuildItem:
     rows = checklist({level: item.body[f"{level}_set"] for level in LEVELS}, read_rules(context.folder).questions)
     drawn = to_svg(LogicGraph.model_validate(item.body["graph"]))
     picture, _ = await asyncio.to_thread(lambda: context.blobs.put(render(drawn)))
-    return item.having(checklist=balanced(rows, item.id), graph_svg=drawn, graph_image=picture)
+    return item.having(checklist=balance_letters(rows, item.id), graph_svg=drawn, graph_image=picture)
 
 
 STEP = BuildStep("question-set", "one checklist, its letters dealt out evenly",

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ... import exams
 from ...core.schema import StrictModel
-from ...core.training import concepts_in
+from ...core.training import find_concepts
 from ..base import PART, TEST, TRAIN, BuildItem, BuildStep, Dropped, StepContext, StepOutcome
 
 
@@ -37,12 +37,12 @@ async def split(items: Sequence[BuildItem], context: StepContext) -> Mapping[str
     how: SplitSettings = context.settings
     parts = _parts(items, how)
     asked = [(item.id, item.body["concept"], item.body["prompt"]) for item in items if parts[item.id] == TEST]
-    inside = concepts_in(((item.body["concept"], item.body["prompt"]) for item in items), asked)
+    inside = find_concepts(((item.body["concept"], item.body["prompt"]) for item in items), asked)
     outside: Mapping[str, Sequence[str]] = {}
     if how.exam:
         questions = exams.read(exams.resolve(how.exam, how.data)).questions
         known = ((each.id, each.tags.get("concept", ""), each.prompt) for each in questions)
-        outside = concepts_in(((item.body["concept"], item.body["prompt"]) for item in items), known)
+        outside = find_concepts(((item.body["concept"], item.body["prompt"]) for item in items), known)
     left: dict[str, StepOutcome] = {}
     for item in items:
         concept = item.body["concept"]

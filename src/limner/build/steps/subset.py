@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import Field
 
-from ...core.exam import stratified
+from ...core.exam import sample_stratified
 from ...core.schema import StrictModel
 from ..base import BuildItem, BuildStep, StepContext, StepOutcome
 
@@ -38,7 +38,7 @@ async def subset(items: Sequence[BuildItem], context: StepContext) -> Mapping[st
 
     strata = [level(n) for n in range(1, how.levels + 1)]
     n = max(1, round(len(items) * how.share)) if items else 0
-    chosen = {item.id for item in stratified(items, n, how.seed, strata, lambda item: item.id)}
+    chosen = {item.id for item in sample_stratified(items, n, how.seed, strata, lambda item: item.id)}
     return {item.id: item.having(**{how.name: item.id in chosen}) for item in items}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from ...core.choices import balanced
+from ...core.choices import balance_letters
 from ...core.schema import StrictModel
 from ..base import BuildItem, BuildStep, Dropped, StepContext, Use
 from ..screens import answer_questions, make_question
@@ -44,7 +44,7 @@ async def text_screen(item: BuildItem, context: StepContext) -> BuildItem:
         if left < how.each_level:
             raise Dropped("a level without questions", f"{level}: {left} left")
     removed = [row["question"] for row, key in zip(rows, keys, strict=True) if key in gone]
-    return item.having(checklist=balanced(kept, item.id), removed=removed)
+    return item.having(checklist=balance_letters(kept, item.id), removed=removed)
 
 
 STEP = BuildStep("text-screen", "screen 2: questions answered wrongly twice", TextScreenSettings, ("expert",),

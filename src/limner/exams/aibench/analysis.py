@@ -11,7 +11,7 @@ from ...core.errors import UsageError
 from ...core.exam import Question
 from ...core.json_text import loads
 from ...core.marks import Mark
-from ...core.plot_data import Grid, Plot, Point, Points, Source, left_out, shown
+from ...core.plot_data import Grid, Plot, PlotSource, Point, Points, describe_left_out, score_with_scale
 from ...core.prompts import Prompts
 from ...core.protocol import FailureModes
 from . import protocol
@@ -81,12 +81,12 @@ MODES = FailureModes(
 )
 
 
-def levels(source: Source) -> Grid:
+def levels(source: PlotSource) -> Grid:
     """Return the four levels, which are scores."""
     return source.shares(LEVEL_NAMES)
 
 
-def logic_aesthetics(source: Source) -> Points:
+def logic_aesthetics(source: PlotSource) -> Points:
     """Return the aesthetics rating against the mean of the four levels.
 
     Raises:
@@ -105,8 +105,10 @@ def logic_aesthetics(source: Source) -> Points:
         )
     if not points:
         raise UsageError(f"{source.exam}: this judge does not decide all four levels; mark with a model, not with ocr")
-    caption = source.caption + left_out(len(source.names) - len(points), "without both numbers")
-    return Points(tuple(points), "logic, mean of the four levels (of 100)", shown(aesthetics), caption).with_front()
+    caption = source.caption + describe_left_out(len(source.names) - len(points), "without both numbers")
+    return Points(
+        tuple(points), "logic, mean of the four levels (of 100)", score_with_scale(aesthetics), caption
+    ).with_front()
 
 
 PLOTS: Mapping[str, Plot] = {

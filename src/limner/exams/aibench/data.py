@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, Field, field_validator, model_validator
 
-from ...core.choices import balanced, constant_answers
+from ...core.choices import balance_letters, constant_answers
 from ...core.data_files import (
     Problems,
     absent_references,
@@ -166,7 +166,7 @@ def write(folder: Path, items: Sequence[Mapping[str, Any]], save: Callable[[str,
     rows = []
     for item in items:
         id = _id(item)
-        checklist = balanced([_question(n, question) for n, question in enumerate(item["checklist"], 1)], id)
+        checklist = balance_letters([_question(n, question) for n, question in enumerate(item["checklist"], 1)], id)
         row = {"id": id, "method_text": item["method"], "image": f"images/{id}.png",
                "checklist": checklist}  # fmt: skip
         MethodRow.model_validate(row)

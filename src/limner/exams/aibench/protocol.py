@@ -13,7 +13,7 @@ from ...core.evidence import AESTHETICS, measured_number, summarize_backends
 from ...core.exam import Question
 from ...core.json_text import loads
 from ...core.marks import Criterion, Mark
-from ...core.prompts import Prompts, stripped
+from ...core.prompts import Prompts, strip_latex
 from ...core.protocol import Evidence, Protocol, Reading, Row, Score
 from .data import LEVELS, ChoiceQuestion, QuestionsRubric
 
@@ -55,7 +55,7 @@ class AIBench(Protocol[QuestionsRubric]):
 
     def drawing_prompt(self, question: Question[QuestionsRubric], group: str | None, options: Mapping[str, str]) -> str:
         """Return the method text with a short instruction, or with a longer one for open models."""
-        method = stripped(question.prompt) if options.get("latex") == "strip" else question.prompt
+        method = strip_latex(question.prompt) if options.get("latex") == "strip" else question.prompt
         return PROMPTS.fill("draw-open" if group == "open" else "draw-closed", method=method)
 
     def asks(self, question: Question[QuestionsRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:

@@ -20,15 +20,15 @@ from ...core.plot_data import (
     Gallery,
     Grid,
     Plot,
+    PlotSource,
     Point,
     Points,
     Quantity,
     ScorePair,
     ScorePairs,
-    Source,
     Tile,
-    abstained,
-    left_out,
+    describe_left_out,
+    has_abstentions,
     spread_and_gap,
 )
 from ...core.protocol import Protocol, Row
@@ -143,7 +143,7 @@ def remarks(rows: Sequence[Row]) -> list[str]:
 PERCENT = 100.0
 
 
-def atoms(source: Source) -> Bands:
+def atoms(source: PlotSource) -> Bands:
     """Return the three scores by the number of semantic atoms, in the bins of the analysis.
 
     Raises:
@@ -152,7 +152,7 @@ def atoms(source: Source) -> Bands:
     bins, drawings = [], []
     for rows in source.rows:
         groups: list[dict[str, Any]] = source.protocol.analyses(rows)["complexity"]
-        bins.append(tuple(() if abstained(rows, name) else _bins(groups, name) for name in SCORES))
+        bins.append(tuple(() if has_abstentions(rows, name) else _bins(groups, name) for name in SCORES))
         drawings.append(
             tuple(
                 tuple((row.question.rubric.count, value) for row in rows if (value := row.scores.get(name)) is not None)
@@ -161,7 +161,7 @@ def atoms(source: Source) -> Bands:
         )
     if not any(row for painter in bins for row in painter):
         raise UsageError(f"{source.exam}: this judge decides none of if, re, sp; mark with a model, not with ocr")
-    count = sum(any(abstained(rows, name) for name in SCORES) for rows in source.rows)
+    count = sum(any(has_abstentions(rows, name) for name in SCORES) for rows in source.rows)
     caption = source.caption + (f" · {count} without lines: the judge abstained" if count else "")
     return Bands(source.names, SCORES, tuple(bins), tuple(drawings), caption, "semantic atoms of a question")
 
@@ -174,7 +174,7 @@ def _bins(groups: Sequence[Mapping[str, Any]], name: str) -> tuple[Bin, ...]:
     )
 
 
-def if_re(source: Source) -> Points:
+def if_re(source: PlotSource) -> Points:
     """Return reasoning enrichment against instruction faithfulness, coloured by semantic precision.
 
     Raises:
@@ -188,22 +188,22 @@ def if_re(source: Source) -> Points:
     ]
     if not points:
         raise UsageError(f"{source.exam}: this judge decides neither if nor re; mark with a model, not with ocr")
-    caption = source.caption + left_out(len(source.names) - len(points), "the judge abstained")
+    caption = source.caption + describe_left_out(len(source.names) - len(points), "the judge abstained")
     return Points(tuple(points), "instruction faithfulness, IF (of 1)",
                   "reasoning enrichment, RE (of 1)", caption, "semantic precision, SP (of 1)")  # fmt: skip
 
 
-def panels(source: Source) -> Grid:
+def panels(source: PlotSource) -> Grid:
     """Return the difference of every score between pictures of several panels and of one."""
     return _gaps(source, "multi - single", "several panels minus one")
 
 
-def regimes(source: Source) -> Grid:
+def regimes(source: PlotSource) -> Grid:
     """Return the difference of every score between structured and free prompts."""
     return _gaps(source, "structured - free", "structured prompts minus free ones")
 
 
-def _gaps(source: Source, key: str, words: str) -> Grid:
+def _gaps(source: PlotSource, key: str, words: str) -> Grid:
     differences = []
     for rows in source.rows:
         undecided = any(mark.verdict == "abstain" for row in rows for mark in row.marks)
@@ -236,7 +236,7 @@ ACCESS_OF_GROUP = {"closed-source": "closed", "open-source": "open"}
 """The paper's groups of models -> access."""
 
 
-def dispersion(source: Source) -> Dispersion:
+def dispersion(source: PlotSource) -> Dispersion:
     """Return the spread between painters in each of the ten parts, and closed minus open; with the paper's.
 
     Raises:
@@ -276,7 +276,7 @@ def _published() -> tuple[tuple[float | None, float | None], ...]:
     return tuple(numbers)
 
 
-def pairs(source: Source) -> ScorePairs:
+def pairs(source: PlotSource) -> ScorePairs:
     """Return each pair of the three scores over the drawings of all painters except controls.
 
     Raises:
@@ -285,7 +285,7 @@ def pairs(source: Source) -> ScorePairs:
     kept = [
         (name, rows)
         for name, rows in zip(source.names, source.rows, strict=True)
-        if name not in source.controls and not any(abstained(rows, score) for score in SCORES)
+        if name not in source.controls and not any(has_abstentions(rows, score) for score in SCORES)
     ]
     pooled = correlations([row for _, rows in kept for row in rows])
     score_pairs = []
@@ -300,7 +300,7 @@ def pairs(source: Source) -> ScorePairs:
     if not any(pair.drawings for pair in score_pairs):
         raise UsageError(f"{source.exam}: this judge decides no two of if, re, sp; mark with a model, not with ocr")
     rivals = sum(name not in source.controls for name in source.names)
-    return ScorePairs(tuple(score_pairs), source.caption + left_out(rivals - len(kept), "the judge abstained"))
+    return ScorePairs(tuple(score_pairs), source.caption + describe_left_out(rivals - len(kept), "the judge abstained"))
 
 
 def _score_pairs(rows: Sequence[Row], first: str, second: str) -> list[tuple[float, float]]:
@@ -308,7 +308,7 @@ def _score_pairs(rows: Sequence[Row], first: str, second: str) -> list[tuple[flo
     return [(x, y) for x, y in pairs if x is not None and y is not None]
 
 
-def two_regimes(source: Source) -> Gallery:
+def two_regimes(source: PlotSource) -> Gallery:
     """Return one figure as every painter drew it from the free and from the structured prompt, with scores.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.errors import UsageError
 from ...core.evidence import REGIONS, summarize_backends
-from ...core.plot_data import Grid, Histograms, Plot, Quantity, Source
+from ...core.plot_data import Grid, Histograms, Plot, PlotSource, Quantity
 from ...core.protocol import Row
 from . import graph
 from .data import LEVELS
@@ -92,7 +92,7 @@ LOW_SCORES = ("mmmg_release", "mmmg_exact")
 """The scores that the analysis of failures is made for."""
 
 
-def failures_plot(source: Source) -> Grid:
+def failures_plot(source: PlotSource) -> Grid:
     """Return the share of each kind of failure among drawings that score low.
 
     Raises:
@@ -111,7 +111,7 @@ def failures_plot(source: Source) -> Grid:
     return Grid(source.names, tuple(LIMITS), cells, label, 1.0, caption, source.controls, notes)
 
 
-def regions(source: Source) -> Histograms:
+def regions(source: PlotSource) -> Histograms:
     """Return the counts of regions in each drawing, and the two limits of readability.
 
     Raises:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ...core.asks import DraftFault, Unreadable, refuse
+from ...core.asks import DraftFault, Unreadable, refuse_faulty_draft
 from . import exact, graph
 
 RELATIONS = ("Defines", "Entails", "Causes", "Contains", "Requires", "TemporalOrder")
@@ -57,7 +57,7 @@ def read_graph(draft: Mapping[str, Any]) -> dict[str, Any]:
     read_shape = _read_paper_shape if "Visual Components" in draft else _read_item_shape
     elements, dependencies, definitions = read_shape(draft)
     links, faults = check_graph(elements, dependencies, definitions)
-    refuse(faults)
+    refuse_faulty_draft(faults)
     return {
         "elements": [{"name": name, "why": why} for name, why in elements],
         "dependencies": [{"says": str(link), "why": why} for link, why in links],

@@ -16,7 +16,7 @@ from typing import Any
 
 from ...calls import digest
 from ...core.errors import UsageError
-from ...core.redaction import redacted
+from ...core.redaction import redact
 
 INDEX = "model_index.json"
 IGNORED_SUFFIXES = frozenset({".md", ".png", ".jpg", ".jpeg", ".webp", ".gif", ".log"})
@@ -227,4 +227,4 @@ def _unreachable(repository: str, revision: str, error: Exception) -> UsageError
 
 def hub_error(error: Exception) -> str:
     """Return an error of the hub's client in one line, without keys."""
-    return f"{type(error).__name__}: {redacted(' '.join(str(error).split()))[:300]}"
+    return f"{type(error).__name__}: {redact(' '.join(str(error).split()))[:300]}"

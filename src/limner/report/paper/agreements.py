@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from ...scoring import evaluators_of
-from ...scoring.compare import Opinion, PairNumber
+from ...scoring.compare import AgreementNumber, Opinion
 from ...scoring.compare.everyone import ExamOpinions, all_numbers, load_opinions, wanted_evaluators
 from ...scoring.compare.opinions import ANYONE
 from ...store import Store
@@ -32,13 +32,13 @@ class Agreements:
         people: The people that judges are compared with; None where there are none.
     """
 
-    numbers: Mapping[Key, PairNumber]
+    numbers: Mapping[Key, AgreementNumber]
     everyone: ExamOpinions
     people: str | None
 
     def find(
         self, first: str, words: str, category: str | None = None, second: str | None = None
-    ) -> tuple[PairNumber, ...]:
+    ) -> tuple[AgreementNumber, ...]:
         """Return the numbers behind words such as ``mae spelling+logic`` or ``kendall relaxed / overall``, or none."""
         measure, _, score = words.partition(" ")
         with_whom = second or self.people or ""
@@ -87,7 +87,7 @@ def agreements(
     everyone = load_opinions(store, exam, kept, reading=reading, study=study)
     together = [opinion for opinion in everyone.opinions if opinion.kind == "people"]
     people = max(together, key=lambda number: (_drawings(number), number.name), default=None)
-    numbers = dict[Key, PairNumber]()
+    numbers = dict[Key, AgreementNumber]()
     if rows != "rated" and (people is not None or rows == "pairs"):
         wanted = wanted_evaluators((), evaluators_of(store, exam), {})
         for number in all_numbers(everyone, wanted, ["painter"] if rows == "painters" else [], ["drawing"]):

@@ -11,7 +11,7 @@ from ... import exams
 from ...core.errors import UsageError
 from ...core.exam import Exam
 from ...scoring import Comparable
-from ...scoring.stats import LEAST
+from ...scoring.stats import MIN_CLUSTERS
 from ...store import Store
 from ..tables.model import STORE, Cell, Column, RowBlock, Sheet, Table, TableRow
 from . import published_cells
@@ -345,7 +345,7 @@ def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock]) -> 
     if any(cell.least is not None for line in lines for cell in line.cells):
         remarks.append("least … most: the lowest and the highest possible value of a score, where the judge abstained.")
     if any(cell.few is not None for line in lines for cell in line.cells):
-        remarks.append(f"(n=…): fewer than {LEAST} questions are too few for an interval.")
+        remarks.append(f"(n=…): fewer than {MIN_CLUSTERS} questions are too few for an interval.")
     return remarks + _remarks(held.rows)
 
 

@@ -21,7 +21,7 @@ from ...core.settings import PainterFacts, Settings
 from ...exams import each, paper
 from ...scoring import Comparable, Group, Standing, comparable, comparables, standings
 from ...scoring.compare.everyone import call_seconds
-from ...scoring.groups import find_groups, which_questions
+from ...scoring.groups import checked_on, find_groups
 from ...store import Store
 from ...store.records import load_exam
 from ...store.schema import exams as stored_exams
@@ -177,7 +177,7 @@ def load_holdings(
     _, groups = find_groups(name, store=store, reading=reading, **(which or {}))
     if only is not None:
         groups = [group for group in groups if only in (group.painter, group.spec)]
-    chosen = which_questions(on)
+    chosen = checked_on(on)
     if across:
         sides = [comparable(groups, protocol, chosen)] if groups else []
     else:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import exams
 from ...core.errors import UsageError
-from ...core.evaluator import Evaluator, by_evaluator
+from ...core.evaluator import Evaluator, group_by_evaluator
 from ...core.exam import Question
 from ...exams import Kind
 from ...scoring import Numbers
@@ -61,7 +61,7 @@ class StoreRows:
         if held.agreement is not None and self.layout.rows in AGREEING:
             return [(None, line) for line in agreement_rows(self.layout, held.agreement, specs)]
         if self.layout.rows == "judges":
-            return [(None, self._judge_row(rows, specs)) for rows in by_evaluator(held.rows)]
+            return [(None, self._judge_row(rows, specs)) for rows in group_by_evaluator(held.rows)]
         if self.by_judge:
             painters: dict[str, list[PainterResult]] = {}
             for own in held.rows:
@@ -248,10 +248,10 @@ def measure(words: str, questions: Sequence[Question[Any]], where: Mapping[str, 
         return float(len({tuple(q.tags[tag] for tag in rest) for q in chosen if q.tags.keys() >= set(rest)})) or None
     if first not in _HOW or not rest:
         raise UsageError(f"{kind.name} has no statistic {words!r}; it has: {', '.join(_numbers(kind))}")
-    return _HOW[first](each_number(" ".join(rest), chosen, kind, words))
+    return _HOW[first](question_statistics(" ".join(rest), chosen, kind, words))
 
 
-def each_number(
+def question_statistics(
     words: str, questions: Sequence[Question[Any]], kind: Kind[Any], place: str | None = None
 ) -> list[float]:
     """Return a statistic of each question: ``words`` (of the prompt), or one of the exam's; `place` is for errors.

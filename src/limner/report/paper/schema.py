@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from ...core.errors import DataError, UsageError
-from ...core.schema import StrictModel, first_wrong, read_toml
+from ...core.schema import StrictModel, first_error, read_toml
 from ...exams import each, paper
 from ..tables.model import Column
 
@@ -279,7 +279,7 @@ def read(path: Path, exam: str) -> list[Layout]:
         try:
             layouts.append(Layout.model_validate({**given, "exam": exam, "name": name, "paper": body.get("paper")}))
         except ValidationError as error:
-            raise DataError(f"tables.{name}.{first_wrong(error)}", file=path) from error
+            raise DataError(f"tables.{name}.{first_error(error)}", file=path) from error
     return layouts
 
 

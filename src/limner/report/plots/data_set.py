@@ -14,11 +14,11 @@ import numpy as np
 from ... import exams
 from ...core.errors import UsageError
 from ...core.exam import Exam, Question
-from ...core.plot_data import BarPanel, DataSheet, HistogramPanel, MapPanel, Panel, QuartilePanel, WordsPanel, plain
+from ...core.plot_data import BarPanel, DataSheet, HistogramPanel, MapPanel, Panel, QuartilePanel, WordsPanel, plain_tag
 from ...exams import Kind, paper
 from ...exams.paper import DataPanel, PrintedNumbers, data_panels
 from ...running.setup import load_exam_or_data
-from ..paper.rows import each_number, measure
+from ..paper.rows import measure, question_statistics
 from .source import PlotChoice
 
 Questions = Sequence[Question[Any]]
@@ -97,8 +97,8 @@ def _counts(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel
         values.append(tuple(_count(part, kind) for part in split))
     printed = _printed(panel.published, kind, _count(questions, kind))
     published = tuple(printed(f"{group}{value}") for group, value, _ in rows)
-    labels, groups = tuple(plain(value) for _, value, _ in rows), tuple(plain(group) for group, _, _ in rows)
-    return BarPanel(_title(panel), labels, groups, tuple(map(plain, parts)) or ("",), tuple(values), published,
+    labels, groups = tuple(plain_tag(value) for _, value, _ in rows), tuple(plain_tag(group) for group, _, _ in rows)
+    return BarPanel(_title(panel), labels, groups, tuple(map(plain_tag, parts)) or ("",), tuple(values), published,
                     panel.unit, panel.wide)  # fmt: skip
 
 
@@ -136,16 +136,18 @@ def _map(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> MapPanel:
     counts = tuple(
         tuple(int(_count(_with(_with(questions, tag, row), by, column), kind)) for column in columns) for row in rows
     )
-    return MapPanel(_title(panel), tuple(map(plain, rows)), tuple(map(plain, columns)), counts, panel.unit, panel.wide)
+    return MapPanel(
+        _title(panel), tuple(map(plain_tag, rows)), tuple(map(plain_tag, columns)), counts, panel.unit, panel.wide
+    )
 
 
 def _means(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
     rows = _rows(panel, questions, kind)
     values = tuple(
-        tuple(float(np.mean(each_number(part.statistic, inside, kind))) for part in panel.parts)
+        tuple(float(np.mean(question_statistics(part.statistic, inside, kind))) for part in panel.parts)
         for _, _, inside in rows
     )
-    labels, groups = tuple(plain(value) for _, value, _ in rows), tuple(plain(group) for group, _, _ in rows)
+    labels, groups = tuple(plain_tag(value) for _, value, _ in rows), tuple(plain_tag(group) for group, _, _ in rows)
     parts = tuple(part.title for part in panel.parts)
     printed = _printed(panel.published, kind, None)
     published = tuple(printed(f"{group}{value}") for group, value, _ in rows)
@@ -153,7 +155,7 @@ def _means(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
 
 
 def _totals(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel:
-    sums = [sum(each_number(part.statistic, questions, kind)) for part in panel.parts]
+    sums = [sum(question_statistics(part.statistic, questions, kind)) for part in panel.parts]
     printed = _printed(panel.published, kind, sum(sums))
     labels = tuple(part.title for part in panel.parts)
     published, empty = tuple(map(printed, labels)), ("",) * len(labels)
@@ -163,7 +165,7 @@ def _totals(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel
 
 
 def _histogram(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> HistogramPanel:
-    numbers = np.array(each_number(panel.statistic or "", questions, kind), dtype=float)
+    numbers = np.array(question_statistics(panel.statistic or "", questions, kind), dtype=float)
     low, high = float(numbers.min()), float(numbers.max())
     step = max(1.0, np.ceil((high - low + 1) / BINS))
     edges = np.arange(low - 0.5, high + 0.5 + step, step)
@@ -176,12 +178,12 @@ def _histogram(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> Histo
 
 def _quartiles(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> QuartilePanel:
     rows = _rows(panel, questions, kind)
-    numbers = [np.array(each_number(panel.statistic or "", inside, kind), dtype=float) for _, _, inside in rows]
+    numbers = [np.array(question_statistics(panel.statistic or "", inside, kind), dtype=float) for _, _, inside in rows]
     cuts = [np.quantile(each, [0.25, 0.5, 0.75]) for each in numbers]
     printed = _printed(panel.published, kind, None)
     return QuartilePanel(
         _title(panel),
-        tuple(plain(value) for _, value, _ in rows),
+        tuple(plain_tag(value) for _, value, _ in rows),
         tuple((float(cut[0]), float(cut[1]), float(cut[2])) for cut in cuts),
         tuple(float(each.mean()) for each in numbers),
         tuple(printed(value) for _, value, _ in rows),
@@ -207,7 +209,7 @@ def _words(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> WordsPane
         # Each question counts once, however often it contains the word.
         counted = Counter(word for question in inside for word in _in(question.prompt) - _common())
         ranked = sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
-        clouds.append((plain(name), tuple(ranked[: panel.top])))
+        clouds.append((plain_tag(name), tuple(ranked[: panel.top])))
     return WordsPanel(_title(panel), tuple(clouds))
 
 

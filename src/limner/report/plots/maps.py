@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ... import exams
 from ...core.errors import UsageError
-from ...core.plot_data import Grid, Quantity, shown
+from ...core.plot_data import Grid, Quantity, score_with_scale
 from ...scoring import Comparable, comparable
-from ...scoring.compare import PairNumber
+from ...scoring.compare import AgreementNumber
 from ...scoring.compare import judges as compare_judges
-from ...scoring.groups import find_groups, which_questions
+from ...scoring.groups import checked_on, find_groups
 from ..paper.holdings import published_score
 from .rows import NAMES, NamedRows, named_rows
 from .source import OVERALL, PlotChoice, main_score, quantities, with_controls
@@ -204,7 +204,7 @@ def judges(exam: str, choice: PlotChoice) -> tuple[Grid, Grid]:
     )
 
 
-def _quantity(number: PairNumber | None) -> Quantity:
+def _quantity(number: AgreementNumber | None) -> Quantity:
     return Quantity() if number is None else Quantity(number.value, number.low, number.high, number.n)
 
 
@@ -271,7 +271,7 @@ def by_judge(exam: str, choice: PlotChoice) -> Grid:
     if len(judges) < 2:
         problem = f"only {judges[0]} has marked" if judges else "nothing is marked yet"
         raise UsageError(f"{exam}: {problem}; `limner mark {exam} --judge NAME` adds a judge")
-    field = with_controls(comparable(groups, kind.protocol, which_questions(choice.on)))
+    field = with_controls(comparable(groups, kind.protocol, checked_on(choice.on)))
     if not field.questions and field.on == "common":
         raise UsageError(f"{exam}: no question has a score from all judges for all painters; pick some with --painter")
     score = main_score(field, choice.score)
@@ -286,14 +286,14 @@ def by_judge(exam: str, choice: PlotChoice) -> Grid:
         means[name] = sum(values) / len(values) if values else -1.0
     names = sorted(means, key=lambda name: (name in controls, -means[name], name))
     rows = tuple(tuple(cells.get((name, judge), Quantity()) for judge in judges) for name in names)
-    caption = _caption(exams.name_of(exam), field, judges, choice)
+    caption = _caption(exams.stored_name(exam), field, judges, choice)
     if any(cell.ends for row in rows for cell in row if cell.value is None):
         caption += " · grey: the judge abstained; possible range of the score"
     specs = {group.name: (group.painter, group.spec) for group in field.groups if group.strategy == "direct"}
     printed = {name: published_score(kind.name, score.name, *specs[name]) for name in names if name in specs}
     known_figures = {name: figure for name, figure in printed.items() if figure is not None}
     return Grid(
-        tuple(names), tuple(judges), rows, shown(score), score.top, caption, controls,
+        tuple(names), tuple(judges), rows, score_with_scale(score), score.top, caption, controls,
         published=tuple(known_figures[name][0] if name in known_figures else None for name in names),
         printed=" / ".join(sorted({judge for _, judge in known_figures.values()})),
     )  # fmt: skip

@@ -239,7 +239,7 @@ def people(exam: str, choice: PlotChoice) -> AlignmentPanels:
     made = tuple(_panel(each, measure, printed) for each in aligned)
     by = f" x {choice.by}" if choice.by else ""
     parts = [
-        exams.name_of(exam),
+        exams.stored_name(exam),
         f"people: {aligned[0].asked}",
         f"each point a painter{by}",
         f"reading {choice.reading}",

@@ -12,7 +12,16 @@ from math import cos, pi, sin
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import UsageError
-from ...core.plot_data import Dispersion, Point, Points, Quantity, ScorePair, ScorePairs, left_out, shown
+from ...core.plot_data import (
+    Dispersion,
+    Point,
+    Points,
+    Quantity,
+    ScorePair,
+    ScorePairs,
+    describe_left_out,
+    score_with_scale,
+)
 from ...scoring.standings import costs
 from .source import StoreSource, quantities
 from .style import (
@@ -75,9 +84,9 @@ def cost(source: StoreSource) -> Points:
             f"{source.exam}: no painter with a score has a known cost above zero; "
             "`limner run` records the cost of painters with a price, imported drawings have none"
         )
-    caption = source.caption + left_out(len(source.names) - len(plotted), "price or score not known")
+    caption = source.caption + describe_left_out(len(source.names) - len(plotted), "price or score not known")
     label = "dollars for one drawing (log scale)"
-    return Points(tuple(plotted), label, shown(source.score), caption, money=True).with_front()
+    return Points(tuple(plotted), label, score_with_scale(source.score), caption, money=True).with_front()
 
 
 def points(frame: Points, width: str) -> Sketch:

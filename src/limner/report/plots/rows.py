@@ -9,7 +9,16 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import UsageError
-from ...core.plot_data import Grid, Histograms, Quantity, Spread, abstained, left_out, plain, shown
+from ...core.plot_data import (
+    Grid,
+    Histograms,
+    Quantity,
+    Spread,
+    describe_left_out,
+    has_abstentions,
+    plain_tag,
+    score_with_scale,
+)
 from ...core.protocol import Score
 from ...scoring import MET, Entry, Group
 from ...scoring.numbers import shares
@@ -149,7 +158,7 @@ def failures(source: StoreSource) -> Grid:
     notes = tuple(f"{count.total()} of {whole}" for count, whole in counts)
     names, controls = tuple(g.name for g in groups), frozenset(g.name for g in groups if g.control)
     label, caption = "share of attempted drawings", source.caption + " · right: number without a score"
-    return Grid(names, tuple(map(plain, kinds)), cells, label, 1.0, caption, controls, notes)
+    return Grid(names, tuple(map(plain_tag, kinds)), cells, label, 1.0, caption, controls, notes)
 
 
 def _kinds(group: Group) -> tuple[Counter[str], int]:
@@ -235,7 +244,7 @@ def distribution(source: StoreSource) -> Spread:
     values = tuple(values_by_score[score] for score in chosen)
     if not any(row for score in values for row in score):
         raise UsageError(f"{source.exam}: no drawing has the score {chosen[0].name}; pick another with --score")
-    scores, tops = tuple(map(shown, chosen)), tuple(score.top for score in chosen)
+    scores, tops = tuple(map(score_with_scale, chosen)), tuple(score.top for score in chosen)
     return Spread(source.names, scores, tops, values, source.caption + _abstained(source, chosen), source.controls)
 
 
@@ -243,7 +252,7 @@ def _values(source: StoreSource, entries: tuple[Entry, ...], score: Score) -> tu
     if score is MET:
         met = [list(shares(entry, source.protocol).values()) for entry in entries]
         return tuple(100 * sum(each) / len(each) for each in met if each)
-    if abstained([entry.row for entry in entries], score.name):
+    if has_abstentions([entry.row for entry in entries], score.name):
         return ()
     return tuple(value for entry in entries if (value := entry.scores.get(score.name)) is not None)
 
@@ -251,8 +260,8 @@ def _values(source: StoreSource, entries: tuple[Entry, ...], score: Score) -> tu
 def _abstained(source: StoreSource, chosen: Sequence[Score]) -> str:
     if MET in chosen:
         return ""
-    count = sum(any(abstained(rows, score.name) for score in chosen) for rows in source.rows)
-    return left_out(count, "the judge abstained")
+    count = sum(any(has_abstentions(rows, score.name) for score in chosen) for rows in source.rows)
+    return describe_left_out(count, "the judge abstained")
 
 
 def violins(frame: Spread, width: str) -> Sketch:

@@ -14,12 +14,12 @@ import numpy as np
 from ... import exams
 from ...core import settings
 from ...core.errors import StoreError, UsageError
-from ...core.plot_data import Grid, Quantity, Source, plain, shown
+from ...core.plot_data import Grid, PlotSource, Quantity, plain_tag, score_with_scale
 from ...core.protocol import Score
 from ...exams import each
 from ...scoring import MET, Comparable, Cut, comparables
 from ...scoring.comparable import within
-from ...scoring.groups import find_groups, which_questions
+from ...scoring.groups import checked_on, find_groups
 from ...scoring.numbers import ends
 from ...scoring.stats import interval
 from ...store import DEFAULT, Store
@@ -65,8 +65,8 @@ class PlotChoice:
 
 
 @dataclass(frozen=True)
-class StoreSource(Source):
-    """A source read from a store; an exam's own plot sees only what `Source` defines.
+class StoreSource(PlotSource):
+    """A source read from a store; an exam's own plot sees only what `PlotSource` defines.
 
     Attributes:
         kind: The exam's kind.
@@ -102,7 +102,7 @@ class StoreSource(Source):
         columns = {}
         for name in scores:
             score = by_name.get(name, Score(name, 1.0, ""))
-            columns[plain(name)] = [cell.scaled(1 / score.top) for cell in quantities(self.field, score)]
+            columns[plain_tag(name)] = [cell.scaled(1 / score.top) for cell in quantities(self.field, score)]
         return self.grid(columns, "share of the best value", 1.0)
 
     @property
@@ -183,7 +183,7 @@ def load_source(exam: str, choice: PlotChoice) -> StoreSource:
     kind, groups = find_groups(exam, store=choice.store, reading=choice.reading, **choice.which)
     if not groups:
         raise UsageError(f"{exam}: nothing is marked yet; `limner run` draws and marks")
-    sides = comparables(groups, kind.protocol, which_questions(choice.on))
+    sides = comparables(groups, kind.protocol, checked_on(choice.on))
     if len(sides) > 1:
         names = ", ".join(f"'{side.evaluator.name}'" for side in sides)
         raise UsageError(f"{exam} was marked by several evaluators; name one with --judge: {names}")
@@ -277,8 +277,8 @@ def by_tag(source: StoreSource, tag: str, whole: bool = False) -> Grid:
     columns: dict[str, list[Quantity]] = {OVERALL: quantities(field, score)} if whole else {}
     for value in source.protocol.in_order(tag, values):
         inside = [[e for e in entries if e.question.tags.get(tag) == value] for entries in field.inside]
-        columns[plain(value)] = quantities(within(field, inside), score)
-    return source.grid(columns, shown(score), score.top)
+        columns[plain_tag(value)] = quantities(within(field, inside), score)
+    return source.grid(columns, score_with_scale(score), score.top)
 
 
 def _tags(source: StoreSource) -> list[Mapping[str, str]]:

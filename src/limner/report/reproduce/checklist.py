@@ -23,7 +23,7 @@ from ...scoring.entries import evaluators_of
 from ...scoring.groups import find_groups, stored_exam
 from ...store import Store
 from ...store.records import load_drawings
-from ...store.store import shown
+from ...store.store import hide_password
 from ..paper import TableChoice, build
 from ..paper.holdings import plain_name
 from ..paper.schema import JUDGES
@@ -134,7 +134,8 @@ class Checklist:
         """Return plain JSON."""
         dollars, unknown = self.dollars
         return {
-            "exam": self.asked.name, "paper": self.cite, "store": shown(self.asked.store), "reading": self.reading,
+            "exam": self.asked.name, "paper": self.cite, "store": hide_password(self.asked.store),
+            "reading": self.reading,
             "items": [item.to_json() for item in self.items], "steps": [step.to_json() for step in self.steps],
             "cells": self.cells.to_json(), "calls": self.calls, "dollars": dollars,
             "unknown_prices": list(dict.fromkeys(unknown)), "notes": list(self.notes),

@@ -16,7 +16,7 @@ from ...core.errors import LimnerError
 from ...exams import paper
 from ...scoring.deviations import deviations
 from ...store import Store
-from ...store.store import shown
+from ...store.store import hide_password
 from ..paper import build
 from ..paper.schema import specs
 from ..plots import PlotChoice, find_plot, plot
@@ -72,7 +72,8 @@ def _about(checklist: Checklist) -> str:
     questions = f", {len(exam.questions):,} questions" if exam is not None else ""
     return (
         f"The tables and figures of {checklist.cite}, with exam {checklist.asked.name}{questions}, from the store "
-        f"{shown(checklist.asked.store)}, reading {checklist.reading}. The paper's numbers are grey, yours are black."
+        f"{hide_password(checklist.asked.store)}, reading {checklist.reading}. "
+        "The paper's numbers are grey, yours are black."
     )
 
 

@@ -59,7 +59,7 @@ class Reproduction:
     @property
     def name(self) -> str:
         """The exam's name in a store."""
-        return exams.name_of(self.exam)
+        return exams.stored_name(self.exam)
 
     @property
     def judge(self) -> str | None:

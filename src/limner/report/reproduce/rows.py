@@ -162,7 +162,7 @@ class RowFinder:
         facts = self.settings.models.get(spec)
         if facts is None or catalogue.state_of(facts, self.day) != "gone":
             return None
-        return f"{catalogue.warnings([spec], self.settings.models, self.day)[spec]}; {otherwise}"
+        return f"{catalogue.lifetime_warnings([spec], self.settings.models, self.day)[spec]}; {otherwise}"
 
 
 def row_finder(

@@ -12,7 +12,7 @@ from ...scoring.compare import Comparison
 from ...scoring.compare.pairs import painters_of
 from ...scoring.places import lead
 from ...scoring.standings import fewer_standings
-from ...scoring.stats import LEAST, rank_intervals
+from ...scoring.stats import MIN_CLUSTERS, rank_intervals
 from .inventory import Inventory
 from .pair_data import MAX_TESTS, pair_tests
 
@@ -42,7 +42,7 @@ class BoardRows:
     def ties(self) -> list[tuple[str, ...]]:
         """Runs of rows, in their order, without a significant difference between any two."""
         rivals = [row.name for row in self.rows if not row.control]
-        return [] if self.comparison is None else self.comparison.untold(rivals)
+        return [] if self.comparison is None else self.comparison.ties(rivals)
 
 
 def boards(inventory: Inventory, groups: Sequence[Group]) -> list[BoardRows]:
@@ -108,7 +108,7 @@ def _compare(rows: Sequence[Standing], inventory: Inventory) -> Comparison | Non
 def _ranks(compared: Comparable) -> dict[str, dict[RowKey, tuple[int, int]]]:
     """Return score -> row -> best and worst rank on the common questions; controls are not ranked."""
     rivals = {group.name: (n, group) for n, group in enumerate(compared.groups) if not group.control}
-    if len(rivals) < 2 or len(compared.questions) < LEAST:
+    if len(rivals) < 2 or len(compared.questions) < MIN_CLUSTERS:
         return {}
     ranks = {}
     for score in compared.protocol.scored:

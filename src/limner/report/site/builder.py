@@ -15,12 +15,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from ...core.errors import StoreError, UsageError
-from ...core.evaluator import Evaluator, Which, labelled
+from ...core.evaluator import Evaluator, EvaluatorFilter, label_evaluators
 from ...core.images import BadImage, inspect
-from ...core.protocol import checked_reading
+from ...core.protocol import parse_reading
 from ...evidence.probe import split_options
 from ...scoring import evaluators_of
-from ...scoring.groups import check_without, stored_exam, which_questions
+from ...scoring.groups import check_without, checked_on, stored_exam
 from ...store import DEFAULT, Store
 from ...store.ratings import newest_certificates
 from ...store.records import evaluator_kinds, load_setups
@@ -98,8 +98,8 @@ def build(
     """
     clock, folder = time.perf_counter(), Path(output)
     measured, asked = split_options(options or {})
-    which = Which(tuple(judges), variant, asked, wording)
-    terms = Terms(checked_reading(reading), which_questions(on), constants or {}, measured, without)
+    which = EvaluatorFilter(tuple(judges), variant, asked, wording)
+    terms = Terms(parse_reading(reading), checked_on(on), constants or {}, measured, without)
     with using_store(store) as opened:
         inventories = [Inventory(opened, name, terms) for name in _names(opened, exams)]
         check_without(without, {name for each in inventories for name in each.called})
@@ -142,11 +142,11 @@ def _names(store: Store, wanted: Sequence[str]) -> list[str]:
     return names
 
 
-def _evaluators(store: Store, inventories: Sequence[Inventory], which: Which) -> dict[str, list[Evaluator]]:
+def _evaluators(store: Store, inventories: Sequence[Inventory], which: EvaluatorFilter) -> dict[str, list[Evaluator]]:
     """Return the chosen evaluators of each exam; their labels may differ between exams, and each label is accepted."""
     by_exam = {inventory.name: evaluators_of(store, inventory.name) for inventory in inventories}
     kinds = evaluator_kinds(store)
-    everyone = labelled(Evaluator(id, setup, kind=kinds[id]) for id, setup in load_setups(store).items())
+    everyone = label_evaluators(Evaluator(id, setup, kind=kinds[id]) for id, setup in load_setups(store).items())
     which.choose([*everyone, *(evaluator for evaluators in by_exam.values() for evaluator in evaluators)])
     return {name: which.among(evaluators) for name, evaluators in by_exam.items()}
 

@@ -13,7 +13,7 @@ from ...exams.views import view
 from ...scoring import columns, evaluators_of
 from ...scoring.compare import Agreement
 from ...scoring.compare import judges as compare_judges
-from ...scoring.compare.opinions import PEOPLE
+from ...scoring.compare.opinions import PEOPLE_PREFIX
 from ...scoring.stats import Interval
 from ...store.records import Drawing
 from .answers import answer
@@ -164,7 +164,7 @@ def load_agreement(judges: JudgeData, inventory: Inventory) -> Agreement | None:
     store, terms = inventory.store, inventory.terms
     there = evaluators_of(store, inventory.name)
     people = sorted(
-        {PEOPLE + str(each.setup["study"]) for each in there if each.kind == "person" and "study" in each.setup}
+        {PEOPLE_PREFIX + str(each.setup["study"]) for each in there if each.kind == "person" and "study" in each.setup}
     )
     if not people and all(len(vectors) < 2 for vectors in judges.vectors.values()):
         return None
@@ -196,7 +196,7 @@ def people_json(agreement: Agreement, tables: Sequence[JudgeTable]) -> list[dict
     measures: dict[tuple[int, str], dict[str, Any]] = {}
     for pair in agreement.numbers:
         judge = numbers.get(pair.first)
-        if judge is None or not pair.second.startswith(PEOPLE) or pair.value is None:
+        if judge is None or not pair.second.startswith(PEOPLE_PREFIX) or pair.value is None:
             continue
         if pair.measure in MEASURES:
             body = {"score": pair.score, "value": pair.value, "low": pair.low, "high": pair.high, "n": pair.n}

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from ...core.evaluator import CONTROL, row_name
+from ...core.evaluator import CONTROL_PREFIX, row_name
 from ...core.exam import Question
 from ...core.marks import Criterion
 from ...core.protocol import Reading
@@ -16,7 +16,7 @@ from ...scoring import On, Standing
 from ...scoring.entries import open_kind
 from ...scoring.numbers import criteria_of
 from ...store import Store
-from ...store.records import Drawing, load_drawings, load_exam, load_questions, whole_drawings
+from ...store.records import Drawing, load_drawings, load_drawings_in_order, load_exam, load_questions
 from .chunks import make_key
 
 MAX_TAG_VALUES = 60
@@ -96,7 +96,7 @@ class PainterRow:
     @property
     def control(self) -> bool:
         """Whether the painter is a control, whose correct result is known."""
-        return self.spec.startswith(CONTROL)
+        return self.spec.startswith(CONTROL_PREFIX)
 
     def count(self, seed: int, status: str, fault: str | None, cost: float | None) -> None:
         """Count a drawing."""
@@ -186,7 +186,7 @@ class Inventory:
         step = max(1, BATCH_DRAWINGS * len(mine) // max(1, len(self.slots)))
         for start in range(0, len(mine), step):
             drawings: dict[int, list[tuple[DrawingSlot, Drawing]]] = {}
-            for drawing in whole_drawings(self.store, chain.from_iterable(mine[start : start + step])):
+            for drawing in load_drawings_in_order(self.store, chain.from_iterable(mine[start : start + step])):
                 slot = self.slots[drawing.id]
                 drawings.setdefault(slot.question, []).append((slot, drawing))
             for number in range(start, min(start + step, len(mine))):

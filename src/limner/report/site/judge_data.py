@@ -12,10 +12,10 @@ from zlib import crc32
 from ...calls import digest
 from ...core.evaluator import Evaluator
 from ...core.marks import Criterion, Mark
-from ...scoring import Entry, Group, Standing, Which, comparable, load_groups
+from ...scoring import Entry, EvaluatorFilter, Group, Standing, comparable, load_groups
 from ...scoring.deviations import deviations
 from ...scoring.entries import with_texts
-from ...scoring.groups import called_out
+from ...scoring.groups import with_warnings
 from ...scoring.standings import marking_cost
 from ..paper import known as layouts
 from .boards import BoardRows, RowKey, boards, compute_board
@@ -127,13 +127,13 @@ class JudgeData:
             inventory.store,
             inventory.name,
             reading=terms.reading,
-            which=Which((evaluator.id,)),
+            which=EvaluatorFilter((evaluator.id,)),
             opened=inventory.kind,
             backends=terms.backends,
             brief=True,
         )
         # Controls test the judge even if they are not shown.
-        groups = called_out(groups, inventory.protocol)
+        groups = with_warnings(groups, inventory.protocol)
         return [group for group in groups if (group.painter, group.strategy) in inventory.places]
 
     def _by_question(self, groups: Sequence[Group]) -> Iterator[tuple[DrawingSlot, Entry]]:

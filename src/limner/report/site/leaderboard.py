@@ -11,7 +11,7 @@ from ...exams.paper import BOARD, printed_scores, rules
 from ...scoring import Numbers, Standing, columns
 from ...scoring.places import Contender, NumbersOf, ordered, places, settled
 from ...scoring.places import lead as leading
-from ...scoring.stats import LEAST, Interval
+from ...scoring.stats import MIN_CLUSTERS, Interval
 from .boards import BoardRows
 from .chunks import no_folders, without_folders
 from .inventory import Inventory
@@ -111,7 +111,7 @@ def numbers_json(body: Numbers) -> dict[str, Any]:
 
 def _interval(interval: Interval) -> list[float | None]:
     ends = [_cut(interval.value), _cut(interval.low), _cut(interval.high)]
-    return [*ends, interval.n] if interval.low is None and interval.n < LEAST else ends
+    return [*ends, interval.n] if interval.low is None and interval.n < MIN_CLUSTERS else ends
 
 
 def _cut(number: float | None) -> float | None:

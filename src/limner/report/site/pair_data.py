@@ -14,7 +14,7 @@ from ...core.protocol import Score
 from ...scoring import MET, Comparable, Entry, Group
 from ...scoring.compare.pairs import MarkedSide, differences, side_pairs
 from ...scoring.compare.results import Comparison, Pair
-from ...scoring.numbers import RowParts, deriving, shares
+from ...scoring.numbers import RowParts, make_derive, shares
 from ...scoring.stats import Interval, difference_interval
 from .chunks import Chunks
 from .inventory import Inventory
@@ -194,7 +194,7 @@ class PairData:
         scored = [n for n, values in enumerate(side.values) if score.name in values]
         if len(scored) > MAX_INTERVAL_ROWS:
             return []
-        derive, name = deriving(side.protocol), score.name
+        derive, name = make_derive(side.protocol), score.name
         return [
             [
                 places[a],

@@ -14,7 +14,7 @@ from sys import intern
 from typing import Any
 
 from ...core.errors import StoreError
-from ...core.images import WEB_FORMATS, BadImage, decode, inspect, reduced, shrunk
+from ...core.images import WEB_FORMATS, BadImage, decode, inspect, make_thumbnail, reduce_to_side
 from ...store import Blobs
 
 SIDE = 320
@@ -173,7 +173,7 @@ def _one(spec: PictureSpec, blobs: Blobs, image: str) -> str:
             picture = decode(data)
             suffix, large = "png", _encoded(picture, "PNG")
         _put(picture_path(spec.large, image, suffix), large, same)
-    small = reduced(data, SIDE, info) if picture is None else shrunk(picture, SIDE)
+    small = make_thumbnail(data, SIDE, info) if picture is None else reduce_to_side(picture, SIDE)
     _put(picture_path(spec.small, image, SMALL), _encoded(small, "JPEG", quality=75))
     return suffix
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
-from ...scoring.compare import Agreement, PairNumber
-from ...scoring.compare.opinions import ANYONE, PEOPLE, make_number
+from ...scoring.compare import Agreement, AgreementNumber
+from ...scoring.compare.opinions import ANYONE, PEOPLE_PREFIX, make_number
 from ...scoring.stats import MEASURES, Interval, Measure
 from .model import MISSING, Cell, Cells, Table, interval_cell, number, simple_table
 
-COLUMNS = ("exam", "reading", *(field.name for field in fields(PairNumber)))
+COLUMNS = ("exam", "reading", *(field.name for field in fields(AgreementNumber)))
 ICC = ("ICC(2,1)", "ICC(3,1)")
 MARKS = ("accuracy", "kappa", "ac1", "ac2", "alpha_nominal", "alpha_interval", "first_only", "second_only")
 SCORES = ("mae", "shift", *MEASURES, *ICC)
@@ -79,10 +79,10 @@ def agreement_records(agreement: Agreement) -> Iterator[dict[str, Any]]:
         yield {"exam": agreement.exam, "reading": agreement.reading, **each.to_json()}
 
 
-def _own_numbers(agreement: Agreement) -> Iterator[PairNumber]:
+def _own_numbers(agreement: Agreement) -> Iterator[AgreementNumber]:
     """Yield the numbers of each judge alone, and whether it may replace a person."""
     for rater in agreement.raters:
-        head = PairNumber(rater.name, "", unit="")
+        head = AgreementNumber(rater.name, "", unit="")
         yield make_number(head, "flip_rate", rater.flips.rate)
         yield make_number(head, "ever_flipped", rater.flips.ever)
         yield make_number(head, "cost_per_image", rater.cost)
@@ -90,7 +90,7 @@ def _own_numbers(agreement: Agreement) -> Iterator[PairNumber]:
         yield make_number(head, "ties", Measure(float(rater.ties), rater.markings))
     for each in agreement.replacements:
         win_rate = Measure(each.test.win_rate, each.test.n, each.test.reason)
-        yield make_number(PairNumber(each.judge, PEOPLE + each.study, unit=""), "win_rate", win_rate)
+        yield make_number(AgreementNumber(each.judge, PEOPLE_PREFIX + each.study, unit=""), "win_rate", win_rate)
 
 
 CEILING = "one person (ceiling)"
@@ -113,20 +113,20 @@ def _pair_tables(agreement: Agreement) -> list[Table]:
     return [table for table in tables if table is not None]
 
 
-def _apart(each: PairNumber) -> bool:
+def _apart(each: AgreementNumber) -> bool:
     """Return whether a person is compared with somebody else than the others of the same study."""
-    return each.first == ANYONE or not each.second.startswith(PEOPLE) or each.p is not None
+    return each.first == ANYONE or not each.second.startswith(PEOPLE_PREFIX) or each.p is not None
 
 
-def _lines(numbers: Iterable[PairNumber]) -> dict[Line, dict[str, PairNumber]]:
-    lines: dict[Line, dict[str, PairNumber]] = {}
+def _lines(numbers: Iterable[AgreementNumber]) -> dict[Line, dict[str, AgreementNumber]]:
+    lines: dict[Line, dict[str, AgreementNumber]] = {}
     for each in numbers:
         line = (each.first, each.second, each.tag or "", each.category or "", each.score)
         lines.setdefault(line, {})[each.measure] = each
     return lines
 
 
-def _cell(each: PairNumber | None, short: Sequence[str] = SHORT) -> str | Cell:
+def _cell(each: AgreementNumber | None, short: Sequence[str] = SHORT) -> str | Cell:
     if each is None or each.value is None:
         return MISSING
     if each.measure in COUNTS:
@@ -148,7 +148,9 @@ def p_words(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _table(title: str, numbers: Sequence[PairNumber], measures: Sequence[str], what: str = "score") -> Table | None:
+def _table(
+    title: str, numbers: Sequence[AgreementNumber], measures: Sequence[str], what: str = "score"
+) -> Table | None:
     lines = _lines(numbers)
     kept = [measure for measure in measures if any(measure in line for line in lines.values())]
     if not kept:
@@ -169,7 +171,7 @@ def _table(title: str, numbers: Sequence[PairNumber], measures: Sequence[str], w
     return simple_table(title, heads, rows, _notes(numbers, kept), names=4 if tagged else 3)
 
 
-def _notes(numbers: Sequence[PairNumber], kept: Sequence[str]) -> list[str]:
+def _notes(numbers: Sequence[AgreementNumber], kept: Sequence[str]) -> list[str]:
     notes = []
     units = {each.unit for each in numbers}
     if "spearman" in kept:
@@ -193,7 +195,7 @@ def _notes(numbers: Sequence[PairNumber], kept: Sequence[str]) -> list[str]:
     return notes
 
 
-def _deviations(numbers: Sequence[PairNumber]) -> Table | None:
+def _deviations(numbers: Sequence[AgreementNumber]) -> Table | None:
     rows: list[Cells] = [
         [first, score, str(line["mae"].n), *(_cell(line.get(measure), ()) for measure in ("shift", "mae", "spearman"))]
         for (first, _, _, _, score), line in _lines(numbers).items()

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...core.evaluator import by_evaluator
+from ...core.evaluator import group_by_evaluator
 from ...core.protocol import UNREAD, FailureModes
 from ...scoring import Standing
 from ...scoring.items import FLAGS, GROUP, ItemRow, ItemStatistics, group_size
-from ...scoring.stats import LEAST
+from ...scoring.stats import MIN_CLUSTERS
 from .model import MISSING, Cell, Table, interval_cell, number, simple_table
 from .render.csv import records
 
@@ -25,7 +25,7 @@ Numbers = tuple[str | None, Mapping[str, Any]]
 def analysis_tables(standings: Sequence[Standing]) -> list[Table]:
     """Return a table for every analysis under every evaluator, with all its painters."""
     tables = []
-    for rows in by_evaluator(standings):
+    for rows in group_by_evaluator(standings):
         for name in dict.fromkeys(name for row in rows for name in row.analyses):
             title = f"{rows[0].exam} · judge {rows[0].evaluator.name} · {name.replace('_', ' ')}"
             having = [row for row in rows if name in row.analyses]
@@ -110,7 +110,7 @@ def _tables(statistics: ItemStatistics, exam: str, flagged: bool) -> Iterator[Ta
         return
     heads = ["question", "right", "item-total", "discrimination", "flags"]
     above = list(statistics.evaluator.warnings)
-    if count < LEAST:
+    if count < MIN_CLUSTERS:
         above.append(f"only {count}: numbers of so few painters say little, and have no interval")
     yield simple_table(
         title, heads, [[row.question, *_cells(row)] for row in questions], _item_notes(statistics), above=above
@@ -126,7 +126,7 @@ def _tables(statistics: ItemStatistics, exam: str, flagged: bool) -> Iterator[Ta
 def _cells(row: ItemRow, differ: bool = False) -> list[str | Cell]:
     right = row.right
     value, low, high = (None if end is None else 100 * end for end in (right.value, right.low, right.high))
-    share = interval_cell(value, low, high, 0, right.n if right.n < LEAST else None)
+    share = interval_cell(value, low, high, 0, right.n if right.n < MIN_CLUSTERS else None)
     cells: list[str | Cell] = [share, number(row.item_total.value, 2), number(row.discrimination.value, 2)]
     if differ:
         cells.append(MISSING if row.differ.value is None else f"{100 * row.differ.value:.0f}% of {row.differ.n}")

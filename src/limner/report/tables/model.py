@@ -9,8 +9,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import need_extra, need_polars
-from ...core.redaction import visible, without_secrets
-from ...scoring.stats import LEAST, Interval
+from ...core.redaction import escape_controls, without_secrets
+from ...scoring.stats import MIN_CLUSTERS, Interval
 
 if TYPE_CHECKING:
     import pandas
@@ -303,7 +303,7 @@ def score_cell(score: Interval | None, bounds: tuple[float, float] | None, digit
     """Return a score; its bounds where it is open; how many questions where these are few."""
     if score is not None and score.value is not None:
         value, low, high = (None if end is None else end * scale for end in (score.value, score.low, score.high))
-        return interval_cell(value, low, high, digits, score.n if score.n < LEAST else None)
+        return interval_cell(value, low, high, digits, score.n if score.n < MIN_CLUSTERS else None)
     if not bounds:
         return Cell()
     least, most = (number(end * scale, digits) for end in bounds)
@@ -320,7 +320,7 @@ PUBLISHED = "published"
 
 def clean(text: str) -> str:
     """Return one line without control characters or keys: names come from data and may hold anything."""
-    return visible(str(without_secrets(text)))
+    return escape_controls(str(without_secrets(text)))
 
 
 def spans(columns: Sequence[Column]) -> list[tuple[str, int]]:

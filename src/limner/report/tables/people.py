@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
-from ...core.evaluator import by_evaluator
+from ...core.evaluator import group_by_evaluator
 from ...core.protocol import Protocol, Score
 from ...exams import kind
 from ...scoring import Standing, columns
@@ -27,7 +27,7 @@ RAW, PPI = "raw", "PPI++"
 def corrected_tables(rows: Sequence[Standing], exam_kind: str) -> list[Table]:
     """Return for each evaluator the raw and the corrected scores, and painters two by two."""
     protocol = kind(exam_kind).protocol
-    return [table for members in by_evaluator(rows) for table in _under_one(members, protocol)]
+    return [table for members in group_by_evaluator(rows) for table in _under_one(members, protocol)]
 
 
 def corrections(rows: Sequence[Standing]) -> list[tuple[Standing, Corrected]]:

@@ -18,7 +18,7 @@ from ...core.images import BadImage, flatten, font, prepare
 from ...judges.screening.screen import screen_drawings
 from ...scoring.groups import find_groups
 from ...store import Blobs, Store
-from ...store.records import PROMPT_CUT, cut_words, load_drawings, load_exam
+from ...store.records import PROMPT_CUT, describe_cut_prompt, load_drawings, load_exam
 from ...store.store import using_store
 from .model import FrameRows, Table, simple_table
 from .render.text import console, escape
@@ -38,7 +38,7 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
         UsageError: The store has no such question.
     """
     with using_store(store) as opened:
-        exam = exams.name_of(exam)
+        exam = exams.stored_name(exam)
         kind, groups = find_groups(exam, store=opened, **which)
         whole = load_exam(opened, exam, kind.rubric)
         drawings = [drawing for drawing in load_drawings(opened, exam) if drawing.question_id == id]
@@ -110,7 +110,7 @@ def print_question(body: dict[str, Any]) -> None:
             text = f"carries words addressed to the examiner ({flag['rule']}, {flag['language']}): {flag['text']}"
             out.print(Padding(f"[red]{escape(text)}[/red]", (0, 2)))
         if cut := (drawing.get("notes") or {}).get(PROMPT_CUT):
-            out.print(Padding(escape(cut_words(cut)), (0, 2)))
+            out.print(Padding(escape(describe_cut_prompt(cut)), (0, 2)))
         for number, step in enumerate((drawing.get("notes") or {}).get("steps", ()), 1):
             out.print(Padding(f"[dim]{number}.[/dim] {escape(_step_line(step))}", (0, 2)))
     for marking in body["markings"]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...core.evaluator import by_evaluator
+from ...core.evaluator import group_by_evaluator
 from ...core.protocol import Protocol, Score
 from ...exams import kind
 from ...scoring import FLAGGED, Numbers, Standing, columns
-from ...scoring.stats import LEAST
+from ...scoring.stats import MIN_CLUSTERS
 from .model import MISSING, Cells, Table, nothing_marked, score_cell, simple_table
 
 COLUMNS = (
@@ -22,7 +22,9 @@ DECIDED = ("decided", "met of decided")
 def standing_tables(standings: Sequence[Standing], exam_kind: str) -> list[Table]:
     """Return a table per evaluator with notes above and below it, and one for every breakdown."""
     protocol = kind(exam_kind).protocol
-    return [table for rows in by_evaluator(standings) for table in _under_one(rows, protocol)] or [nothing_marked()]
+    return [table for rows in group_by_evaluator(standings) for table in _under_one(rows, protocol)] or [
+        nothing_marked()
+    ]
 
 
 def _under_one(rows: Sequence[Standing], protocol: Protocol[Any]) -> Iterator[Table]:
@@ -100,7 +102,7 @@ def notes(rows: Sequence[Standing]) -> list[str]:
     elif any(interval.low is not None for interval in valued):
         remarks.append("[low, high]: 95% interval over questions")
     if any(interval.low is None for interval in valued):
-        remarks.append(f"(n=…): fewer than {LEAST} questions are too few for an interval")
+        remarks.append(f"(n=…): fewer than {MIN_CLUSTERS} questions are too few for an interval")
     if any(row.coverage < 1 for row in rows):
         remarks.append(_coverage(rows))
     remarks += _screening(rows)

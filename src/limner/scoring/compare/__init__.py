@@ -10,7 +10,7 @@ from .. import MET, Comparable, comparable
 from .across import Across, ExamColumn, exams
 from .everyone import Replacement
 from .judges import judges
-from .opinions import Opinion, PairNumber
+from .opinions import AgreementNumber, Opinion
 from .pairs import painters
 from .results import Agreement, Comparison, Pair, Place
 
@@ -18,12 +18,12 @@ __all__ = [
     "MET",
     "Across",
     "Agreement",
+    "AgreementNumber",
     "Comparable",
     "Comparison",
     "ExamColumn",
     "Opinion",
     "Pair",
-    "PairNumber",
     "Place",
     "Replacement",
     "comparable",

@@ -12,21 +12,21 @@ import numpy as np
 import sqlalchemy as sa
 
 from ...core.errors import UsageError
-from ...core.evaluator import KINDS, SHOWN, Evaluator, Which, by_evaluator
+from ...core.evaluator import KINDS, SHOWN_KINDS, Evaluator, EvaluatorFilter, group_by_evaluator
 from ...core.protocol import Protocol
 from ...evidence.probe import split_options
 from ...store import Store
-from ...store.ratings import load_inclusion, load_painter_metrics, load_ratings
+from ...store.ratings import load_inclusion_probabilities, load_painter_metrics, load_ratings
 from ...store.schema import attempts, studies
 from .. import Group, evaluators_of
 from ..groups import find_groups
 from ..stats.types import ALPHA, Plain
 from .opinions import (
-    PEOPLE,
+    PEOPLE_PREFIX,
     UNITS,
+    AgreementNumber,
     ComparedDrawings,
     Opinion,
-    PairNumber,
     SeenDrawing,
     drawings_seen,
     merge_people,
@@ -83,13 +83,17 @@ class ExamOpinions:
         return [
             (study, people)
             for study, people in self.people.items()
-            if wanted.everyone or study == self.study or PEOPLE + study in wanted.names
+            if wanted.everyone or study == self.study or PEOPLE_PREFIX + study in wanted.names
         ]
 
 
 def people_names(evaluators: Iterable[Evaluator]) -> set[str]:
     """Return the names of people together, of each study that one of these evaluators took part in."""
-    return {PEOPLE + str(each.setup["study"]) for each in evaluators if each.kind == "person" and "study" in each.setup}
+    return {
+        PEOPLE_PREFIX + str(each.setup["study"])
+        for each in evaluators
+        if each.kind == "person" and "study" in each.setup
+    }
 
 
 def wanted_evaluators(
@@ -107,10 +111,12 @@ def wanted_evaluators(
     """
     people = people_names(evaluators)
     words = tuple(word for word in judges if word not in people)
-    named = Which(words, kinds=(*SHOWN, "metric")).choose(evaluators) if words or not judges else []
+    named = EvaluatorFilter(words, kinds=(*SHOWN_KINDS, "metric")).choose(evaluators) if words or not judges else []
     _, asked = split_options(which.get("options") or {})
-    so_asked = {each.id for each in Which((), which.get("variant"), asked, which.get("wording")).choose(evaluators)}
-    names = {each.name for each in named if each.kind not in SHOWN or each.id in so_asked}
+    so_asked = {
+        each.id for each in EvaluatorFilter((), which.get("variant"), asked, which.get("wording")).choose(evaluators)
+    }
+    names = {each.name for each in named if each.kind not in SHOWN_KINDS or each.id in so_asked}
     return WantedEvaluators(frozenset(names | people.intersection(judges)), not judges)
 
 
@@ -137,7 +143,7 @@ def load_opinions(
     Raises:
         UsageError: There is no such study.
     """
-    taken = {name: load_inclusion(store, name) for name in _studies(store, exam, study)}
+    taken = {name: load_inclusion_probabilities(store, name) for name in _studies(store, exam, study)}
     backends, _ = split_options(which.get("options") or {})
     how: dict[str, Any] = {**which, "variant": None, "wording": None, "options": backends}
     how |= {"reading": reading, "constants": constants, "kinds": KINDS, "unmarked": True}
@@ -153,7 +159,7 @@ def load_opinions(
     metrics: dict[str, list[Any]] = {}
     for metric in load_painter_metrics(store, exam):
         metrics.setdefault(metric.setup, []).append(metric)
-    marked = {members[0].evaluator.id: members for members in by_evaluator(groups)}
+    marked = {members[0].evaluator.id: members for members in group_by_evaluator(groups)}
     took = call_seconds(store, groups)
     opinions = []
     for evaluator in evaluators_of(store, exam):
@@ -198,7 +204,7 @@ def all_numbers(
     units: Sequence[str] = UNITS,
     score: str | None = None,
     only: bool = False,
-) -> Iterator[PairNumber]:
+) -> Iterator[AgreementNumber]:
     """Yield the numbers of every two evaluators that are wanted, then of each study's people among themselves.
 
     Args:
@@ -224,7 +230,7 @@ def all_numbers(
 def all_replacements(everyone: ExamOpinions, wanted: WantedEvaluators) -> Iterator[Replacement]:
     """Test every wanted judge and panel that marked against the people of each wanted study."""
     for opinion in everyone.wanted(wanted):
-        if opinion.kind in SHOWN and opinion.marks:
+        if opinion.kind in SHOWN_KINDS and opinion.marks:
             for study, people in everyone.wanted_studies(wanted):
                 yield replacement(opinion, study, people, everyone.seen)
 

@@ -15,7 +15,7 @@ from ...store.store import using_store
 from .. import MET, evaluators_of
 from ..stats import chance_corrected, icc
 from .everyone import all_numbers, all_replacements, load_opinions, wanted_evaluators
-from .opinions import UNITS, ComparedDrawings, Opinion, PairNumber, group_by_sort, make_number
+from .opinions import UNITS, AgreementNumber, ComparedDrawings, Opinion, group_by_sort, make_number
 from .pair_numbers import common_scores
 from .results import Agreement
 
@@ -54,7 +54,7 @@ def judges(
         UsageError: There is no such score, study or evaluator.
     """
     with using_store(store) as opened:
-        name = exams.name_of(exam)
+        name = exams.stored_name(exam)
         wanted = wanted_evaluators(judges, evaluators_of(opened, name), which)
         everyone = load_opinions(opened, name, which, reading=reading, constants=constants, study=study)
     raters = tuple(opinion for opinion in everyone.wanted(wanted) if opinion.cost.n)
@@ -84,11 +84,11 @@ def _settles(rater: Opinion, score: Score) -> bool:
     return score.name in rater.scores and score.name not in rater.unsettled
 
 
-def _together(raters: Sequence[Opinion], score: Score, field: ComparedDrawings) -> Iterator[PairNumber]:
+def _together(raters: Sequence[Opinion], score: Score, field: ComparedDrawings) -> Iterator[AgreementNumber]:
     """Yield Krippendorff's alpha and the intraclass correlation of more than two judges."""
     if len(raters) < 3:
         return
-    head, marked = PairNumber("", ""), []
+    head, marked = AgreementNumber("", ""), []
     for id in sorted(field.seen):
         given = [rater.marks.get(id, {}) for rater in raters]
         for criterion in sorted({name for marks in given for name in marks}):

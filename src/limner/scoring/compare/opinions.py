@@ -15,7 +15,7 @@ from ..numbers import shares
 from ..stats import Correlation, Flips, Interval, Measure, RatedUnit, flips
 from ..stats.types import Plain
 
-PEOPLE = "people/"
+PEOPLE_PREFIX = "people/"
 """What the names of a study's people together begin with."""
 ANYONE = "person/*"
 """Stands for each of a study's people in turn."""
@@ -213,7 +213,7 @@ def merge_people(study: str, people: Sequence[Opinion]) -> Opinion:
                 marks.setdefault(id, {}).setdefault(criterion, []).append(share)
     agreed, ties = majorities(marks)
     return Opinion(
-        PEOPLE + study,
+        PEOPLE_PREFIX + study,
         "people",
         study,
         {name: {id: _mean(values) for id, values in given.items()} for name, given in scores.items()},
@@ -281,7 +281,7 @@ def group_by_sort(rows: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
 
 
 @dataclass(frozen=True)
-class PairNumber(Plain):
+class AgreementNumber(Plain):
     """One number of agreement.
 
     Attributes:
@@ -363,8 +363,8 @@ def score_words(pair: Names) -> str:
 
 
 def make_number(
-    head: PairNumber, measure: str, number: Interval | Correlation | Measure, n: int | None = None
-) -> PairNumber:
+    head: AgreementNumber, measure: str, number: Interval | Correlation | Measure, n: int | None = None
+) -> AgreementNumber:
     """Return a number under its heading."""
     values = vars(number) if n is None else {**vars(number), "n": n}
     return replace(head, measure=measure, **values)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import MET
 from ..comparable import QuestionPlace, common_places
-from ..numbers import deriving
+from ..numbers import make_derive
 from ..stats import (
     Correlation,
     Interval,
@@ -30,11 +30,11 @@ from ..stats.correlation import MEASURES, STATISTICS
 from ..stats.types import Floats, Parts
 from .opinions import (
     ALL_CRITERIA,
+    AgreementNumber,
     ComparedDrawings,
     DrawingParts,
     Names,
     Opinion,
-    PairNumber,
     group_by_sort,
     make_number,
     score_words,
@@ -71,7 +71,7 @@ def score_pairs(first_one: Opinion, second_one: Opinion, field: ComparedDrawings
 
 def pair_numbers(
     first: Opinion, second: Opinion, field: ComparedDrawings, by: Sequence[str] = ()
-) -> Iterator[PairNumber]:
+) -> Iterator[AgreementNumber]:
     """Yield every number of two evaluators.
 
     Args:
@@ -80,7 +80,7 @@ def pair_numbers(
         field: The drawings, and what they count.
         by: Tags for whose values there are numbers of their own; ``painter`` for each painter's drawings.
     """
-    head = PairNumber(first.name, second.name)
+    head = AgreementNumber(first.name, second.name)
     names = score_pairs(first, second, field) if field.units else []
     yield from mark_numbers(first, second, field, head)
     for pair in names:
@@ -98,7 +98,9 @@ def pair_numbers(
             yield from painter_numbers(first, second, names, inside, replace(about, unit="painter"))
 
 
-def mark_numbers(first: Opinion, second: Opinion, field: ComparedDrawings, head: PairNumber) -> Iterator[PairNumber]:
+def mark_numbers(
+    first: Opinion, second: Opinion, field: ComparedDrawings, head: AgreementNumber
+) -> Iterator[AgreementNumber]:
     """Yield accuracy, Cohen, Gwet and Krippendorff, mark by mark: on each sort of criteria, and in all.
 
     ``first_only`` and ``second_only`` count the marks that one of them left undecided.
@@ -135,8 +137,8 @@ def common_scores(
 
 
 def _drawings(
-    first_one: Opinion, second_one: Opinion, pair: Names, field: ComparedDrawings, head: PairNumber
-) -> Iterator[PairNumber]:
+    first_one: Opinion, second_one: Opinion, pair: Names, field: ComparedDrawings, head: AgreementNumber
+) -> Iterator[AgreementNumber]:
     both = common_scores((first_one, second_one), pair, field)
     if not both:
         return
@@ -169,8 +171,8 @@ def mean_number(values: Sequence[float], clusters: Sequence[str], weights: Seque
 
 
 def painter_numbers(
-    first: Opinion, second: Opinion, names: Sequence[Names], field: ComparedDrawings, head: PairNumber
-) -> Iterator[PairNumber]:
+    first: Opinion, second: Opinion, names: Sequence[Names], field: ComparedDrawings, head: AgreementNumber
+) -> Iterator[AgreementNumber]:
     """Yield the order of painters; of painters on each value of the tag, where the unit is ``painter_tag``."""
     tag = head.tag if head.unit == "painter_tag" else None
     for pair in names:
@@ -307,7 +309,7 @@ def _resampled(
     field: ComparedDrawings,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Floats]]]:
     clusters = sorted({field.seen[id].cluster for ids in spots.values() for id in ids})
-    derive = deriving(field.protocol) if own else dict
+    derive = make_derive(field.protocol) if own else dict
     parts = [_parts(side, name, both, ids, clusters, field) for ids in spots.values()]
     return [dict(derive(ratios(each))) for each in parts], spreads(parts, derive, PAINTER_RESAMPLES)
 

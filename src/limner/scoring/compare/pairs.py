@@ -12,10 +12,10 @@ import numpy as np
 
 from ... import exams
 from ...core.errors import UsageError
-from ...core.protocol import Protocol, Reading, Score, checked_reading
+from ...core.protocol import Protocol, Reading, Score, parse_reading
 from .. import MET, Comparable, Group, Standing, comparable, comparables, standings_of
-from ..groups import find_groups, which_questions
-from ..numbers import MetTable, RowParts, deriving, gather_parts, met_parts_of_shares, tops, values_of
+from ..groups import checked_on, find_groups
+from ..numbers import MetTable, RowParts, gather_parts, make_derive, met_parts_of_shares, tops, values_of
 from ..stats import Interval, Parts, RankInterval, difference_interval, paired, rank_intervals, wilson
 from .results import Comparison, Pair, Place, make_pair, with_corrected_p, with_verdicts
 
@@ -54,10 +54,10 @@ def painters(
         raise UsageError(f"--gap {gap:g}: a gap must be above 0")
     kind, groups = find_groups(exam, reading=reading, constants=constants, **which)
     comparisons = []
-    for side in comparables(groups, kind.protocol, which_questions(on)):
+    for side in comparables(groups, kind.protocol, checked_on(on)):
         parts = _categories(side, by)
         tests = sum(_tests(part) for _, part in parts)
-        asked = _Terms(exams.name_of(exam), checked_reading(reading), side.score(score), by, gap, tests)
+        asked = _Terms(exams.stored_name(exam), parse_reading(reading), side.score(score), by, gap, tests)
         comparisons += with_corrected_p([_compared(asked, part, category) for category, part in parts])
     return comparisons
 
@@ -177,7 +177,7 @@ def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap:
         first, second = at(one), at(other)
         both_have = score.name in side.values[first] and score.name in side.values[second]
         drawn = (side.drawn[first][score.name], side.drawn[second][score.name]) if both_have else None
-        derive = deriving(side.protocol)
+        derive = make_derive(side.protocol)
         sides = side.parts[first], side.parts[second]
         both = paired(*sides, score.name, derive, drawn, tests if is_test else 1, score.top)
     return make_pair(one, other, both, gap, side.per_cluster, corrected=is_test)
@@ -284,7 +284,7 @@ def differences(one: MarkedSide, other: MarkedSide, protocol: Protocol[Any], nam
     met = met_parts_of_shares([first.met, second.met], {cluster for _, cluster in common})
     sides = [{**side.parts, **more} for side, more in zip((first, second), met, strict=True)]
     values = [values_of(parts, protocol) for parts in sides]
-    best, derive = tops(protocol), deriving(protocol)
+    best, derive = tops(protocol), make_derive(protocol)
     return {
         name: Gap(
             values[0][name],

@@ -14,10 +14,10 @@ from ..stats.types import Floats
 from .opinions import (
     ALL_CRITERIA,
     ANYONE,
-    PEOPLE,
+    PEOPLE_PREFIX,
+    AgreementNumber,
     ComparedDrawings,
     Opinion,
-    PairNumber,
     group_by_sort,
     make_number,
     merge_people,
@@ -27,7 +27,7 @@ from .pair_numbers import common_scores, mean_number, painter_numbers
 
 def people_numbers(
     study: str, people: Sequence[Opinion], field: ComparedDrawings, tag: str | None = None, category: str | None = None
-) -> Iterator[PairNumber]:
+) -> Iterator[AgreementNumber]:
     """Yield all numbers of a study's people among themselves.
 
     ``person/*`` against ``people/STUDY``: each person against the others, averaged over people, which is as much as a
@@ -43,7 +43,7 @@ def people_numbers(
     if len(people) < 2:
         return
     rest = [merge_people(study, [other for other in people if other is not person]) for person in people]
-    head = PairNumber(ANYONE, PEOPLE + study, tag=tag, category=category)
+    head = AgreementNumber(ANYONE, PEOPLE_PREFIX + study, tag=tag, category=category)
     yield from _mark_ceiling(people, rest, field, head)
     names = sorted({name for person in people for name in person.scores if name not in person.unsettled})
     for name in names:
@@ -55,8 +55,8 @@ def people_numbers(
 
 
 def _mark_ceiling(
-    people: Sequence[Opinion], rest: Sequence[Opinion], field: ComparedDrawings, head: PairNumber
-) -> Iterator[PairNumber]:
+    people: Sequence[Opinion], rest: Sequence[Opinion], field: ComparedDrawings, head: AgreementNumber
+) -> Iterator[AgreementNumber]:
     pairs = []
     rated: dict[tuple[str, str], list[float | None]] = {}
     for place, (person, others) in enumerate(zip(people, rest, strict=True)):
@@ -80,8 +80,8 @@ def _mark_ceiling(
 
 
 def _ceiling(
-    people: Sequence[Opinion], rest: Sequence[Opinion], name: str, field: ComparedDrawings, head: PairNumber
-) -> Iterator[PairNumber]:
+    people: Sequence[Opinion], rest: Sequence[Opinion], name: str, field: ComparedDrawings, head: AgreementNumber
+) -> Iterator[AgreementNumber]:
     """Yield numbers of each person against the mean of the others, averaged over people by how much each has rated."""
     tables = [common_scores((person, others), (name, name), field) for person, others in zip(people, rest, strict=True)]
     tables = [table for table in tables if len(table) > 1]
@@ -141,10 +141,10 @@ def _rated(people: Sequence[Opinion], name: str, field: ComparedDrawings) -> lis
 
 
 def _painter_ceiling(
-    people: Sequence[Opinion], rest: Sequence[Opinion], name: str, field: ComparedDrawings, head: PairNumber
-) -> Iterator[PairNumber]:
+    people: Sequence[Opinion], rest: Sequence[Opinion], name: str, field: ComparedDrawings, head: AgreementNumber
+) -> Iterator[AgreementNumber]:
     """Yield the numbers over painters: the mean over people, without an interval."""
-    by_measure: dict[str, list[PairNumber]] = {}
+    by_measure: dict[str, list[AgreementNumber]] = {}
     for person, others in zip(people, rest, strict=True):
         for each in painter_numbers(person, others, [(name, name)], field, head):
             if each.value is not None:
@@ -156,8 +156,8 @@ def _painter_ceiling(
 
 
 def _deviation(
-    person: Opinion, others: Opinion, names: Sequence[str], field: ComparedDrawings, head: PairNumber
-) -> Iterator[PairNumber]:
+    person: Opinion, others: Opinion, names: Sequence[str], field: ComparedDrawings, head: AgreementNumber
+) -> Iterator[AgreementNumber]:
     """Yield how one person's numbers differ from the mean of the others': in level, in size, in order."""
     for name in names:
         both = common_scores((person, others), (name, name), field)

@@ -13,7 +13,7 @@ from .. import Comparable
 from ..stats import ALPHA, Interval, Measure, Paired, RankInterval, holm, questions_needed
 from ..stats.types import Plain
 from .everyone import Replacement
-from .opinions import Opinion, PairNumber
+from .opinions import AgreementNumber, Opinion
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Comparison(Plain):
         """Return the pair of these two, in either order; None where they are not compared."""
         return next((pair for pair in self.pairs if {pair.first, pair.second} == {one, other}), None)
 
-    def untold(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+    def ties(self, names: Sequence[str]) -> list[tuple[str, ...]]:
         """Return runs of these painters of which no two are significantly different.
 
         The longest runs alone, of two painters or more: a painter may be in several, and one that differs from its
@@ -147,11 +147,11 @@ class Agreement(Plain):
     score: Score
     raters: tuple[Opinion, ...]
     reason: str | None = None
-    numbers: tuple[PairNumber, ...] = ()
-    together: tuple[PairNumber, ...] = ()
+    numbers: tuple[AgreementNumber, ...] = ()
+    together: tuple[AgreementNumber, ...] = ()
     replacements: tuple[Replacement, ...] = ()
 
-    def number(self, first: str, second: str, measure: str, score: str, **more: Any) -> PairNumber | None:
+    def number(self, first: str, second: str, measure: str, score: str, **more: Any) -> AgreementNumber | None:
         """Return one number of two evaluators, in either order; ``unit`` is ``drawing`` unless given."""
         wanted = {"measure": measure, "score": score, "unit": "drawing", "tag": None, "category": None} | more
         pair = {first, second}

@@ -32,14 +32,14 @@ from .correlation import (
     spearman_spread,
 )
 from .paired import POWER, Paired, difference_interval, holm, paired, questions_needed, sign_flip, spread_of_differences
-from .resample import LEAST, bootstrap, interval, ratios, resampled, score_interval, spreads, wilson
+from .resample import MIN_CLUSTERS, bootstrap, interval, ratios, resampled, score_interval, spreads, wilson
 from .types import ALPHA, RESAMPLES, SEED, Interval, Measure, Parts, as_parts
 
 __all__ = [
     "ALPHA",
     "FORMS",
-    "LEAST",
     "MEASURES",
+    "MIN_CLUSTERS",
     "POWER",
     "RESAMPLES",
     "SEED",

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from .resample import LEAST, student, wilson_ends
+from .resample import MIN_CLUSTERS, student, wilson_ends
 from .types import NEAR, Floats, Interval, Plain
 
 BETS = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -31,15 +31,15 @@ class ClusteredShare(Plain):
     clusters: int
 
     def interval(self, low: float = 0.0, high: float = 1.0) -> Interval:
-        """Return the 95% interval, cut to possible values; fewer than `LEAST` clusters have none."""
-        if self.value is None or self.error is None or self.clusters < LEAST:
+        """Return the 95% interval, cut to possible values; fewer than `MIN_CLUSTERS` clusters have none."""
+        if self.value is None or self.error is None or self.clusters < MIN_CLUSTERS:
             return Interval(self.value, n=self.clusters)
         half = student(self.clusters) * self.error
         return Interval(self.value, max(low, self.value - half), min(high, self.value + half), self.clusters)
 
     def share(self) -> Interval:
         """Return the 95% interval of a plain share, by Wilson, for as many answers as its clusters are worth."""
-        if self.value is None or self.error is None or self.clusters < LEAST:
+        if self.value is None or self.error is None or self.clusters < MIN_CLUSTERS:
             return Interval(self.value, n=self.clusters)
         worth = self.value * (1 - self.value) / self.error**2
         worth = min(float(self.n), max(float(self.clusters), worth))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .resample import LARGEST, LEAST, interval, student
+from .resample import LARGEST, MIN_CLUSTERS, interval, student
 from .types import NEAR, RESAMPLES, SEED, Floats, Measure, Plain, known
 
 GROUPS = 200
@@ -215,15 +215,15 @@ def z_error(value: float, without: Floats) -> float | None:
     """
     defined = without[~np.isnan(without)]
     n = len(defined)
-    if n < LEAST or abs(value) > 1 - NEAR or np.ptp(defined) < NEAR:
+    if n < MIN_CLUSTERS or abs(value) > 1 - NEAR or np.ptp(defined) < NEAR:
         return None
     far = np.arctanh(np.clip(defined, -MAX_CORRELATION, MAX_CORRELATION))
     return float(np.sqrt((n - 1) / n * ((far - far.mean()) ** 2).sum()))
 
 
 def z_interval(value: float, error: float | None, n: int) -> tuple[float | None, float | None]:
-    """Return the 95% interval of a correlation: Fisher's z with Student's t; fewer than `LEAST` clusters have none."""
-    if error is None or n < LEAST:
+    """Return a correlation's 95% interval (Fisher's z, Student's t), none for fewer than `MIN_CLUSTERS` clusters."""
+    if error is None or n < MIN_CLUSTERS:
         return None, None
     half, middle = student(n) * error, float(np.arctanh(value))
     return float(np.tanh(middle - half)), float(np.tanh(middle + half))

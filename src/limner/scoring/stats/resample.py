@@ -16,7 +16,7 @@ from .types import ALPHA, NEAR, RESAMPLES, SEED, Derive, Floats, Interval, Parts
 
 Weights = NDArray[Any]
 """How often each cluster is drawn, one row for each resample."""
-LEAST = 5
+MIN_CLUSTERS = 5
 """Fewer clusters than this have no interval."""
 MIN_VARIED = 10
 """A score that differs from its commonest value, 0 or the best, in fewer clusters than this is rare."""
@@ -126,7 +126,7 @@ def _drawn(size: int, resamples: int) -> Iterator[Weights]:
 
 
 def interval(value: float, spread: Floats, n: int) -> Interval:
-    """Return the 95% interval of a spread, around the number it is for; fewer than `LEAST` clusters have none.
+    """Return the 95% interval of a spread, around the number it is for; fewer than `MIN_CLUSTERS` clusters have none.
 
     A percentile interval of few clusters is too narrow; the percentiles are moved outwards as far as Student's t goes
     beyond the normal (Hesterberg's expanded percentiles), which matters below about 50 clusters.
@@ -138,7 +138,7 @@ def interval(value: float, spread: Floats, n: int) -> Interval:
     Interval(value=0.5, low=None, high=None, n=4)
     """
     spread = spread[~np.isnan(spread)]
-    if not len(spread) or n < LEAST:
+    if not len(spread) or n < MIN_CLUSTERS:
         return Interval(value, None, None, n)
     tail = 100 * expanded_tail(n)
     low, high = (float(edge) for edge in np.percentile(spread, [tail, 100 - tail]))

@@ -9,7 +9,7 @@ from fnmatch import fnmatch
 from functools import lru_cache
 from pathlib import Path
 
-from ...core.images import PATH
+from ...core.images import FONT_PATH
 
 SANS, SERIF, MONOSPACE = "Arimo", "Tinos", "Cousine"
 FACES = tuple(
@@ -20,7 +20,7 @@ FACES = tuple(
     )
 )  # fmt: skip
 """As wide as Arial, Times New Roman and Courier New, which most files are laid out for."""
-BUNDLED = (*FACES, PATH)
+BUNDLED = (*FACES, FONT_PATH)
 """The last one, DejaVu Sans, has most letters and signs that the others lack."""
 
 PREFERRED = (
@@ -55,7 +55,7 @@ def choose(words: str) -> tuple[list[Path], set[str]]:
     Files beyond the bundled ones come only where a character needs them, so that a picture without such characters
     looks the same on every machine.
     """
-    lacking = {ord(char) for char in words if _is_drawn(char)} - characters(FACES[0]) - characters(PATH)
+    lacking = {ord(char) for char in words if _is_drawn(char)} - characters(FACES[0]) - characters(FONT_PATH)
     chosen = list(BUNDLED)
     for path in _others() if lacking else ():
         if has := lacking & characters(path):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from limner.core.exam import Question
-from limner.core.plot_data import Point, Points, Source
+from limner.core.plot_data import PlotSource, Point, Points
 
 
-def halves(source: Source) -> Points:
+def halves(source: PlotSource) -> Points:
     """Flags with all their colours against single colours."""
     numbers = zip(source.names, source.cells("colours"), source.cells("whole"), strict=True)
     points = (Point(name, x, y, None, name in source.controls) for name, x, y in numbers)

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ....core.redaction import DIRECTION, visible
+from ....core.redaction import DIRECTION, escape_controls
 from ..model import Cell, Column, RowBlock, Sheet, Table, TableRow, aside, interval, spans
 from .text import wrap
 
@@ -373,7 +373,7 @@ _WIDTHS = {letter: width for width, letters in _EMS.items() for letter in letter
 
 def shown(text: str) -> str:
     """Return the text as it is set: one line, no control characters, accents on their letters."""
-    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", visible(unicodedata.normalize("NFC", text), DIRECTION))
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", escape_controls(unicodedata.normalize("NFC", text), DIRECTION))
 
 
 def escape(text: str) -> str:
