@@ -1,4 +1,4 @@
-"""Limner examines text-to-image models on knowledge: can they draw what a textbook would show, and draw it right?
+"""Limner tests what text-to-image models know: whether they draw what a textbook would show, and draw it right.
 
 Example::
 

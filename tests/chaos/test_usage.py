@@ -119,4 +119,4 @@ def test_spend_reports_number_of_implausible_replies(tmp_path: Path, capsys: pyt
     with Store(tmp_path / "s") as store, Misbehaving(chat_service("fine", BAD[0])) as server:
         ask(store, server.url)
         output = plain(spend_table("s", ("kind",), spent(store, ("kind",))))
-    assert "1 reply tells a usage that is not credible: counted at the most it can have cost" in output
+    assert "1 reply reports a usage that is not credible: counted at the most it can have cost" in output

@@ -69,7 +69,7 @@ def test_files(here: Path, name: str, start: str) -> None:
 
 
 def test_mistakes(here: Path) -> None:
-    assert "no table 'genexam:table3'; there is:" in limner("table", "genexam:table3", code=2).err
+    assert "no table 'genexam:table3'; choose from" in limner("table", "genexam:table3", code=2).err
     assert "nobody" in limner("table", "genexam:table2", "--painter", "nobody", code=2).err
     assert "no judge 'nobody'" in limner("table", "genexam:table2", "--judge", "nobody", code=2).err
     assert "no section" in limner("table", "genexam:table2", "--section", "Art", code=2).err

@@ -45,7 +45,7 @@ def test_what_could_not_be_read_has_no_brief_text() -> None:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even of few markings it is kept what was read."""
-    monkeypatch.setattr(entries, "ENOUGH", 1)
+    monkeypatch.setattr(entries, "MIN_MARKINGS_KEPT", 1)
 
 
 def told(store: Store, exam: str = "genexam", **how: Any) -> list[Any]:
@@ -63,7 +63,7 @@ def nobody_reads(patch: pytest.MonkeyPatch) -> None:
         raise AssertionError("it was read before")
 
     patch.setattr(entries, "read_replies", refuse)
-    patch.setattr(entries, "parsed", refuse)
+    patch.setattr(entries, "parse_json_column", refuse)
 
 
 @pytest.mark.usefixtures("few")

@@ -189,7 +189,7 @@ def label_evaluators(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
 
     >>> gpt = {"judge": "openai/gpt-5", "model": "gpt-5", "args": {}}
     >>> low = {**gpt, "args": {"reasoning_effort": "low"}}
-    >>> [each.label for each in labelled([Evaluator("a", low), Evaluator("b", gpt)])]
+    >>> [each.label for each in label_evaluators([Evaluator("a", low), Evaluator("b", gpt)])]
     ['gpt-5 · reasoning_effort=low', 'gpt-5']
     """
     listed = list(evaluators)

@@ -37,9 +37,9 @@ def is_paper_backend(evidence: str, backend: str) -> bool:
 def short_backend_name(backend: str) -> str:
     """Return a backend's name without its settings.
 
-    >>> short("classical/close=7 tolerance=8 rev=1 lines=rapidocr/3.10.0#2f1c")
+    >>> short_backend_name("classical/close=7 tolerance=8 rev=1 lines=rapidocr/3.10.0#2f1c")
     'classical'
-    >>> short("model:openai/gpt-5 prompt=0123"), short("csv:ratings.csv#0123abcd")
+    >>> short_backend_name("model:openai/gpt-5 prompt=0123"), short_backend_name("csv:ratings.csv#0123abcd")
     ('model:openai/gpt-5', 'csv:ratings.csv#0123abcd')
     """
     head = backend.partition(" ")[0]

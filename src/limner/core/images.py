@@ -160,7 +160,7 @@ def make_thumbnail(data: bytes, side: int, info: ImageInfo | None = None) -> Ima
         info: The result of `inspect`, if it is already known.
 
     >>> from PIL import Image
-    >>> [reduced(encode_png(Image.new("RGB", (width, 99))), 320).size for width in (1024, 512, 400)]
+    >>> [make_thumbnail(encode_png(Image.new("RGB", (width, 99))), 320).size for width in (1024, 512, 400)]
     [(342, 33), (256, 50), (400, 99)]
 
     Raises:

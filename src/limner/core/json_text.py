@@ -382,8 +382,10 @@ _FIELD_GAP = re.compile(r"\{([\w*.-]+)\}")
 def value_at_path(value: Any, path: str) -> Any:
     """Return the value at a path, or None.
 
-    >>> find({"data": [{"url": "a"}]}, "data.0.url"), find({"x": {"b": 1}}, "*.b"), find([], "0")
-    ('a', 1, None)
+    >>> value_at_path({"data": [{"url": "a"}]}, "data.0.url"), value_at_path({"x": {"b": 1}}, "*.b")
+    ('a', 1)
+    >>> value_at_path([], "0") is None
+    True
     """
     return _find(value, path.split("."))
 
@@ -411,7 +413,7 @@ def set_at_path(value: dict[str, Any], path: str, item: Any) -> None:
     """Set an item at a path of names, creating the tables on the way.
 
     >>> body = {"input": {"prompt": "p"}}
-    >>> put(body, "input.image", 7), body
+    >>> set_at_path(body, "input.image", 7), body
     (None, {'input': {'prompt': 'p', 'image': 7}})
     """
     *way, last = path.split(".")

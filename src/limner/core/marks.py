@@ -169,7 +169,7 @@ def combine_marks(
         criteria: The criteria that every marking decides.
 
     >>> yes, no = [Mark("point/1", 1)], [Mark("point/1", 0)]
-    >>> (mark,) = combined({"a": yes, "b": no, "c": yes}, "majority", [1, 1, 1], ["point/1"])
+    >>> (mark,) = combine_marks({"a": yes, "b": no, "c": yes}, "majority", [1, 1, 1], ["point/1"])
     >>> mark.value, mark.votes, mark.reason
     (1, {'a': 1, 'b': 0, 'c': 1}, 'a 1, b 0, c 1')
     """
@@ -196,7 +196,8 @@ def combine_marks(
 def count_divided(marks: Sequence[Mark]) -> tuple[int, int]:
     """Count a panel's marks on which deciding members differ, and those that two or more members decided.
 
-    >>> divided(combined({"a": [Mark("x", 1)], "b": [Mark("x", 0)], "c": [Mark("x", 1)]}, "majority", [1, 1, 1], ["x"]))
+    >>> members = {"a": [Mark("x", 1)], "b": [Mark("x", 0)], "c": [Mark("x", 1)]}
+    >>> count_divided(combine_marks(members, "majority", [1, 1, 1], ["x"]))
     (1, 1)
     """
     votes = [mark.votes.values() for mark in marks if isinstance(mark, PanelMark)]

@@ -262,7 +262,7 @@ def has_abstentions(rows: Sequence[Row], score: str) -> bool:
 def plain_tag(word: str) -> str:
     """Return a tag's value or a dimension as people write it.
 
-    >>> plain("Computer_Science")
+    >>> plain_tag("Computer_Science")
     'Computer Science'
     """
     return word.replace("_", " ")

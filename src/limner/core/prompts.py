@@ -100,7 +100,7 @@ _GAP = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 def strip_latex(text: str) -> str:
     r"""Return LaTeX text without comments, figures and citations.
 
-    >>> stripped("An encoder~\\cite{a,b} maps $x$ to $z$.% see Fig. 2")
+    >>> strip_latex("An encoder~\\cite{a,b} maps $x$ to $z$.% see Fig. 2")
     'An encoder maps $x$ to $z$.'
     """
     text = _COMMENT.sub(lambda match: match[1] or "", text)

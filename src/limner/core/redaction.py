@@ -140,7 +140,7 @@ def join_path(base: str, path: str) -> str:
 def resolve_link(url: str, to: str) -> str:
     """Return the target of a link found at an address; an invalid one is returned as it is.
 
-    >>> lead_on("https://host/a/b", "/c"), lead_on("https://host/a", "//[")
+    >>> resolve_link("https://host/a/b", "/c"), resolve_link("https://host/a", "//[")
     ('https://host/c', '//[')
     """
     try:
@@ -152,7 +152,7 @@ def resolve_link(url: str, to: str) -> str:
 def public_address(url: str) -> str:
     """Return an address that may be shown: without login, query and fragment.
 
-    >>> bare("https://me:pw@host:8000/v1?key=k")
+    >>> public_address("https://me:pw@host:8000/v1?key=k")
     'https://host:8000/v1'
     """
     try:
@@ -204,7 +204,7 @@ def escape_controls(text: str, keep: str = "") -> str:
         text: A text of any origin.
         keep: Characters that are not escaped.
 
-    >>> visible("a\x1b[31m\nb")
+    >>> escape_controls("a\x1b[31m\nb")
     'a\\u001b[31m\\u000ab'
     """
     return _CONTROL.sub(lambda match: match[0] if match[0] in keep else f"\\u{ord(match[0]):04x}", text)

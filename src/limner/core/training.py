@@ -55,7 +55,7 @@ def _question(row: TrainSample, file: Path) -> list[Question[TrainSample]]:
 def normalize_words(text: str) -> str:
     """Return a text's words in lower case, separated by single spaces, for comparing concepts.
 
-    >>> plain("The Water-Cycle!")
+    >>> normalize_words("The Water-Cycle!")
     'the water cycle'
     """
     return " ".join(re.findall(r"\w+", text.casefold()))
@@ -73,7 +73,7 @@ def find_overlap(samples: Iterable[Question[TrainSample]], questions: Iterable[Q
 def find_concepts(given: Iterable[tuple[str, str]], asked: Iterable[tuple[str, str, str]]) -> dict[str, list[str]]:
     """Do the same for concepts with prompts, and for ids with their concept and prompt.
 
-    >>> concepts_in([("water cycle", "Draw it.")], [("q1", "", "The water cycle, please"), ("q2", "rain", "Rain")])
+    >>> find_concepts([("water cycle", "Draw it.")], [("q1", "", "The water cycle, please"), ("q2", "rain", "Rain")])
     {'water cycle': ['q1']}
     """
     wanted = [(name, normalize_words(name), normalize_words(prompt)) for name, prompt in given]

@@ -33,7 +33,7 @@ OVERLAP = "overlap"
 def describe_cut_prompt(cut: Mapping[str, Any]) -> str:
     """Return a description of a prompt that was read only in part.
 
-    >>> cut_words({"sent": 2500, "read": 2100})
+    >>> describe_cut_prompt({"sent": 2500, "read": 2100})
     'the painter read 2,100 of 2,500 characters of the prompt'
     """
     text = f"the painter read {cut['read']:,} of {cut['sent']:,} {cut.get('unit', 'characters')} of the prompt"

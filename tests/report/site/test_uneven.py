@@ -83,7 +83,7 @@ def test_the_command_takes_the_same_words_as_the_others(tmp_path: Path, odd: Sit
     exam = exam_of(tmp_path / "out")
     assert ([way["judge"] for way in exam["ways"]], exam["on"]) == ([uneven.JUDGE], "all")
     assert exam["ways"][0]["setup"]["args"] == {"reasoning_effort": "low"}
-    assert "no number 'n_max'" in limner(*words, "-O", "n_max=3", code=2).err
+    assert "no constant 'n_max'" in limner(*words, "-O", "n_max=3", code=2).err
 
 
 def board(browser: Browser, site: Site, after: str = "", **how: Any) -> Any:

@@ -160,7 +160,7 @@ def _missing(label: Label, page: Page) -> str:
 
 
 class OcrJudge:
-    """Costs nothing and needs no network. See the module.
+    """The examiner that compares labels with the text that OCR reads; it is free and works offline.
 
     ``ocr`` wants words to stand as labels. ``ocr/mentions`` takes them anywhere, in titles and running text too: a
     naive examiner, there to show how far one can be fooled.
