@@ -59,6 +59,8 @@ def describe_error(error: DBAPIError, url: str, done: str, file: Path | None = N
 
 def unwritable_message(place: str, error: OSError) -> str:
     """Return the message for an image that cannot be written."""
+    if error.errno == errno.ENOENT:
+        return f"the image folder {place} was deleted or moved while in use; put it back, then {RUN_AGAIN}"
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     what = f"; its disk is full: free some space, then {RUN_AGAIN}" if full else f"; fix that, then {RUN_AGAIN}"
     return f"an image cannot be written to {place}: {error}{what}"
