@@ -207,3 +207,10 @@ def test_deviations_from_preset_are_listed(asking: Asking, expected: list[str]) 
 def test_preset_determines_reading() -> None:
     readings = [usual_reading("genexam", Asking(preset=preset)) for preset in (None, "paper", "release")]
     assert readings == ["careful", "paper", "release"]
+
+
+def test_breakdown_by_dimension_is_offered_only_if_exam_has_dimensions(store: Store) -> None:
+    how: dict[str, Any] = {"painters": ["control/blank"], "judges": ["ocr"], "selection": Selection(limit=1)}
+    limner.run("sample/worldgenbench", store=store, **how)
+    with pytest.raises(UsageError, match="--by dimension: no such tag; available: continent, country, domain$"):
+        limner.scores("sample/worldgenbench", by=["dimension"], store=store)

@@ -122,9 +122,10 @@ def scores(
             people, frame = people_of(opened, exam, study, reading, constants)
         kind, marked = groups(exam, store=opened, brief=True, **how, **which)
         tags = {tag for group in marked for entry in group.entries for tag in entry.question.tags} if by else set()
+        tags |= {"dimension"} if kind.protocol.dimensions else set()
         for tag in by:
-            if marked and tag not in tags and not (tag == "dimension" and kind.protocol.dimensions):
-                raise UsageError(f"--by {tag}: no such tag; available: {', '.join(sorted(tags | {'dimension'}))}")
+            if marked and tag not in tags:
+                raise UsageError(f"--by {tag}: no such tag; available: {', '.join(sorted(tags))}")
         name, read = exams.stored_name(exam), parse_reading(reading)
         rows = standings(name, marked, kind.protocol, read, by, checked_on(on), sort)
     if study is None:

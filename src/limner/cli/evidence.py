@@ -150,7 +150,7 @@ def _import_metrics(plan: Plan, word: str, given: dict[str, Any], store: Store) 
     table = read_metrics(path, plan.exam.name, load_drawings(store, plan.exam.name), label)
     if not given["dry_run"]:
         table.save(store)
-    counts = f"values for {len(table.ratings)} drawings and {len(table.painters)} painters"
+    counts = f"{len(table.ratings)} values of drawings and {len(table.painters)} of painters"
     say(f"{', '.join(table.names)}: {counts} from {path}", err=True)
     if given["as_json"]:
         say(json.dumps({"metrics": table.names, "drawings": len(table.ratings), "painters": len(table.painters)}))
