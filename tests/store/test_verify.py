@@ -46,7 +46,7 @@ def blob(store: Store, number: int = 0) -> str:
 
 
 @pytest.mark.slow
-def test_a_store_that_is_whole(drawn: Store) -> None:
+def test_intact_store_passes_verification(drawn: Store) -> None:
     reports = list(check(drawn))
     assert states(reports) == dict.fromkeys(PARTS, "ok")
     assert [report.looked > 0 for report in reports] == [True] * 4
@@ -56,7 +56,7 @@ def test_a_store_that_is_whole(drawn: Store) -> None:
 
 @pytest.mark.slow
 @EVERYWHERE
-def test_a_damaged_image_is_named_with_whose_it_is(drawn: Store) -> None:
+def test_damaged_image_is_reported_with_its_owner(drawn: Store) -> None:
     name = blob(drawn)
     drawn.blobs._files.write(name, drawn.blobs._files.read(name)[:-9])
     found = {report.name: report for report in check(drawn)}
@@ -67,7 +67,7 @@ def test_a_damaged_image_is_named_with_whose_it_is(drawn: Store) -> None:
 
 
 @EVERYWHERE
-def test_repair_takes_it_from_its_folder(drawn: Store) -> None:
+def test_repair_restores_images_from_source_folder(drawn: Store) -> None:
     name = blob(drawn)
     data = drawn.blobs._files.read(name)
     drawn.blobs._files.write(name, data[:-9])
@@ -78,7 +78,7 @@ def test_repair_takes_it_from_its_folder(drawn: Store) -> None:
     assert states(list(check(drawn))) == dict.fromkeys(PARTS, "ok")
 
 
-def test_what_cannot_be_had_again_stays_told(drawn: Store, small_exam: SmallExam) -> None:
+def test_unrecoverable_image_stays_reported(drawn: Store, small_exam: SmallExam) -> None:
     drawn.blobs._files.write(blob(drawn), b"")
     small_exam.drawing("Biology_0").write_bytes(picture(999))
     found = {report.name: report for report in verify(drawn, repair=True)}
@@ -86,7 +86,7 @@ def test_what_cannot_be_had_again_stays_told(drawn: Store, small_exam: SmallExam
 
 
 @pytest.mark.slow
-def test_orphans_are_noted_and_set_aside_once_they_are_old(drawn: Store) -> None:
+def test_old_orphans_are_noted_and_quarantined(drawn: Store) -> None:
     sha256, _ = drawn.blobs.put(picture(4000))
     (orphan,) = Path(drawn.blobs.root).rglob(f"{sha256}.*")
     half = orphan.with_name(f"{TEMPORARY_PREFIX}abc")
@@ -103,7 +103,7 @@ def test_orphans_are_noted_and_set_aside_once_they_are_old(drawn: Store) -> None
     assert states(list(check(drawn))) == dict.fromkeys(PARTS, "ok")
 
 
-def test_old_images_that_something_names_are_no_orphans(drawn: Store) -> None:
+def test_old_referenced_images_are_not_orphans(drawn: Store) -> None:
     for path in Path(drawn.blobs.root).rglob("*.*"):
         age(path)
     assert states(list(check(drawn)))["orphans"] == "ok"
@@ -120,7 +120,7 @@ def test_old_images_that_something_names_are_no_orphans(drawn: Store) -> None:
         (sa.update(markings).values(replies=[["ocr", "0" * 64]]), "is gone"),
     ],
 )
-def test_rows_that_name_what_is_gone(drawn: Store, wipe: sa.Delete, words: str) -> None:
+def test_dangling_references_are_reported(drawn: Store, wipe: sa.Delete, words: str) -> None:
     lenient = "PRAGMA foreign_keys=OFF" if drawn.file is not None else "SET session_replication_role = replica"
     with drawn._writers.connect() as connection:
         if drawn.file is not None:
@@ -135,7 +135,7 @@ def test_rows_that_name_what_is_gone(drawn: Store, wipe: sa.Delete, words: str) 
 
 
 @NO_BUCKET
-def test_a_call_without_its_result_is_made_again_after_a_repair(drawn: Store, small_exam: SmallExam) -> None:
+def test_repair_marks_calls_without_result_as_interrupted(drawn: Store, small_exam: SmallExam) -> None:
     drawn.write(lambda connection: connection.execute(sa.delete(attempts)))
     found = {report.name: report for report in verify(drawn, repair=True)}
     assert found["references"].state == "ok"
@@ -143,7 +143,7 @@ def test_a_call_without_its_result_is_made_again_after_a_repair(drawn: Store, sm
         assert set(connection.execute(sa.select(calls.c.status, calls.c.fault)).all()) == {("failed", "interrupted")}
 
 
-def test_an_index_that_does_not_fit_its_table_is_made_anew(tmp_path: Path, small_exam: SmallExam) -> None:
+def test_inconsistent_index_is_rebuilt(tmp_path: Path, small_exam: SmallExam) -> None:
     store = Store(tmp_path / "store")
     api.run("genexam", data=small_exam.data, painters=[f"folder/{small_exam.drawings}"], judges=["ocr"], store=store)
     store.close()
