@@ -44,7 +44,7 @@ def started(name: str) -> Path:
 
 
 @each_exam
-def test_the_sample_is_well_formed(name: str) -> None:
+def test_sample_is_well_formed(name: str) -> None:
     said = limner("exam", "check", f"sample/{name}").out
     exam = read(resolve(f"sample/{name}"))
     assert f"sample/{name}: {len(exam.questions)} questions, all well-formed" in said
@@ -57,7 +57,7 @@ def test_the_sample_is_well_formed(name: str) -> None:
 
 
 @each_exam
-def test_criteria_are_sound(name: str) -> None:
+def test_criteria_are_unique_and_valid(name: str) -> None:
     protocol = kind(name).protocol
     seen = set()
     for question in read(resolve(f"sample/{name}")).questions:
@@ -70,7 +70,7 @@ def test_criteria_are_sound(name: str) -> None:
 
 
 @each_exam
-def test_a_starter_is_the_sample(name: str) -> None:
+def test_starter_equals_sample(name: str) -> None:
     assert f"limner exam check {Path('mine', 'exam.toml')}" in limner("exam", "new", "mine", "--like", name).out
     limner("exam", "check", "mine/exam.toml")
     mine, shipped = read(resolve("mine/exam.toml")), read(resolve(f"sample/{name}"))
@@ -80,7 +80,7 @@ def test_a_starter_is_the_sample(name: str) -> None:
 
 @pytest.mark.slow
 @each_exam
-def test_the_store_is_enough(name: str) -> None:
+def test_stored_exam_is_usable_without_data(name: str) -> None:
     """An exam of one's own: drawn by two controls and marked; then everything is read without its data."""
     limner("exam", "new", "mine", "--like", name)
     some = ",".join(question.id for question in read(resolve("mine/exam.toml")).questions[::2][:4])
@@ -155,7 +155,7 @@ def broken(data: bytes, generator: random.Random) -> bytes:
 
 @pytest.mark.slow
 @each_exam
-def test_the_reader_bears_anything(name: str) -> None:
+def test_reader_handles_corrupted_files(name: str) -> None:
     """Broken data is an error that names its file, or still an exam; never another exception."""
     root, generator = started(name), random.Random(name)
     files = [path for path in sorted(root.rglob("*")) if path.is_file() and path.stat().st_size]
@@ -179,7 +179,7 @@ def test_the_reader_bears_anything(name: str) -> None:
 
 
 @each_exam
-def test_the_reader_bears_other_values(name: str) -> None:
+def test_reader_handles_unexpected_values(name: str) -> None:
     """JSON that is well-formed and holds something else than is wanted, field by field."""
     root = started(name)
     files = [path for path in sorted(root.rglob("*.json*")) if path.suffix in (".json", ".jsonl")]

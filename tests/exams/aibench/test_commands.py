@@ -63,7 +63,7 @@ def standing(tmp_path: Path, *words: str | Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_one_by_one_and_batched(tmp_path: Path) -> None:
+def test_single_and_batched_variants_are_scored(tmp_path: Path) -> None:
     single = write_replay(tmp_path / "single.jsonl", answers(WRONG))
     assert run(tmp_path, "--judge", f"replay/{single}")["failed"] == 0
     found = standing(tmp_path, "--by", "venue", "--by", "dimension")
@@ -90,7 +90,7 @@ def test_one_by_one_and_batched(tmp_path: Path) -> None:
     assert pair["marks"]["semantics"]["same"]["value"] == 1
 
 
-def test_an_unread_answer_does_not_spoil_the_marking(tmp_path: Path) -> None:
+def test_unread_answer_does_not_fail_marking(tmp_path: Path) -> None:
     said: dict[str, dict[str, Any]] = {id: dict(replies) for id, replies in answers().items()}
     said["Sample_2025/tidewatch"]["topology/4"] = ["Hmm.", "I see.", "Based on the picture, no idea"]
     said["Sample_2025/songlark"]["topology/5"] = "Hmm."
@@ -108,7 +108,7 @@ def test_an_unread_answer_does_not_spoil_the_marking(tmp_path: Path) -> None:
     assert release["remarks"][0] == f"1 of {TOTAL} questions have no readable answer; they count as not right"
 
 
-def test_when_nothing_at_all_can_be_read_the_marking_has_failed(tmp_path: Path) -> None:
+def test_marking_without_any_readable_answer_fails(tmp_path: Path) -> None:
     said: dict[str, dict[str, Any]] = {id: dict(replies) for id, replies in answers().items()}
     said["Sample_2025/tidewatch"] = {key: ["?", "??", "???"] for key in said["Sample_2025/tidewatch"]}
     replay = write_replay(tmp_path / "r.jsonl", said)
@@ -116,7 +116,7 @@ def test_when_nothing_at_all_can_be_read_the_marking_has_failed(tmp_path: Path) 
     assert (standing(tmp_path)["n"], standing(tmp_path)["expected"]) == (7, 8)
 
 
-def test_what_the_solver_is_sent(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_solver_receives_figure_and_question(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_settings(tmp_path, chat.base_url)
     chat.configure(reply="B")
@@ -148,7 +148,7 @@ def details(wrong: str | None = None) -> list[dict[str, Any]]:
     ]
 
 
-def test_importing_what_the_released_script_writes_by_default(tmp_path: Path) -> None:
+def test_default_output_of_released_script_is_imported(tmp_path: Path) -> None:
     data = write(tmp_path / "AIBench.jsonl", ROW, {**ROW, "id": "ICLR_2025/2"})
     lines: list[dict[str, Any] | str] = []
     for id, score in ((ROW["id"], 60.0), ("ICLR_2025/2", {"score": 0.0})):
@@ -170,7 +170,7 @@ def test_importing_what_the_released_script_writes_by_default(tmp_path: Path) ->
     assert again == {"results": 2, "images": 0, "failures": {"probe": 1}}
 
 
-def test_results_of_another_checklist_are_refused(tmp_path: Path) -> None:
+def test_results_of_other_checklist_are_rejected(tmp_path: Path) -> None:
     data = write(tmp_path / "AIBench.jsonl", ROW)
     other = [{**one, "gt": "A", "pred": "A"} for one in details()]
     results = write(
@@ -190,7 +190,7 @@ def dashscope() -> Iterator[JobServer]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("model", "limit"), [("qwen-image", "800")])
-def test_method_texts_go_whole_to_services_that_cut_them(
+def test_long_method_text_is_sent_whole_and_truncation_is_noted(
     tmp_path: Path, dashscope: JobServer, monkeypatch: pytest.MonkeyPatch, model: str, limit: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
