@@ -46,7 +46,7 @@ def faulty(name: str = "ocr", seconds: float = 30.0, **words: str) -> LocalProbe
 
 
 @pytest.mark.slow
-def test_what_is_missing_is_measured_once(small_exam: SmallExam) -> None:
+def test_missing_evidence_is_measured_once(small_exam: SmallExam) -> None:
     drawn(small_exam)
     assert limner("evidence", "genexam", "--dry-run").out == "to measure: 4 ocr\n"
     said = limner("evidence", "genexam", "--json")
@@ -63,7 +63,7 @@ def test_what_is_missing_is_measured_once(small_exam: SmallExam) -> None:
     assert limner("evidence", "genexam", "--dry-run").out == "to measure: 1 ocr\n"
 
 
-def test_a_part_of_the_drawings(small_exam: SmallExam) -> None:
+def test_selected_drawings_are_measured(small_exam: SmallExam) -> None:
     drawn(small_exam)
     limner("evidence", "genexam", "--limit", "1", "--json")
     limner("evidence", "genexam", "--probe", "regions", "--ids", small_exam.ids[2], "--json")
@@ -72,7 +72,9 @@ def test_a_part_of_the_drawings(small_exam: SmallExam) -> None:
 
 
 @pytest.mark.slow
-def test_a_crash_is_stored_and_the_rest_goes_on(small_exam: SmallExam, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_crash_is_stored_and_remaining_drawings_are_measured(
+    small_exam: SmallExam, monkeypatch: pytest.MonkeyPatch
+) -> None:
     drawn(small_exam)
     monkeypatch.setattr(setup, "open_probes", lambda *_: [faulty()])
     said = limner("evidence", "genexam", code=3)
@@ -85,7 +87,7 @@ def test_a_crash_is_stored_and_the_rest_goes_on(small_exam: SmallExam, monkeypat
     assert (counts["failures"], counts["stored"], counts["done"]) == ({"probe": 2}, 6, 0)
 
 
-def test_a_drawing_that_cannot_be_measured_is_marked_all_the_same(
+def test_drawing_that_cannot_be_measured_is_still_marked(
     small_exam: SmallExam, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(setup, "open_probes", lambda *_: [faulty("regions")])
@@ -119,7 +121,7 @@ def standings(*words: str) -> dict[str, Any]:
     return {one["painter"]: one for one in limner("scores", "mmmg", *words, "--format", "json").json()}
 
 
-def test_a_run_counts_regions_where_the_exam_needs_them(mmmg: tuple[str, ...]) -> None:
+def test_run_counts_regions_when_exam_needs_them(mmmg: tuple[str, ...]) -> None:
     counts = limner("run", *mmmg, "--painter", "one=folder/one", "--json").json()
     assert (counts["done"], counts["failed"]) == (2 + 2 + 2, 0)
     found = standings()["one"]
@@ -132,7 +134,7 @@ def test_a_run_counts_regions_where_the_exam_needs_them(mmmg: tuple[str, ...]) -
 
 
 @pytest.mark.slow
-def test_a_backend_is_chosen_by_name(mmmg: tuple[str, ...], tmp_path: Path) -> None:
+def test_backend_is_chosen_by_name(mmmg: tuple[str, ...], tmp_path: Path) -> None:
     for painter in ("one", "two"):
         limner("run", *mmmg, "--painter", f"{painter}=folder/{painter}", "--json")
     counts = tmp_path / "counts.csv"
@@ -157,7 +159,7 @@ def test_a_backend_is_chosen_by_name(mmmg: tuple[str, ...], tmp_path: Path) -> N
     assert "regions=sam9: these drawings have no such value; measured by: classical, csv:sam" in said.err
 
 
-def test_counts_that_were_imported_are_not_counted_anew(mmmg: tuple[str, ...], tmp_path: Path) -> None:
+def test_imported_counts_are_not_measured_again(mmmg: tuple[str, ...], tmp_path: Path) -> None:
     key = "highschool_Engineering_1"
     (tmp_path / "results").mkdir()
     reply = {"key": key, "o3": "boiler: yes\nsteam: yes\nturbine: no"}
@@ -178,7 +180,7 @@ def test_counts_that_were_imported_are_not_counted_anew(mmmg: tuple[str, ...], t
     assert found["o3"]["scores"]["readability"]["value"] == 1.0
 
 
-def test_ratings_from_a_table_make_the_overall_of_five(tmp_path: Path) -> None:
+def test_imported_ratings_complete_overall_score(tmp_path: Path) -> None:
     limner("run", "sample/aibench", "--painter", "control/blank", "--judge", "ocr", "--limit", "2", "--json")
     rows = limner("export", "sample/aibench").lines()
     assert len({row["image"] for row in rows}) == 1, "one white sheet for all"
@@ -202,7 +204,7 @@ def test_ratings_from_a_table_make_the_overall_of_five(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_leaves_nobody_behind_and_the_next_run_goes_on(tmp_path: Path, small_exam: SmallExam) -> None:
+def test_interrupted_run_leaves_no_process_and_resumes(tmp_path: Path, small_exam: SmallExam) -> None:
     """A backend that waits stands in for the default one. The second Ctrl-C does not wait for it."""
     drawn(small_exam)
     os.mkfifo(tmp_path / "begun")

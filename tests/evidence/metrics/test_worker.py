@@ -57,7 +57,7 @@ def embeddings(folder: Path, data: bytes, text: str) -> tuple[Any, Any, Any]:
     return image, said, model
 
 
-def test_clip_score_is_that_of_torchmetrics(clip: Path) -> None:
+def test_clip_score_matches_torchmetrics(clip: Path) -> None:
     torchmetrics = pytest.importorskip("torchmetrics.multimodal")
     from transformers import CLIPModel, CLIPProcessor
 
@@ -83,7 +83,7 @@ def test_clip_score_is_that_of_torchmetrics(clip: Path) -> None:
     assert len(set(seen)) == 4
 
 
-def test_pickscore_is_the_cosine_times_the_models_own_scale(clip: Path) -> None:
+def test_pickscore_is_cosine_times_model_scale(clip: Path) -> None:
     import torch
 
     image, said, model = embeddings(clip, png(1), PROMPT)
@@ -94,13 +94,13 @@ def test_pickscore_is_the_cosine_times_the_models_own_scale(clip: Path) -> None:
     )
 
 
-def test_a_long_prompt_is_cut_and_that_is_told(clip: Path) -> None:
+def test_truncated_prompt_reports_token_counts(clip: Path) -> None:
     found = metrics_worker.text_image(str(clip))(png(1), " ".join(["cell"] * 40))
     assert (found["tokens"], found["read"]) == (42, 12)
 
 
 @pytest.mark.parametrize(("kind", "inputs", "prefix"), [("clip", 24, "layers."), ("siglip", 16, "scoring_head.")])
-def test_heads_are_those_of_the_released_predictors(kind: str, inputs: int, prefix: str, tmp_path: Path) -> None:
+def test_aesthetic_heads_match_released_predictors(kind: str, inputs: int, prefix: str, tmp_path: Path) -> None:
     """The released head is a sequence of linear layers with dropout between, over the normalised embedding."""
     import torch
     from transformers import AutoImageProcessor, AutoModel
@@ -120,7 +120,7 @@ def test_heads_are_those_of_the_released_predictors(kind: str, inputs: int, pref
     assert metrics_worker.looks(str(folder), str(head))(png(2))["value"] == pytest.approx(expected, rel=1e-4)
 
 
-def test_a_head_that_is_none_is_refused(clip: Path, tmp_path: Path) -> None:
+def test_invalid_head_is_rejected(clip: Path, tmp_path: Path) -> None:
     import torch
 
     for state, said in (
@@ -135,7 +135,7 @@ def test_a_head_that_is_none_is_refused(clip: Path, tmp_path: Path) -> None:
         metrics_worker.looks(str(clip), str(tiny.head(tmp_path / "other.pth", 5)))(png(0))
 
 
-def test_vqa_score_is_the_chance_with_which_the_model_would_say_yes(tmp_path: Path) -> None:
+def test_vqa_score_is_probability_of_yes(tmp_path: Path) -> None:
     import torch
     from transformers import AutoModelForImageTextToText, AutoProcessor
 
@@ -153,7 +153,7 @@ def test_vqa_score_is_the_chance_with_which_the_model_would_say_yes(tmp_path: Pa
     assert other != found
 
 
-def test_fid_is_that_of_torchmetrics(tmp_path: Path) -> None:
+def test_fid_matches_torchmetrics(tmp_path: Path) -> None:
     """The same network inside torchmetrics' own computation of the distance."""
     import torch
 
