@@ -41,7 +41,7 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
 
 
 @pytest.mark.slow
-def test_a_judge_is_examined_once_and_asked_again(scene: Scene) -> None:
+def test_judge_is_examined_once_and_checked_again(scene: Scene) -> None:
     estimate = scene.examine("--dry-run", "--json").json()
     assert not scene.server.seen
     assert estimate["dollars"] > 0
@@ -92,14 +92,14 @@ def test_a_judge_is_examined_once_and_asked_again(scene: Scene) -> None:
     assert scene.server.seen[-1].json["model"] == "heir"
 
 
-def test_who_was_not_examined_cannot_be_asked_again(scene: Scene) -> None:
+def test_judge_not_examined_before_cannot_be_checked_again(scene: Scene) -> None:
     said = scene.examine("--again", code=2)
     assert "fake/judge was not examined on genexam" in said.err
     assert not scene.server.seen
 
 
 @pytest.mark.slow
-def test_a_budget_stops_it_and_the_next_run_goes_on(scene: Scene) -> None:
+def test_budget_stops_examination_and_next_run_resumes(scene: Scene) -> None:
     def careful(asked: Asked) -> bool:
         return bool(asked.pictures)
 
