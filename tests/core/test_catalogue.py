@@ -59,14 +59,14 @@ def test_every_judge_model_in_papers_is_in_catalogue(kind: str) -> None:
 
 
 def test_models_named_in_docs_are_in_catalogue() -> None:
-    told = set[str]()
+    mentioned = set[str]()
     for page in PAGES:
         for word in re.findall(r"[\w.-]+(?:/[\w.-]+)+", page.read_text("utf-8")):
             service, _, model = word.partition("/")
             own = service == "local" or model.startswith(".")
             if service in (*KNOWN.providers, "transformers") and not own and model and not model.endswith(".md"):
-                told.add(word.rstrip("."))
-    named = {name for name in told if not re.search(r"\.(toml|py|md|png|sh)$|/(v1|MODEL|REPO_OR_PATH)$", name)}
+                mentioned.add(word.rstrip("."))
+    named = {name for name in mentioned if not re.search(r"\.(toml|py|md|png|sh)$|/(v1|MODEL|REPO_OR_PATH)$", name)}
     assert named - PLACEHOLDERS <= KNOWN.models.keys()
 
 
@@ -112,10 +112,10 @@ def test_successors_are_followed_without_cycles() -> None:
 
 
 def test_lifetime_warnings_name_shutdown_date_and_successor() -> None:
-    said = lifetime_warnings(
+    warnings = lifetime_warnings(
         ["openai/gpt-5", "openai/gpt-image-1", "openai/gpt-6-sol", "lab/unknown"], KNOWN.models, DAY
     )
-    assert said == {
+    assert warnings == {
         "openai/gpt-5": "openai/gpt-5 will be gone on 2026-12-11; its successor is openai/gpt-5.6-sol",
         "openai/gpt-image-1": "openai/gpt-image-1 has been gone since 2026-10-23; its successor is "
         "openai/gpt-image-2.5-sunburst",

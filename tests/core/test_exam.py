@@ -69,7 +69,7 @@ def test_selection_picks_expected_questions(words: dict[str, object], expected: 
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ({"subset": "maxi"}, r"no subset 'maxi' in this exam; it has: mini"),
         ({"ids": "q1,nope,never"}, r"no question with id never, nope"),
@@ -84,8 +84,8 @@ def test_selection_picks_expected_questions(words: dict[str, object], expected: 
         ({"sample_seed": 3}, r"--sample-seed needs --sample N"),
     ],
 )
-def test_invalid_selection_is_usage_error(words: dict[str, object], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_invalid_selection_is_usage_error(words: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         chosen(**words)
 
 

@@ -160,13 +160,13 @@ def test_header_size_respects_exif_orientation(orientation: int, size: tuple[int
 
 
 def test_rejection_names_actual_file_type() -> None:
-    for data, said in (
+    for data, message in (
         (b"<svg/>", "this is SVG"),
         (b"%PDF-1.7", "this is PDF"),
         (b"{}", "this is JSON"),
         (b"x", "not"),
     ):
-        with pytest.raises(BadImage, match=said):
+        with pytest.raises(BadImage, match=message):
             inspect(data)
 
 

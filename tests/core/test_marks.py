@@ -184,7 +184,7 @@ def test_votes_round_trip_with_any_member_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({"members": ["ocr"]}, "at least 2"),
         ({"members": ["ocr", "ocr"]}, "named twice"),
@@ -196,6 +196,6 @@ def test_votes_round_trip_with_any_member_names() -> None:
         ({"members": ["a/b", "c/d"], "rule": "lottery"}, "majority"),
     ],
 )
-def test_inconsistent_panel_is_rejected(body: dict[str, object], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_inconsistent_panel_is_rejected(body: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         PanelFacts.model_validate(body)

@@ -51,7 +51,7 @@ def test_registry_lists_and_loads_entries(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         ("no_such_module:THING", "ModuleNotFoundError: No module named 'no_such_module'"),
         (f"{HERE}:ABSENT", "AttributeError: "),
@@ -59,11 +59,11 @@ def test_registry_lists_and_loads_entries(monkeypatch: pytest.MonkeyPatch) -> No
         (f"{HERE}:RIGHT", "it calls itself 'right'"),
     ],
 )
-def test_broken_entry_is_reported_with_package(monkeypatch: pytest.MonkeyPatch, value: str, said: str) -> None:
+def test_broken_entry_is_reported_with_package(monkeypatch: pytest.MonkeyPatch, value: str, message: str) -> None:
     things = made(monkeypatch, OWN, Registration("bad", value, "limner-more", "1.2"))
     with pytest.raises(UsageError) as caught:
         things.get("bad")
-    assert str(caught.value).startswith(f"the thing 'bad' of limner-more 1.2 ({value}) is broken: {said}")
+    assert str(caught.value).startswith(f"the thing 'bad' of limner-more 1.2 ({value}) is broken: {message}")
     assert things.get("own") is GOOD
     assert (things.names(), things.usages(), things.about("bad")) == (["bad", "own"], ["bad", "thing/WORD"], "")
     check = check_registry("things", things)

@@ -86,14 +86,14 @@ def test_redaction_time_is_linear() -> None:
 
 
 def test_key_is_redacted_only_while_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"told": "it was first-value-1, then other-value-2"}
-    assert without_secrets(said) == said
+    record = {"told": "it was first-value-1, then other-value-2"}
+    assert without_secrets(record) == record
     monkeypatch.setenv("SOME_API_KEY", "first-value-1")
-    assert without_secrets(said) == {"told": "it was ***, then other-value-2"}
+    assert without_secrets(record) == {"told": "it was ***, then other-value-2"}
     monkeypatch.setenv("SOME_API_KEY", "other-value-2")
-    assert without_secrets(said) == {"told": "it was first-value-1, then ***"}
+    assert without_secrets(record) == {"told": "it was first-value-1, then ***"}
     monkeypatch.delenv("SOME_API_KEY")
-    assert without_secrets(said) == said
+    assert without_secrets(record) == record
 
 
 def test_registered_variable_is_redacted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ def test_samples_are_read_as_questions_with_images(data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"image": "../x.png"}, "leaves the folder"),
         ({"image": "images/9.png"}, "no image"),
@@ -37,11 +37,11 @@ def test_samples_are_read_as_questions_with_images(data: Path) -> None:
         ({"id": "s0"}, "is already used"),
     ],
 )
-def test_invalid_sample_is_reported_with_file(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+def test_invalid_sample_is_reported_with_file(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     folder = write_samples(tmp_path / "bad", 2, **change)
-    with pytest.raises(DataError, match=said) as found:
+    with pytest.raises(DataError, match=message) as caught:
         read_samples(folder)
-    assert "train.jsonl" in str(found.value)
+    assert "train.jsonl" in str(caught.value)
 
 
 def test_folder_without_samples_explains_expected_file(tmp_path: Path) -> None:
@@ -70,8 +70,8 @@ def test_overlap_is_found_by_tag_and_by_prompt(data: Path) -> None:
     st.lists(st.tuples(st.text("ab ", max_size=4), st.text("abc ", max_size=6)), max_size=5),
     st.lists(st.tuples(st.text("ab ", max_size=4), st.text("abc ", max_size=8)), max_size=5),
 )
-def test_concept_index_equals_pairwise_search(given_: list[tuple[str, str]], told: list[tuple[str, str]]) -> None:
-    asked = [(f"q{n}", tag, prompt) for n, (tag, prompt) in enumerate(told)]
+def test_concept_index_equals_pairwise_search(given_: list[tuple[str, str]], prompts: list[tuple[str, str]]) -> None:
+    asked = [(f"q{n}", tag, prompt) for n, (tag, prompt) in enumerate(prompts)]
     wanted: dict[str, list[str]] = {}
     for concept, prompt in given_:
         name, text = normalize_words(concept), normalize_words(prompt)
