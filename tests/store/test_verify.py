@@ -59,9 +59,9 @@ def test_intact_store_passes_verification(drawn: Store) -> None:
 def test_damaged_image_is_reported_with_its_owner(drawn: Store) -> None:
     name = blob(drawn)
     drawn.blobs._files.write(name, drawn.blobs._files.read(name)[:-9])
-    found = {report.name: report for report in check(drawn)}
-    assert states(list(found.values())) == dict.fromkeys(PARTS, "ok") | {"images": "bad"}
-    (defect,) = found["images"].defects
+    reports = {report.name: report for report in check(drawn)}
+    assert states(list(reports.values())) == dict.fromkeys(PARTS, "ok") | {"images": "bad"}
+    (defect,) = reports["images"].defects
     assert defect.subject == name[3:67]
     assert "drawing of Biology_0 by mine" in defect.detail
 
@@ -72,8 +72,8 @@ def test_repair_restores_images_from_source_folder(drawn: Store) -> None:
     data = drawn.blobs._files.read(name)
     drawn.blobs._files.write(name, data[:-9])
     drawn.blobs.remove(blob(drawn, 1))
-    found = {report.name: report for report in verify(drawn, repair=True)}
-    assert (found["images"].state, found["images"].mended) == ("ok", 2)
+    reports = {report.name: report for report in verify(drawn, repair=True)}
+    assert (reports["images"].state, reports["images"].mended) == ("ok", 2)
     assert drawn.blobs._files.read(name) == data
     assert states(list(check(drawn))) == dict.fromkeys(PARTS, "ok")
 
@@ -81,8 +81,8 @@ def test_repair_restores_images_from_source_folder(drawn: Store) -> None:
 def test_unrecoverable_image_stays_reported(drawn: Store, small_exam: SmallExam) -> None:
     drawn.blobs._files.write(blob(drawn), b"")
     small_exam.drawing("Biology_0").write_bytes(picture(999))
-    found = {report.name: report for report in verify(drawn, repair=True)}
-    assert (found["images"].state, found["images"].mended) == ("bad", 0)
+    reports = {report.name: report for report in verify(drawn, repair=True)}
+    assert (reports["images"].state, reports["images"].mended) == ("bad", 0)
 
 
 @pytest.mark.slow
@@ -94,10 +94,10 @@ def test_old_orphans_are_noted_and_quarantined(drawn: Store) -> None:
     assert states(list(check(drawn)))["orphans"] == "ok"  # A run may be about to name them.
     age(orphan)
     age(half)
-    found = {report.name: report for report in check(drawn)}
-    assert (found["orphans"].state, len(found["orphans"].defects)) == ("note", 2)
-    found = {report.name: report for report in verify(drawn, repair=True)}
-    assert (found["orphans"].state, found["orphans"].mended) == ("ok", 2)
+    reports = {report.name: report for report in check(drawn)}
+    assert (reports["orphans"].state, len(reports["orphans"].defects)) == ("note", 2)
+    reports = {report.name: report for report in verify(drawn, repair=True)}
+    assert (reports["orphans"].state, reports["orphans"].mended) == ("ok", 2)
     assert (orphan.exists(), half.exists()) == (False, False)
     assert (Path(drawn.blobs.root) / "orphans" / orphan.name).read_bytes() == picture(4000)
     assert states(list(check(drawn))) == dict.fromkeys(PARTS, "ok")
@@ -129,16 +129,16 @@ def test_dangling_references_are_reported(drawn: Store, wipe: sa.Delete, words: 
             connection.exec_driver_sql(lenient)
         connection.execute(wipe)
         connection.commit()
-    found = {report.name: report for report in check(drawn)}
-    assert found["references"].state == "bad"
-    assert any(words in defect.detail for defect in found["references"].defects)
+    reports = {report.name: report for report in check(drawn)}
+    assert reports["references"].state == "bad"
+    assert any(words in defect.detail for defect in reports["references"].defects)
 
 
 @NO_BUCKET
 def test_repair_marks_calls_without_result_as_interrupted(drawn: Store, small_exam: SmallExam) -> None:
     drawn.write(lambda connection: connection.execute(sa.delete(attempts)))
-    found = {report.name: report for report in verify(drawn, repair=True)}
-    assert found["references"].state == "ok"
+    reports = {report.name: report for report in verify(drawn, repair=True)}
+    assert reports["references"].state == "ok"
     with drawn.reading() as connection:
         assert set(connection.execute(sa.select(calls.c.status, calls.c.fault)).all()) == {("failed", "interrupted")}
 
@@ -156,6 +156,6 @@ def test_inconsistent_index_is_rebuilt(tmp_path: Path, small_exam: SmallExam) ->
         connection.commit()
     with Store(tmp_path / "store") as store:
         assert states(list(check(store)))["database"] == "bad"
-        found = {report.name: report for report in verify(store, repair=True)}
-        assert (found["database"].state, found["database"].mended > 0) == ("ok", True)
+        reports = {report.name: report for report in verify(store, repair=True)}
+        assert (reports["database"].state, reports["database"].mended > 0) == ("ok", True)
         assert states(list(check(store)))["database"] == "ok"
