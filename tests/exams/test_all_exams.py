@@ -45,10 +45,10 @@ def started(name: str) -> Path:
 
 @each_exam
 def test_sample_is_well_formed(name: str) -> None:
-    said = limner("exam", "check", f"sample/{name}").out
+    output = limner("exam", "check", f"sample/{name}").out
     exam = read(resolve(f"sample/{name}"))
-    assert f"sample/{name}: {len(exam.questions)} questions, all well-formed" in said
-    assert all(f"    {tag}: " in said for tag in kind(name).protocol.breakdowns)
+    assert f"sample/{name}: {len(exam.questions)} questions, all well-formed" in output
+    assert all(f"    {tag}: " in output for tag in kind(name).protocol.breakdowns)
     assert len({question.id for question in exam.questions}) == len(exam.questions) >= 6
     for path in sample(name).rglob("*"):
         if path.suffix in PICTURES:
@@ -161,7 +161,7 @@ def test_reader_handles_corrupted_files(name: str) -> None:
     files = [path for path in sorted(root.rglob("*")) if path.is_file() and path.stat().st_size]
     written = [path for path in files if path.suffix not in PICTURES]
     assert written
-    said = []
+    messages = []
     for turn in range(80):
         path = generator.choice(written if turn % 5 else files)
         whole = path.read_bytes()
@@ -170,11 +170,11 @@ def test_reader_handles_corrupted_files(name: str) -> None:
             exam = read(resolve("mine/exam.toml"))
             check_use(exam, name)
         except (DataError, UsageError) as error:
-            said.append(str(error))
+            messages.append(str(error))
         finally:
             path.write_bytes(whole)
-    assert len(said) > 10
-    assert max(map(len, said)) < 20_000
+    assert len(messages) > 10
+    assert max(map(len, messages)) < 20_000
     assert read(resolve("mine/exam.toml")).questions
 
 

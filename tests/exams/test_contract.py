@@ -97,10 +97,10 @@ def test_unknown_ways_of_asking_are_usage_errors(name: str) -> None:
         (None, {option: "odd"}, f"{option}=odd: {name} takes {', '.join(values)}")
         for option, values in protocol.options.items()
     ]
-    for variant, options, said in wrong:
+    for variant, options, message in wrong:
         with pytest.raises(UsageError) as caught:
             make_variant(kind(name), variant, options)
-        assert said in str(caught.value)
+        assert message in str(caught.value)
 
 
 PAPERS: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -269,10 +269,10 @@ def test_invalid_lines_are_reported_with_file_line_and_id(name: str, tmp_path: P
             for field in images
         ),
     ]
-    for line, said in wrong:
+    for line, message in wrong:
         file.write_bytes(first + b"\n" + line + b"\n")
         with pytest.raises(DataError) as caught:
             read(resolve(str(tmp_path / "mine" / "exam.toml")))
-        assert said in str(caught.value)
+        assert message in str(caught.value)
         assert f"{file}:2: " in str(caught.value)
         assert len(str(caught.value)) < 2000

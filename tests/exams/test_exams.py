@@ -35,7 +35,7 @@ def register(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         (
             "limner_no_such_module:EXAM",
@@ -45,9 +45,9 @@ def register(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
         ("limner.exams:SAMPLE", r"is broken: it is not a limner\.exams\.Kind"),
     ],
 )
-def test_broken_exam_is_named(monkeypatch: pytest.MonkeyPatch, value: str, said: str) -> None:
+def test_broken_exam_is_named(monkeypatch: pytest.MonkeyPatch, value: str, message: str) -> None:
     register(monkeypatch, "odd", value)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         kind("odd")
     assert kind("genexam") is GENEXAM
 
@@ -72,7 +72,7 @@ def test_own_exam_toml_resolves_to_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('kind = "genexam"\ndata = "."', 'name = "…" is missing'),
         ('name = "mine"\ndata = "."', 'kind = "…" is missing'),
@@ -81,9 +81,9 @@ def test_own_exam_toml_resolves_to_source(tmp_path: Path) -> None:
         ("name = ", "cannot be read"),
     ],
 )
-def test_invalid_exam_toml_is_rejected(tmp_path: Path, text: str, said: str) -> None:
+def test_invalid_exam_toml_is_rejected(tmp_path: Path, text: str, message: str) -> None:
     word = toml(tmp_path, text)
-    with pytest.raises(DataError, match=said) as caught:
+    with pytest.raises(DataError, match=message) as caught:
         resolve(word)
     assert str(caught.value).startswith(word)
 

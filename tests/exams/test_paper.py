@@ -50,7 +50,7 @@ def test_rows_round_trip_through_csv(tmp_path_factory: pytest.TempPathFactory, t
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("model,value\nBrush,3\n", "lacks the column 'benchmark'"),
         (f"{HEAD}\n{ROW.format(value='many', unit='percent')}\n", r"published.csv:2: 'many' is not a number"),
@@ -58,15 +58,15 @@ def test_rows_round_trip_through_csv(tmp_path_factory: pytest.TempPathFactory, t
         (f'{HEAD}\n"b\n', "cannot be read"),
     ],
 )
-def test_invalid_figures_are_reported_with_place(folder: Path, text: str, said: str) -> None:
+def test_invalid_figures_are_reported_with_place(folder: Path, text: str, message: str) -> None:
     (folder / "published.csv").write_text(text, "utf-8")
-    with pytest.raises(DataError, match=said) as error:
+    with pytest.raises(DataError, match=message) as error:
         rows("mine")
     assert "the exam 'mine' is broken: " in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("nonsense", "rules.toml: cannot be read"),
         ("[groups]\nsold = { access = 'half' }", "rules.toml: groups.sold.access"),
@@ -74,9 +74,9 @@ def test_invalid_figures_are_reported_with_place(folder: Path, text: str, said: 
         ("[score]\nx = 1", "rules.toml: score"),
     ],
 )
-def test_invalid_rules_are_reported_with_place(folder: Path, text: str, said: str) -> None:
+def test_invalid_rules_are_reported_with_place(folder: Path, text: str, message: str) -> None:
     (folder / "rules.toml").write_text(text, "utf-8")
-    with pytest.raises(DataError, match=said) as error:
+    with pytest.raises(DataError, match=message) as error:
         rules("mine")
     assert "the exam 'mine' is broken: " in str(error.value)
 

@@ -151,7 +151,7 @@ def test_invalid_release_folder_is_usage_error(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{prompt}", "the text has no place for scoring_points"),
         ("{prompt} {scoring_points} {answer}", r"the place \{answer\} cannot be filled"),
@@ -160,9 +160,9 @@ def test_invalid_release_folder_is_usage_error(tmp_path: Path, monkeypatch: pyte
         ("{prompt} {scoring_points} \ud800", "half of a surrogate pair"),
     ],
 )
-def test_text_that_cannot_be_filled_is_rejected(tmp_path: Path, text: str, said: str) -> None:
+def test_text_that_cannot_be_filled_is_rejected(tmp_path: Path, text: str, message: str) -> None:
     folder = clones.clone(tmp_path, "genexam", f"\n\nprompt_for_eval = {text!a}\n")
-    with pytest.raises(DataError, match=said) as caught:
+    with pytest.raises(DataError, match=message) as caught:
         read_release(GENEXAM, folder)
     assert (caught.value.file, caught.value.line) == (folder / "eval_prompt.py", 3)
     assert "check out the release's file again, or write your own" in str(caught.value)
@@ -238,8 +238,8 @@ def test_run_uses_clone_wording_and_notes_it_everywhere(
     points = small_exam.rows[0]["scoring_points"]
     chat.configure(reply=json.dumps(reply([1] * len(points), [2, 2, 2])))
     asked = chat.counts()["total"]
-    said = limner("run", *words, "--prompts", "release:genexam", "--json").json()
-    assert (said["done"], chat.counts()["total"]) == (1, asked + 1)
+    counts = limner("run", *words, "--prompts", "release:genexam", "--json").json()
+    assert (counts["done"], chat.counts()["total"]) == (1, asked + 1)
     assert limner("run", *words, "--prompts", "release:./genexam", "--json").json()["done"] == 0
     rows = {row["setup"].get("prompts"): row for row in limner("scores", "genexam", "--format", "json").json()}
     assert {*rows} == {None, "release"}
@@ -335,7 +335,7 @@ def test_source_is_not_executed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "line", "said"),
+    ("source", "line", "message"),
     [
         ("x = 1\nwords = f'one {x}'\n", 2, "made with an f-string, and no code is run; write it as a plain text"),
         ("words = HEAD + 'two'\n", 1, "made with the name HEAD"),
@@ -353,14 +353,16 @@ def test_source_is_not_executed(tmp_path: Path) -> None:
         ("words = " + "'a' + " * 60_000 + "'b'", None, "cannot be parsed: it is nested too deeply"),
     ],
 )  # fmt: skip
-def test_text_requiring_execution_is_rejected(tmp_path: Path, source: str | bytes, line: int | None, said: str) -> None:
-    with pytest.raises(DataError, match=said) as caught:
+def test_text_requiring_execution_is_rejected(
+    tmp_path: Path, source: str | bytes, line: int | None, message: str
+) -> None:
+    with pytest.raises(DataError, match=message) as caught:
         found(tmp_path, source)
     assert (caught.value.file, caught.value.line) == (tmp_path / "file.py", line)
 
 
 @pytest.mark.parametrize(
-    ("source", "name", "said"),
+    ("source", "name", "message"),
     [
         (CLASS, "Other.first", "has no class Other; it must have one"),
         (CLASS + CLASS, "Words.first", "has 2 class Words; it must have one"),
@@ -369,8 +371,8 @@ def test_text_requiring_execution_is_rejected(tmp_path: Path, source: str | byte
         (CLASS + "    def set(self):\n        self.first = ''\n", "Words.first", r"more than once \(lines 4 and 9\)"),
     ],
 )
-def test_missing_or_duplicate_class_is_rejected(tmp_path: Path, source: str, name: str, said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_missing_or_duplicate_class_is_rejected(tmp_path: Path, source: str, name: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         found(tmp_path, source, name)
 
 

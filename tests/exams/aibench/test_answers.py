@@ -43,7 +43,7 @@ def test_yes_and_no_in_words_are_recognised(text: str, letter: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "the reply is empty"),
         ("<think>It must be B", "the reply is empty"),
@@ -55,8 +55,8 @@ def test_yes_and_no_in_words_are_recognised(text: str, letter: str) -> None:
         ("Answer: Option B - Both of them", "must choose one option"),
     ],
 )
-def test_missing_or_ambiguous_choice_is_unreadable(text: str, said: str) -> None:
-    with pytest.raises(Unreadable, match=said):
+def test_missing_or_ambiguous_choice_is_unreadable(text: str, message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
         read_choice(text, OPTIONS)
 
 
@@ -95,7 +95,7 @@ def test_release_reader_takes_b_from_based_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("B, A, C, D, A", "JSON"),
         ('["B", "A"]', "JSON object"),
@@ -104,8 +104,8 @@ def test_release_reader_takes_b_from_based_on() -> None:
         ('{"1": 1, "2": "A", "3": "C", "4": "D", "5": "A"}', "question 1: the reply is empty"),
     ],
 )
-def test_incomplete_batched_reply_is_unreadable(text: str, said: str) -> None:
-    with pytest.raises(Unreadable, match=said):
+def test_incomplete_batched_reply_is_unreadable(text: str, message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
         check_batched(text, ITEMS)
 
 

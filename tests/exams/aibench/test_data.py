@@ -120,12 +120,12 @@ WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("line", "said"), WRONG.values(), ids=WRONG)
-def test_invalid_row_is_reported_with_line(tmp_path: Path, line: dict[str, Any] | str | bytes, said: str) -> None:
+@pytest.mark.parametrize(("line", "message"), WRONG.values(), ids=WRONG)
+def test_invalid_row_is_reported_with_line(tmp_path: Path, line: dict[str, Any] | str | bytes, message: str) -> None:
     file = write(tmp_path / FILE, ROW, line)
     (tmp_path / "text.png").write_text("no image")
     with pytest.raises(DataError) as caught:
         read(tmp_path)
-    assert re.search(said, str(caught.value)), str(caught.value)
+    assert re.search(message, str(caught.value)), str(caught.value)
     assert f"{file}:2: " in str(caught.value)
     assert len(str(caught.value)) < 2000

@@ -43,9 +43,9 @@ def test_ask_shows_drawing_with_correct_and_given_answer() -> None:
 
 
 @given(st.dictionaries(st.sampled_from(["0", "1", "2", "3", "x"]), st.sampled_from([*analysis.NAMES, "none", 7, None])))
-def test_reply_assigns_known_modes_to_known_questions_only(said: dict[str, Any]) -> None:
-    found = analysis.read(json.dumps(said), MARKS)
-    wanted = {mark.criterion: said.get(str(n)) for n, mark in enumerate(MARKS, 1)}
+def test_reply_assigns_known_modes_to_known_questions_only(reply: dict[str, Any]) -> None:
+    found = analysis.read(json.dumps(reply), MARKS)
+    wanted = {mark.criterion: reply.get(str(n)) for n, mark in enumerate(MARKS, 1)}
     assert found == {criterion: word for criterion, word in wanted.items() if word in analysis.NAMES}
 
 
@@ -92,10 +92,10 @@ def test_each_wrong_answer_is_asked_and_paid_once(marked: Path, chat: ChatServer
 def test_reply_without_mode_is_unread_after_three_tries(marked: Path, chat: ChatServer) -> None:
     write_settings(marked, chat.base_url)
     chat.configure(reply='{"1": "bad luck"}')
-    said = sort(marked, "--model", JUDGE)
+    result = sort(marked, "--model", JUDGE)
     assert chat.counts()["answered"] == 9
-    assert "unread: the model named no mode for them in three tries" in said.out
-    assert "that a model assigns them, and the counts, are Limner's own" in said.out
+    assert "unread: the model named no mode for them in three tries" in result.out
+    assert "that a model assigns them, and the counts, are Limner's own" in result.out
     body = sort(marked, "--model", JUDGE, "--json").json()
     assert body["painters"][0]["modes"]["unread"] == 3
     assert chat.counts()["answered"] == 9
@@ -120,8 +120,8 @@ def test_budget_and_prompts_are_checked_before_any_call(marked: Path, chat: Chat
 def test_exam_without_modes_is_rejected(tmp_path: Path) -> None:
     store = ("--store", tmp_path / "s")
     limner("run", "sample/genexam", "--painter", "control/blank", "--judge", "ocr", "--limit", "1", *store)
-    said = limner("modes", "sample/genexam", "--model", "openai/gpt-5", *store, code=2).err
-    assert "sample/genexam has no failure modes; exams that have some: aibench" in said
+    output = limner("modes", "sample/genexam", "--model", "openai/gpt-5", *store, code=2).err
+    assert "sample/genexam has no failure modes; exams that have some: aibench" in output
 
 
 @pytest.mark.slow

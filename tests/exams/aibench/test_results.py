@@ -117,7 +117,7 @@ def with_detail(**fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         (changed(prompt_id=3), "prompt_id: "),
         (changed(steps="x"), "steps: "),
@@ -130,9 +130,9 @@ def with_detail(**fields: Any) -> dict[str, Any]:
         ("[]", "expected a JSON object"),
     ],
 )
-def test_invalid_record_is_reported_with_line(tmp_path: Path, line: dict[str, Any] | str, said: str) -> None:
+def test_invalid_record_is_reported_with_line(tmp_path: Path, line: dict[str, Any] | str, message: str) -> None:
     file = write(tmp_path / "out.jsonl", {**RECORD, "prompt_id": "V/other"}, line)
-    with pytest.raises(DataError, match=said) as caught:
+    with pytest.raises(DataError, match=message) as caught:
         list(read_results(file))
     assert f"{file}:2:" in str(caught.value)
 

@@ -72,8 +72,8 @@ def test_regimes_are_drawn_separately_and_add_up(data: Path, replay: str) -> Non
     again = limner(*run).json()
     assert (again["done"], again["stored"]) == (6, 6)
     assert limner(*run, "-O", "regime=structured").json()["stored"] == 6
-    said = limner(*run, "-O", "regime=neither", code=2)
-    assert "regime=neither: fepbench takes both, free, structured" in said.err
+    result = limner(*run, "-O", "regime=neither", code=2)
+    assert "regime=neither: fepbench takes both, free, structured" in result.err
 
 
 def test_scores_break_down_by_tags_of_paper(data: Path, replay: str) -> None:
@@ -108,8 +108,8 @@ def test_importing_gives_same_scores(data: Path, replay: str, tmp_path: Path) ->
     results = tmp_path / "results.jsonl"
     results.write_text("".join(json.dumps({"id": id, **body(id)}) + "\n" for id in VERDICTS), "utf-8")
     words = ("--painter", "theirs", "--judge", "gpt-5.4", "--store", "elsewhere", "--json")
-    said = limner("import", "fepbench", "--data", data, "--results", results, *words).json()
-    assert (said["results"], said["failures"]) == (6, {})
+    counts = limner("import", "fepbench", "--data", data, "--results", results, *words).json()
+    assert (counts["results"], counts["failures"]) == (6, {})
     assert scored("--store", "elsewhere")["scores"] == scored()["scores"]
 
 

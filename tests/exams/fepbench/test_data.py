@@ -102,14 +102,14 @@ WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize(("line", "said"), WRONG.values(), ids=WRONG)
-def test_invalid_sample_is_reported_with_line(tmp_path: Path, line: dict[str, Any] | str | bytes, said: str) -> None:
+@pytest.mark.parametrize(("line", "message"), WRONG.values(), ids=WRONG)
+def test_invalid_sample_is_reported_with_line(tmp_path: Path, line: dict[str, Any] | str | bytes, message: str) -> None:
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "text.png").write_text("no image")
     file = write(tmp_path, SAMPLE, line)
     with pytest.raises(DataError) as caught:
         read(tmp_path)
-    assert re.search(said, str(caught.value)), str(caught.value)
+    assert re.search(message, str(caught.value)), str(caught.value)
     assert f"{file}:2: " in str(caught.value)
     assert len(str(caught.value)) < 1500
 

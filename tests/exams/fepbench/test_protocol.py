@@ -123,20 +123,20 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("change", "said"), BROKEN.values(), ids=BROKEN)
-def test_invalid_verification_is_unread(change: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize(("change", "message"), BROKEN.values(), ids=BROKEN)
+def test_invalid_verification_is_unread(change: dict[str, Any], message: str) -> None:
     body = verification(ATOMS) | change
     with pytest.raises(Unreadable) as caught:
         read_verification(ATOMS, json.dumps(body))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     marks = PROTOCOL.marks(ASKED, replies(body, unexpected()), "careful")
     assert {mark.verdict for mark in marks} == {"unread"}
-    assert said in marks[0].reason
+    assert message in marks[0].reason
     assert set(PROTOCOL.scores(ASKED, marks, {}).values()) == {None}
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({}, '"unexpected" must be a list'),
         ({"unexpected": ["Sun"]}, "item 1 must be an object"),
@@ -144,10 +144,10 @@ def test_invalid_verification_is_unread(change: dict[str, Any], said: str) -> No
         ({"unexpected": [{"modality": "text", "item": "a"}]}, 'item 1 needs an "item" and a "place"'),
     ],
 )
-def test_invalid_list_of_unexpected_items_is_unread(body: dict[str, Any], said: str) -> None:
+def test_invalid_list_of_unexpected_items_is_unread(body: dict[str, Any], message: str) -> None:
     with pytest.raises(Unreadable) as caught:
         read_unexpected(json.dumps(body))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     marks = PROTOCOL.marks(ASKED, replies(verification(ATOMS), body), "careful")
     assert {mark.criterion for mark in marks if mark.verdict == "unread"} == {f"unexpected/{m}" for m in MODALITIES}
     scores = PROTOCOL.scores(ASKED, marks, {})
@@ -307,8 +307,8 @@ def test_example_reply_matches_expected_schema() -> None:
 
 def test_text_lines_are_shown_only_in_ocr_variant() -> None:
     for ask in asks("ocr"):
-        told = sections(ask)["The drawing"]
-        assert "- Nucleus - Rib0some" in told
-        assert "trust your own eyes" in told
+        section = sections(ask)["The drawing"]
+        assert "- Nucleus - Rib0some" in section
+        assert "trust your own eyes" in section
     assert "(none)" in sections(asks("ocr", {"ocr": {"value": [], "backend": "some"}})[0])["The drawing"]
     assert not any("recogniser" in words(ask) for ask in asks("paper"))

@@ -140,12 +140,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-@pytest.mark.parametrize(("line", "said"), WRONG.values(), ids=WRONG)
-def test_invalid_row_is_reported_with_line(folder: Path, line: dict[str, Any] | str | bytes, said: str) -> None:
+@pytest.mark.parametrize(("line", "message"), WRONG.values(), ids=WRONG)
+def test_invalid_row_is_reported_with_line(folder: Path, line: dict[str, Any] | str | bytes, message: str) -> None:
     file = write(folder, ROW, line)
     with pytest.raises(DataError) as caught:
         read(folder)
-    assert re.search(said, str(caught.value))
+    assert re.search(message, str(caught.value))
     assert str(caught.value).startswith(f"{file}:2: ")
     assert (caught.value.file, caught.value.line) == (file, 2)
     assert len(str(caught.value)) < 1000
@@ -168,9 +168,9 @@ def test_all_problems_are_reported_together(tmp_path: Path) -> None:
     file = write(tmp_path, changed(difficulty="odd", prompt=...), ROW, ROW, "{", changed(id="Q_2", subject=3))
     with pytest.raises(DataError) as caught:
         read(tmp_path)
-    said = str(caught.value)
-    assert said.startswith("5 problems:\n")
-    assert [int(n) for n in re.findall(rf"{re.escape(str(file))}:(\d+):", said)] == [1, 1, 3, 4, 5]
+    message = str(caught.value)
+    assert message.startswith("5 problems:\n")
+    assert [int(n) for n in re.findall(rf"{re.escape(str(file))}:(\d+):", message)] == [1, 1, 3, 4, 5]
 
 
 def test_long_list_of_problems_is_truncated(tmp_path: Path) -> None:

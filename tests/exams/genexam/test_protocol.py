@@ -228,9 +228,9 @@ def test_each_variant_names_readability_like_its_source() -> None:
         ("release", "Clarity and Readability", '"Readability"'),
         ("paper", "Readability", "Clarity"),
     ):
-        told = sections(ask(variant))
-        assert f'"{name}": {{' in told["Reply"]
-        assert other not in " ".join(told.values())
+        shown = sections(ask(variant))
+        assert f'"{name}": {{' in shown["Reply"]
+        assert other not in " ".join(shown.values())
 
 
 @each_variant
@@ -244,9 +244,9 @@ def test_each_variant_names_readability_like_its_source() -> None:
     ],
 )
 def test_prompt_explains_reference_according_to_option(variant: str, reference: str, facts: list[str]) -> None:
-    told = sections(ask(variant, reference))["The pictures"]
-    assert all(fact in told for fact in facts)
-    assert (CAPTION in told) == (reference in ("caption", "both"))
+    section = sections(ask(variant, reference))["The pictures"]
+    assert all(fact in section for fact in facts)
+    assert (CAPTION in section) == (reference in ("caption", "both"))
 
 
 @each_variant

@@ -133,12 +133,12 @@ WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize(("line", "said"), WRONG.values(), ids=WRONG)
-def test_invalid_row_is_reported_with_line(tmp_path: Path, line: dict[str, Any] | str | bytes, said: str) -> None:
+@pytest.mark.parametrize(("line", "message"), WRONG.values(), ids=WRONG)
+def test_invalid_row_is_reported_with_line(tmp_path: Path, line: dict[str, Any] | str | bytes, message: str) -> None:
     file = write(tmp_path, ROW, line)
     with pytest.raises(DataError) as caught:
         read(tmp_path)
-    assert re.search(said, str(caught.value))
+    assert re.search(message, str(caught.value))
     assert str(caught.value).startswith(f"{file}:2: ")
     assert len(str(caught.value)) < 1000
 
@@ -193,9 +193,9 @@ def test_parquet_problems_name_row_and_key(tmp_path: Path) -> None:
     file = parquet(tmp_path / "x.parquet", rows, [None, None, b"no image"])
     with pytest.raises(DataError) as caught:
         read(file)
-    said = str(caught.value)
-    assert f"{file}:2: id a_B_1: education: no level 'school'" in said
-    assert f"{file}:3: id a_B_2: image: not an image" in said
+    message = str(caught.value)
+    assert f"{file}:2: id a_B_1: education: no level 'school'" in message
+    assert f"{file}:3: id a_B_2: image: not an image" in message
 
 
 def test_parquet_with_image_paths_is_read(tmp_path: Path) -> None:

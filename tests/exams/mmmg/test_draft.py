@@ -37,7 +37,7 @@ def test_valid_graph_is_read_with_explanations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"dependencies": ["Likes(leaf, light)"], "Dependency_Explanation": ["x"]}, "relation: 'Likes'"),
         ({"dependencies": ["Requires(leaf, moon)"], "Dependency_Explanation": ["x"]}, "undeclared: 'moon'"),
@@ -56,10 +56,10 @@ def test_valid_graph_is_read_with_explanations() -> None:
         ({"dependencies": [f"Contains({', '.join(NAMES * 9)})"], "Dependency_Explanation": ["x"]}, "arity"),
     ],
 )
-def test_invalid_graph_is_rejected_with_rule(changed: dict[str, Any], said: str) -> None:
-    with pytest.raises(Unreadable) as found:
+def test_invalid_graph_is_rejected_with_rule(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(Unreadable) as caught:
         read_graph(reply(**changed))
-    assert said in str(found.value)
+    assert message in str(caught.value)
 
 
 def test_relation_of_many_is_split_into_pairs() -> None:
@@ -79,9 +79,11 @@ def test_name_with_comma_is_read_but_reported_as_unscored() -> None:
 def test_shipped_and_published_graphs_are_valid() -> None:
     graphs = []
     for question in exams.read(exams.resolve("sample/mmmg")).questions:
-        told = json.loads(question.rubric.annotation)
-        elements = list(zip(question.rubric.elements, told["Element Explanation"], strict=True))
-        graphs.append((elements, list(zip(question.rubric.dependencies, told["Dependency Explanation"], strict=True))))
+        annotation = json.loads(question.rubric.annotation)
+        elements = list(zip(question.rubric.elements, annotation["Element Explanation"], strict=True))
+        graphs.append(
+            (elements, list(zip(question.rubric.dependencies, annotation["Dependency Explanation"], strict=True)))
+        )
     examples = shared("conformance", "mmmg_worked_examples.jsonl").read_text("utf-8").splitlines()
     for row in {row["figure"]: row for row in map(json.loads, examples)}.values():
         graphs.append(([(name, "x") for name in row["elements"]], [(text, "x") for text in row["dependencies"]]))

@@ -40,8 +40,8 @@ def test_boxes_do_not_overlap_and_every_item_is_placed(elements: list[str], data
         assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
     entities = [entity for node in found["nodes"] for entity in node["entities"]]
     assert sorted(entities) == list(range(len(elements)))
-    told = [edge["dependency"] for edge in found["edges"]] + found["lost"]
-    assert sorted(told) == list(range(len(dependencies)))
+    placed = [edge["dependency"] for edge in found["edges"]] + found["lost"]
+    assert sorted(placed) == list(range(len(dependencies)))
 
 
 def test_arrows_point_down_and_cycle_returns_up() -> None:

@@ -200,9 +200,9 @@ def test_error_analysis_counts_low_scores() -> None:
 
 def test_unread_items_are_counted() -> None:
     text = structured([1, 1], [1])
-    for reading, said in (("careful", "and stay undecided"), ("paper", "and count as no in this reading")):
+    for reading, ending in (("careful", "and stay undecided"), ("paper", "and count as no in this reading")):
         given = PROTOCOL.marks(question(), [Reply("mark", text)], reading)  # type: ignore[arg-type]
-        assert PROTOCOL.remarks([row(question(), given)]) == [f"2 of 5 items have no readable answer {said}"]
+        assert PROTOCOL.remarks([row(question(), given)]) == [f"2 of 5 items have no readable answer {ending}"]
 
 
 def test_remarks_name_region_counter() -> None:

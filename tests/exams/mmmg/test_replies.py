@@ -135,7 +135,7 @@ def changed(change: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (changed(lambda b: b["entities"].pop()), r"entity/2 \(not answered\)"),
         (changed(lambda b: b.pop("dependencies")), r"dependency/1 \(not answered\)"),
@@ -147,8 +147,8 @@ def changed(change: Any) -> str:
         ("", "no JSON object"),
     ],
 )
-def test_incomplete_reply_is_reported_to_judge(text: str, said: str) -> None:
-    with pytest.raises(Unreadable, match=said):
+def test_incomplete_reply_is_reported_to_judge(text: str, message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
         require_complete(ITEMS, text)
 
 

@@ -70,7 +70,7 @@ def test_no_results_or_several_judges_are_rejected(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ("{", "cannot be read"),
         ([1], "expected an object"),
@@ -80,8 +80,8 @@ def test_no_results_or_several_judges_are_rejected(tmp_path: Path) -> None:
         ({KEY: {}}, "whole number"),
     ],
 )  # fmt: skip
-def test_invalid_region_counts_are_rejected(tmp_path: Path, body: Any, said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_invalid_region_counts_are_rejected(tmp_path: Path, body: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         read_regions(counts(tmp_path / "r.json", body))
 
 

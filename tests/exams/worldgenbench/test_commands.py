@@ -33,8 +33,8 @@ def replies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_replayed_replies_work_through_all_commands(replies: str) -> None:
-    said = limner("run", EXAM, "--painter", "control/reference", "--judge", replies, "--json", code=3).json()
-    assert said["failed"] == 1
+    counts = limner("run", EXAM, "--painter", "control/reference", "--judge", replies, "--json", code=3).json()
+    assert counts["failed"] == 1
     words = ("--by", "domain", "--by", "continent", "--by", "discipline", "--format", "json")
     (standing,) = limner("scores", EXAM, *words).json()
     assert (standing["n"], standing["coverage"], standing["failures"]) == (7, 0.875, {"unreadable": 1})

@@ -106,7 +106,7 @@ def test_country_without_continent_is_noted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         (nature(prompt="\x1b[31m"), "prompt: it contains the control character U+001B"),
         (nature(checklist=[]), "checklist: it has no item"),
@@ -123,12 +123,12 @@ def test_country_without_continent_is_noted(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("write", [lines, listed])
-def test_invalid_row_is_reported_with_line(tmp_path: Path, write: Any, row: Any, said: str) -> None:
+def test_invalid_row_is_reported_with_line(tmp_path: Path, write: Any, row: Any, message: str) -> None:
     path = write(tmp_path / "all.json", nature(id="good"), row)
     number = 2 if write is lines else 3
-    told = wrong(path)
-    assert told.startswith(f"{path}:{number}: ")
-    assert said in told
+    error = wrong(path)
+    assert error.startswith(f"{path}:{number}: ")
+    assert message in error
 
 
 def test_missing_or_unreadable_data_is_rejected(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_any_text_gives_expected_number_of_marks_or_is_unreadable(text: str, cou
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("[1, 0]", "the list has 2 values; the checklist has 3 items"),
         ("[1, 0, 2]", "value 3 must be 0 or 1, not 2"),
@@ -58,8 +58,8 @@ def test_any_text_gives_expected_number_of_marks_or_is_unreadable(text: str, cou
         ("1" * 500_000, "longer than"),
     ],
 )
-def test_unreadable_error_explains_problem(text: str, said: str) -> None:
-    with pytest.raises(Unreadable, match=said):
+def test_unreadable_error_explains_problem(text: str, message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
         read_list(text, 3)
 
 
@@ -71,7 +71,7 @@ def test_hostile_brackets_are_read_quickly() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("[1, 0]", "no JSON object found"),
         ('{"answers": [1, 0]}', 'answer 1 must be an object with "mark"'),
@@ -79,8 +79,8 @@ def test_hostile_brackets_are_read_quickly() -> None:
         ('{"answers": [{"mark": 1}, {"mark": true}]}', "value 2 must be 0 or 1, not True"),
     ],
 )
-def test_invalid_reasons_are_unread(text: str, said: str) -> None:
-    with pytest.raises(Unreadable, match=re.escape(said)):
+def test_invalid_reasons_are_unread(text: str, message: str) -> None:
+    with pytest.raises(Unreadable, match=re.escape(message)):
         read_reasons(text, 2)
     found = PROTOCOL.marks(question(2), [Reply("explain", text)], "careful")
     assert [mark.verdict for mark in found] == ["unread", "unread"]
