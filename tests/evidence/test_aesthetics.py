@@ -135,16 +135,16 @@ def test_probe_sees_same_image_as_judges(python: Path, store: Store) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("width", "said"),
+    ("width", "message"),
     [
         (13, r"no rating: Error processing .+: thirteen"),
         (17, r"unipercept: the worker died \(exit code 5\)"),
         (19, "a rating of 1000.0 is not within 0 to 100"),
     ],
 )
-def test_worker_failure_is_fault_of_image(python: Path, store: Store, width: int, said: str) -> None:
+def test_worker_failure_is_fault_of_image(python: Path, store: Store, width: int, message: str) -> None:
     probe = open_probe(f"unipercept:{python}?device=cpu", store)
-    with pytest.raises(Fault, match=said) as caught:
+    with pytest.raises(Fault, match=message) as caught:
         measure(probe, picture(1, size=(width, 9)), store)
     assert caught.value.kind == "probe"
     assert measure(probe, image((20, 10)), store).value == pytest.approx(20.0)

@@ -44,7 +44,7 @@ def test_lines_are_in_reading_order_without_empty_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("no JSON", "no JSON object"),
         ('{"lines": {}}', '"lines" must be a list'),
@@ -54,10 +54,10 @@ def test_lines_are_in_reading_order_without_empty_ones() -> None:
         (reply({**LINE, "confidence": 1.5}), '"confidence" must be a number from 0 to 1'),
     ],
 )
-def test_invalid_replies_are_unreadable(text: str, said: str) -> None:
+def test_invalid_replies_are_unreadable(text: str, message: str) -> None:
     with pytest.raises(Unreadable) as caught:
         read_lines(text, (100, 100))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 BOX = st.tuples(*[st.integers(0, 999)] * 2, *[st.integers(1, 1000)] * 2).map(

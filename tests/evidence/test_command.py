@@ -49,9 +49,9 @@ def faulty(name: str = "ocr", seconds: float = 30.0, **words: str) -> LocalProbe
 def test_missing_evidence_is_measured_once(small_exam: SmallExam) -> None:
     drawn(small_exam)
     assert limner("evidence", "genexam", "--dry-run").out == "to measure: 4 ocr\n"
-    said = limner("evidence", "genexam", "--json")
-    assert said.err.startswith("ocr: rapidocr/")
-    counts = said.json()
+    result = limner("evidence", "genexam", "--json")
+    assert result.err.startswith("ocr: rapidocr/")
+    counts = result.json()
     assert (counts["done"], counts["stored"], counts["failed"]) == (4, 4, 0)
     rows = stored()
     assert [(row.name, row.value) for row in rows] == [("ocr", [])] * 4
@@ -77,11 +77,11 @@ def test_crash_is_stored_and_remaining_drawings_are_measured(
 ) -> None:
     drawn(small_exam)
     monkeypatch.setattr(setup, "open_probes", lambda *_: [faulty()])
-    said = limner("evidence", "genexam", code=3)
-    assert said.err.count("failed: probe: ") == 2
-    assert f"{small_exam.ids[1]}: ocr: image " in said.err
-    assert "faulty: the worker died (exit code 3)" in said.err
-    assert "faulty: ZeroDivisionError('by nothing')" in said.err
+    result = limner("evidence", "genexam", code=3)
+    assert result.err.count("failed: probe: ") == 2
+    assert f"{small_exam.ids[1]}: ocr: image " in result.err
+    assert "faulty: the worker died (exit code 3)" in result.err
+    assert "faulty: ZeroDivisionError('by nothing')" in result.err
     assert [row.value for row in stored()] == [{"word": "fine"}] * 2
     counts = limner("evidence", "genexam", "--json", code=3).json()
     assert (counts["failures"], counts["stored"], counts["done"]) == ({"probe": 2}, 6, 0)
@@ -141,8 +141,8 @@ def test_backend_is_chosen_by_name(mmmg: tuple[str, ...], tmp_path: Path) -> Non
     counts.write_text("id,painter,count\nhighschool_Engineering_1,one,115\n")
     assert limner("evidence", "mmmg", "--regions", f"sam={counts}", "--dry-run", "--json").json() == {"values": 1}
     assert {row.backend.partition("/")[0] for row in stored()} == {"classical"}
-    said = limner("evidence", "mmmg", "--regions", f"sam={counts}")
-    assert said.err == f"regions: 1 values from {counts}, as csv:sam\n"
+    result = limner("evidence", "mmmg", "--regions", f"sam={counts}")
+    assert result.err == f"regions: 1 values from {counts}, as csv:sam\n"
     assert standings()["one"]["scores"]["readability"]["value"] == 1.0, "classical has more of them"
     other = standings("-O", "regions=csv:sam")
     assert other["one"]["scores"]["readability"]["value"] == 0.5
@@ -155,8 +155,8 @@ def test_backend_is_chosen_by_name(mmmg: tuple[str, ...], tmp_path: Path) -> Non
     assert shown["markings"][0]["evidence"] == {"regions": {"value": 115, "backend": "csv:sam"}}
     rows = limner("export", "mmmg", "-O", "regions=csv:sam", "--painter", "one").lines()
     assert rows[1]["evidence"] == {"regions": 115, "regions_backend": "csv:sam"}
-    said = limner("scores", "mmmg", "-O", "regions=sam9", code=2)
-    assert "regions=sam9: these drawings have no such value; measured by: classical, csv:sam" in said.err
+    result = limner("scores", "mmmg", "-O", "regions=sam9", code=2)
+    assert "regions=sam9: these drawings have no such value; measured by: classical, csv:sam" in result.err
 
 
 def test_imported_counts_are_not_measured_again(mmmg: tuple[str, ...], tmp_path: Path) -> None:

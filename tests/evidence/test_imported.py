@@ -76,7 +76,7 @@ def test_counts_must_be_whole_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "the first line must name the columns"),
         ("id,score,score\na,7,8\n", "each once"),
@@ -91,15 +91,15 @@ def test_counts_must_be_whole_numbers(tmp_path: Path) -> None:
         (b"id,score\n\xff,7\n", "values.csv:2: not UTF-8"),
     ],
 )
-def test_invalid_row_is_reported_with_line(tmp_path: Path, text: str | bytes, said: str) -> None:
-    assert said in wrong(tmp_path, text)
+def test_invalid_row_is_reported_with_line(tmp_path: Path, text: str | bytes, message: str) -> None:
+    assert message in wrong(tmp_path, text)
 
 
 def test_all_problems_are_reported_together(tmp_path: Path) -> None:
-    said = wrong(tmp_path, "id,score\nx,7\na,7\nb,seven\n")
-    assert said.startswith("2 problems:")
-    assert "values.csv:2: " in said
-    assert "values.csv:4: " in said
+    message = wrong(tmp_path, "id,score\nx,7\na,7\nb,seven\n")
+    assert message.startswith("2 problems:")
+    assert "values.csv:2: " in message
+    assert "values.csv:4: " in message
 
 
 def test_drawing_without_image_matches_by_id_unless_failed(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_image_shared_by_two_painters_is_two_drawings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ("q1,two,,,m,1\n", "numbers.csv:2: id q1: 'q1': 2 drawings fit; add the column strategy"),
         ("q1,three,,,m,1\n", "no drawing in the store with painter 'three'; choose from: one, two"),
@@ -70,10 +70,10 @@ def test_image_shared_by_two_painters_is_two_drawings(tmp_path: Path) -> None:
         ("", "this file has no row"),
     ],
 )
-def test_invalid_row_is_reported_with_file_and_fix(tmp_path: Path, rows: str, said: str) -> None:
+def test_invalid_row_is_reported_with_file_and_fix(tmp_path: Path, rows: str, message: str) -> None:
     with pytest.raises(DataError) as caught:
         read_metrics(table(tmp_path, rows), "exam", THERE)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "numbers.csv" in str(caught.value)
 
 
@@ -102,8 +102,8 @@ def test_command_stores_metrics_as_evaluators(tmp_path: Path) -> None:
         id = next(each.question_id for each in load_drawings(opened, "sample/genexam"))
     file = table(tmp_path, f"{id},control/blank,,,aesr1,12.5\n,control/blank,,,fid,88\n")
     words = ("evidence", "sample/genexam", "--store", store, "--metric")
-    said = limner(*words, file, "--dry-run").err
-    assert "aesr1, fid: values for 1 drawings and 1 painters" in said
+    output = limner(*words, file, "--dry-run").err
+    assert "aesr1, fid: values for 1 drawings and 1 painters" in output
     with Store(store) as opened:
         assert not list(load_ratings(opened, "sample/genexam"))
     for _ in range(2):

@@ -86,8 +86,8 @@ def test_clip_score_matches_torchmetrics(clip: Path) -> None:
 def test_pickscore_is_cosine_times_model_scale(clip: Path) -> None:
     import torch
 
-    image, said, model = embeddings(clip, png(1), PROMPT)
-    cosine = torch.nn.functional.cosine_similarity(image, said).item()
+    image, text, model = embeddings(clip, png(1), PROMPT)
+    cosine = torch.nn.functional.cosine_similarity(image, text).item()
     expected = cosine * model.logit_scale.exp().item()
     assert metrics_worker.text_image(str(clip), scaled=True)(png(1), PROMPT)["value"] == pytest.approx(
         expected, abs=1e-4
@@ -123,13 +123,13 @@ def test_aesthetic_heads_match_released_predictors(kind: str, inputs: int, prefi
 def test_invalid_head_is_rejected(clip: Path, tmp_path: Path) -> None:
     import torch
 
-    for state, said in (
+    for state, message in (
         ({"norm": torch.ones(3)}, "norm is no linear layer"),
         ({"0.weight": torch.ones(3)}, "layer 0 is not linear"),
         ({"0.weight": torch.ones(2, 24), "0.bias": torch.ones(2)}, "must give one number"),
     ):
         torch.save(state, tmp_path / "bad.pth")
-        with pytest.raises(RuntimeError, match=said):
+        with pytest.raises(RuntimeError, match=message):
             metrics_worker.looks(str(clip), str(tmp_path / "bad.pth"))
     with pytest.raises(RuntimeError, match="the head takes 5 features; the model gives 24"):
         metrics_worker.looks(str(clip), str(tiny.head(tmp_path / "other.pth", 5)))(png(0))

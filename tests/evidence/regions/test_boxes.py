@@ -65,17 +65,17 @@ def test_grid_points_are_cell_centres_in_row_order() -> None:
     st.sampled_from([0.0, 0.5, 0.6, 0.7, 1.0]),
 )
 def test_suppression_matches_slow_reference(
-    found: list[tuple[tuple[int, int, int, int], float]], threshold: float
+    candidates: list[tuple[tuple[int, int, int, int], float]], threshold: float
 ) -> None:
-    upright = [(min(a, c), min(b, d), max(a, c), max(b, d)) for (a, b, c, d), _ in found]
-    worth = [value for _, value in found]
+    upright = [(min(a, c), min(b, d), max(a, c), max(b, d)) for (a, b, c, d), _ in candidates]
+    worth = [value for _, value in candidates]
     kept = suppress_overlaps(np.array(upright, dtype=float).reshape(-1, 4), np.array(worth, dtype=float), threshold)
     assert kept.tolist() == slow_way.survivors(upright, worth, threshold)
 
 
 @given(st.lists(st.tuples(corner, corner, corner, corner), min_size=1, max_size=12))
-def test_suppression_keeps_at_least_one_and_at_most_all(found: list[tuple[int, int, int, int]]) -> None:
-    array = np.array([(min(a, c), min(b, d), max(a, c), max(b, d)) for a, b, c, d in found], dtype=float)
+def test_suppression_keeps_at_least_one_and_at_most_all(candidates: list[tuple[int, int, int, int]]) -> None:
+    array = np.array([(min(a, c), min(b, d), max(a, c), max(b, d)) for a, b, c, d in candidates], dtype=float)
     assert 1 <= len(suppress_overlaps(array, np.ones(len(array)), 0.5)) <= len(array)
     assert len(suppress_overlaps(array, np.ones(len(array)), 1.0)) == len(array)
 

@@ -77,7 +77,7 @@ def test_invalid_probe_options_are_usage_errors(store: Store) -> None:
     def opened(**words: str) -> list[Probe]:
         return open_probes((), (), Measuring(**words), settings.load(), images)  # type: ignore[arg-type]
 
-    for words, said in (
+    for words, message in (
         ({"regions": "sam9"}, "--regions sam9: choose from classical, sam2-tiny"),
         ({"regions": "classical?speed=1"}, "no option speed"),
         ({"regions": "counts.csv"}, "--regions counts.csv: import tables of regions and aesthetics with"),
@@ -88,7 +88,7 @@ def test_invalid_probe_options_are_usage_errors(store: Store) -> None:
     ):
         with pytest.raises(UsageError) as caught:
             opened(**words)
-        assert said in str(caught.value)
+        assert message in str(caught.value)
     with pytest.raises(UsageError, match="choose a backend"):
         open_probes((), (), Measuring(("aesthetics",)), settings.load(), images)
 

