@@ -42,27 +42,27 @@ def found(reference: Sequence[float | None], shuffled: Sequence[float | None]) -
 
 
 def test_warning_gives_both_scores() -> None:
-    told = found([90, 89, 90] * 4, [88, 89, 87.6] * 4)
+    warning = found([90, 89, 90] * 4, [88, 89, 87.6] * 4)
     words = "This judge passes wrong drawings: another question's drawing scores 88.2, the reference 89.7."
-    assert told is not None
-    assert told.reference == pytest.approx(89.6667)
-    assert told.words == words
-    assert told.to_json() | {"reference": None} == {
+    assert warning is not None
+    assert warning.reference == pytest.approx(89.6667)
+    assert warning.words == words
+    assert warning.to_json() | {"reference": None} == {
         "score": "strict", "shuffled": 88.2, "reference": None, "questions": 12, "words": words,
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("questions", "told"), [(9, False), (10, True)])
-def test_ten_common_questions_are_required(questions: int, told: bool) -> None:
-    assert (found([100] * 20, [100] * questions) is not None) is told
-    assert (found([100] * questions, [100] * 20) is not None) is told
+@pytest.mark.parametrize(("questions", "flagged"), [(9, False), (10, True)])
+def test_ten_common_questions_are_required(questions: int, flagged: bool) -> None:
+    assert (found([100] * 20, [100] * questions) is not None) is flagged
+    assert (found([100] * questions, [100] * 20) is not None) is flagged
     some = [100 if n < questions else None for n in range(20)]
-    assert (found([100] * 20, some) is not None) is told
+    assert (found([100] * 20, some) is not None) is flagged
 
 
-@pytest.mark.parametrize(("share", "told"), [(79.9, False), (80, True), (80.1, True), (100, True)])
-def test_shuffled_score_of_four_fifths_of_reference_is_flagged(share: float, told: bool) -> None:
-    assert (found([100] * 100, [share] * 100) is not None) is told
+@pytest.mark.parametrize(("share", "flagged"), [(79.9, False), (80, True), (80.1, True), (100, True)])
+def test_shuffled_score_of_four_fifths_of_reference_is_flagged(share: float, flagged: bool) -> None:
+    assert (found([100] * 100, [share] * 100) is not None) is flagged
 
 
 def test_insignificant_difference_is_flagged_below_four_fifths() -> None:
@@ -100,9 +100,9 @@ def test_warning_uses_main_score_of_every_exam(exam: str) -> None:
     top = kind(exam).protocol.scored[0].top
     wrong = [control(name, [top * part] * 12, exam) for name, part in
              (("control/reference", 0.9), ("control/shuffled", 0.85))]  # fmt: skip
-    told = wrong_drawings(wrong, kind(exam).protocol)
-    assert told is not None
-    assert told.score == MAIN[exam]
+    warning = wrong_drawings(wrong, kind(exam).protocol)
+    assert warning is not None
+    assert warning.score == MAIN[exam]
     right = [wrong[0], control("control/shuffled", [0.1 * top] * 12, exam)]
     assert wrong_drawings(right, kind(exam).protocol) is None
 
@@ -131,6 +131,6 @@ def test_warning_stays_with_judge_for_any_selection(store: Store, exam: str) -> 
         _, groups = find_groups(exam, store=store, **how)
         assert {group.name for group in groups} >= {"mine"}
         assert ("control/shuffled" in {group.name for group in groups}) is (not how)
-        told = {group.evaluator.name: group.evaluator.passes_wrong_drawings for group in groups}
-        assert told["fair"] is None
-        assert told["blind"] is not None
+        warnings = {group.evaluator.name: group.evaluator.passes_wrong_drawings for group in groups}
+        assert warnings["fair"] is None
+        assert warnings["blind"] is not None

@@ -83,9 +83,9 @@ def test_all_commands_report_same_scores(three: Desk, tmp_path: Path) -> None:
 
 
 def test_first_line_names_painter_cutting_common_questions(three: Desk) -> None:
-    said = command("scores", EXAM, "--store", three.store.url).out.splitlines()
-    assert said[1] == "b cuts the common questions from 4 to 2; --without b compares the others"
-    assert any("left out, having no score: c (4 refusal)" in line for line in said)
+    lines = command("scores", EXAM, "--store", three.store.url).out.splitlines()
+    assert lines[1] == "b cuts the common questions from 4 to 2; --without b compares the others"
+    assert any("left out, having no score: c (4 refusal)" in line for line in lines)
     alone = command("scores", EXAM, "--store", three.store.url, "--without", "b").out
     assert "cuts the common questions" not in alone
     assert "75.0" in alone

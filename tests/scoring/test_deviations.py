@@ -52,8 +52,8 @@ def test_settings_of_paper_differ_only_in_wording() -> None:
 
 def test_release_wording_is_named_with_file() -> None:
     setup = {**GENEXAM, "templates": "0123456789ab", "prompts": "release"}
-    said = of_marks(exams.kind("genexam"), asked(setup), "paper")
-    assert said == ["prompts in the release's own wording (eval_prompt.py, 0123)"]
+    listed = of_marks(exams.kind("genexam"), asked(setup), "paper")
+    assert listed == ["prompts in the release's own wording (eval_prompt.py, 0123)"]
 
 
 def test_each_difference_of_marks_is_listed() -> None:
@@ -135,8 +135,8 @@ def test_question_count_deviation_is_listed() -> None:
 
 def test_all_deviations_are_listed_together() -> None:
     group = drawn("mmmg", "openai/x", seed=0)
-    said = deviations(exams.kind("mmmg"), group, "paper", 4456)
-    assert said == [
+    listed = deviations(exams.kind("mmmg"), group, "paper", 4456)
+    assert listed == [
         "judge a instead of openai/o3", "seed 0 instead of 42",
         f"{len(group.entries)} questions where the paper has 4456",
     ]  # fmt: skip

@@ -128,14 +128,14 @@ def test_planted_flaws_are_flagged(two_judges: tuple[Path, SmallExam], tmp_path:
         assert rows[second, "point/2"]["flags"] == []
         assert {row["question"] for row in judge["questions"]} == set(small.ids)
 
-    told = limner("exam", "stats", "genexam", "--store", place, "--format", "csv").out
-    lines = list(csv.DictReader(io.StringIO(told)))
+    table = limner("exam", "stats", "genexam", "--store", place, "--format", "csv").out
+    lines = list(csv.DictReader(io.StringIO(table)))
     assert len(lines) == sum(len(judge["criteria"]) + len(judge["questions"]) for judge in body["judges"])
     assert {row["item_total"] for row in lines if row["flags"] == "never"} == {""}
 
     page = tmp_path / "items.html"
-    said = limner("exam", "stats", "genexam", "--store", place, "--flagged", "-o", page)
-    assert "no painter meets it" in said.out
+    result = limner("exam", "stats", "genexam", "--store", place, "--flagged", "-o", page)
+    assert "no painter meets it" in result.out
     html = page.read_text("utf-8")
     assert html.count("<img") > 8
     assert "<script" not in html

@@ -165,8 +165,8 @@ def test_each_way_of_asking_is_separate_evaluator(desk: Desk) -> None:
         desk.mark(drawing, WRONG, variant="release", args={"effort": "low"})
         desk.mark(drawing, RIGHT, variant="release", args={"effort": "high"})
     desk.mark(made[0], RIGHT, variant="release", args={"effort": "high"}, options={"reference": "none"})
-    told = {found.evaluator.label: (value(found), found.n, found.failures) for found in desk.scores()}
-    assert told == {
+    standings = {found.evaluator.label: (value(found), found.n, found.failures) for found in desk.scores()}
+    assert standings == {
         "judge · effort=low": (0.0, 2, {}),
         "judge · effort=high": (100.0, 2, {}),
         "judge · reference=none": (100.0, 1, {"unmarked": 1}),
@@ -187,7 +187,7 @@ def test_variants_never_mix(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("which", "said"),
+    ("which", "message"),
     [
         ({"judges": ["nobody"]}, r"no judge 'nobody' in this store; it has: judge"),
         ({"variant": "odd"}, r"no variant 'odd' in this store; it has: release"),
@@ -199,9 +199,9 @@ def test_variants_never_mix(desk: Desk) -> None:
         ),
     ],
 )
-def test_unknown_names_are_usage_errors(desk: Desk, which: dict[str, Any], said: str) -> None:
+def test_unknown_names_are_usage_errors(desk: Desk, which: dict[str, Any], message: str) -> None:
     desk.both("p", 0)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         desk.scores(**which)
 
 

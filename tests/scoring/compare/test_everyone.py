@@ -98,13 +98,13 @@ def test_correlation_with_overall_rating_is_weighted(
     people = f"people/{STUDY}"
     for who, score in (("gpt", "relaxed"), ("gpt", "semantic"), ("metric/clip", "clip")):
         mine = copies(studied.of(who, score), weighted)
-        told = f"{score} / overall"
+        label = f"{score} / overall"
         for measure, theirs in (
             ("pearson", stats.pearsonr),
             ("spearman", stats.spearmanr),
             ("kendall", stats.kendalltau),
         ):
-            one = number(found, who, people, measure, told)
+            one = number(found, who, people, measure, label)
             assert one.value == pytest.approx(theirs(mine, overall).statistic)
             assert one.n == 39
             assert one.p is not None
@@ -118,10 +118,10 @@ def test_accuracy_is_measured_against_majority_of_people(
     right = total = count = 0.0
     for id, marks in studied.truth["gpt"].items():
         for name in (name for name in marks if name.startswith("point/")):
-            said = Counter(studied.truth[f"person/{p}"][id][name] for p in PEOPLE)
+            votes = Counter(studied.truth[f"person/{p}"][id][name] for p in PEOPLE)
             total += weighted[id]
             count += 1
-            right += weighted[id] * (marks[name] == said.most_common(1)[0][0])
+            right += weighted[id] * (marks[name] == votes.most_common(1)[0][0])
     one = number(found, "gpt", f"people/{STUDY}", "accuracy", "point")
     assert one.value == pytest.approx(right / total)
     assert one.n == count

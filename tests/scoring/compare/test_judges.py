@@ -189,7 +189,7 @@ def test_only_criteria_decided_by_both_judges_are_compared(store: Store) -> None
 
 @pytest.mark.slow
 def test_result_is_independent_of_storage_order(tmp_path: Path) -> None:
-    told = []
+    results = []
     for order in (1, 2):
         with Store(tmp_path / str(order)) as store:
             desk = Desk(store, "sample/aibench")
@@ -199,5 +199,5 @@ def test_result_is_independent_of_storage_order(tmp_path: Path) -> None:
             random.Random(order).shuffle(work)
             for judge, painter, question in work:
                 desk.put(painter, question, desk.random(question, SKILLS[painter], painter, judge), judge=judge)
-            told.append(json.dumps(agreement(desk).to_json(), sort_keys=True))
-    assert told[0] == told[1]
+            results.append(json.dumps(agreement(desk).to_json(), sort_keys=True))
+    assert results[0] == results[1]

@@ -78,13 +78,15 @@ def test_differences_equal_those_of_reported_scores(store: Store, sample: str) -
 @pytest.mark.slow
 @pytest.mark.parametrize("sample", ["sample/aibench", "sample/fepbench"])
 def test_result_is_independent_of_storage_order(tmp_path: Path, sample: str) -> None:
-    told = []
+    results = []
     for order in (1, 2):
         with Store(tmp_path / str(order)) as store:
             desk = Desk(store, sample)
             fill(desk, order)
-            told.append(json.dumps([each.to_json() for each in compare.painters(sample, store=store)], sort_keys=True))
-    assert told[0] == told[1]
+            results.append(
+                json.dumps([each.to_json() for each in compare.painters(sample, store=store)], sort_keys=True)
+            )
+    assert results[0] == results[1]
 
 
 def test_identical_painters_are_indistinguishable(store: Store) -> None:
