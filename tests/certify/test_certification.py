@@ -159,10 +159,10 @@ def test_rubric_is_proved_and_bad_criteria_are_listed(scene: ProofScene) -> None
 @pytest.mark.slow
 def test_budget_stops_proof_and_next_run_resumes(scene: ProofScene) -> None:
     args = ("--judge-arg", "max_completion_tokens=50", "--json")
-    said = scene.prove(*args, "--budget", "0.01", code=4)
+    result = scene.prove(*args, "--budget", "0.01", code=4)
     done = len(scene.server.seen)
     assert done > 0
-    assert "budget" in said.err
+    assert "budget" in result.err
     found = scene.prove(*args).json()
     assert len(scene.server.seen) == found["asked"] > done
     assert len(found["mend"]) == 3
