@@ -15,7 +15,7 @@ def answer(question: int, dose: int, expected: str | None, yes: bool | None, kin
     return TrialAnswer(f"q{question}", kind, dose, "c", expected, yes)  # type: ignore[arg-type]
 
 
-def test_doses_count_what_fell_of_what_must_and_of_what_must_not() -> None:
+def test_dose_response_counts_expected_and_unexpected_falls() -> None:
     answers = [answer(n, 1, "fall", n >= 2) for n in range(8)] + [answer(n, 3, "fall", n >= 6) for n in range(8)]
     answers += [answer(n, 1, "stand", n != 0) for n in range(4)] + [
         answer(9, 1, "fall", None),
@@ -31,13 +31,13 @@ def test_doses_count_what_fell_of_what_must_and_of_what_must_not() -> None:
     assert seen_from(dose_response(answers)) == {"erase": 3}
 
 
-def test_a_dose_is_seen_only_if_graver_ones_are() -> None:
+def test_dose_counts_as_seen_only_if_larger_doses_are() -> None:
     answers = [answer(n, 1, "fall", False) for n in range(5)] + [answer(n, 3, "fall", True) for n in range(5)]
     assert seen_from(dose_response(answers)) == {"erase": None}
 
 
 @pytest.mark.parametrize(("missed", "reached"), [(0, True), (1, False)])
-def test_self_consistency_is_what_mmmg_reports(missed: int, reached: bool) -> None:
+def test_self_consistency_matches_mmmg_report(missed: int, reached: bool) -> None:
     source = exams.resolve("sample/mmmg", None)
     protocol, marked = exams.kind(source.kind).protocol, []
     for question in exams.read(source).questions:
@@ -51,7 +51,7 @@ def test_self_consistency_is_what_mmmg_reports(missed: int, reached: bool) -> No
     assert len(found["rows"]) == len({one.trial.question.tags["level"] for one in marked})
 
 
-def test_a_choice_is_right_in_whatever_order() -> None:
+def test_pair_choice_is_correct_in_either_order() -> None:
     question = exams.read(exams.resolve("sample/genexam", None)).questions[0]
     clean, faulty = (Trial(question, kind, dose, "0" * 64, {}, "") for kind, dose in (("clean", 0), ("erase", 3)))
     for shown_first, choice, first, right in (
@@ -67,5 +67,5 @@ def test_a_choice_is_right_in_whatever_order() -> None:
     assert ChosenPair(clean, faulty, True, None, fault="refused").answer() is None
 
 
-def test_the_ocr_examiner_can_be_asked_without_a_picture() -> None:
+def test_ocr_examiner_can_be_asked_without_picture() -> None:
     assert issubclass(OcrJudge, Unseeing)

@@ -31,7 +31,7 @@ from tests.support import Gated
 QUESTIONS = [f"q{n}" for n in range(30)]
 
 
-def test_what_is_left_of_its_makers_painters_beyond_a_general_mildness() -> None:
+def test_self_preference_excludes_general_leniency() -> None:
     others = {(painter, q): 0.5 for painter in ("own", "foreign") for q in QUESTIONS}
     mild = dict.fromkeys(others, 0.6)
     assert self_preference(mild, others, {"own": True, "foreign": False}).value == pytest.approx(0.0)  # type: ignore[union-attr]
@@ -42,7 +42,7 @@ def test_what_is_left_of_its_makers_painters_beyond_a_general_mildness() -> None
     assert found.clusters == len(QUESTIONS)
 
 
-def test_without_both_sorts_of_painters_nothing_is_said() -> None:
+def test_self_preference_needs_own_and_foreign_painters() -> None:
     scored = {("own", "q"): 1.0}
     assert self_preference(scored, scored, {"own": True}) is None
 
@@ -111,7 +111,7 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProofScen
 
 
 @pytest.mark.slow
-def test_a_rubric_is_proved_and_bad_criteria_are_listed(scene: ProofScene) -> None:
+def test_rubric_is_proved_and_bad_criteria_are_listed(scene: ProofScene) -> None:
     estimate = scene.prove("--dry-run", "--json").json()
     assert not scene.server.seen
     assert estimate["dollars"] > 0
@@ -157,19 +157,19 @@ def test_a_rubric_is_proved_and_bad_criteria_are_listed(scene: ProofScene) -> No
 
 
 @pytest.mark.slow
-def test_a_budget_stops_it_and_the_next_run_goes_on(scene: ProofScene) -> None:
+def test_budget_stops_proof_and_next_run_resumes(scene: ProofScene) -> None:
     args = ("--judge-arg", "max_completion_tokens=50", "--json")
-    said = scene.prove(*args, "--budget", "0.01", code=4)
+    result = scene.prove(*args, "--budget", "0.01", code=4)
     done = len(scene.server.seen)
     assert done > 0
-    assert "budget" in said.err
+    assert "budget" in result.err
     found = scene.prove(*args).json()
     assert len(scene.server.seen) == found["asked"] > done
     assert len(found["mend"]) == 3
 
 
 @pytest.mark.slow
-def test_without_references_the_rest_is_done_and_the_lack_is_told(scene: ProofScene) -> None:
+def test_missing_references_are_reported_and_rest_is_proved(scene: ProofScene) -> None:
     for path in (scene.data / "images").rglob("*.png"):
         path.unlink()
     body = scene.prove("--json", "-O", "reference=none").json()
@@ -185,7 +185,7 @@ def test_without_references_the_rest_is_done_and_the_lack_is_told(scene: ProofSc
 
 
 @pytest.mark.slow
-def test_killed_at_a_request_it_pays_for_nothing_twice(tmp_path: Path) -> None:
+def test_killed_proof_pays_for_no_request_twice(tmp_path: Path) -> None:
     at = random.Random(18).randint(2, 14)
     data, lines = write_labelled_exam(tmp_path, 2)
     store_lines(tmp_path / "store", lines)
@@ -218,7 +218,7 @@ def test_killed_at_a_request_it_pays_for_nothing_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_ocr_examiner_proves_on_real_references_and_never_takes_its_silence_for_a_failure(tmp_path: Path) -> None:
+def test_ocr_examiner_proves_real_references_without_false_failures(tmp_path: Path) -> None:
     folder = released("genexam")
     words = ("--data", folder, "--ids", REAL, "--judge", "ocr", "--store", tmp_path / "store")
     body = limner("exam", "prove", "genexam", *words, "--json").json()

@@ -26,7 +26,7 @@ def without(*texts: str) -> Faulted:
     return Faulted(IMAGE, tuple(line for line in LINES if line.text not in texts), "")
 
 
-def test_only_criteria_whose_labels_stand_there_are_claimed() -> None:
+def test_only_criteria_with_visible_labels_are_claimed() -> None:
     assert {one.criterion.id for one in LABELLED} == {"nucleus", "both", "number", "named"}
 
 
@@ -34,38 +34,38 @@ def test_only_criteria_whose_labels_stand_there_are_claimed() -> None:
     ("gone", "fall"),
     [(("Nucleus",), {"nucleus"}), (("Cell wall",), {"both"}), (("Length 42 cm", "Vacuole"), {"number", "named"})],
 )
-def test_criteria_that_name_a_touched_label_fall_and_others_stand(gone: tuple[str, ...], fall: set[str]) -> None:
+def test_only_criteria_naming_removed_label_fall(gone: tuple[str, ...], fall: set[str]) -> None:
     found = expected_effects(FAULTS["erase"], 1, without(*gone), LABELLED, CRITERIA)
     assert {id for id, word in found.items() if word == "fall"} == fall
     assert {id for id, word in found.items() if word == "stand"} == {"nucleus", "both", "number", "named"} - fall
 
 
-def test_a_swap_says_nothing_of_criteria_that_ask_for_words_alone() -> None:
+def test_swap_makes_no_claim_about_criteria_on_words_only() -> None:
     found = expected_effects(FAULTS["swap"], 1, without("Nucleus", "Cell wall", "Vacuole"), LABELLED, CRITERIA)
     assert found == {"nucleus": "fall", "number": "stand"}
 
 
-def test_of_labels_that_are_cut_in_part_nothing_is_claimed() -> None:
+def test_partly_cut_labels_are_not_claimed() -> None:
     part = tuple(line for line in LINES if line.text == "Nucleus")
     faulted = Faulted(IMAGE, tuple(line for line in LINES if line.text != "Nucleus"), "", part)
     assert "nucleus" not in expected_effects(FAULTS["cut"], 1, faulted, LABELLED, CRITERIA)
 
 
-def test_a_blur_must_be_seen_only_where_nothing_can_be_read() -> None:
+def test_blur_must_be_seen_only_when_text_is_illegible() -> None:
     claims = [expected_effects(FAULTS["blur"], dose, Faulted(IMAGE, (), ""), LABELLED, CRITERIA) for dose in (1, 2, 3)]
     assert set(claims[0].values()) == {"stand"}
     assert claims[1] == {}
     assert set(claims[2].values()) == {"fall"}
 
 
-def test_criteria_about_arrows_fall_only_when_all_are_gone() -> None:
+def test_arrow_criteria_fall_only_when_all_arrows_are_removed() -> None:
     for dose, word in ((1, None), (2, None), (3, "fall")):
         found = expected_effects(FAULTS["arrow"], dose, without(), LABELLED, CRITERIA)
         assert found.get("arrow") == word
         assert found["number"] == "stand"
 
 
-def test_words_that_still_stand_elsewhere_keep_a_criterion_open() -> None:
+def test_criterion_holds_when_label_remains_elsewhere() -> None:
     twice = (*LINES, LINES[0])
     again = labelled_criteria(CRITERIA, twice, frozenset({"point"}))
     faulted = Faulted(IMAGE, LINES, "")

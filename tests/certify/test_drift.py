@@ -9,14 +9,14 @@ from limner.certify.watch import DRIFT_ALPHA, GoldDifference, drift, gold_differ
 from limner.scoring.stats import sequential_moves
 
 
-def test_what_changed_counts_only_answers_given_both_times() -> None:
+def test_difference_counts_only_answers_given_both_times() -> None:
     old = {("clean", "a"): True, ("clean", "b"): False, ("clean", "c"): True}
     new = {("clean", "a"): True, ("clean", "b"): True, ("bare", "a"): True}
     assert gold_difference("q", old, new) == GoldDifference("q", 2, 0.5)
     assert gold_difference("q", old, {}) is None
 
 
-def test_a_judge_that_says_the_same_has_not_moved() -> None:
+def test_unchanged_judge_has_not_moved() -> None:
     same = [GoldDifference(f"q{n}", 10, 0.0) for n in range(50)]
     found = drift(same, {"strict": [(one.question, 0.0) for one in same]})
     assert (found.moved, found.after, found.yes.value) == (False, 50, 0.0)
@@ -25,7 +25,7 @@ def test_a_judge_that_says_the_same_has_not_moved() -> None:
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_a_clear_move_is_called_early_and_measured(sign: int) -> None:
+def test_clear_drift_is_detected_early_and_measured(sign: int) -> None:
     moved = [GoldDifference(f"q{n}", 10, sign * 0.3) for n in range(50)]
     assert has_moved(moved)[0]
     assert has_moved(moved)[2] < 15
@@ -33,7 +33,7 @@ def test_a_clear_move_is_called_early_and_measured(sign: int) -> None:
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=6))
-def test_the_bet_wins_nothing_where_signs_are_even(values: list[float]) -> None:
+def test_sequential_test_is_martingale_for_even_signs(values: list[float]) -> None:
     """A martingale: over all signs its capital is 1 on average, whatever the sizes of the differences."""
     ends = []
     for signs in range(2 ** len(values)):

@@ -41,27 +41,27 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
 
 
 @pytest.mark.slow
-def test_a_judge_is_examined_once_and_asked_again(scene: Scene) -> None:
+def test_judge_is_examined_once_and_checked_again(scene: Scene) -> None:
     estimate = scene.examine("--dry-run", "--json").json()
     assert not scene.server.seen
     assert estimate["dollars"] > 0
 
-    said = scene.examine("--json", "-o", "page.html").json()
+    body = scene.examine("--json", "-o", "page.html").json()
     asked = len(scene.server.seen)
-    assert said["asked"] == asked == estimate["steps"]
-    assert said["failed"] == 0
+    assert body["asked"] == asked == estimate["steps"]
+    assert body["failed"] == 0
     assert len([one for one in map(read, scene.server.seen) if not one.pictures]) == COUNT
-    assert set(said["flagged"]) == {"yes-lean", "position", "unseen"}
-    assert said["pairs"]["right"]["value"] == 0.5
-    assert said["repeatability"]["rate"]["value"] == 0.0
-    assert said["false_alarms"]["all"]["value"] == 0.0
-    assert said["seen_from"]["erase"] is None
-    assert said["cost"] == pytest.approx(asked * (12 * 2 + 3 * 8) / 1e6)
-    assert [row["scores"]["relaxed"] for row in said["consistency"]["rows"]] == [100.0] * 3
-    kinds = {one["kind"] for one in said["pictures"]}
+    assert set(body["flagged"]) == {"yes-lean", "position", "unseen"}
+    assert body["pairs"]["right"]["value"] == 0.5
+    assert body["repeatability"]["rate"]["value"] == 0.0
+    assert body["false_alarms"]["all"]["value"] == 0.0
+    assert body["seen_from"]["erase"] is None
+    assert body["cost"] == pytest.approx(asked * (12 * 2 + 3 * 8) / 1e6)
+    assert [row["scores"]["relaxed"] for row in body["consistency"]["rows"]] == [100.0] * 3
+    kinds = {one["kind"] for one in body["pictures"]}
     assert kinds == {"clean", *FAULTS}
     page = Path("page.html").read_text("utf-8")
-    assert page.count("<img") == len([one for one in said["pictures"] if one["kind"] != "unseen"])
+    assert page.count("<img") == len([one for one in body["pictures"] if one["kind"] != "unseen"])
     assert page.count('class="wrong"') > 10
 
     text = scene.examine().out
@@ -92,23 +92,23 @@ def test_a_judge_is_examined_once_and_asked_again(scene: Scene) -> None:
     assert scene.server.seen[-1].json["model"] == "heir"
 
 
-def test_who_was_not_examined_cannot_be_asked_again(scene: Scene) -> None:
-    said = scene.examine("--again", code=2)
-    assert "fake/judge was not examined on genexam" in said.err
+def test_judge_not_examined_before_cannot_be_checked_again(scene: Scene) -> None:
+    result = scene.examine("--again", code=2)
+    assert "fake/judge was not examined on genexam" in result.err
     assert not scene.server.seen
 
 
 @pytest.mark.slow
-def test_a_budget_stops_it_and_the_next_run_goes_on(scene: Scene) -> None:
+def test_budget_stops_examination_and_next_run_resumes(scene: Scene) -> None:
     def careful(asked: Asked) -> bool:
         return bool(asked.pictures)
 
     scene.marks = careful
     args = ("--judge-arg", "max_completion_tokens=50", "--questions", "4", "--json")
-    said = scene.examine(*args, "--budget", "0.02", code=4)
+    result = scene.examine(*args, "--budget", "0.02", code=4)
     done = len(scene.server.seen)
     assert done > 0
-    assert "budget" in said.err
+    assert "budget" in result.err
     found = scene.examine(*args).json()
     assert len(scene.server.seen) == found["asked"], "what was paid for is not asked again"
     assert found["asked"] > done

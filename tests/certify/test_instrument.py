@@ -34,7 +34,7 @@ def noisy(seed: int) -> FakeJudge:
 
 
 @pytest.mark.slow
-def test_few_innocent_judges_are_accused() -> None:
+def test_few_unbiased_judges_are_flagged() -> None:
     flagged = {seed: found for seed in range(INNOCENT) if (found := flags(noisy(seed)))}
     print(f"\nflagged for anything: {len(flagged)} of {INNOCENT} unbiased noisy judges: {flagged}")
     assert len(flagged) <= MOST_FLAGGED

@@ -63,40 +63,40 @@ def kinds(one: CriterionProof) -> list[str]:
     return [reason.kind for reason in one.reasons]
 
 
-def test_met_by_the_reference_and_taken_away_is_proved() -> None:
+def test_criterion_met_by_reference_and_killed_by_corruption_is_proved() -> None:
     one = proof_of(GOOD)
     assert (one.verdict, one.killed, one.reasons) == ("proved", ("erase",), ())
 
 
-def test_what_the_reference_does_not_meet_is_to_be_mended() -> None:
+def test_criterion_not_met_by_reference_needs_mending() -> None:
     assert kinds(proof_of({**GOOD, "clean": (False, False)})) == ["reference"]
     assert kinds(proof_of({**GOOD, "clean": (True, False)})) == ["unsteady"]
 
 
-def test_what_survives_the_loss_of_what_it_names_is_to_be_mended() -> None:
+def test_criterion_surviving_loss_of_its_subject_needs_mending() -> None:
     one = proof_of({**GOOD, "erase": True}, {"erase": "fall"})
     assert (one.verdict, kinds(one), one.survived) == ("mend", ["unkilled"], ("erase",))
     assert "still met where what it names is gone: erase (all)" in one.reasons[0].detail
     assert proof_of({**GOOD, "erase": True, "arrow": False}, {"erase": "fall"}).verdict == "proved"
 
 
-def test_a_corruption_beside_it_is_no_test() -> None:
+def test_unrelated_corruption_does_not_test_criterion() -> None:
     one = proof_of({**GOOD, "erase": True, "region": True}, {"erase": "stand", "region": "stand"})
     assert (one.verdict, one.killed) == ("untested", ())
 
 
-def test_what_no_corruption_changes_is_to_be_mended_unless_one_is_undecided() -> None:
+def test_criterion_unchanged_by_any_corruption_needs_mending() -> None:
     stands = {**GOOD, "erase": True, "arrow": True, "cut": True}
     assert kinds(proof_of(stands)) == ["unkilled"]
     assert proof_of({**stands, "cut": None}).verdict == "undecided"
 
 
-def test_a_white_sheet_is_no_reason_where_something_takes_it_away() -> None:
+def test_blank_sheet_is_ignored_when_corruption_kills_criterion() -> None:
     assert kinds(proof_of({**GOOD, "erase": None, "blank": True})) == ["blank"]
     assert proof_of({**GOOD, "blank": True}).verdict == "proved"
 
 
-def test_a_guess_counts_only_from_a_judge_that_does_not_guess_everywhere() -> None:
+def test_guess_counts_only_if_judge_rarely_guesses() -> None:
     assert kinds(proof_of({"unseen": True, "blank": False})) == []
     everything = {f"point/{n}": {**GOOD, "erase": None} for n in range(1, 8)}
     many = [
@@ -111,13 +111,13 @@ def test_a_guess_counts_only_from_a_judge_that_does_not_guess_everywhere() -> No
     assert kinds(found.mend[0]) == ["guessed"]
 
 
-def test_without_a_reference_nothing_is_proved_but_a_white_sheet_still_tells() -> None:
+def test_criterion_without_reference_is_untested_unless_met_by_blank() -> None:
     assert proof_of({"blank": (False, False), "text": False}).verdict == "untested"
     assert kinds(proof_of({"blank": (True, True), "text": False})) == ["blank"]
     assert kinds(proof_of({"blank": (True, False), "text": False})) == ["unsteady", "blank"]
 
 
-def test_rules_about_words_speak_of_the_rubric_alone() -> None:
+def test_wording_rules_apply_only_to_rubric_criteria() -> None:
     steps = [step for question in QUESTIONS for step in marked(question, {})]
     found = make_proof(steps, QUESTIONS, PROTOCOL, lambda words: [("general", words)])
     shared = {one.criterion for one in found.criteria if one.shared}
@@ -128,7 +128,7 @@ def test_rules_about_words_speak_of_the_rubric_alone() -> None:
     assert len(shared_criteria([QUESTIONS[0], QUESTIONS[0]], PROTOCOL)) == 3, "what a rubric says is the rubric's"
 
 
-def test_a_picture_passes_only_if_all_is_met_and_fails_at_once() -> None:
+def test_picture_passes_only_if_all_criteria_are_met() -> None:
     ids = [one.id for one in PROTOCOL.criteria(QUESTIONS[0])]
     for values, word in (
         ([None] * 9 + [False], "fails"),
@@ -141,7 +141,7 @@ def test_a_picture_passes_only_if_all_is_met_and_fails_at_once() -> None:
         }
 
 
-def test_more_is_asked_only_where_something_met_is_not_taken_away() -> None:
+def test_more_is_asked_only_where_met_criterion_is_not_killed() -> None:
     taken = marked(QUESTIONS[0], {"point/1": GOOD, "point/2": {"clean": None, "erase": None}})
     left = marked(QUESTIONS[1], {"point/1": GOOD, "point/2": {**GOOD, "erase": None}})
     assert unkilled([*taken, *left], PROTOCOL) == {QUESTIONS[1].id}
@@ -153,7 +153,7 @@ pictures = st.dictionaries(
 
 
 @given(pictures, st.dictionaries(st.sampled_from(CORRUPTIONS), st.sampled_from(("fall", "stand"))))
-def test_verdicts_keep_their_word(answers: dict[str, bool | None], must: dict[str, str]) -> None:
+def test_verdicts_are_consistent_with_reasons(answers: dict[str, bool | None], must: dict[str, str]) -> None:
     one = proof_of(answers, must)
     assert (one.verdict == "mend") == bool(one.reasons)
     if one.verdict == "proved":
@@ -199,7 +199,7 @@ def noisy(rate: float, seed: int, count: int = 60) -> tuple[RubricProof, dict[tu
 
 
 @pytest.mark.parametrize(("rate", "least", "most"), [(0.0, 1.0, 0.0), (0.02, 0.9, 0.08), (0.05, 0.8, 0.17)])
-def test_by_marks_alone_bad_criteria_are_found(rate: float, least: float, most: float) -> None:
+def test_bad_criteria_are_found_from_marks_alone(rate: float, least: float, most: float) -> None:
     found, sorts = noisy(rate, 1)
     share = {
         sort: [one.verdict == "mend" for one in found.criteria if sorts.get((one.question, one.criterion)) == sort]

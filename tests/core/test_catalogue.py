@@ -26,7 +26,7 @@ PLACEHOLDERS = {"lab/reader-2", "lab/sketcher-2", "azure/my-image-deployment", "
 
 
 @pytest.mark.parametrize(("exam", "name", "preset"), PRESETS, ids=[f"{exam}-{name}" for exam, name, _ in PRESETS])
-def test_the_judge_of_every_preset_has_a_row_and_keeps_a_budget(exam: str, name: str, preset: dict[str, str]) -> None:
+def test_judge_of_every_preset_is_in_catalogue_and_priced(exam: str, name: str, preset: dict[str, str]) -> None:
     provider, _, model = preset["judge"].partition("/")
     assert preset["judge"] in KNOWN.models, f"{exam} --preset {name}"
     nowhere = None
@@ -42,7 +42,7 @@ NAMES = {_plain(name) for facts in KNOWN.models.values() for name in facts.paper
 
 
 @pytest.mark.parametrize("kind", exams.SHIPPED)
-def test_every_model_of_the_papers_tables_has_a_row(kind: str) -> None:
+def test_every_model_in_paper_tables_is_in_catalogue(kind: str) -> None:
     """A row of a paper may add to a model's name how it was used, or that it was rewritten for."""
     for row in paper.rows(kind):
         if row["model"] and row["model_group"] not in ("human reference", "ground truth"):
@@ -53,24 +53,24 @@ METRICS = {"human experts", "PickScore", "AesR1", "UniPercept", "improved aesthe
 
 
 @pytest.mark.parametrize("kind", exams.SHIPPED)
-def test_every_model_that_marked_in_the_papers_has_a_row(kind: str) -> None:
+def test_every_judge_model_in_papers_is_in_catalogue(kind: str) -> None:
     for judge in {row["judge"] for row in paper.rows(kind)} - METRICS - {""}:
         assert any(name in _plain(judge) for name in NAMES), judge
 
 
-def test_models_in_the_pages_have_rows() -> None:
-    told = set[str]()
+def test_models_named_in_docs_are_in_catalogue() -> None:
+    mentioned = set[str]()
     for page in PAGES:
         for word in re.findall(r"[\w.-]+(?:/[\w.-]+)+", page.read_text("utf-8")):
             service, _, model = word.partition("/")
             own = service == "local" or model.startswith(".")
             if service in (*KNOWN.providers, "transformers") and not own and model and not model.endswith(".md"):
-                told.add(word.rstrip("."))
-    named = {name for name in told if not re.search(r"\.(toml|py|md|png|sh)$|/(v1|MODEL|REPO_OR_PATH)$", name)}
+                mentioned.add(word.rstrip("."))
+    named = {name for name in mentioned if not re.search(r"\.(toml|py|md|png|sh)$|/(v1|MODEL|REPO_OR_PATH)$", name)}
     assert named - PLACEHOLDERS <= KNOWN.models.keys()
 
 
-def test_rows_agree_with_each_other() -> None:
+def test_catalogue_entries_are_consistent() -> None:
     for name, facts in KNOWN.models.items():
         if facts.successor is not None:
             assert facts.successor in KNOWN.models, name
@@ -95,11 +95,11 @@ def test_rows_agree_with_each_other() -> None:
         ("openai/gpt-4o", "2027-01-14"), ("gemini/gemini-3-pro-image-preview", "2026-06-25"),
     ],
 )  # fmt: skip
-def test_ends_that_were_announced(name: str, ends: str) -> None:
+def test_announced_shutdown_dates_are_recorded(name: str, ends: str) -> None:
     assert str(KNOWN.models[name].shutdown) == ends
 
 
-def test_successors_are_followed_and_never_in_a_circle() -> None:
+def test_successors_are_followed_without_cycles() -> None:
     gone = date(2026, 1, 1)
     models = {
         "a": ModelFacts(shutdown=gone, successor="b"),
@@ -111,11 +111,11 @@ def test_successors_are_followed_and_never_in_a_circle() -> None:
     assert successor_of("nobody", models, DAY) is None
 
 
-def test_what_is_said_of_a_model_that_goes() -> None:
-    said = lifetime_warnings(
+def test_lifetime_warnings_name_shutdown_date_and_successor() -> None:
+    warnings = lifetime_warnings(
         ["openai/gpt-5", "openai/gpt-image-1", "openai/gpt-6-sol", "lab/unknown"], KNOWN.models, DAY
     )
-    assert said == {
+    assert warnings == {
         "openai/gpt-5": "openai/gpt-5 will be gone on 2026-12-11; its successor is openai/gpt-5.6-sol",
         "openai/gpt-image-1": "openai/gpt-image-1 has been gone since 2026-10-23; its successor is "
         "openai/gpt-image-2.5-sunburst",
@@ -124,7 +124,7 @@ def test_what_is_said_of_a_model_that_goes() -> None:
     assert "not confirmed" in unsure
 
 
-def test_the_user_has_the_last_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_settings_override_refreshed_catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_CONFIG", str(tmp_path))
     (tmp_path / "models.json").write_text('{"models": {"openai/o3": {"input_price": 7.0, "output_price": 9.0}}}')
     own = tmp_path / "limner.toml"
@@ -134,14 +134,14 @@ def test_the_user_has_the_last_word(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("body", ["{", "[]", '{"models": 3}', "\x00", "[" * 100_000])
-def test_a_spoilt_file_of_refreshed_rows_is_named(body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_corrupt_refreshed_catalogue_file_is_named(body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_CONFIG", str(tmp_path))
     (tmp_path / "models.json").write_text(body)
     with pytest.raises(DataError, match=r"models\.json.*models update"):
         settings.load()
 
 
-def test_another_day_may_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variable_overrides_today(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_TODAY", "2027-02-03")
     assert catalogue.today() == date(2027, 2, 3)
     monkeypatch.setenv("LIMNER_TODAY", "tomorrow")

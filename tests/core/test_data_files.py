@@ -61,7 +61,7 @@ def test_rows_become_questions(tmp_path: Path) -> None:
     ]
 
 
-def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+def test_all_problems_are_reported_together(tmp_path: Path) -> None:
     path = write(
         tmp_path / "a.jsonl", '{"id": "x"}', '{"id": "x"}', "{", "7", '{"id": "y", "words": "bad"}', '{"no": 1}'
     )
@@ -76,7 +76,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     ]
 
 
-def test_rows_under_another_name_for_their_id(tmp_path: Path) -> None:
+def test_rows_may_use_another_key_for_their_id(tmp_path: Path) -> None:
     class Keyed(StrictModel):
         """A row that calls its id a key."""
 
@@ -92,7 +92,7 @@ def test_rows_under_another_name_for_their_id(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.text(alphabet=st.characters(exclude_characters="\n", codec="utf-8"), max_size=5), max_size=6))
-def test_streamed_lines_equal_those_of_the_whole_file(lines: list[str]) -> None:
+def test_streamed_lines_equal_lines_of_whole_file(lines: list[str]) -> None:
     data = "\n".join(lines)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x"
@@ -102,7 +102,7 @@ def test_streamed_lines_equal_those_of_the_whole_file(lines: list[str]) -> None:
     assert streamed == whole or (streamed == whole[:-1] and not whole[-1])
 
 
-def test_a_line_that_is_not_utf8_is_told_with_its_byte(tmp_path: Path) -> None:
+def test_line_that_is_not_utf8_is_reported_with_byte_offset(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"one\ntw\xff\n")
     with pytest.raises(DataError, match=r"not UTF-8 \(byte 6\)") as error:
         list(stream_lines(tmp_path / "x"))
@@ -125,7 +125,7 @@ class Lined(FrozenModel):
     parts: tuple[Part, ...] = ()
 
 
-def test_one_problem_is_told_as_itself() -> None:
+def test_single_problem_is_raised_unchanged() -> None:
     problems = Problems()
     problems.add("is odd", FILE, 3, "x")
     with pytest.raises(DataError) as caught:
@@ -134,7 +134,7 @@ def test_one_problem_is_told_as_itself() -> None:
     assert str(caught.value) == "a.jsonl:3: id x: is odd"
 
 
-def test_of_many_problems_the_first_are_shown() -> None:
+def test_only_first_of_many_problems_are_shown() -> None:
     problems = Problems()
     for line in range(1, MAX_PROBLEMS_SHOWN + 4):
         problems.add("is odd", FILE, line)
@@ -148,7 +148,7 @@ def test_of_many_problems_the_first_are_shown() -> None:
     )
 
 
-def test_what_stands_in_a_list_goes_by_its_own_id() -> None:
+def test_list_items_are_identified_by_id_or_index() -> None:
     problems = Problems()
     row = {"id": "x", "parts": [{"id": "first", "points": "no"}, {"points": "no"}]}
     assert parse_row(Lined, row, problems, FILE, 7) is None
@@ -158,7 +158,7 @@ def test_what_stands_in_a_list_goes_by_its_own_id() -> None:
     ]
 
 
-def test_a_message_bears_only_so_much() -> None:
+def test_long_text_in_messages_is_shortened() -> None:
     assert shorten("x" * MAX_TEXT_SHOWN) == "x" * MAX_TEXT_SHOWN
     assert shorten("x" * 5000) == "x" * MAX_TEXT_SHOWN + "… (5,000 characters)"
 
@@ -177,21 +177,21 @@ def wrong(**fields: object) -> str:
 
 
 @pytest.mark.parametrize("id", ["", "a//b", "../a", "a/.", " a", "a\\b", "a\nb", "a\u200bb"])
-def test_an_id_names_a_file(id: str) -> None:
+def test_ids_unusable_as_file_names_are_rejected(id: str) -> None:
     assert wrong(id=id).startswith("id: Value error, an id is used as a file name: no ")
 
 
-def test_ids_and_words_as_they_should_be() -> None:
+def test_valid_ids_and_words_are_accepted() -> None:
     entry = Entry(id="Biology/Biology 97.b", words="two\nlines\tand é")
     assert (entry.id, entry.words) == ("Biology/Biology 97.b", "two\nlines\tand é")
 
 
-def test_words_that_no_terminal_can_take() -> None:
+def test_words_with_control_characters_are_rejected() -> None:
     assert wrong(words="a\x1b[1m") == "words: Value error, it contains the control character U+001B"
     assert wrong(words="\ud800") == "words: Value error, it contains half of a surrogate pair"
 
 
-def test_toml_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_toml_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.write_text("a = ", "utf-8")
     with pytest.raises(DataError, match=r"a\.toml: cannot be read: "):
@@ -213,18 +213,18 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "images"
 
 
-def test_there_or_absent(folder: Path) -> None:
+def test_reference_is_found_or_absent(folder: Path) -> None:
     assert find_reference(folder, "a/x.png") == Reference("a/x.png", folder / "a" / "x.png")
     assert find_reference(folder, "a/y.png") == Reference("a/y.png")
 
 
 @pytest.mark.parametrize("name", ["../outside.png", "a/../../outside.png", "/etc/x.png", "a\\x.png", "a\0", ""])
-def test_no_name_leaves_the_folder(folder: Path, name: str) -> None:
+def test_reference_name_outside_folder_is_rejected(folder: Path, name: str) -> None:
     with pytest.raises(ValueError, match="leaves the folder"):
         find_reference(folder, name)
 
 
-def test_no_link_leaves_the_folder(folder: Path) -> None:
+def test_reference_link_outside_folder_is_rejected(folder: Path) -> None:
     (folder / "out.png").symlink_to(folder.parent / "outside.png")
     (folder / "in.png").symlink_to(folder / "a" / "x.png")
     with pytest.raises(ValueError, match=r"leaves the folder .* through a link"):
@@ -232,7 +232,7 @@ def test_no_link_leaves_the_folder(folder: Path) -> None:
     assert find_reference(folder, "in.png").path == folder / "in.png"
 
 
-def test_what_is_no_image_or_no_name(folder: Path) -> None:
+def test_invalid_reference_image_or_name_is_rejected(folder: Path) -> None:
     (folder / "words.png").write_text("words")
     with pytest.raises(ValueError, match=r"image .*words\.png: not an image"):
         find_reference(folder, "words.png")
@@ -250,24 +250,24 @@ def shipped(tmp_path: Path) -> Path:
 
 
 @given(st.text(), st.text())
-def test_values_are_taken_as_they_are(tmp_path_factory: pytest.TempPathFactory, one: str, other: str) -> None:
+def test_braces_in_values_are_not_expanded(tmp_path_factory: pytest.TempPathFactory, one: str, other: str) -> None:
     """Braces in a value, even another field's name, stay words."""
     folder = tmp_path_factory.mktemp("prompts")
     (folder / "t.md").write_text("<{{a}}|{{b}}>", "utf-8")
     assert Prompts(folder).fill("t", a=one + "{{b}}", b=other) == f"<{one}{{{{b}}}}|{other}>"
 
 
-def test_a_field_that_the_template_lacks(shipped: Path) -> None:
+def test_field_missing_from_template_is_usage_error(shipped: Path) -> None:
     with pytest.raises(UsageError, match=r"prompt template shape\.md lacks the field \{\{count\}\}"):
         Prompts(shipped).fill("shape", count="3")
 
 
-def test_a_template_that_is_not_there(shipped: Path) -> None:
+def test_missing_template_is_usage_error(shipped: Path) -> None:
     with pytest.raises(UsageError, match=r"no prompt template caption\.md"):
         Prompts(shipped).text("caption")
 
 
-def test_own_wording_goes_before_the_shipped(shipped: Path, tmp_path: Path) -> None:
+def test_own_wording_overrides_shipped_wording(shipped: Path, tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir()
     (own / "shape.md").write_text("My own.", "utf-8")
@@ -277,7 +277,7 @@ def test_own_wording_goes_before_the_shipped(shipped: Path, tmp_path: Path) -> N
     assert prompts.hash("mark") == Prompts(shipped).hash("mark")
 
 
-def test_own_wording_must_be_a_folder_of_text(shipped: Path, tmp_path: Path) -> None:
+def test_own_wording_must_be_folder_of_text_files(shipped: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such folder"):
         Prompts(shipped, tmp_path / "nowhere")
     (tmp_path / "shape.md").write_bytes(b"\xff\xfe")
@@ -285,6 +285,6 @@ def test_own_wording_must_be_a_folder_of_text(shipped: Path, tmp_path: Path) -> 
         Prompts(shipped, tmp_path).text("shape")
 
 
-def test_the_hash_depends_on_names_and_words_not_on_order(shipped: Path) -> None:
+def test_hash_depends_on_template_names_and_not_on_order(shipped: Path) -> None:
     prompts = Prompts(shipped)
     assert prompts.hash("mark", "shape") == prompts.hash("shape", "mark") != prompts.hash("mark")

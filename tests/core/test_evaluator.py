@@ -24,12 +24,12 @@ def labels(*setups: dict[str, Any]) -> list[str]:
     return [each.label for each in made(*setups)]
 
 
-def test_a_provider_is_told_where_two_have_the_same_model() -> None:
+def test_label_includes_provider_when_models_are_equal() -> None:
     other = {**PLAIN, "judge": "azure/gpt-5"}
     assert labels(PLAIN, other) == ["openai/gpt-5", "azure/gpt-5"]
 
 
-def test_labels_tell_what_differs_and_no_more() -> None:
+def test_labels_show_only_differing_settings() -> None:
     low = {**PLAIN, "args": {"reasoning_effort": "low", "verbosity": "medium"}}
     high = {**PLAIN, "args": {"reasoning_effort": "high", "verbosity": "medium"}}
     blind = {**PLAIN, "options": {"reference": "none"}}
@@ -39,7 +39,7 @@ def test_labels_tell_what_differs_and_no_more() -> None:
     assert labels(PLAIN, worded)[1] == "gpt-5 · wording aaaa"
 
 
-def test_judges_without_a_model_keep_their_whole_name() -> None:
+def test_judges_without_model_keep_full_name() -> None:
     assert labels({"judge": "ocr/mentions", "rules": "3"}, {"judge": "ocr", "rules": "3"}) == ["ocr/mentions", "ocr"]
 
 
@@ -60,7 +60,7 @@ setups = st.builds(
 
 
 @given(st.lists(setups, max_size=6, unique_by=repr))
-def test_no_two_share_a_label_whatever_the_order(some: list[dict[str, Any]]) -> None:
+def test_labels_are_unique_and_independent_of_order(some: list[dict[str, Any]]) -> None:
     whole = [Evaluator(sha256(repr(setup).encode()).hexdigest(), setup) for setup in some]
     found = {each.id: each.label for each in label_evaluators(whole)}
     assert len(set(found.values())) == len(some)
@@ -69,7 +69,7 @@ def test_no_two_share_a_label_whatever_the_order(some: list[dict[str, Any]]) -> 
         assert [one.id for one in EvaluatorFilter((each.label,)).choose(label_evaluators(whole))] == [each.id]
 
 
-def test_words_choose() -> None:
+def test_filter_selects_evaluators_by_label_and_options() -> None:
     low, high = ({**PLAIN, "args": {"reasoning_effort": word}} for word in ("low", "high"))
     blind = {**PLAIN, "options": {"reference": "none"}}
     there = made(PLAIN, low, high, blind)
@@ -95,6 +95,6 @@ def test_words_choose() -> None:
         (EvaluatorFilter(wording="fff"), "3f2a9c"),
     ],
 )
-def test_a_word_for_nobody_says_who_is_there(which: EvaluatorFilter, there: str) -> None:
+def test_unmatched_filter_lists_available_evaluators(which: EvaluatorFilter, there: str) -> None:
     with pytest.raises(UsageError, match=f"it has: {there}"):
         which.choose(made(PLAIN))

@@ -64,12 +64,12 @@ def chosen(**words: object) -> list[str]:
         ({"sample": 1, "where": ["extra=yes"]}, ["q3"]),
     ],
 )
-def test_selection(words: dict[str, object], expected: list[str]) -> None:
+def test_selection_picks_expected_questions(words: dict[str, object], expected: list[str]) -> None:
     assert chosen(**words) == expected
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ({"subset": "maxi"}, r"no subset 'maxi' in this exam; it has: mini"),
         ({"ids": "q1,nope,never"}, r"no question with id never, nope"),
@@ -84,20 +84,20 @@ def test_selection(words: dict[str, object], expected: list[str]) -> None:
         ({"sample_seed": 3}, r"--sample-seed needs --sample N"),
     ],
 )
-def test_selection_refuses(words: dict[str, object], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_invalid_selection_is_usage_error(words: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         chosen(**words)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_sample_is_spread_over_the_breakdown(seed: int) -> None:
+def test_sample_is_stratified_by_breakdown(seed: int) -> None:
     selection = Selection.parse(sample=2, sample_seed=seed)
     found = EXAM.select(selection, ("subject",)).questions
     assert [question.tags["subject"] for question in found] == ["Biology", "Music"]
     assert len(EXAM.select(Selection(sample=3, limit=2)).questions) == 2
 
 
-def test_ids_from_a_file(tmp_path: Path) -> None:
+def test_ids_are_read_from_file(tmp_path: Path) -> None:
     file = tmp_path / "ids.txt"
     file.write_bytes("\ufeffq3\r\nq1\r\n\r\n q0 ,\n".encode())
     assert chosen(ids=f"@{file}") == ["q0", "q1", "q3"]
@@ -114,7 +114,7 @@ TAGS = st.lists(st.dictionaries(st.sampled_from(["x", "y"]), NAMES), max_size=12
     where=st.lists(st.tuples(st.sampled_from(["x", "y"]), NAMES), max_size=3),
     limit=st.none() | st.integers(1, 12),
 )
-def test_conditions_hold_together_and_keep_the_order(
+def test_selection_conditions_combine_and_keep_order(
     tags: list[dict[str, str]],
     subset: set[int] | None,
     ids: set[int] | None,
@@ -141,7 +141,7 @@ def test_conditions_hold_together_and_keep_the_order(
     assert [question.id for question in exam.select(selection).questions] == expected[:limit]
 
 
-def test_the_hash_tells_contents_apart(tmp_path: Path) -> None:
+def test_question_hash_depends_on_content(tmp_path: Path) -> None:
     image = tmp_path / "a.png"
     image.write_bytes(b"one")
     plain = Question("q", "Draw.", Plain(), {"a": "b"}, Reference("a.png", image))
@@ -161,7 +161,7 @@ def test_the_hash_tells_contents_apart(tmp_path: Path) -> None:
     assert again.reference.path is None
 
 
-def test_a_hash_that_is_known_is_not_worked_out_again() -> None:
+def test_known_hash_is_not_computed_again() -> None:
     unread = Question("q", "Draw.", Plain(), reference=Reference("a", load=lambda: pytest.fail("the image was read")))
     unread.know_hash("ab")
     assert unread.hash == "ab"
@@ -180,7 +180,7 @@ def pick(items: list[Item], n: int, seed: int = 0) -> list[Item]:
 
 
 @given(SIZES, st.integers(0, 400))
-def test_shares_are_whole_numbers_next_to_the_exact_ones(sizes: dict[str, int], n: int) -> None:
+def test_allocation_rounds_exact_shares_to_integers(sizes: dict[str, int], n: int) -> None:
     found, whole = allocate_proportionally(sizes, n), sum(sizes.values())
     assert sum(found.values()) == min(n, whole)
     for name, size in sizes.items():
@@ -190,7 +190,7 @@ def test_shares_are_whole_numbers_next_to_the_exact_ones(sizes: dict[str, int], 
 
 
 @given(ITEMS, st.integers(0, 80), st.integers(), st.randoms())
-def test_a_sample_is_as_large_as_asked_for_and_does_not_hang_on_the_order(
+def test_sample_has_requested_size_and_ignores_input_order(
     items: list[Item], n: int, seed: int, chance: object
 ) -> None:
     found = pick(items, n, seed)
@@ -202,7 +202,7 @@ def test_a_sample_is_as_large_as_asked_for_and_does_not_hang_on_the_order(
 
 
 @given(ITEMS, st.integers(0, 80), st.integers())
-def test_groups_and_the_groups_within_them_keep_their_shares(items: list[Item], n: int, seed: int) -> None:
+def test_nested_groups_keep_their_shares(items: list[Item], n: int, seed: int) -> None:
     found = pick(items, n, seed)
     taken = Counter(one[1] for one in found)
     assert +taken == +Counter(allocate_proportionally(Counter(one[1] for one in items), n))
@@ -212,7 +212,7 @@ def test_groups_and_the_groups_within_them_keep_their_shares(items: list[Item], 
 
 
 @pytest.mark.parametrize("sample", ["genexam", "mmmg", "worldgenbench", "fepbench", "aibench"])
-def test_every_exam_says_what_it_is_spread_over(sample: str) -> None:
+def test_every_exam_declares_breakdowns_for_sampling(sample: str) -> None:
     named, whole = load_exam_or_data(f"sample/{sample}", None, "nowhere")
     breakdowns = exams.kind(named.kind).protocol.breakdowns
     assert breakdowns
@@ -235,7 +235,7 @@ ROWS = st.lists(st.integers(2, 4).flatmap(lambda size: st.tuples(st.just(size), 
 
 
 @given(ROWS, st.text(max_size=5))
-def test_letters_are_even_and_answers_stay(rows: list[dict[str, Any]], key: str) -> None:
+def test_balancing_evens_letters_and_keeps_answers(rows: list[dict[str, Any]], key: str) -> None:
     done = balance_letters(rows, key)
     for before, after in zip(rows, done, strict=True):
         assert after["options"][after["correct_option"]] == before["options"][before["correct_option"]]
@@ -249,7 +249,7 @@ def test_letters_are_even_and_answers_stay(rows: list[dict[str, Any]], key: str)
     assert balance_letters(rows, key) == done
 
 
-def test_constants_are_measured() -> None:
+def test_constant_answer_baselines_are_measured() -> None:
     rows = [
         {"id": 1, "options": {"A": "Yes", "B": "No"}, "correct_option": "A"},
         {"id": 2, "options": {"A": "Yes", "B": "No"}, "correct_option": "A"},

@@ -55,7 +55,7 @@ def png(width: int, height: int, body: bytes = b"") -> bytes:
 
 
 @pytest.mark.parametrize(("kind", "suffix"), SUFFIXES.items())
-def test_the_header_tells_format_and_size(tmp_path: Path, kind: str, suffix: str) -> None:
+def test_header_gives_format_and_size(tmp_path: Path, kind: str, suffix: str) -> None:
     data = picture(3, kind, (20, 10))
     (tmp_path / "image").write_bytes(data)
     assert inspect(data) == inspect(tmp_path / "image") == ImageInfo(kind, 20, 10)
@@ -65,27 +65,27 @@ def test_the_header_tells_format_and_size(tmp_path: Path, kind: str, suffix: str
 @pytest.mark.parametrize(
     "data", [b"", b"x", b"%PDF-1.7", b"\x89PNG\r\n\x1a\n", b"GIF89a", b"<svg/>", b"BM" + b"\0" * 40]
 )
-def test_what_is_no_image_is_refused(data: bytes) -> None:
+def test_invalid_image_data_is_rejected(data: bytes) -> None:
     for look in (inspect, decode):
         with pytest.raises(BadImage):
             look(data)
 
 
 @pytest.mark.parametrize("kind", ["TIFF", "PPM", "ICO", "PCX"])
-def test_other_formats_are_not_taken(kind: str) -> None:
+def test_unsupported_formats_are_rejected(kind: str) -> None:
     with pytest.raises(BadImage, match="accepted: PNG, JPEG, WEBP, GIF, BMP"):
         inspect(save(Image.new("RGB", (16, 16)), kind))
 
 
 @pytest.mark.parametrize(("width", "height"), [(20_000, 20_000), (2**31 - 1, 2**31 - 1), (100_001, 1000)])
-def test_a_bomb_is_refused_by_its_header(monkeypatch: pytest.MonkeyPatch, width: int, height: int) -> None:
+def test_decompression_bomb_is_rejected_by_header(monkeypatch: pytest.MonkeyPatch, width: int, height: int) -> None:
     monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda *_: pytest.fail("decoded before the limits"))
     for look in (inspect, decode):
         with warnings.catch_warnings(action="ignore"), pytest.raises(BadImage, match="pixels"):
             look(png(width, height))
 
 
-def test_too_many_bytes_are_not_even_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oversized_file_is_rejected_before_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(images, "MAX_BYTES", 100)
     data = picture(1).ljust(101, b"\0")
     (tmp_path / "image").write_bytes(data)
@@ -96,13 +96,13 @@ def test_too_many_bytes_are_not_even_looked_at(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF", "BMP"])
-def test_half_an_image_is_refused(kind: str) -> None:
+def test_truncated_image_is_rejected(kind: str) -> None:
     whole = save(Image.effect_noise((64, 64), 90).convert("RGB"), kind)
     with pytest.raises(BadImage, match=r"cannot be decoded|not a readable image"):
         decode(whole[: len(whole) // 2])
 
 
-def test_transparent_is_white() -> None:
+def test_transparent_pixels_become_white() -> None:
     image = Image.new("RGBA", (3, 1), (200, 0, 0, 255))
     image.putpixel((1, 0), (200, 0, 0, 0))
     image.putpixel((2, 0), (0, 0, 0, 128))
@@ -113,7 +113,7 @@ def test_transparent_is_white() -> None:
 
 
 @pytest.mark.parametrize(("mode", "seen", "hidden"), [("RGB", (1, 2, 3), (9, 8, 7)), ("L", 40, 90), ("P", 1, 2)])
-def test_a_transparent_colour_is_white(mode: str, seen: Any, hidden: Any) -> None:
+def test_transparent_palette_colour_becomes_white(mode: str, seen: Any, hidden: Any) -> None:
     image = Image.new(mode, (2, 1), seen)
     if mode == "P":
         image.putpalette([0, 0, 0, 10, 20, 30, 40, 50, 60])
@@ -123,13 +123,13 @@ def test_a_transparent_colour_is_white(mode: str, seen: Any, hidden: Any) -> Non
     assert second == (255, 255, 255)
 
 
-def test_sixteen_bit_greys_keep_their_tones() -> None:
+def test_sixteen_bit_grey_keeps_tones() -> None:
     values = [0, 257 * 64, 257 * 128, 65535]
     image = Image.frombytes("I;16", (4, 1), struct.pack("<4H", *values))
     assert pixels(save(image, "PNG")) == [(v // 257,) * 3 for v in values]
 
 
-def test_an_image_is_turned_upright() -> None:
+def test_exif_orientation_is_applied() -> None:
     image = Image.new("RGB", (16, 8), "white")
     image.paste((255, 0, 0), (0, 0, 8, 8))
     exif = Image.Exif()
@@ -141,7 +141,7 @@ def test_an_image_is_turned_upright() -> None:
     assert upright.getexif().get(0x0112) is None
 
 
-def test_of_a_moving_image_the_first_frame_counts() -> None:
+def test_first_frame_of_animation_is_used() -> None:
     frames = [Image.new("RGB", (4, 4), colour) for colour in ("red", "blue")]
     for kind in ("GIF", "WEBP", "PNG"):
         more: dict[str, Any] = {"lossless": True} if kind == "WEBP" else {}
@@ -150,7 +150,7 @@ def test_of_a_moving_image_the_first_frame_counts() -> None:
 
 
 @pytest.mark.parametrize(("orientation", "size"), [(1, (16, 8)), (3, (16, 8)), (6, (8, 16)), (9, (16, 8))])
-def test_the_header_tells_the_upright_size(orientation: int, size: tuple[int, int]) -> None:
+def test_header_size_respects_exif_orientation(orientation: int, size: tuple[int, int]) -> None:
     exif = Image.Exif()
     exif[0x0112] = orientation
     data = save(Image.new("RGB", (16, 8)), "JPEG", exif=exif)
@@ -159,14 +159,14 @@ def test_the_header_tells_the_upright_size(orientation: int, size: tuple[int, in
     assert bool(info.notes) == (orientation in (3, 6))
 
 
-def test_what_it_is_instead_is_told() -> None:
-    for data, said in (
+def test_rejection_names_actual_file_type() -> None:
+    for data, message in (
         (b"<svg/>", "this is SVG"),
         (b"%PDF-1.7", "this is PDF"),
         (b"{}", "this is JSON"),
         (b"x", "not"),
     ):
-        with pytest.raises(BadImage, match=said):
+        with pytest.raises(BadImage, match=message):
             inspect(data)
 
 
@@ -196,7 +196,7 @@ def test_large_images_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch)
     assert most == 1
 
 
-def test_broken_metadata_is_a_bad_image_too() -> None:
+def test_broken_metadata_raises_bad_image() -> None:
     exif = Image.Exif()
     exif[0x0112], exif[0x010E] = 6, "words"
     data = save(Image.new("L", (8, 8)), "JPEG", exif=exif)
@@ -214,7 +214,7 @@ def opened(prepared: PreparedImage) -> Image.Image:
     return image
 
 
-def test_what_others_may_show_differently_is_not_sent_as_it_is() -> None:
+def test_native_form_reencodes_transparent_or_rotated_images() -> None:
     glass, solid = (save(Image.new("RGBA", (8, 8), (0, 0, 0, alpha)), "PNG") for alpha in (0, 255))
     exif = Image.Exif()
     exif[0x0112] = 3
@@ -229,7 +229,7 @@ SIZES = st.integers(1, 3000)
 
 
 @given(SIZES, SIZES, st.sampled_from([None, 1, 7, 512, 768]))
-def test_the_longer_side_is_bounded_and_nothing_is_enlarged(width: int, height: int, most: int | None) -> None:
+def test_longer_side_is_bounded_without_upscaling(width: int, height: int, most: int | None) -> None:
     """The shorter side is rounded down, as the released scorer does."""
     longer = max(width, height)
     if most is None or longer <= most:
@@ -241,7 +241,7 @@ def test_the_longer_side_is_bounded_and_nothing_is_enlarged(width: int, height: 
     assert (found.width, found.height) == expected == opened(found).size
 
 
-def test_a_side_too_long_for_jpeg_is_refused_unless_scaled() -> None:
+def test_side_too_long_for_jpeg_is_rejected_unless_scaled() -> None:
     data = save(Image.new("L", (65_501, 1)), "PNG")
     with pytest.raises(BadImage, match="65501 x 1 pixels; JPEG"):
         prepare(data, None)
@@ -274,7 +274,7 @@ def broken() -> list[bytes]:
 
 
 @pytest.mark.slow
-def test_whatever_is_broken_is_a_bad_image_and_nothing_else() -> None:
+def test_corrupted_images_raise_only_bad_image() -> None:
     refused = 0
     with warnings.catch_warnings(action="ignore"):
         for data in broken():
@@ -312,7 +312,7 @@ def test_each_image_is_prepared_once_per_size() -> None:
     assert {(one.width, one.height) for one in found} == {(40, 20), (10, 5)}
 
 
-def test_images_are_prepared_beside_the_event_loop() -> None:
+def test_images_are_prepared_outside_event_loop_thread() -> None:
     threads: set[str] = set()
 
     def load(_sha256: str) -> bytes:
@@ -323,7 +323,7 @@ def test_images_are_prepared_beside_the_event_loop() -> None:
     assert threading.current_thread().name not in threads
 
 
-def test_no_more_bytes_are_kept_than_allowed() -> None:
+def test_image_cache_respects_byte_limit() -> None:
     shelf = Shelf(*range(10))
     size = len(prepare(shelf.data["0"], None).url)
     preparer = Preparer(shelf, limit=3 * size + size // 2)
@@ -341,7 +341,7 @@ def test_no_more_bytes_are_kept_than_allowed() -> None:
     assert preparer._bytes == sum(len(one.url) for one in preparer._kept.values()) <= 3 * size + size // 2
 
 
-def test_a_bad_image_fails_for_everyone_who_waits_and_is_not_kept() -> None:
+def test_bad_image_fails_all_waiters_and_is_not_cached() -> None:
     data, tried = [b"no image", picture(1)], 0
 
     def load(_sha256: str) -> bytes:
@@ -359,7 +359,7 @@ def test_a_bad_image_fails_for_everyone_who_waits_and_is_not_kept() -> None:
     assert tried == 2
 
 
-def test_one_impatient_caller_does_not_stop_the_others() -> None:
+def test_cancelled_caller_does_not_stop_other_waiters() -> None:
     go_on, begun = threading.Event(), threading.Event()
 
     def load(_sha256: str) -> bytes:
@@ -399,7 +399,7 @@ def noisy(size: tuple[int, int]) -> Image.Image:
 @pytest.mark.parametrize(
     "how", [{"format": "PNG"}, {"format": "JPEG", "quality": 95}, {"format": "WEBP"}, {"format": "BMP"}]
 )
-def test_an_image_is_prepared_byte_for_byte_as_by_the_release(size: tuple[int, int], how: dict[str, Any]) -> None:
+def test_prepared_image_matches_release_byte_for_byte(size: tuple[int, int], how: dict[str, Any]) -> None:
     buffer = io.BytesIO()
     more: dict[str, Any] = {"exif": turned_exif(6)} if how["format"] == "JPEG" else {}
     noisy(size).save(buffer, **how, **more)
@@ -414,7 +414,7 @@ def turned_exif(orientation: int) -> Image.Exif:
 
 
 @pytest.mark.parametrize("format", ["PNG", "JPEG"])
-def test_the_quick_way_gives_the_same_picture_in_other_bytes(format: str) -> None:
+def test_fast_form_gives_same_picture_with_different_bytes(format: str) -> None:
     smooth = Image.linear_gradient("L").resize((900, 600)).convert("RGB")
     smooth.paste("black", (105, 57, 403, 301))  # Edges between pixels of the smaller picture.
     buffer = io.BytesIO()

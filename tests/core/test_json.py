@@ -85,20 +85,20 @@ def same(found: object, meant: object) -> bool:
 
 @given(OBJECTS)
 @settings(deadline=None)
-def test_strict_json_and_python_literals_read_as_they_are(value: dict[str, Any]) -> None:
+def test_strict_json_and_python_literals_round_trip(value: dict[str, Any]) -> None:
     assert same(loads(json.dumps(value)), value)
     assert same(loads(json.dumps(value, ensure_ascii=False, indent=1)), value)
     assert same(loads(repr(value)), value)
 
 
 @given(OBJECTS, DRESSES, PROSE, AFTER)
-def test_any_dress_reads_back_equal(value: dict[str, Any], dress: Dress, before: str, after: str) -> None:
+def test_any_json_style_round_trips(value: dict[str, Any], dress: Dress, before: str, after: str) -> None:
     assert same(loads(before + dress.write(value) + after), value)
 
 
 @given(OBJECTS, OBJECTS, DRESSES, PROSE, st.sampled_from(["json", "JSON", "python", "", " json"]))
 @settings(deadline=None)
-def test_the_last_fenced_object_wins(
+def test_last_fenced_object_wins(
     draft: dict[str, Any], value: dict[str, Any], dress: Dress, prose: str, language: str
 ) -> None:
     answer = f"```{language}\n{dress.write(value)}\n```\n"
@@ -109,7 +109,7 @@ def test_the_last_fenced_object_wins(
 
 
 @given(OBJECTS, DRESSES, PROSE, st.data())
-def test_an_object_cut_off_is_never_repaired(
+def test_truncated_object_is_never_repaired(
     value: dict[str, Any], dress: Dress, before: str, data: st.DataObject
 ) -> None:
     written = dress.write(value)
@@ -129,7 +129,7 @@ SHARDS = st.sampled_from(
 
 
 @given(st.lists(SHARDS | st.text(max_size=3), max_size=60).map("".join) | st.text())
-def test_any_text_reads_or_is_unreadable(text: str) -> None:
+def test_any_text_parses_or_raises_unreadable(text: str) -> None:
     with contextlib.suppress(Unreadable):
         json.dumps(loads(text), ensure_ascii=False, allow_nan=False).encode()
 
@@ -153,7 +153,7 @@ def test_any_text_reads_or_is_unreadable(text: str) -> None:
         "[" * 49 + "x",
     ],
 )
-def test_work_is_bounded(shard: str) -> None:
+def test_parsing_time_is_bounded(shard: str) -> None:
     text = shard * (60_000 // len(shard))
     start = time.process_time()
     with contextlib.suppress(Unreadable):
@@ -177,7 +177,7 @@ def test_work_is_bounded(shard: str) -> None:
         ('{"a": ' + "[" * 49 + "]" * 49 + "}", None),
     ],
 )
-def test_forms(text: str, value: object) -> None:
+def test_lenient_forms_are_parsed(text: str, value: object) -> None:
     found = loads(text)
     assert value is None or same(found, value)
 
@@ -205,7 +205,7 @@ def test_forms(text: str, value: object) -> None:
         ('```json\n{"a": 1}\n```\n```json\n{"a": two}\n```', 'a value was expected, not "two" (line 5, column 7)'),
     ],
 )
-def test_reasons(text: str, reason: str) -> None:
+def test_unreadable_text_is_reported_with_reason(text: str, reason: str) -> None:
     with pytest.raises(Unreadable) as caught:
         loads(text)
     assert caught.value.args[0] == reason
@@ -246,11 +246,11 @@ def outcome(text: str, quick: bool) -> tuple[object, ...]:
 
 
 @given(TEXTS)
-def test_the_quick_reading_is_the_slow_one(text: str) -> None:
+def test_fast_and_slow_parsing_agree(text: str) -> None:
     assert outcome(text, quick=True) == outcome(text, quick=False)
 
 
-def test_strict_json_is_read_quickly() -> None:
+def test_strict_json_takes_fast_path() -> None:
     reader = ReplyReader('{"a": [1, 2.5, "é"], "b": {"c": null}} and more')
     reader._value = None  # type: ignore[assignment, method-assign]
     assert reader.read(0) == {"a": [1, 2.5, "é"], "b": {"c": None}}
@@ -266,18 +266,18 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(NAMES, JSON, max_size=3), st.lists(NAMES, min_size=1, max_size=4), st.integers())
-def test_what_is_put_is_found(body: dict[str, Any], way: list[str], item: int) -> None:
+def test_value_set_at_path_is_read_back(body: dict[str, Any], way: list[str], item: int) -> None:
     set_at_path(body, ".".join(way), item)
     assert value_at_path(body, ".".join(way)) == item
 
 
-def test_every_item_is_tried_until_one_leads_on() -> None:
+def test_wildcard_path_tries_items_until_one_matches() -> None:
     reply = {"number": 3, "id": {"outputs": {"1": {"text": []}, "9": {"images": [{"filename": "a"}]}}}}
     assert value_at_path(reply, "*.outputs.*.images.0.filename") == "a"
     assert first_value_at_path({"b": 0}, ("a", "b")) == 0
 
 
-def test_words_go_in_as_they_are_or_as_text() -> None:
+def test_fill_keeps_types_of_whole_placeholders() -> None:
     words = {"n": 7, "x": "a/b"}
     assert fill(["{n}", "n is {n}", {"x": "{x}"}, "{no}", "a {no}"], words.get) == [7, "n is 7", {"x": "a/b"}]
     assert fill("{a|b} {}", words.get) == "{a|b} {}"

@@ -10,7 +10,7 @@ import pytest
 from limner.core.loops import process_all
 
 
-def test_every_item_is_taken_once_and_no_more_at_a_time_than_asked_for() -> None:
+def test_every_item_is_processed_once_within_concurrency_limit() -> None:
     taken, flying, most = list[int](), 0, 0
 
     async def take(item: int) -> None:
@@ -26,7 +26,7 @@ def test_every_item_is_taken_once_and_no_more_at_a_time_than_asked_for() -> None
 
 
 @pytest.mark.parametrize("fault_in", ["item", "queue"])
-def test_after_an_error_the_rest_in_flight_ends_and_nothing_is_begun(fault_in: str) -> None:
+def test_error_lets_running_items_finish_and_starts_no_more(fault_in: str) -> None:
     begun, ended = list[int](), list[int]()
 
     def items() -> Iterator[int]:
@@ -51,7 +51,7 @@ def test_after_an_error_the_rest_in_flight_ends_and_nothing_is_begun(fault_in: s
     assert ended == [0, 1]
 
 
-def test_when_it_is_over_nothing_more_is_begun() -> None:
+def test_no_item_starts_after_stop_condition() -> None:
     taken = list[int]()
 
     async def take(item: int) -> None:

@@ -24,22 +24,22 @@ MARKS = st.one_of(
 
 
 @pytest.mark.parametrize(("value", "verdict"), [(None, "answer"), (1, "abstain"), (0, "unread")])
-def test_a_value_goes_with_an_answer_alone(value: int | None, verdict: str) -> None:
+def test_only_answers_have_values(value: int | None, verdict: str) -> None:
     with pytest.raises(ValueError, match="mark point/1: only an answer has a value"):
         Mark("point/1", value, verdict=verdict)  # type: ignore[arg-type]
 
 
 @given(MARKS)
-def test_json_and_back(mark: Mark) -> None:
+def test_marks_round_trip_through_json(mark: Mark) -> None:
     assert Mark.from_json(mark.to_json()) == mark
 
 
-def test_values_leave_out_what_is_not_decided() -> None:
+def test_values_omit_undecided_marks() -> None:
     assert values([Mark("a", 0), Mark.abstain("b", "why"), Mark.unread("c", "why"), Mark("d", 2)]) == {"a": 0, "d": 2}
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.none() | st.integers(0, 4)), max_size=8), st.booleans())
-def test_filling_answers_everything_and_changes_no_answer(given_: list[tuple[int, int | None]], best: bool) -> None:
+def test_filling_sets_undecided_marks_and_keeps_answers(given_: list[tuple[int, int | None]], best: bool) -> None:
     criteria = [Criterion(f"c{n}", "?", "kind", top) for n, (top, _) in enumerate(given_)]
     marks = [
         Mark.abstain(f"c{n}", "why") if value is None else Mark(f"c{n}", min(value, top))
@@ -51,7 +51,7 @@ def test_filling_answers_everything_and_changes_no_answer(given_: list[tuple[int
         assert mark.value == (old.value if old.value is not None else criterion.top if best else 0)
 
 
-def test_the_one_reply_to_an_ask() -> None:
+def test_exactly_one_reply_per_ask_is_required() -> None:
     replies = [Reply("ocr", "words"), Reply("mark", "yes")]
     assert only_reply(replies, {"mark"}).text == "yes"
     for asks, count in (({"caption"}, 0), ({"mark", "ocr"}, 2)):
@@ -59,14 +59,14 @@ def test_the_one_reply_to_an_ask() -> None:
             only_reply(replies, asks)
 
 
-def test_shapes_name_every_field_and_allow_no_other() -> None:
+def test_schemas_require_every_field_and_forbid_others() -> None:
     words = {"type": "string"}
     shape = {"type": "object", "properties": {"a": words}, "required": ["a"], "additionalProperties": False}
     assert object_schema({"a": words}) == shape
     assert list_schema({"a": words}) == {"type": "array", "items": shape}
 
 
-def test_a_reason_is_text_or_nothing() -> None:
+def test_reason_that_is_not_text_is_read_as_empty() -> None:
     assert [text_in(entry, "reason") for entry in ({"reason": "so"}, {"reason": 3}, {})] == ["so", "", ""]
 
 
@@ -110,12 +110,12 @@ def row(*marks: int, **scores: float | None) -> Row:
     return Row(question, tuple(Mark(str(n), mark) for n, mark in enumerate(marks)), scores)
 
 
-def test_the_default_summary_is_the_mean_of_the_rows_that_have_the_score() -> None:
+def test_default_summary_averages_rows_with_score() -> None:
     rows = [row(a=1.0, b=None), row(a=0.0, b=4.0), row(a=0.5, c=None)]
     assert Counting().summary(rows) == {"a": 0.5, "b": 4.0}
 
 
-def test_a_summary_over_criteria_is_exact() -> None:
+def test_summary_over_criteria_is_exact() -> None:
     found = Micro().summary([row(1), row(0, 0, 0), row()])
     assert found == {"share": 0.25, "lacking": 0.75}
 
@@ -126,35 +126,35 @@ def _one(rule: Rule, *votes: int | None, weights: list[float] | None = None) -> 
     return found
 
 
-def test_the_majority_decides_and_the_votes_are_told() -> None:
+def test_majority_decides_and_reason_lists_votes() -> None:
     found = _one("majority", 1, 0, 1)
     assert (found.value, found.source, found.reason) == (1, "panel", "m0 1, m1 0, m2 1")
 
 
-def test_a_tie_decides_nothing() -> None:
+def test_tie_gives_abstention() -> None:
     found = _one("majority", 1, 0)
     assert (found.value, found.verdict, found.reason) == (None, "abstain", "m0 1, m1 0")
     assert _one("majority", 0, 1, 2).verdict == "abstain"
 
 
-def test_the_median_is_the_middle_or_the_lower_of_two() -> None:
+def test_median_takes_lower_middle_value() -> None:
     assert _one("median", 0, 2, 1).value == 1
     assert _one("median", 0, 2).value == 0
     assert _one("median", 2, 2, 0, 0, 1).value == 1
 
 
-def test_weights_decide() -> None:
+def test_weights_decide_vote() -> None:
     assert _one("weights", 1, 0, 0, weights=[3.0, 1.0, 1.0]).value == 1
     assert _one("weights", 1, 0, 0, weights=[1.5, 1.0, 1.0]).value == 0
 
 
-def test_who_abstains_has_no_vote_and_half_must_decide() -> None:
+def test_abstainers_do_not_vote_and_half_must_decide() -> None:
     assert _one("majority", 1, None).value == 1
     assert _one("majority", 1, None, None).verdict == "abstain"
     assert _one("majority", None, None).reason == "m0 abstain, m1 abstain"
 
 
-def test_what_one_of_three_found_beyond_the_criteria_is_dropped() -> None:
+def test_extra_criterion_of_single_panel_member_is_dropped() -> None:
     extra, plain = [Mark("x", 1), Mark("too/much", 0)], [Mark("x", 1)]
     assert [m.criterion for m in combine_marks({"a": extra, "b": plain, "c": plain}, "majority", [1] * 3, ["x"])] == [
         "x"
@@ -163,7 +163,7 @@ def test_what_one_of_three_found_beyond_the_criteria_is_dropped() -> None:
     assert [m.criterion for m in both] == ["x", "too/much"]
 
 
-def test_members_that_differ_are_counted() -> None:
+def test_divided_marks_are_counted() -> None:
     marks = [
         _one("majority", 1, 0, 1),
         _one("majority", 1, 1, 1),
@@ -173,7 +173,7 @@ def test_members_that_differ_are_counted() -> None:
     assert count_divided(marks) == (2, 3)
 
 
-def test_votes_are_read_back_whatever_members_are_called() -> None:
+def test_votes_round_trip_with_any_member_names() -> None:
     """Names with commas and figures in them would be votes to whoever reads the reason."""
     given = {"replay/a, 7": [Mark("x", 1)], "b 0, c": [Mark("x", 1)], "d": [Mark.unread("x", "")], "e": []}
     (found,) = combine_marks(given, "majority", [1.0] * 4, ["x"])
@@ -184,7 +184,7 @@ def test_votes_are_read_back_whatever_members_are_called() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({"members": ["ocr"]}, "at least 2"),
         ({"members": ["ocr", "ocr"]}, "named twice"),
@@ -196,6 +196,6 @@ def test_votes_are_read_back_whatever_members_are_called() -> None:
         ({"members": ["a/b", "c/d"], "rule": "lottery"}, "majority"),
     ],
 )
-def test_what_does_not_hold_together_is_refused(body: dict[str, object], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_inconsistent_panel_is_rejected(body: dict[str, object], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         PanelFacts.model_validate(body)

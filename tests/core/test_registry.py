@@ -41,7 +41,7 @@ OWN = Registration("own", f"{HERE}:GOOD")
 OTHER = Registration("other", f"{HERE}:GOOD", "limner-more", "1.2")
 
 
-def test_names_and_things(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_registry_lists_and_loads_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     things = made(monkeypatch, OWN, OTHER)
     assert (things.names(), things.own()) == (["other", "own"], ["own"])
     assert things.get("other") is GOOD
@@ -51,7 +51,7 @@ def test_names_and_things(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         ("no_such_module:THING", "ModuleNotFoundError: No module named 'no_such_module'"),
         (f"{HERE}:ABSENT", "AttributeError: "),
@@ -59,18 +59,18 @@ def test_names_and_things(monkeypatch: pytest.MonkeyPatch) -> None:
         (f"{HERE}:RIGHT", "it calls itself 'right'"),
     ],
 )
-def test_a_broken_one_is_told_with_its_package(monkeypatch: pytest.MonkeyPatch, value: str, said: str) -> None:
+def test_broken_entry_is_reported_with_package(monkeypatch: pytest.MonkeyPatch, value: str, message: str) -> None:
     things = made(monkeypatch, OWN, Registration("bad", value, "limner-more", "1.2"))
     with pytest.raises(UsageError) as caught:
         things.get("bad")
-    assert str(caught.value).startswith(f"the thing 'bad' of limner-more 1.2 ({value}) is broken: {said}")
+    assert str(caught.value).startswith(f"the thing 'bad' of limner-more 1.2 ({value}) is broken: {message}")
     assert things.get("own") is GOOD
     assert (things.names(), things.usages(), things.about("bad")) == (["bad", "own"], ["bad", "thing/WORD"], "")
     check = check_registry("things", things)
     assert (check.state, check.detail.startswith("own; bad from limner-more 1.2: the thing 'bad' of")) == ("bad", True)
 
 
-def test_two_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_duplicate_name_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     twice = Registration("other", f"{HERE}:RIGHT", "limner-less", "3.0")
     things = made(monkeypatch, OWN, OTHER, twice)
     with pytest.raises(UsageError, match=r"the thing 'other' is registered twice, by limner-\w+ .+ and limner-\w+ "):
@@ -80,7 +80,7 @@ def test_two_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_registry("things", things).state == "bad"
 
 
-def test_none_hides_one_of_limner_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plugins_cannot_hide_builtin_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     hiding = Registration("own", f"{HERE}:NOTHING", "a-first-by-name", "1.0")
     things = made(monkeypatch, hiding, OWN)
     assert things.get("own") is GOOD
@@ -90,14 +90,14 @@ def test_none_hides_one_of_limner_s_own(monkeypatch: pytest.MonkeyPatch) -> None
     )  # fmt: skip
 
 
-def test_an_installation_older_than_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outdated_installation_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     things = made(monkeypatch, OTHER)
     for look in (things.own, lambda: things.get("own"), lambda: things.serves("own", ())):
         with pytest.raises(UsageError, match=r"limner\.things are not registered; reinstall Limner: pip install -e \."):
             look()
 
 
-def test_a_provider_goes_before_another_package_but_not_before_limner(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_provider_overrides_plugin_but_not_builtin(monkeypatch: pytest.MonkeyPatch) -> None:
     things = made(monkeypatch, OWN, OTHER)
     assert things.serves("own", {"own"})
     assert things.serves("other", {})
@@ -106,7 +106,7 @@ def test_a_provider_goes_before_another_package_but_not_before_limner(monkeypatc
 
 
 @pytest.mark.parametrize("group", ["exams", "painters", "services", "judges", "strategies", "probes"])
-def test_names_load_nothing(group: str) -> None:
+def test_listing_names_imports_no_modules(group: str) -> None:
     script = (
         "import json, sys; from limner.core.registry import names\n"
         f"found = names('limner.{group}')\n"
@@ -118,7 +118,7 @@ def test_names_load_nothing(group: str) -> None:
     assert set(loaded) == {"limner.core", "limner.core.registry", "limner.core.errors"}
 
 
-def test_all_of_limner_s_own_can_be_loaded() -> None:
+def test_all_builtin_entries_load() -> None:
     for name in REGISTRIES:
         found = load_registry(name)
         own = found.own()

@@ -17,7 +17,7 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_the_shipped_file_is_right_and_holds_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shipped_settings_are_valid_and_contain_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     known = load()
     assert {"openai", "local"} <= set(known.providers)
@@ -28,9 +28,7 @@ def test_the_shipped_file_is_right_and_holds_no_key(tmp_path: Path, monkeypatch:
         assert (facts.priced_on is None) == (facts.input_price is None), name
 
 
-def test_settings_are_read_anew_when_a_file_says_something_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_reload_when_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     before = load()
     assert load() is before
@@ -45,7 +43,7 @@ def test_settings_are_read_anew_when_a_file_says_something_else(
         load(tmp_path / OWN)
 
 
-def test_a_users_file_adds_and_overrides_field_by_field(tmp_path: Path) -> None:
+def test_user_file_overrides_field_by_field(tmp_path: Path) -> None:
     shipped = load()
     path = write(
         tmp_path,
@@ -68,7 +66,7 @@ def test_a_users_file_adds_and_overrides_field_by_field(tmp_path: Path) -> None:
     assert known.provider("gemini") == shipped.provider("gemini")
 
 
-def test_which_drawing_prompt_a_painter_gets(tmp_path: Path) -> None:
+def test_painter_prompt_group_is_configurable(tmp_path: Path) -> None:
     painter = "openai/gpt-image-1"
     assert load().painters[painter].prompt_group == "closed"
     text = f'[painters."{painter}"]\nprompt_group = "open"\n[painters.mine]\nprompt_group = "closed"\n'
@@ -92,7 +90,7 @@ def test_which_drawing_prompt_a_painter_gets(tmp_path: Path) -> None:
         ("providers = 3", "providers"),
     ],
 )
-def test_a_wrong_field_is_named_with_its_file(tmp_path: Path, text: str, place: str) -> None:
+def test_invalid_field_is_reported_with_file(tmp_path: Path, text: str, place: str) -> None:
     path = write(tmp_path, text)
     with pytest.raises(DataError) as caught:
         load(path)
@@ -101,7 +99,7 @@ def test_a_wrong_field_is_named_with_its_file(tmp_path: Path, text: str, place: 
 
 
 @pytest.mark.parametrize("text", ["[providers", "x = \xff", "a = 1\na = 2"])
-def test_a_file_that_is_no_toml_is_named(tmp_path: Path, text: str) -> None:
+def test_invalid_toml_file_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / OWN
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(DataError, match="cannot be read") as caught:
@@ -109,20 +107,20 @@ def test_a_file_that_is_no_toml_is_named(tmp_path: Path, text: str) -> None:
     assert str(path) in str(caught.value)
 
 
-def test_an_unknown_provider_is_told_with_what_is_known() -> None:
+def test_unknown_provider_error_lists_known_providers() -> None:
     with pytest.raises(UsageError, match=r"no provider 'nobody'; known: .*openai.* Add \[providers.nobody\] to"):
         load().provider("nobody")
 
 
 @pytest.mark.parametrize("value", [None, "", "  \n"])
-def test_a_missing_key_names_service_and_variable(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
+def test_missing_key_error_names_service_and_variable(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
     if value is not None:
         monkeypatch.setenv("OPENAI_API_KEY", value)
     with pytest.raises(UsageError, match=r"https://api.openai.com/v1 needs a key: .* variable OPENAI_API_KEY"):
         load().provider("openai").key()
 
 
-def test_a_key_comes_from_the_environment_without_its_line_break(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_from_environment_is_stripped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", " sk-canary\n")
     provider = load().provider("openai")
     assert provider.key() == "sk-canary"

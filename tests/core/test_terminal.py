@@ -35,26 +35,26 @@ def controls(text: str) -> set[str]:
 
 
 @given(ODD)
-def test_every_control_character_is_spelt_out(text: str) -> None:
+def test_control_characters_are_escaped(text: str) -> None:
     assert not controls(escape_controls(text))
     assert controls(printable(text)) <= {"\n", "\t"}
     assert escape_controls(escape_controls(text)) == escape_controls(text)
 
 
 @given(ODD)
-def test_json_still_says_the_same(text: str) -> None:
+def test_printable_json_keeps_its_value(text: str) -> None:
     shown = printable(json.dumps({"id": text}, ensure_ascii=False))
     assert not controls(shown)
     assert json.loads(shown) == {"id": text}
 
 
-def test_ordinary_words_stay() -> None:
+def test_ordinary_text_is_unchanged() -> None:
     words = "naïve 学术 \N{ZERO WIDTH JOINER} – “ok” 👩‍🔬"
     assert printable(f"{words}\n\t{words}") == f"{words}\n\t{words}"
 
 
 @pytest.mark.parametrize("path", sorted(Path(limner.__file__).parent.rglob("*.py")), ids=lambda path: path.name)
-def test_nothing_prints_past_it(path: Path) -> None:
+def test_all_output_passes_through_printable(path: Path) -> None:
     """Whoever prints wraps it in `printable`, or goes through `say`; only `say` itself echoes."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if not isinstance(node, ast.Call):
@@ -70,12 +70,12 @@ PLAIN = re.compile(r"[\w.-]*\*{3,}[\w-]*")
 
 
 @given(st.text(st.sampled_from("ab.-_* é\n"), max_size=40))
-def test_masked_words_are_those_of_the_plain_rule(text: str) -> None:
+def test_masking_matches_reference_pattern(text: str) -> None:
     assert without_key(text, None) == PLAIN.sub(MASK, text)
 
 
 @pytest.mark.slow
-def test_a_long_word_takes_no_more_than_its_length() -> None:
+def test_redaction_time_is_linear() -> None:
     """The plain rule would take hours for these."""
     long = "x." * 2**20
     assert redact(long) == long
@@ -85,18 +85,18 @@ def test_a_long_word_takes_no_more_than_its_length() -> None:
     assert redact("https://me:pass:word@host/x") == f"https://{MASK}@host/x"
 
 
-def test_a_key_is_known_once_it_is_set_and_no_longer_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"told": "it was first-value-1, then other-value-2"}
-    assert without_secrets(said) == said
+def test_key_is_redacted_only_while_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = {"told": "it was first-value-1, then other-value-2"}
+    assert without_secrets(record) == record
     monkeypatch.setenv("SOME_API_KEY", "first-value-1")
-    assert without_secrets(said) == {"told": "it was ***, then other-value-2"}
+    assert without_secrets(record) == {"told": "it was ***, then other-value-2"}
     monkeypatch.setenv("SOME_API_KEY", "other-value-2")
-    assert without_secrets(said) == {"told": "it was first-value-1, then ***"}
+    assert without_secrets(record) == {"told": "it was first-value-1, then ***"}
     monkeypatch.delenv("SOME_API_KEY")
-    assert without_secrets(said) == said
+    assert without_secrets(record) == record
 
 
-def test_a_variable_that_is_named_later_is_a_key_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_registered_variable_is_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redaction, "_key_variables", set())
     monkeypatch.setenv("PLAIN_NAME", "value-of-mine")
     assert redact("value-of-mine") == "value-of-mine"
@@ -104,7 +104,7 @@ def test_a_variable_that_is_named_later_is_a_key_from_then_on(monkeypatch: pytes
     assert redact("value-of-mine") == "***"
 
 
-def test_each_name_is_what_its_module_has() -> None:
+def test_lazy_names_resolve_to_module_attributes() -> None:
     assert api.groups is find_groups
     assert limner.scores is api.scores
     for package in (limner, api):
@@ -112,12 +112,12 @@ def test_each_name_is_what_its_module_has() -> None:
         assert all(getattr(package, name) is not None for name in package.__all__)
 
 
-def test_other_names_are_missing_as_they_are_elsewhere() -> None:
+def test_unknown_attribute_raises_attribute_error() -> None:
     with pytest.raises(AttributeError, match=r"module 'limner\.api' has no attribute 'nothing'"):
         api.nothing  # noqa: B018
 
 
-def test_scores_need_nothing_that_only_a_run_needs() -> None:
+def test_scores_do_not_import_run_modules() -> None:
     code = "import sys, limner; limner.scores; print('limner.running' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
 
@@ -127,18 +127,18 @@ async def here() -> tuple[int, str]:
     return 1, threading.current_thread().name
 
 
-def test_without_a_loop_it_runs_here() -> None:
+def test_coroutine_runs_in_current_thread_without_event_loop() -> None:
     assert run_to_end(here()) == (1, threading.current_thread().name)
 
 
-def test_within_a_loop_it_runs_beside() -> None:
+def test_coroutine_runs_in_own_thread_inside_event_loop() -> None:
     async def cell() -> tuple[int, str]:
         return run_to_end(here())
 
     assert asyncio.run(cell()) == (1, "limner-run")
 
 
-def test_what_goes_wrong_is_raised_here() -> None:
+def test_exception_is_raised_in_caller() -> None:
     async def wrong() -> None:
         raise ValueError("no")
 
@@ -150,7 +150,7 @@ def test_what_goes_wrong_is_raised_here() -> None:
 
 
 @pytest.mark.parametrize("gently", [True, False])
-def test_an_interrupt_stops_or_cancels(gently: bool) -> None:
+def test_interrupt_stops_gracefully_or_cancels(gently: bool) -> None:
     """The stop button of a notebook: what is in flight is finished; where nothing can be asked, it is cancelled."""
     stops: list[int] = []
     seen: list[bool] = []

@@ -20,7 +20,7 @@ def _data(tmp_path: Path) -> Path:
     return write_samples(tmp_path / "data", 4)
 
 
-def test_samples_are_questions_with_their_pictures(data: Path) -> None:
+def test_samples_are_read_as_questions_with_images(data: Path) -> None:
     samples = read_samples(data)
     assert [sample.id for sample in samples] == ["s0", "s1", "s2", "s3"]
     assert samples[0].reference is not None
@@ -29,7 +29,7 @@ def test_samples_are_questions_with_their_pictures(data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"image": "../x.png"}, "leaves the folder"),
         ({"image": "images/9.png"}, "no image"),
@@ -37,14 +37,14 @@ def test_samples_are_questions_with_their_pictures(data: Path) -> None:
         ({"id": "s0"}, "is already used"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+def test_invalid_sample_is_reported_with_file(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     folder = write_samples(tmp_path / "bad", 2, **change)
-    with pytest.raises(DataError, match=said) as found:
+    with pytest.raises(DataError, match=message) as caught:
         read_samples(folder)
-    assert "train.jsonl" in str(found.value)
+    assert "train.jsonl" in str(caught.value)
 
 
-def test_a_folder_without_samples_says_where_they_come_from(tmp_path: Path) -> None:
+def test_folder_without_samples_explains_expected_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no train\.jsonl with one sample a line"):
         read_samples(tmp_path)
 
@@ -54,7 +54,7 @@ def question(id: str, prompt: str, **tags: str) -> Question[Any]:
     return Question(id, prompt, rubric, tags)
 
 
-def test_a_concept_of_the_exam_is_found_by_tag_by_prompt_and_as_the_whole_prompt(data: Path) -> None:
+def test_overlap_is_found_by_tag_and_by_prompt(data: Path) -> None:
     samples = read_samples(data)
     exam = [
         question("a", "Show a labelled Plant-Cell, please."),
@@ -70,10 +70,8 @@ def test_a_concept_of_the_exam_is_found_by_tag_by_prompt_and_as_the_whole_prompt
     st.lists(st.tuples(st.text("ab ", max_size=4), st.text("abc ", max_size=6)), max_size=5),
     st.lists(st.tuples(st.text("ab ", max_size=4), st.text("abc ", max_size=8)), max_size=5),
 )
-def test_the_index_finds_what_looking_at_each_pair_finds(
-    given_: list[tuple[str, str]], told: list[tuple[str, str]]
-) -> None:
-    asked = [(f"q{n}", tag, prompt) for n, (tag, prompt) in enumerate(told)]
+def test_concept_index_equals_pairwise_search(given_: list[tuple[str, str]], prompts: list[tuple[str, str]]) -> None:
+    asked = [(f"q{n}", tag, prompt) for n, (tag, prompt) in enumerate(prompts)]
     wanted: dict[str, list[str]] = {}
     for concept, prompt in given_:
         name, text = normalize_words(concept), normalize_words(prompt)

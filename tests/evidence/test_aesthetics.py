@@ -101,7 +101,7 @@ def image(size: tuple[int, int], mode: str = "RGB", colour: Any = (51, 0, 0), ki
     return buffer.getvalue()
 
 
-def test_a_python_of_its_own(python: Path, store: Store) -> None:
+def test_unipercept_runs_in_separate_python(python: Path, store: Store) -> None:
     probe = open_probe(f"unipercept:{python}?device=cpu", store)
     probe.check()
     assert probe.name == "unipercept/1.0.3 iaa model=Thunderbolt215215/UniPercept"
@@ -111,7 +111,7 @@ def test_a_python_of_its_own(python: Path, store: Store) -> None:
     assert measure(probe, image((20, 10)), store).call == found.call
 
 
-def test_beside_limner(site: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unipercept_runs_in_limner_environment(site: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(site))
     probe = open_probe("unipercept?device=cpu&model=/weights", store)
     probe.check()
@@ -119,7 +119,7 @@ def test_beside_limner(site: Path, store: Store, monkeypatch: pytest.MonkeyPatch
     assert measure(probe, image((20, 10)), store).value == pytest.approx(20.0)
 
 
-def test_it_sees_what_judges_see(python: Path, store: Store) -> None:
+def test_probe_sees_same_image_as_judges(python: Path, store: Store) -> None:
     """Upright, and transparent parts white."""
     probe = open_probe(f"unipercept:{python}?device=cpu", store)
     assert measure(probe, image((8, 8), "RGBA", (0, 0, 0, 0)), store).value == pytest.approx(100.0)
@@ -135,27 +135,27 @@ def test_it_sees_what_judges_see(python: Path, store: Store) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("width", "said"),
+    ("width", "message"),
     [
         (13, r"no rating: Error processing .+: thirteen"),
         (17, r"unipercept: the worker died \(exit code 5\)"),
         (19, "a rating of 1000.0 is not within 0 to 100"),
     ],
 )
-def test_what_goes_wrong_is_a_fault_of_the_image(python: Path, store: Store, width: int, said: str) -> None:
+def test_worker_failure_is_fault_of_image(python: Path, store: Store, width: int, message: str) -> None:
     probe = open_probe(f"unipercept:{python}?device=cpu", store)
-    with pytest.raises(Fault, match=said) as caught:
+    with pytest.raises(Fault, match=message) as caught:
         measure(probe, picture(1, size=(width, 9)), store)
     assert caught.value.kind == "probe"
     assert measure(probe, image((20, 10)), store).value == pytest.approx(20.0)
 
 
-def test_a_model_that_cannot_be_loaded(python: Path, store: Store) -> None:
+def test_model_that_cannot_be_loaded_is_fault(python: Path, store: Store) -> None:
     with pytest.raises(Fault, match=r"unipercept: it cannot be started: RuntimeError\('no such device'\)"):
         measure(open_probe(f"unipercept:{python}?device=tpu", store), picture(1), store)
 
 
-def test_a_python_without_it(store: Store, tmp_path: Path) -> None:
+def test_python_without_unipercept_is_usage_error(store: Store, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not installed with Limner; make an environment for it"):
         open_probe("unipercept", store).check()
     with pytest.raises(UsageError, match="no such program"):
@@ -168,6 +168,6 @@ def test_a_python_without_it(store: Store, tmp_path: Path) -> None:
     assert os.access(sys.executable, os.X_OK)
 
 
-def test_limits_come_first(python: Path, store: Store) -> None:
+def test_image_limits_are_checked_first(python: Path, store: Store) -> None:
     with pytest.raises(Fault, match="image: not an image"):
         measure(open_probe(f"unipercept:{python}", store), b"no image", store)

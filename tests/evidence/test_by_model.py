@@ -32,19 +32,19 @@ def reply(*lines: dict[str, Any]) -> str:
     return json.dumps({"lines": lines})
 
 
-def test_boxes_are_turned_into_pixels() -> None:
+def test_boxes_are_converted_to_pixels() -> None:
     (line,) = read_lines(reply(LINE), (400, 200))
     assert (line.text, line.bounds, line.confidence) == ("Cell wall", (40, 100, 120, 120), 0.9)
 
 
-def test_lines_come_in_reading_order_and_empty_ones_go() -> None:
+def test_lines_are_in_reading_order_without_empty_ones() -> None:
     below, blank = {**LINE, "text": "below", "box": [0, 800, 90, 860]}, {**LINE, "text": " "}
     assert [line.text for line in read_lines(reply(below, blank, LINE), (9, 9))] == ["Cell wall", "below"]
     assert read_lines('Here: ```json\n{"lines": []}\n```', (9, 9)) == []
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("no JSON", "no JSON object"),
         ('{"lines": {}}', '"lines" must be a list'),
@@ -54,10 +54,10 @@ def test_lines_come_in_reading_order_and_empty_ones_go() -> None:
         (reply({**LINE, "confidence": 1.5}), '"confidence" must be a number from 0 to 1'),
     ],
 )
-def test_replies_that_break_the_contract(text: str, said: str) -> None:
+def test_invalid_replies_are_unreadable(text: str, message: str) -> None:
     with pytest.raises(Unreadable) as caught:
         read_lines(text, (100, 100))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 BOX = st.tuples(*[st.integers(0, 999)] * 2, *[st.integers(1, 1000)] * 2).map(
@@ -69,7 +69,7 @@ BOX = st.tuples(*[st.integers(0, 999)] * 2, *[st.integers(1, 1000)] * 2).map(
     st.lists(st.fixed_dictionaries({"text": st.text(min_size=1), "box": BOX, "confidence": st.floats(0, 1)})),
     st.tuples(st.integers(1, 5000), st.integers(1, 5000)),
 )
-def test_every_good_reply_is_read_and_stays_inside(lines: list[dict[str, Any]], size: tuple[int, int]) -> None:
+def test_valid_reply_is_read_with_boxes_inside_image(lines: list[dict[str, Any]], size: tuple[int, int]) -> None:
     found = read_lines(json.dumps({"lines": lines}), size)
     assert len(found) == sum(bool(line["text"].strip()) for line in lines)
     for line in found:
@@ -79,7 +79,7 @@ def test_every_good_reply_is_read_and_stays_inside(lines: list[dict[str, Any]], 
 
 
 @given(st.text())
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_read_or_rejected(text: str) -> None:
     for read in (lambda: read_lines(text, (9, 9)), lambda: [read_rating(text)]):
         try:
             read()
@@ -87,7 +87,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
             continue
 
 
-def test_ratings() -> None:
+def test_only_numbers_from_0_to_100_are_ratings() -> None:
     assert read_rating('{"reason": "even", "rating": 63}') == 63.0
     for wrong in ('{"rating": 101}', '{"rating": "63"}', '{"rating": true}', '{"score": 5}', "63"):
         with pytest.raises(Unreadable):
@@ -116,7 +116,7 @@ def rater(store: Store, word: str = f"model:{JUDGE}") -> Probe:
     return open_probe("aesthetics", word, settings.load(), Preparer(store.blobs.get))
 
 
-def test_a_model_reads(prepared: bytes, chat: ChatServer, store: Store) -> None:
+def test_model_reads_text_once(prepared: bytes, chat: ChatServer, store: Store) -> None:
     chat.configure(reply=reply(LINE))
     probe = open_probe("ocr", JUDGE, settings.load(), Preparer(store.blobs.get))
     found = measure(probe, prepared, store)
@@ -131,7 +131,7 @@ def test_a_model_reads(prepared: bytes, chat: ChatServer, store: Store) -> None:
     assert len(chat.records(10)) == 1, "asked once"
 
 
-def test_a_model_rates_under_its_own_name(prepared: bytes, chat: ChatServer, store: Store) -> None:
+def test_model_rating_is_stored_under_model_name(prepared: bytes, chat: ChatServer, store: Store) -> None:
     chat.configure(reply='{"reason": "plain", "rating": 41.5}')
     probe = rater(store)
     assert isinstance(probe, ModelRating)
@@ -145,7 +145,7 @@ def test_a_model_rates_under_its_own_name(prepared: bytes, chat: ChatServer, sto
     assert (row.kind, row.target, row.key) == ("chat", JUDGE, found.call)
 
 
-def test_a_reply_that_cannot_be_used_is_asked_for_again(prepared: bytes, chat: ChatServer, store: Store) -> None:
+def test_unusable_reply_is_retried(prepared: bytes, chat: ChatServer, store: Store) -> None:
     chat.configure(reply='{"rating": 400}')
     with pytest.raises(Fault, match=r'unreadable: image [0-9a-f]{12}: .+"rating" must be a number from 0 to 100'):
         measure(rater(store), prepared, store)
@@ -158,7 +158,9 @@ def test_a_reply_that_cannot_be_used_is_asked_for_again(prepared: bytes, chat: C
     assert len(chat.records(10)) == 4
 
 
-def test_prices_and_keys_are_asked_after(prepared: bytes, store: Store, tmp_path: Path, chat: ChatServer) -> None:
+def test_missing_price_limit_and_key_are_reported(
+    prepared: bytes, store: Store, tmp_path: Path, chat: ChatServer
+) -> None:
     assert "no limit on its replies" in (rater(store).unpriced() or "")
     write_settings(tmp_path, chat.base_url, key=True)
     with pytest.raises(Exception, match="needs a key"):

@@ -46,12 +46,12 @@ def faulty(name: str = "ocr", seconds: float = 30.0, **words: str) -> LocalProbe
 
 
 @pytest.mark.slow
-def test_what_is_missing_is_measured_once(small_exam: SmallExam) -> None:
+def test_missing_evidence_is_measured_once(small_exam: SmallExam) -> None:
     drawn(small_exam)
     assert limner("evidence", "genexam", "--dry-run").out == "to measure: 4 ocr\n"
-    said = limner("evidence", "genexam", "--json")
-    assert said.err.startswith("ocr: rapidocr/")
-    counts = said.json()
+    result = limner("evidence", "genexam", "--json")
+    assert result.err.startswith("ocr: rapidocr/")
+    counts = result.json()
     assert (counts["done"], counts["stored"], counts["failed"]) == (4, 4, 0)
     rows = stored()
     assert [(row.name, row.value) for row in rows] == [("ocr", [])] * 4
@@ -63,7 +63,7 @@ def test_what_is_missing_is_measured_once(small_exam: SmallExam) -> None:
     assert limner("evidence", "genexam", "--dry-run").out == "to measure: 1 ocr\n"
 
 
-def test_a_part_of_the_drawings(small_exam: SmallExam) -> None:
+def test_selected_drawings_are_measured(small_exam: SmallExam) -> None:
     drawn(small_exam)
     limner("evidence", "genexam", "--limit", "1", "--json")
     limner("evidence", "genexam", "--probe", "regions", "--ids", small_exam.ids[2], "--json")
@@ -72,20 +72,22 @@ def test_a_part_of_the_drawings(small_exam: SmallExam) -> None:
 
 
 @pytest.mark.slow
-def test_a_crash_is_stored_and_the_rest_goes_on(small_exam: SmallExam, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_crash_is_stored_and_remaining_drawings_are_measured(
+    small_exam: SmallExam, monkeypatch: pytest.MonkeyPatch
+) -> None:
     drawn(small_exam)
     monkeypatch.setattr(setup, "open_probes", lambda *_: [faulty()])
-    said = limner("evidence", "genexam", code=3)
-    assert said.err.count("failed: probe: ") == 2
-    assert f"{small_exam.ids[1]}: ocr: image " in said.err
-    assert "faulty: the worker died (exit code 3)" in said.err
-    assert "faulty: ZeroDivisionError('by nothing')" in said.err
+    result = limner("evidence", "genexam", code=3)
+    assert result.err.count("failed: probe: ") == 2
+    assert f"{small_exam.ids[1]}: ocr: image " in result.err
+    assert "faulty: the worker died (exit code 3)" in result.err
+    assert "faulty: ZeroDivisionError('by nothing')" in result.err
     assert [row.value for row in stored()] == [{"word": "fine"}] * 2
     counts = limner("evidence", "genexam", "--json", code=3).json()
     assert (counts["failures"], counts["stored"], counts["done"]) == ({"probe": 2}, 6, 0)
 
 
-def test_a_drawing_that_cannot_be_measured_is_marked_all_the_same(
+def test_drawing_that_cannot_be_measured_is_still_marked(
     small_exam: SmallExam, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(setup, "open_probes", lambda *_: [faulty("regions")])
@@ -119,7 +121,7 @@ def standings(*words: str) -> dict[str, Any]:
     return {one["painter"]: one for one in limner("scores", "mmmg", *words, "--format", "json").json()}
 
 
-def test_a_run_counts_regions_where_the_exam_needs_them(mmmg: tuple[str, ...]) -> None:
+def test_run_counts_regions_when_exam_needs_them(mmmg: tuple[str, ...]) -> None:
     counts = limner("run", *mmmg, "--painter", "one=folder/one", "--json").json()
     assert (counts["done"], counts["failed"]) == (2 + 2 + 2, 0)
     found = standings()["one"]
@@ -132,15 +134,15 @@ def test_a_run_counts_regions_where_the_exam_needs_them(mmmg: tuple[str, ...]) -
 
 
 @pytest.mark.slow
-def test_a_backend_is_chosen_by_name(mmmg: tuple[str, ...], tmp_path: Path) -> None:
+def test_backend_is_chosen_by_name(mmmg: tuple[str, ...], tmp_path: Path) -> None:
     for painter in ("one", "two"):
         limner("run", *mmmg, "--painter", f"{painter}=folder/{painter}", "--json")
     counts = tmp_path / "counts.csv"
     counts.write_text("id,painter,count\nhighschool_Engineering_1,one,115\n")
     assert limner("evidence", "mmmg", "--regions", f"sam={counts}", "--dry-run", "--json").json() == {"values": 1}
     assert {row.backend.partition("/")[0] for row in stored()} == {"classical"}
-    said = limner("evidence", "mmmg", "--regions", f"sam={counts}")
-    assert said.err == f"regions: 1 values from {counts}, as csv:sam\n"
+    result = limner("evidence", "mmmg", "--regions", f"sam={counts}")
+    assert result.err == f"regions: 1 values from {counts}, as csv:sam\n"
     assert standings()["one"]["scores"]["readability"]["value"] == 1.0, "classical has more of them"
     other = standings("-O", "regions=csv:sam")
     assert other["one"]["scores"]["readability"]["value"] == 0.5
@@ -153,11 +155,11 @@ def test_a_backend_is_chosen_by_name(mmmg: tuple[str, ...], tmp_path: Path) -> N
     assert shown["markings"][0]["evidence"] == {"regions": {"value": 115, "backend": "csv:sam"}}
     rows = limner("export", "mmmg", "-O", "regions=csv:sam", "--painter", "one").lines()
     assert rows[1]["evidence"] == {"regions": 115, "regions_backend": "csv:sam"}
-    said = limner("scores", "mmmg", "-O", "regions=sam9", code=2)
-    assert "regions=sam9: these drawings have no such value; measured by: classical, csv:sam" in said.err
+    result = limner("scores", "mmmg", "-O", "regions=sam9", code=2)
+    assert "regions=sam9: these drawings have no such value; measured by: classical, csv:sam" in result.err
 
 
-def test_counts_that_were_imported_are_not_counted_anew(mmmg: tuple[str, ...], tmp_path: Path) -> None:
+def test_imported_counts_are_not_measured_again(mmmg: tuple[str, ...], tmp_path: Path) -> None:
     key = "highschool_Engineering_1"
     (tmp_path / "results").mkdir()
     reply = {"key": key, "o3": "boiler: yes\nsteam: yes\nturbine: no"}
@@ -178,7 +180,7 @@ def test_counts_that_were_imported_are_not_counted_anew(mmmg: tuple[str, ...], t
     assert found["o3"]["scores"]["readability"]["value"] == 1.0
 
 
-def test_ratings_from_a_table_make_the_overall_of_five(tmp_path: Path) -> None:
+def test_imported_ratings_complete_overall_score(tmp_path: Path) -> None:
     limner("run", "sample/aibench", "--painter", "control/blank", "--judge", "ocr", "--limit", "2", "--json")
     rows = limner("export", "sample/aibench").lines()
     assert len({row["image"] for row in rows}) == 1, "one white sheet for all"
@@ -202,7 +204,7 @@ def test_ratings_from_a_table_make_the_overall_of_five(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_leaves_nobody_behind_and_the_next_run_goes_on(tmp_path: Path, small_exam: SmallExam) -> None:
+def test_interrupted_run_leaves_no_process_and_resumes(tmp_path: Path, small_exam: SmallExam) -> None:
     """A backend that waits stands in for the default one. The second Ctrl-C does not wait for it."""
     drawn(small_exam)
     os.mkfifo(tmp_path / "begun")

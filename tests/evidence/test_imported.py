@@ -37,7 +37,7 @@ def wrong(folder: Path, text: str | bytes, evidence: str = "aesthetics") -> str:
     return str(caught.value).replace(f"{folder}/", "")
 
 
-def test_rows_by_id_and_painter(tmp_path: Path) -> None:
+def test_rows_match_by_id_and_painter(tmp_path: Path) -> None:
     found = table(tmp_path, "id,painter,score\na,mine,51.5\nc,other,0\nc,mine,100\n")
     assert found.values == {"a0": 51.5, "another": 0.0, "c0": 100.0}
     assert found.backend.startswith("csv:values.csv#")
@@ -47,7 +47,7 @@ def test_rows_by_id_and_painter(tmp_path: Path) -> None:
     assert table(tmp_path, "id,seed,score\nd,1,7\n").values == {"d1": 7.0}
 
 
-def test_rows_by_image(tmp_path: Path) -> None:
+def test_rows_match_by_image(tmp_path: Path) -> None:
     import hashlib
 
     data = picture(3)
@@ -68,7 +68,7 @@ def test_rows_by_image(tmp_path: Path) -> None:
         DRAWINGS.pop()
 
 
-def test_counts_are_whole(tmp_path: Path) -> None:
+def test_counts_must_be_whole_numbers(tmp_path: Path) -> None:
     found = table(tmp_path, "id,count\na,83\n", "regions")
     assert found.values == {"a0": 83}
     assert isinstance(found.values["a0"], int)
@@ -76,7 +76,7 @@ def test_counts_are_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "the first line must name the columns"),
         ("id,score,score\na,7,8\n", "each once"),
@@ -91,18 +91,18 @@ def test_counts_are_whole(tmp_path: Path) -> None:
         (b"id,score\n\xff,7\n", "values.csv:2: not UTF-8"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str | bytes, said: str) -> None:
-    assert said in wrong(tmp_path, text)
+def test_invalid_row_is_reported_with_line(tmp_path: Path, text: str | bytes, message: str) -> None:
+    assert message in wrong(tmp_path, text)
 
 
-def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
-    said = wrong(tmp_path, "id,score\nx,7\na,7\nb,seven\n")
-    assert said.startswith("2 problems:")
-    assert "values.csv:2: " in said
-    assert "values.csv:4: " in said
+def test_all_problems_are_reported_together(tmp_path: Path) -> None:
+    message = wrong(tmp_path, "id,score\nx,7\na,7\nb,seven\n")
+    assert message.startswith("2 problems:")
+    assert "values.csv:2: " in message
+    assert "values.csv:4: " in message
 
 
-def test_a_drawing_without_its_image_goes_by_its_id_and_failed_ones_do_not_count(tmp_path: Path) -> None:
+def test_drawing_without_image_matches_by_id_unless_failed(tmp_path: Path) -> None:
     file = tmp_path / "values.csv"
     file.write_text("id,score\na,7\n")
     plain = replace(drawing("a"), image=None)
@@ -111,14 +111,14 @@ def test_a_drawing_without_its_image_goes_by_its_id_and_failed_ones_do_not_count
         read_table("aesthetics", file, [replace(plain, status="failed")])
 
 
-def test_one_image_by_two_painters_is_one_subject(tmp_path: Path) -> None:
+def test_image_shared_by_two_painters_is_one_subject(tmp_path: Path) -> None:
     file = tmp_path / "values.csv"
     file.write_text("id,score\na,7\n")
     same = [drawing("a", painter, image="same") for painter in ("one", "two")]
     assert read_table("aesthetics", file, same).values == {"same": 7.0}
 
 
-def test_values_are_kept_and_replaced(tmp_path: Path, store: Store) -> None:
+def test_imported_values_are_stored_and_replaced(tmp_path: Path, store: Store) -> None:
     for score in (7, 8):
         table(tmp_path, f"id,score\na,{score}\n", name="mine").save(store).result()
     (found,) = load_evidence(store, ["a0"])
@@ -129,7 +129,7 @@ def test_values_are_kept_and_replaced(tmp_path: Path, store: Store) -> None:
 @given(
     st.binary(max_size=200) | st.text('id,score\n"ab7.-x', max_size=80).map(lambda tail: f"id,score\n{tail}".encode())
 )
-def test_whatever_a_file_holds(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+def test_any_file_is_read_or_rejected(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     """A table, or an error meant for its user."""
     file = tmp_path_factory.getbasetemp() / "any.csv"
     file.write_bytes(data)
@@ -164,6 +164,6 @@ def finder(tmp_path: Path) -> DrawingFinder:
         ({"painter": "a", "seed": "", "strategy": None}, "012"),
     ],
 )
-def test_a_painter_by_every_name_that_tables_give_it(finder: DrawingFinder, row: dict[str, object], ids: str) -> None:
+def test_painter_matches_every_name_used_in_tables(finder: DrawingFinder, row: dict[str, object], ids: str) -> None:
     assert "".join(one.id for one in finder.fitting({"id": "q", **row})) == ids
     assert finder.fitting({"id": "other", **row}) == []

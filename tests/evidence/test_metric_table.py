@@ -35,7 +35,7 @@ def table(folder: Path, rows: str, head: str = HEAD) -> Path:
     return file
 
 
-def test_numbers_of_drawings_and_painters(tmp_path: Path) -> None:
+def test_metrics_of_drawings_and_painters_are_read(tmp_path: Path) -> None:
     rows = (
         "q1,one,,,aesr1,62.39\nq1,two,rewrite,,aesr1,-1.5\nq2,one,,1,clip,0\n,one,,,fid,101.5\n,two,rewrite,0,fid,3\n"
     )
@@ -50,14 +50,14 @@ def test_numbers_of_drawings_and_painters(tmp_path: Path) -> None:
     assert all(setup["source"].startswith("csv:numbers.csv#") for setup in found.setups.values())
 
 
-def test_one_image_of_two_painters_is_two_drawings(tmp_path: Path) -> None:
+def test_image_shared_by_two_painters_is_two_drawings(tmp_path: Path) -> None:
     there = [drawing("q", "one", image="same"), drawing("q", "two", image="same")]
     found = read_metrics(table(tmp_path, "q,,,,m,1\n"), "exam", there)
     assert len(found.ratings) == 2
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ("q1,two,,,m,1\n", "numbers.csv:2: id q1: 'q1': 2 drawings fit; add the column strategy"),
         ("q1,three,,,m,1\n", "no drawing in the store with painter 'three'; choose from: one, two"),
@@ -70,14 +70,14 @@ def test_one_image_of_two_painters_is_two_drawings(tmp_path: Path) -> None:
         ("", "this file has no row"),
     ],
 )
-def test_what_is_wrong_is_named_with_file_and_fix(tmp_path: Path, rows: str, said: str) -> None:
+def test_invalid_row_is_reported_with_file_and_fix(tmp_path: Path, rows: str, message: str) -> None:
     with pytest.raises(DataError) as caught:
         read_metrics(table(tmp_path, rows), "exam", THERE)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "numbers.csv" in str(caught.value)
 
 
-def test_a_wrong_head(tmp_path: Path) -> None:
+def test_invalid_header_is_rejected(tmp_path: Path) -> None:
     for head in ("id,painter,value\n", "id,painter,metric,value,value\n", "id,painter,metric,value,score\n"):
         with pytest.raises(DataError, match="the first line must name the columns"):
             read_metrics(table(tmp_path, "", head), "exam", THERE)
@@ -85,7 +85,7 @@ def test_a_wrong_head(tmp_path: Path) -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=200))
-def test_any_text_is_read_or_named(tmp_path: Path, rows: str) -> None:
+def test_any_text_is_read_or_rejected_with_file_name(tmp_path: Path, rows: str) -> None:
     file = tmp_path / "numbers.csv"
     file.write_bytes((HEAD + rows).encode("utf-8", "replace"))
     try:
@@ -95,15 +95,15 @@ def test_any_text_is_read_or_named(tmp_path: Path, rows: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_keeps_them_as_evaluators(tmp_path: Path) -> None:
+def test_command_stores_metrics_as_evaluators(tmp_path: Path) -> None:
     store = tmp_path / "store"
     limner("draw", "sample/genexam", "--painter", "control/blank", "--store", store)
     with Store(store) as opened:
         id = next(each.question_id for each in load_drawings(opened, "sample/genexam"))
     file = table(tmp_path, f"{id},control/blank,,,aesr1,12.5\n,control/blank,,,fid,88\n")
     words = ("evidence", "sample/genexam", "--store", store, "--metric")
-    said = limner(*words, file, "--dry-run").err
-    assert "aesr1, fid: values for 1 drawings and 1 painters" in said
+    output = limner(*words, file, "--dry-run").err
+    assert "aesr1, fid: values for 1 drawings and 1 painters" in output
     with Store(store) as opened:
         assert not list(load_ratings(opened, "sample/genexam"))
     for _ in range(2):

@@ -32,18 +32,18 @@ PAGE = " ".join((Path(__file__).resolve().parents[2] / "docs" / "evidence.md").r
         f'regions = "{Measures().regions}"',
     ],
 )
-def test_numbers_are_those_of_the_program(words: str) -> None:
+def test_numbers_in_docs_match_program(words: str) -> None:
     assert words in PAGE
 
 
-def test_settings_and_probes_have_the_same_limits() -> None:
+def test_settings_and_probes_have_same_limits() -> None:
     usual = Measures()
     assert (usual.ocr_timeout_s, usual.regions_timeout_s) == (OCR_S, REGIONS_S)
     assert usual.aesthetics_timeout_s == AESTHETICS_S
     assert [name for name in SUFFIXES if name.casefold() not in PAGE.casefold()] == []
 
 
-def test_the_papers_counter_is_known_by_its_name() -> None:
+def test_paper_counter_is_recognised_by_name() -> None:
     name = "sam2.1-large/0123456789ab/{}/float32 lines=rapidocr/3.10.0#01234567"
     assert is_paper_backend("regions", name.format(RELEASE))
     assert not is_paper_backend("regions", name.format(MaskSettings(points=16)))

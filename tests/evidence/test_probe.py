@@ -58,7 +58,7 @@ def page(*words: str) -> bytes:
     return encode_png(image)
 
 
-def test_an_image_is_measured_once_per_store(run: Run, store: Store, tmp_path: Path) -> None:
+def test_image_is_measured_once_per_store(run: Run, store: Store, tmp_path: Path) -> None:
     probe = faulty(tmp_path / "note")
 
     async def thrice(calls: Calls) -> list[Finding]:
@@ -73,9 +73,7 @@ def test_an_image_is_measured_once_per_store(run: Run, store: Store, tmp_path: P
 
 
 @pytest.mark.parametrize(("word", "kind"), [("exit", "probe"), ("raise", "probe"), ("bad image", "image")])
-def test_a_fault_is_stored_and_names_image_and_backend(
-    run: Run, store: Store, tmp_path: Path, word: str, kind: str
-) -> None:
+def test_fault_is_stored_with_image_and_backend(run: Run, store: Store, tmp_path: Path, word: str, kind: str) -> None:
     probe = faulty(tmp_path / "note")
     with pytest.raises(Fault) as caught:
         run(lambda calls: probe.measure(word.encode(), calls))
@@ -88,7 +86,7 @@ def test_a_fault_is_stored_and_names_image_and_backend(
 
 
 @pytest.mark.slow
-def test_a_hang_is_a_fault_that_the_next_run_tries_again(run: Run, store: Store, tmp_path: Path) -> None:
+def test_hang_is_fault_retried_by_next_run(run: Run, store: Store, tmp_path: Path) -> None:
     probe = faulty(tmp_path / "note", seconds=0.3)
     for tries in (1, 2):
         with pytest.raises(Fault, match=r"no result within 0\.3 s"):
@@ -98,7 +96,7 @@ def test_a_hang_is_a_fault_that_the_next_run_tries_again(run: Run, store: Store,
 
 
 @pytest.mark.slow
-def test_reading_text(run: Run) -> None:
+def test_ocr_probe_reads_text(run: Run) -> None:
     probe = OcrProbe()
     found = run(lambda calls: probe.measure(page("Nucleus", "Vacuole"), calls))
     assert [line.text for line in found.lines] == ["Nucleus", "Vacuole"]
@@ -108,7 +106,7 @@ def test_reading_text(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_what_was_read_before_workers_came_is_still_found(run: Run, store: Store) -> None:
+def test_stored_ocr_format_is_unchanged(run: Run, store: Store) -> None:
     """The journal's name for what is read has not changed."""
     data = page("Nucleus")
     found = run(lambda calls: OcrProbe().measure(data, calls))
@@ -118,7 +116,7 @@ def test_what_was_read_before_workers_came_is_still_found(run: Run, store: Store
 
 
 @pytest.mark.slow
-def test_the_ocr_engine_is_not_loaded_here() -> None:
+def test_ocr_engine_is_not_loaded_in_main_process() -> None:
     import subprocess
     import sys
 
@@ -148,7 +146,7 @@ def test_the_ocr_engine_is_not_loaded_here() -> None:
         ("ocr", "rapidocr/3", False),
     ],
 )
-def test_what_is_the_papers(evidence: str, backend: str, paper: bool) -> None:
+def test_paper_backends_are_recognised(evidence: str, backend: str, paper: bool) -> None:
     assert is_paper_backend(evidence, backend) is paper
 
 
@@ -169,35 +167,35 @@ def taken(
     return [row.get("regions", {}).get("backend") for row in choice.of(drawings)]
 
 
-def test_one_backend() -> None:
+def test_single_backend_is_used() -> None:
     assert taken(measured(OURS, 0, 1)) == [OURS, OURS, None, None]
     (first, *_) = BackendChoice(measured(OURS, 0), DRAWINGS).of(DRAWINGS)
     assert first == {"regions": {"value": 0, "backend": OURS}}
     assert taken() == [None] * 4
 
 
-def test_what_covers_most_counts_and_nothing_is_mixed_in() -> None:
+def test_backend_with_widest_coverage_is_used_unmixed() -> None:
     assert taken(measured(OURS, 0, 1, 2, at=1), measured(PAPER, 3, 0, at=2)) == [OURS, OURS, OURS, None]
 
 
-def test_of_equals_the_papers_counts() -> None:
+def test_paper_backend_wins_ties() -> None:
     assert taken(measured(OURS, *range(4), at=9), measured(PAPER, *range(4), at=1)) == [PAPER] * 4
     assert taken(measured(OURS, 0, at=9), measured("imported", 0, at=1, by="id"))[0] == "imported"
 
 
-def test_of_other_equals_the_newest_counts() -> None:
+def test_newest_backend_wins_other_ties() -> None:
     assert taken(measured(OURS, 0, at=2), measured(OTHER, 0, at=1))[0] == OURS
     assert taken(measured(OURS, 0, at=1), measured(OTHER, 0, at=2))[0] == OTHER
 
 
-def test_rows_of_one_table_get_the_same_backend_where_they_can() -> None:
+def test_rows_of_one_table_share_backend_when_possible() -> None:
     """The paper's has one painter's drawings only: for that painter too, what all painters have is taken."""
     found = measured(OURS, 0, 1, 2, 3), measured(PAPER, 0, 1)
     assert taken(*found, drawings=DRAWINGS[:2]) == [OURS] * 2
     assert taken(*found, measured(PAPER, 2, 3), drawings=DRAWINGS[:2]) == [PAPER] * 2
 
 
-def test_another_one_by_name() -> None:
+def test_backend_can_be_selected_by_name() -> None:
     found = measured(OURS, *range(4)), measured(PAPER, 0)
     for word in ("sam2.1-large", PAPER, PAPER.partition(" ")[0]):
         assert taken(*found, wanted=word) == [PAPER, None, None, None]
@@ -207,7 +205,7 @@ def test_another_one_by_name() -> None:
         taken(*found, wanted="sam2")
 
 
-def test_a_drawings_own_value_goes_before_its_images() -> None:
+def test_value_of_drawing_takes_precedence_over_value_of_image() -> None:
     rows = [*measured("imported", 0, by="id"), *measured("imported", 0, 1)]
     found = BackendChoice([rows[0], *rows[1:]], DRAWINGS).of(DRAWINGS)
     assert [row.get("regions", {}).get("value") for row in found] == [0, 1, None, None]
@@ -220,7 +218,7 @@ def test_a_drawings_own_value_goes_before_its_images() -> None:
     ),
     st.randoms(use_true_random=False),
 )
-def test_the_order_of_rows_does_not_matter(cells: list[tuple[str, int, int]], chance: random.Random) -> None:
+def test_backend_choice_is_independent_of_row_order(cells: list[tuple[str, int, int]], chance: random.Random) -> None:
     rows = [Measurement(f"image {n}", "regions", backend, n, float(at)) for backend, n, at in cells]
     mixed = list(rows)
     chance.shuffle(mixed)

@@ -44,11 +44,11 @@ def started(name: str) -> Path:
 
 
 @each_exam
-def test_the_sample_is_well_formed(name: str) -> None:
-    said = limner("exam", "check", f"sample/{name}").out
+def test_sample_is_well_formed(name: str) -> None:
+    output = limner("exam", "check", f"sample/{name}").out
     exam = read(resolve(f"sample/{name}"))
-    assert f"sample/{name}: {len(exam.questions)} questions, all well-formed" in said
-    assert all(f"    {tag}: " in said for tag in kind(name).protocol.breakdowns)
+    assert f"sample/{name}: {len(exam.questions)} questions, all well-formed" in output
+    assert all(f"    {tag}: " in output for tag in kind(name).protocol.breakdowns)
     assert len({question.id for question in exam.questions}) == len(exam.questions) >= 6
     for path in sample(name).rglob("*"):
         if path.suffix in PICTURES:
@@ -57,7 +57,7 @@ def test_the_sample_is_well_formed(name: str) -> None:
 
 
 @each_exam
-def test_criteria_are_sound(name: str) -> None:
+def test_criteria_are_unique_and_valid(name: str) -> None:
     protocol = kind(name).protocol
     seen = set()
     for question in read(resolve(f"sample/{name}")).questions:
@@ -70,7 +70,7 @@ def test_criteria_are_sound(name: str) -> None:
 
 
 @each_exam
-def test_a_starter_is_the_sample(name: str) -> None:
+def test_starter_equals_sample(name: str) -> None:
     assert f"limner exam check {Path('mine', 'exam.toml')}" in limner("exam", "new", "mine", "--like", name).out
     limner("exam", "check", "mine/exam.toml")
     mine, shipped = read(resolve("mine/exam.toml")), read(resolve(f"sample/{name}"))
@@ -80,7 +80,7 @@ def test_a_starter_is_the_sample(name: str) -> None:
 
 @pytest.mark.slow
 @each_exam
-def test_the_store_is_enough(name: str) -> None:
+def test_stored_exam_is_usable_without_data(name: str) -> None:
     """An exam of one's own: drawn by two controls and marked; then everything is read without its data."""
     limner("exam", "new", "mine", "--like", name)
     some = ",".join(question.id for question in read(resolve("mine/exam.toml")).questions[::2][:4])
@@ -155,13 +155,13 @@ def broken(data: bytes, generator: random.Random) -> bytes:
 
 @pytest.mark.slow
 @each_exam
-def test_the_reader_bears_anything(name: str) -> None:
+def test_reader_handles_corrupted_files(name: str) -> None:
     """Broken data is an error that names its file, or still an exam; never another exception."""
     root, generator = started(name), random.Random(name)
     files = [path for path in sorted(root.rglob("*")) if path.is_file() and path.stat().st_size]
     written = [path for path in files if path.suffix not in PICTURES]
     assert written
-    said = []
+    messages = []
     for turn in range(80):
         path = generator.choice(written if turn % 5 else files)
         whole = path.read_bytes()
@@ -170,16 +170,16 @@ def test_the_reader_bears_anything(name: str) -> None:
             exam = read(resolve("mine/exam.toml"))
             check_use(exam, name)
         except (DataError, UsageError) as error:
-            said.append(str(error))
+            messages.append(str(error))
         finally:
             path.write_bytes(whole)
-    assert len(said) > 10
-    assert max(map(len, said)) < 20_000
+    assert len(messages) > 10
+    assert max(map(len, messages)) < 20_000
     assert read(resolve("mine/exam.toml")).questions
 
 
 @each_exam
-def test_the_reader_bears_other_values(name: str) -> None:
+def test_reader_handles_unexpected_values(name: str) -> None:
     """JSON that is well-formed and holds something else than is wanted, field by field."""
     root = started(name)
     files = [path for path in sorted(root.rglob("*.json*")) if path.suffix in (".json", ".jsonl")]

@@ -62,7 +62,7 @@ def words(ask: Ask) -> str:
 
 
 @each_way
-def test_what_is_asked_about_a_picture(name: str, variant: str, options: dict[str, str]) -> None:
+def test_asks_show_drawing_and_fill_every_field(name: str, variant: str, options: dict[str, str]) -> None:
     """The drawing is shown, words in it are not instructions, every field is filled but those that a prompt quotes."""
     protocol, way = kind(name).protocol, make_variant(kind(name), variant, options)
     question = replace(QUESTIONS[name][0], prompt="Write {{points}} and {{")
@@ -77,7 +77,7 @@ def test_what_is_asked_about_a_picture(name: str, variant: str, options: dict[st
 
 
 @each_exam
-def test_ways_of_asking_never_mix_and_use_every_template(name: str) -> None:
+def test_ways_of_asking_have_distinct_hashes_and_use_all_templates(name: str) -> None:
     protocol = kind(name).protocol
     used = [protocol.templates(way) for way in made(name)]
     assert len({way.prompts.hash(*names) for way, names in zip(made(name), used, strict=True)}) == len(used)
@@ -87,7 +87,7 @@ def test_ways_of_asking_never_mix_and_use_every_template(name: str) -> None:
 
 
 @each_exam
-def test_ways_of_asking_that_do_not_exist(name: str) -> None:
+def test_unknown_ways_of_asking_are_usage_errors(name: str) -> None:
     protocol = kind(name).protocol
     wrong: list[tuple[str | None, dict[str, str], str]] = [
         ("odd", {}, f"{name} has no variant 'odd'; it has: {', '.join(protocol.variants)}"),
@@ -97,10 +97,10 @@ def test_ways_of_asking_that_do_not_exist(name: str) -> None:
         (None, {option: "odd"}, f"{option}=odd: {name} takes {', '.join(values)}")
         for option, values in protocol.options.items()
     ]
-    for variant, options, said in wrong:
+    for variant, options, message in wrong:
         with pytest.raises(UsageError) as caught:
             make_variant(kind(name), variant, options)
-        assert said in str(caught.value)
+        assert message in str(caught.value)
 
 
 PAPERS: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -118,7 +118,7 @@ PAPERS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 @each_exam
-def test_presets_are_the_papers_and_name_what_there_is(name: str) -> None:
+def test_presets_match_papers_and_are_valid(name: str) -> None:
     found = kind(name)
     assert found.presets is not None
     presets = tomllib.loads(found.presets.read_text("utf-8"))
@@ -185,7 +185,7 @@ def as_text(body: Any) -> str:
 
 @each_way
 @given(data=st.data())
-def test_a_reply_is_asked_for_again_exactly_when_it_cannot_be_read(
+def test_reply_is_retried_exactly_when_unreadable(
     name: str, variant: str, options: dict[str, str], data: st.DataObject
 ) -> None:
     protocol, question = kind(name).protocol, QUESTIONS[name][0]
@@ -211,7 +211,7 @@ def test_a_reply_is_asked_for_again_exactly_when_it_cannot_be_read(
 
 
 @each_exam
-def test_what_is_not_replied_is_unread_and_no_zero(name: str) -> None:
+def test_missing_reply_is_unread_and_not_zero(name: str) -> None:
     protocol, question = kind(name).protocol, QUESTIONS[name][0]
     marks = protocol.marks(question, [], "careful")
     assert {mark.criterion for mark in marks} == {criterion.id for criterion in protocol.criteria(question)}
@@ -220,7 +220,7 @@ def test_what_is_not_replied_is_unread_and_no_zero(name: str) -> None:
 
 @each_exam
 @given(data=st.data())
-def test_better_marks_never_lower_a_score_and_bounds_hold_the_truth(name: str, data: st.DataObject) -> None:
+def test_better_marks_never_lower_score_and_bounds_contain_truth(name: str, data: st.DataObject) -> None:
     protocol, question = kind(name).protocol, data.draw(st.sampled_from(QUESTIONS[name]))
     criteria = protocol.criteria(question)
     truth = [Mark(criterion.id, data.draw(st.integers(0, criterion.top))) for criterion in criteria]
@@ -249,7 +249,7 @@ IDS = {"genexam": "id", "mmmg": "key", "worldgenbench": "id", "fepbench": "id", 
 
 
 @each_exam
-def test_wrong_lines_are_named_with_file_line_and_id(name: str, tmp_path: Path) -> None:
+def test_invalid_lines_are_reported_with_file_line_and_id(name: str, tmp_path: Path) -> None:
     write_starter(tmp_path / "mine", name)
     file = min((tmp_path / "mine" / "data").rglob("*.jsonl"))
     first = file.read_bytes().splitlines()[0]
@@ -269,10 +269,10 @@ def test_wrong_lines_are_named_with_file_line_and_id(name: str, tmp_path: Path) 
             for field in images
         ),
     ]
-    for line, said in wrong:
+    for line, message in wrong:
         file.write_bytes(first + b"\n" + line + b"\n")
         with pytest.raises(DataError) as caught:
             read(resolve(str(tmp_path / "mine" / "exam.toml")))
-        assert said in str(caught.value)
+        assert message in str(caught.value)
         assert f"{file}:2: " in str(caught.value)
         assert len(str(caught.value)) < 2000

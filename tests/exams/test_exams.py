@@ -24,7 +24,7 @@ from limner.exams.released import is_shipped, wording_names
 from limner.judges import make_variant
 
 
-def test_an_exam_that_is_not_installed() -> None:
+def test_exam_that_is_not_installed_is_usage_error() -> None:
     with pytest.raises(UsageError, match=r"no exam 'genexm'; installed: .*genexam.*\. A file exam\.toml works too"):
         resolve("genexm")
 
@@ -35,7 +35,7 @@ def register(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         (
             "limner_no_such_module:EXAM",
@@ -45,14 +45,14 @@ def register(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
         ("limner.exams:SAMPLE", r"is broken: it is not a limner\.exams\.Kind"),
     ],
 )
-def test_a_broken_exam_is_named(monkeypatch: pytest.MonkeyPatch, value: str, said: str) -> None:
+def test_broken_exam_is_named(monkeypatch: pytest.MonkeyPatch, value: str, message: str) -> None:
     register(monkeypatch, "odd", value)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         kind("odd")
     assert kind("genexam") is GENEXAM
 
 
-def test_words_for_exams(tmp_path: Path) -> None:
+def test_exam_names_resolve_to_sources(tmp_path: Path) -> None:
     assert resolve("genexam") == ExamSource("genexam", "genexam", None)
     assert resolve("genexam", tmp_path) == ExamSource("genexam", "genexam", tmp_path)
     assert resolve("sample/genexam") == ExamSource("sample/genexam", "genexam", GENEXAM.sample)
@@ -65,14 +65,14 @@ def toml(folder: Path, text: str) -> str:
     return str(path)
 
 
-def test_an_exam_of_ones_own(tmp_path: Path) -> None:
+def test_own_exam_toml_resolves_to_source(tmp_path: Path) -> None:
     word = toml(tmp_path, 'name = "mine"\nkind = "genexam"\ndata = "questions"\n')
     assert resolve(word) == ExamSource("mine", "genexam", tmp_path / "questions")
     assert resolve(word, tmp_path / "other") == ExamSource("mine", "genexam", tmp_path / "other")
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('kind = "genexam"\ndata = "."', 'name = "…" is missing'),
         ('name = "mine"\ndata = "."', 'kind = "…" is missing'),
@@ -81,14 +81,14 @@ def test_an_exam_of_ones_own(tmp_path: Path) -> None:
         ("name = ", "cannot be read"),
     ],
 )
-def test_a_wrong_exam_toml(tmp_path: Path, text: str, said: str) -> None:
+def test_invalid_exam_toml_is_rejected(tmp_path: Path, text: str, message: str) -> None:
     word = toml(tmp_path, text)
-    with pytest.raises(DataError, match=said) as caught:
+    with pytest.raises(DataError, match=message) as caught:
         resolve(word)
     assert str(caught.value).startswith(word)
 
 
-def test_an_exam_toml_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_exam_toml_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nowhere\.toml: cannot be read"):
         resolve(str(tmp_path / "nowhere.toml"))
     (tmp_path / "exam.toml").write_bytes(b"\xff")
@@ -96,19 +96,19 @@ def test_an_exam_toml_that_cannot_be_read(tmp_path: Path) -> None:
         resolve(str(tmp_path / "exam.toml"))
 
 
-def test_an_exam_toml_of_an_unknown_kind(tmp_path: Path) -> None:
+def test_exam_toml_of_unknown_kind_is_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no exam 'geography'"):
         resolve(toml(tmp_path, 'name = "mine"\nkind = "geography"\ndata = "."'))
 
 
-def test_data_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_data_folder_is_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="genexam: name the data folder with --data, or use sample/genexam"):
         read(ExamSource("genexam", "genexam", None))
     with pytest.raises(UsageError, match=r"mine: no such data folder: .*nowhere"):
         read(ExamSource("mine", "genexam", tmp_path / "nowhere"))
 
 
-def test_a_starter_takes_an_empty_folder_and_no_other(tmp_path: Path) -> None:
+def test_starter_needs_empty_folder(tmp_path: Path) -> None:
     assert write_starter(tmp_path, "genexam").is_file()
     with pytest.raises(UsageError, match="is not empty"):
         write_starter(tmp_path, "genexam")
@@ -132,12 +132,12 @@ def own_setup(folder: Path) -> dict[str, Any]:
     return setup_of(prompts=folder)
 
 
-def test_the_shipped_wording_of_every_variant() -> None:
+def test_shipped_wording_of_every_variant_is_recognised() -> None:
     for variant in GENEXAM.protocol.variants:
         assert wording_names(GENEXAM, setup_of(variant)) == ("shipped",)
 
 
-def test_other_wordings_are_called_by_their_hash(tmp_path: Path) -> None:
+def test_other_wordings_are_named_by_hash(tmp_path: Path) -> None:
     own = own_setup(tmp_path)
     assert not is_shipped(GENEXAM, own)
     assert wording_names(GENEXAM, own) == (f"own {own['templates'][:4]}",)
@@ -145,12 +145,12 @@ def test_other_wordings_are_called_by_their_hash(tmp_path: Path) -> None:
     assert wording_names(GENEXAM, gone) == ("own 0123",)
 
 
-def test_judges_without_prose() -> None:
+def test_judges_without_prompts_are_named_by_rules() -> None:
     assert wording_names(GENEXAM, {"judge": "ocr", "rules": "labels-1", "variant": "labels"}) == ("labels-1",)
     assert wording_names(GENEXAM, {"judge": "x", "variant": "imported", "options": {}, "origin": "import"}) == ()
 
 
-def test_ways_of_asking_are_found_by_their_wording(tmp_path: Path) -> None:
+def test_evaluators_are_filtered_by_wording(tmp_path: Path) -> None:
     shipped, own = setup_of(), own_setup(tmp_path)
     ways = [shipped, own, {"judge": "ocr", "rules": "labels-1"}, {"judge": "x", "variant": "imported"}]
     there = [Evaluator(str(n), way, worded=wording_names(GENEXAM, way)) for n, way in enumerate(ways)]
@@ -175,7 +175,7 @@ def quoted(text: str) -> list[str]:
 
 
 @each_exam
-def test_every_row_has_its_picture_and_every_picture_its_row(name: str) -> None:
+def test_rows_and_pictures_of_sample_correspond(name: str) -> None:
     module, exam = sample_module(name), read(resolve(f"sample/{name}"))
     assert exam.notes == ()
     ids = {question.id.removesuffix("/free").removesuffix("/structured") for question in exam.questions}
@@ -186,7 +186,7 @@ def test_every_row_has_its_picture_and_every_picture_its_row(name: str) -> None:
 
 @pytest.mark.slow
 @each_exam
-def test_redrawing_gives_the_same_pixels(name: str, tmp_path: Path) -> None:
+def test_redrawing_gives_same_pixels(name: str, tmp_path: Path) -> None:
     module = sample_module(name)
     for path in module.draw_all(tmp_path):
         with Image.open(path) as new, Image.open(module.IMAGES / path.relative_to(tmp_path)) as old:
@@ -208,7 +208,7 @@ def test_every_quoted_label_is_drawn(name: str) -> None:
             assert text.count("'") == 2 * len(quoted(text)), text
 
 
-def test_graphs_of_mmmg_are_sound_and_drawn() -> None:
+def test_mmmg_sample_graphs_are_valid_and_drawn() -> None:
     """Every dependency leads to entities by their exact names, and both readings of the graph agree."""
     for question in questions("mmmg"):
         rubric = question.rubric
@@ -222,7 +222,7 @@ def test_graphs_of_mmmg_are_sound_and_drawn() -> None:
         assert {name.lower() for name in rubric.elements} <= set(words)
 
 
-def test_texts_of_fepbench_are_atoms_and_prompts_name_no_answer() -> None:
+def test_fepbench_sample_texts_are_atoms_and_prompts_hide_answers() -> None:
     for question in questions("fepbench"):
         atoms = question.rubric.text
         drawn = sample_module("fepbench").DRAWINGS[question.id.partition("/")[0]]().words
@@ -230,7 +230,7 @@ def test_texts_of_fepbench_are_atoms_and_prompts_name_no_answer() -> None:
         assert set(quoted(question.prompt)) == {atom.text for atom in atoms if atom.role == "instruction"}
 
 
-def test_components_of_aibench_are_in_figure_and_text_or_in_neither() -> None:
+def test_aibench_sample_components_match_figure_and_text() -> None:
     for question in questions("aibench"):
         words = " ".join(sample_module("aibench").DRAWINGS[question.id]().words)
         for item in question.rubric.checklist:

@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", exams.SHIPPED)
-def test_every_shipped_exam_has_a_paper(name: str) -> None:
+def test_every_shipped_exam_has_paper(name: str) -> None:
     assert {row["benchmark"] for row in rows(name)} != set()
     assert tuple(rows(name)[0]) == COLUMNS
     groups = {row["model_group"] for row in (*rows(name), *rows(name, paper.BOARD)) if row["model"]}
@@ -40,9 +40,7 @@ cells = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), m
 
 
 @given(st.lists(st.tuples(*[cells] * len(COLUMNS)), max_size=5))
-def test_rows_are_read_as_they_were_written(
-    tmp_path_factory: pytest.TempPathFactory, table: list[tuple[str, ...]]
-) -> None:
+def test_rows_round_trip_through_csv(tmp_path_factory: pytest.TempPathFactory, table: list[tuple[str, ...]]) -> None:
     table = [(*row[:8], "text", *row[9:]) for row in table]
     text = io.StringIO()
     csv.writer(text).writerows([COLUMNS, *table])
@@ -52,7 +50,7 @@ def test_rows_are_read_as_they_were_written(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("model,value\nBrush,3\n", "lacks the column 'benchmark'"),
         (f"{HEAD}\n{ROW.format(value='many', unit='percent')}\n", r"published.csv:2: 'many' is not a number"),
@@ -60,15 +58,15 @@ def test_rows_are_read_as_they_were_written(
         (f'{HEAD}\n"b\n', "cannot be read"),
     ],
 )
-def test_wrong_figures_say_where(folder: Path, text: str, said: str) -> None:
+def test_invalid_figures_are_reported_with_place(folder: Path, text: str, message: str) -> None:
     (folder / "published.csv").write_text(text, "utf-8")
-    with pytest.raises(DataError, match=said) as error:
+    with pytest.raises(DataError, match=message) as error:
         rows("mine")
     assert "the exam 'mine' is broken: " in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("nonsense", "rules.toml: cannot be read"),
         ("[groups]\nsold = { access = 'half' }", "rules.toml: groups.sold.access"),
@@ -76,14 +74,14 @@ def test_wrong_figures_say_where(folder: Path, text: str, said: str) -> None:
         ("[score]\nx = 1", "rules.toml: score"),
     ],
 )
-def test_wrong_rules_say_where(folder: Path, text: str, said: str) -> None:
+def test_invalid_rules_are_reported_with_place(folder: Path, text: str, message: str) -> None:
     (folder / "rules.toml").write_text(text, "utf-8")
-    with pytest.raises(DataError, match=said) as error:
+    with pytest.raises(DataError, match=message) as error:
         rules("mine")
     assert "the exam 'mine' is broken: " in str(error.value)
 
 
-def test_figures_of_a_board_need_its_day(folder: Path) -> None:
+def test_board_figures_need_date(folder: Path) -> None:
     score = '[[scores]]\nfile = "release_board"\ntable = "board"\nbreakdown = "overall"\nmetrics = {}\n'
     (folder / "rules.toml").write_text(score)
     with pytest.raises(DataError, match=r"no entry of boards has the table 'board'"):

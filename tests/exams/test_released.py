@@ -55,7 +55,7 @@ def told(ask: Ask) -> str:
     return text
 
 
-def test_genexams_judge_gets_the_clones_words(tmp_path: Path) -> None:
+def test_genexam_judge_gets_wording_of_clone(tmp_path: Path) -> None:
     (ask,) = asks("genexam", clones.clone(tmp_path, "genexam"))
     scope: dict[str, str] = {}
     exec(clones.GENEXAM, scope)
@@ -65,7 +65,7 @@ def test_genexams_judge_gets_the_clones_words(tmp_path: Path) -> None:
     assert ask.system is None
 
 
-def test_mmmgs_judge_gets_the_clones_words(tmp_path: Path) -> None:
+def test_mmmg_judge_gets_wording_of_clone(tmp_path: Path) -> None:
     (ask,) = asks("mmmg", clones.clone(tmp_path, "mmmg"))
     scope: dict[str, str] = {}
     exec(clones.MMMG, scope)
@@ -81,7 +81,7 @@ def test_mmmgs_judge_gets_the_clones_words(tmp_path: Path) -> None:
     assert ask.name == "checklist"
 
 
-def test_aibenchs_judge_gets_the_clones_words(tmp_path: Path) -> None:
+def test_aibench_judge_gets_wording_of_clone(tmp_path: Path) -> None:
     found = asks("aibench", clones.clone(tmp_path, "aibench"))
     items = choices().rubric.checklist
     assert len(found) == len(items)
@@ -93,7 +93,7 @@ def test_aibenchs_judge_gets_the_clones_words(tmp_path: Path) -> None:
 
 
 @each_release
-def test_the_words_alone_tell_wordings_apart(name: str, tmp_path: Path) -> None:
+def test_wording_hash_depends_only_on_text(name: str, tmp_path: Path) -> None:
     """The same words from another folder are the same wording; another letter is another."""
     exam, file = kind(name), clones.FILES[name][0]
     one, same = clones.clone(tmp_path / "a", name), clones.clone(tmp_path / "b", name)
@@ -113,7 +113,7 @@ def test_the_words_alone_tell_wordings_apart(name: str, tmp_path: Path) -> None:
 
 
 @each_release
-def test_the_way_of_asking_is_the_releases(name: str, tmp_path: Path) -> None:
+def test_release_wording_uses_release_variant_and_options(name: str, tmp_path: Path) -> None:
     exam, release, folder = kind(name), release_of(kind(name)), clones.clone(tmp_path, name)
     assert release is not None
     way = make_variant(exam, None, {}, f"release:{folder}")
@@ -130,7 +130,7 @@ def test_the_way_of_asking_is_the_releases(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["fepbench", "worldgenbench"])
-def test_exams_without_a_released_wording(name: str, tmp_path: Path) -> None:
+def test_exams_without_released_wording_are_usage_errors(name: str, tmp_path: Path) -> None:
     assert release_of(kind(name)) is None
     with pytest.raises(
         UsageError, match=f"{name}: the authors have not released their judge's wording; use --prompts DIR"
@@ -138,7 +138,7 @@ def test_exams_without_a_released_wording(name: str, tmp_path: Path) -> None:
         make_variant(kind(name), None, {}, f"release:{tmp_path}")
 
 
-def test_folders_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_release_folder_is_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"no such folder; clone https://github\.com/OpenGVLab/GenExam there"):
         make_variant(GENEXAM, None, {}, f"release:{tmp_path / 'none'}")
     with pytest.raises(UsageError, match="release:FOLDER: give the folder"):
@@ -151,7 +151,7 @@ def test_folders_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{prompt}", "the text has no place for scoring_points"),
         ("{prompt} {scoring_points} {answer}", r"the place \{answer\} cannot be filled"),
@@ -160,9 +160,9 @@ def test_folders_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ("{prompt} {scoring_points} \ud800", "half of a surrogate pair"),
     ],
 )
-def test_texts_that_cannot_be_filled(tmp_path: Path, text: str, said: str) -> None:
+def test_text_that_cannot_be_filled_is_rejected(tmp_path: Path, text: str, message: str) -> None:
     folder = clones.clone(tmp_path, "genexam", f"\n\nprompt_for_eval = {text!a}\n")
-    with pytest.raises(DataError, match=said) as caught:
+    with pytest.raises(DataError, match=message) as caught:
         read_release(GENEXAM, folder)
     assert (caught.value.file, caught.value.line) == (folder / "eval_prompt.py", 3)
     assert "check out the release's file again, or write your own" in str(caught.value)
@@ -173,13 +173,13 @@ WORDS = st.lists(st.sampled_from(["{{", "}}", "{prompt}", "{points}", "a", "\n",
 
 
 @given(WORDS, FIELDS)
-def test_texts_are_filled_as_python_fills_them(words: list[str], fields: dict[str, str]) -> None:
+def test_texts_are_filled_like_str_format(words: list[str], fields: dict[str, str]) -> None:
     text = "".join([*words, "{prompt}{points}"])
     assert _template(text, ReleasedText("x", ["prompt", "points"])).fill(fields) == text.format(**fields)
 
 
 @given(WORDS, st.text(), st.text())
-def test_nameless_places_and_marks_too(words: list[str], one: str, other: str) -> None:
+def test_positional_fields_and_markers_are_filled(words: list[str], one: str, other: str) -> None:
     plain = [word for word in words if "prompt" not in word and "points" not in word]
     text = "".join([*plain, "{}", *plain, "{}"])
     fields = {"prompt": one, "points": other}
@@ -201,7 +201,7 @@ PLAIN = {"answers": [{"answer": 1}, {"answer": 0}], "global_evaluation": {name: 
         json.dumps(PLAIN)[:-1] + ', "description": "one", "description": "two"}',
     ],
 )
-def test_a_reply_in_the_releases_own_form(text: str, tmp_path: Path) -> None:
+def test_reply_in_release_form_is_accepted(text: str, tmp_path: Path) -> None:
     """The last one is a reply that the released reader takes and the careful one does not: it is no fault."""
     (ask,) = asks("genexam", clones.clone(tmp_path, "genexam"))
     assert [mark.value for mark in ask.contract.parse(text)] == [1, 0, 2, 2, 2]
@@ -210,7 +210,7 @@ def test_a_reply_in_the_releases_own_form(text: str, tmp_path: Path) -> None:
         ask.contract.parse(text.replace('"answer"', '"reply"').replace("'answer'", "'reply'"))
 
 
-def test_own_templates_need_no_more_than_the_question(tmp_path: Path) -> None:
+def test_own_templates_need_only_question_fields(tmp_path: Path) -> None:
     """A prompt that says itself how to reply needs none of our pieces; what is asked about it must have."""
     (tmp_path / "mark-release.md").write_text("Draw: {{prompt}}\nAsk: {{points}}\nReply as you like.", "utf-8")
     way = make_variant(GENEXAM, None, {}, tmp_path)
@@ -226,7 +226,7 @@ def test_own_templates_need_no_more_than_the_question(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_asks_in_the_clones_words_and_every_note_says_so(
+def test_run_uses_clone_wording_and_notes_it_everywhere(
     small_exam: SmallExam, tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -238,8 +238,8 @@ def test_a_run_asks_in_the_clones_words_and_every_note_says_so(
     points = small_exam.rows[0]["scoring_points"]
     chat.configure(reply=json.dumps(reply([1] * len(points), [2, 2, 2])))
     asked = chat.counts()["total"]
-    said = limner("run", *words, "--prompts", "release:genexam", "--json").json()
-    assert (said["done"], chat.counts()["total"]) == (1, asked + 1)
+    counts = limner("run", *words, "--prompts", "release:genexam", "--json").json()
+    assert (counts["done"], chat.counts()["total"]) == (1, asked + 1)
     assert limner("run", *words, "--prompts", "release:./genexam", "--json").json()["done"] == 0
     rows = {row["setup"].get("prompts"): row for row in limner("scores", "genexam", "--format", "json").json()}
     assert {*rows} == {None, "release"}
@@ -262,7 +262,7 @@ VARIABLE = "LIMNER_RELEASES"
 
 
 @each_release
-def test_the_real_clone(name: str) -> None:
+def test_real_clone_texts_match_python(name: str) -> None:
     """With a folder of clones, called as the repositories are: Limner has the very texts that Python has."""
     release = release_of(kind(name))
     assert release is not None
@@ -307,7 +307,7 @@ def found(folder: Path, source: str | bytes, name: str = "words") -> tuple[str, 
         ("print(words.x)\nwords = 'one'\n", "one", 2),
     ],
 )
-def test_a_text_is_what_python_would_have(tmp_path: Path, source: str, text: str, line: int) -> None:
+def test_text_equals_python_value(tmp_path: Path, source: str, text: str, line: int) -> None:
     assert found(tmp_path, source) == (text, line)
 
 
@@ -321,13 +321,13 @@ CLASS = """class Words:
 """
 
 
-def test_attributes_of_a_class(tmp_path: Path) -> None:
+def test_class_attributes_are_read(tmp_path: Path) -> None:
     assert found(tmp_path, CLASS, "Words.first") == ("one", 4)
     assert found(tmp_path, CLASS, "Words.second") == ("two {}", 5)
     assert found(tmp_path, CLASS, "Words.kind") == ("x", 2)
 
 
-def test_nothing_is_run(tmp_path: Path) -> None:
+def test_source_is_not_executed(tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     source = f"open({str(mark)!r}, 'w').close()\nraise SystemExit(3)\nwords = 'one'\n"
     assert found(tmp_path, source) == ("one", 3)
@@ -335,7 +335,7 @@ def test_nothing_is_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "line", "said"),
+    ("source", "line", "message"),
     [
         ("x = 1\nwords = f'one {x}'\n", 2, "made with an f-string, and no code is run; write it as a plain text"),
         ("words = HEAD + 'two'\n", 1, "made with the name HEAD"),
@@ -353,16 +353,16 @@ def test_nothing_is_run(tmp_path: Path) -> None:
         ("words = " + "'a' + " * 60_000 + "'b'", None, "cannot be parsed: it is nested too deeply"),
     ],
 )  # fmt: skip
-def test_what_only_running_would_tell_is_refused(
-    tmp_path: Path, source: str | bytes, line: int | None, said: str
+def test_text_requiring_execution_is_rejected(
+    tmp_path: Path, source: str | bytes, line: int | None, message: str
 ) -> None:
-    with pytest.raises(DataError, match=said) as caught:
+    with pytest.raises(DataError, match=message) as caught:
         found(tmp_path, source)
     assert (caught.value.file, caught.value.line) == (tmp_path / "file.py", line)
 
 
 @pytest.mark.parametrize(
-    ("source", "name", "said"),
+    ("source", "name", "message"),
     [
         (CLASS, "Other.first", "has no class Other; it must have one"),
         (CLASS + CLASS, "Words.first", "has 2 class Words; it must have one"),
@@ -371,12 +371,12 @@ def test_what_only_running_would_tell_is_refused(
         (CLASS + "    def set(self):\n        self.first = ''\n", "Words.first", r"more than once \(lines 4 and 9\)"),
     ],
 )
-def test_classes_that_are_not_as_wanted(tmp_path: Path, source: str, name: str, said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_missing_or_duplicate_class_is_rejected(tmp_path: Path, source: str, name: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         found(tmp_path, source, name)
 
 
-def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
+def test_huge_file_is_not_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"file\.py: has 1,000,014 bytes, more than 1,000,000; copy the release's own"):
         found(tmp_path, "words = 'one'\n" + "#" * MAX_FILE_BYTES)
 
@@ -397,7 +397,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert read_texts(tmp_path / "way", "file.py", ["words"]) == {"words": ("one", 1)}
 
 
-def test_what_is_no_file(tmp_path: Path) -> None:
+def test_missing_or_irregular_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"file\.py: cannot be read: No such file"):
         read_texts(tmp_path, "file.py", ["words"])
     (tmp_path / "file.py").mkdir()

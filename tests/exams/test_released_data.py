@@ -35,7 +35,7 @@ def test_every_row_is_read_and_can_be_asked(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_aibench_has_its_questions_on_four_levels() -> None:
+def test_aibench_has_questions_on_four_levels() -> None:
     exam = exams.kind("aibench").read(released("aibench"), "aibench")
     items = [item for question in exam.questions for item in question.rubric.checklist]
     assert len(items) == 5704
@@ -44,6 +44,6 @@ def test_aibench_has_its_questions_on_four_levels() -> None:
 
 
 @pytest.mark.slow
-def test_worldgenbench_has_its_two_domains() -> None:
+def test_worldgenbench_has_two_domains() -> None:
     exam = exams.kind("worldgenbench").read(released("worldgenbench"), "worldgenbench")
     assert Counter(question.tags["domain"] for question in exam.questions) == {"humanities": 732, "nature": 340}

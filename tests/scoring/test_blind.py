@@ -41,50 +41,50 @@ def found(reference: Sequence[float | None], shuffled: Sequence[float | None]) -
     return wrong_drawings(groups, kind("genexam").protocol)
 
 
-def test_the_sentence_tells_both_scores() -> None:
-    told = found([90, 89, 90] * 4, [88, 89, 87.6] * 4)
+def test_warning_gives_both_scores() -> None:
+    warning = found([90, 89, 90] * 4, [88, 89, 87.6] * 4)
     words = "This judge passes wrong drawings: another question's drawing scores 88.2, the reference 89.7."
-    assert told is not None
-    assert told.reference == pytest.approx(89.6667)
-    assert told.words == words
-    assert told.to_json() | {"reference": None} == {
+    assert warning is not None
+    assert warning.reference == pytest.approx(89.6667)
+    assert warning.words == words
+    assert warning.to_json() | {"reference": None} == {
         "score": "strict", "shuffled": 88.2, "reference": None, "questions": 12, "words": words,
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("questions", "told"), [(9, False), (10, True)])
-def test_ten_common_questions_are_needed(questions: int, told: bool) -> None:
-    assert (found([100] * 20, [100] * questions) is not None) is told
-    assert (found([100] * questions, [100] * 20) is not None) is told
+@pytest.mark.parametrize(("questions", "flagged"), [(9, False), (10, True)])
+def test_ten_common_questions_are_required(questions: int, flagged: bool) -> None:
+    assert (found([100] * 20, [100] * questions) is not None) is flagged
+    assert (found([100] * questions, [100] * 20) is not None) is flagged
     some = [100 if n < questions else None for n in range(20)]
-    assert (found([100] * 20, some) is not None) is told
+    assert (found([100] * 20, some) is not None) is flagged
 
 
-@pytest.mark.parametrize(("share", "told"), [(79.9, False), (80, True), (80.1, True), (100, True)])
-def test_four_fifths_of_the_reference_are_too_much(share: float, told: bool) -> None:
-    assert (found([100] * 100, [share] * 100) is not None) is told
+@pytest.mark.parametrize(("share", "flagged"), [(79.9, False), (80, True), (80.1, True), (100, True)])
+def test_shuffled_score_of_four_fifths_of_reference_is_flagged(share: float, flagged: bool) -> None:
+    assert (found([100] * 100, [share] * 100) is not None) is flagged
 
 
-def test_a_difference_that_may_be_nothing_is_told_below_four_fifths() -> None:
+def test_insignificant_difference_is_flagged_below_four_fifths() -> None:
     unsure = found([100] * 7 + [0] * 5, [0] * 2 + [100] * 3 + [0] * 5 + [100] * 2)
     assert unsure is not None
     assert unsure.shuffled < 0.8 * unsure.reference
     assert found([100] * 12, [0] * 9 + [100] * 3) is None
 
 
-def test_a_judge_that_fails_everything_passes_nothing() -> None:
+def test_judge_failing_everything_is_not_flagged() -> None:
     assert found([0] * 12, [0] * 12) is None
     assert found([0] * 11 + [100], [0] * 12) is None, "the interval has 0 in it, but nothing wrong was passed"
 
 
-def test_both_controls_are_needed() -> None:
+def test_both_controls_are_required() -> None:
     protocol = kind("genexam").protocol
     groups = [control("control/reference", [90] * 12), control("control/blank", [90] * 12)]
     assert wrong_drawings(groups, protocol) is None
     assert wrong_drawings([], protocol) is None
 
 
-def test_controls_are_known_by_what_they_are_and_the_plain_one_counts() -> None:
+def test_controls_are_identified_by_spec_and_plain_one_counts() -> None:
     named = control("control/shuffled", [90] * 12, painter="wrong")
     groups = [
         control("control/reference", [90] * 12),
@@ -96,18 +96,18 @@ def test_controls_are_known_by_what_they_are_and_the_plain_one_counts() -> None:
 
 
 @pytest.mark.parametrize("exam", MAIN)
-def test_every_exam_has_its_main_score(exam: str) -> None:
+def test_warning_uses_main_score_of_every_exam(exam: str) -> None:
     top = kind(exam).protocol.scored[0].top
     wrong = [control(name, [top * part] * 12, exam) for name, part in
              (("control/reference", 0.9), ("control/shuffled", 0.85))]  # fmt: skip
-    told = wrong_drawings(wrong, kind(exam).protocol)
-    assert told is not None
-    assert told.score == MAIN[exam]
+    warning = wrong_drawings(wrong, kind(exam).protocol)
+    assert warning is not None
+    assert warning.score == MAIN[exam]
     right = [wrong[0], control("control/shuffled", [0.1 * top] * 12, exam)]
     assert wrong_drawings(right, kind(exam).protocol) is None
 
 
-def test_people_and_metrics_are_no_judges() -> None:
+def test_people_and_metrics_are_not_warned_about() -> None:
     groups = [control(name, [90] * 12) for name in ("control/reference", "control/shuffled")]
     person = [replace(group, evaluator=replace(JUDGE, kind="person")) for group in groups]
     protocol = kind("genexam").protocol
@@ -119,7 +119,7 @@ def test_people_and_metrics_are_no_judges() -> None:
 
 
 @pytest.mark.parametrize("exam", ["sample/genexam", "sample/fepbench"])
-def test_the_line_goes_with_the_judge_whoever_is_asked_for(store: Store, exam: str) -> None:
+def test_warning_stays_with_judge_for_any_selection(store: Store, exam: str) -> None:
     desk = Desk(store, exam)
     for question in desk.exam.questions:
         for judge, wrong in (("blind", 1), ("fair", 0)):
@@ -131,6 +131,6 @@ def test_the_line_goes_with_the_judge_whoever_is_asked_for(store: Store, exam: s
         _, groups = find_groups(exam, store=store, **how)
         assert {group.name for group in groups} >= {"mine"}
         assert ("control/shuffled" in {group.name for group in groups}) is (not how)
-        told = {group.evaluator.name: group.evaluator.passes_wrong_drawings for group in groups}
-        assert told["fair"] is None
-        assert told["blind"] is not None
+        warnings = {group.evaluator.name: group.evaluator.passes_wrong_drawings for group in groups}
+        assert warnings["fair"] is None
+        assert warnings["blind"] is not None

@@ -48,7 +48,7 @@ def three(store: Store) -> Desk:
 
 
 @pytest.mark.slow
-def test_all_commands_give_one_answer(three: Desk, tmp_path: Path) -> None:
+def test_all_commands_report_same_scores(three: Desk, tmp_path: Path) -> None:
     wanted = {"b": 100.0, "a": 50.0, "c": None}
     store = three.store.url
     python = limner.scores(EXAM, store=three.store)
@@ -82,10 +82,10 @@ def test_all_commands_give_one_answer(three: Desk, tmp_path: Path) -> None:
     assert "75.0" not in table.out
 
 
-def test_the_first_line_says_who_cuts_the_common_questions(three: Desk) -> None:
-    said = command("scores", EXAM, "--store", three.store.url).out.splitlines()
-    assert said[1] == "b cuts the common questions from 4 to 2; --without b compares the others"
-    assert any("left out, having no score: c (4 refusal)" in line for line in said)
+def test_first_line_names_painter_cutting_common_questions(three: Desk) -> None:
+    lines = command("scores", EXAM, "--store", three.store.url).out.splitlines()
+    assert lines[1] == "b cuts the common questions from 4 to 2; --without b compares the others"
+    assert any("left out, having no score: c (4 refusal)" in line for line in lines)
     alone = command("scores", EXAM, "--store", three.store.url, "--without", "b").out
     assert "cuts the common questions" not in alone
     assert "75.0" in alone
@@ -93,7 +93,7 @@ def test_the_first_line_says_who_cuts_the_common_questions(three: Desk) -> None:
         api.scores(EXAM, store=three.store, without=["nobody"])
 
 
-def test_a_painter_whose_drawings_all_failed_has_its_row(store: Store) -> None:
+def test_painter_with_only_failed_drawings_has_row(store: Store) -> None:
     desk = Desk(store, EXAM)
     put(desk, "a", {0: True})
     question = desk.exam.questions[0]
@@ -108,7 +108,7 @@ def test_a_painter_whose_drawings_all_failed_has_its_row(store: Store) -> None:
     assert {place.painter: place.reason for place in one.places} == {"a": None, "x": "no score"}
 
 
-def test_a_later_score_that_only_some_have_orders_nobody(store: Store) -> None:
+def test_secondary_score_of_only_some_painters_does_not_rank(store: Store) -> None:
     """What the judge could settle for one painter alone says nothing of the others: then the share met decides."""
     desk = Desk(store, "sample/aibench")
     for question in desk.exam.questions:
@@ -149,7 +149,7 @@ ids = st.sets(st.integers(0, len(QUESTIONS) - 1))
 
 
 @given(st.lists(ids, min_size=1, max_size=5), st.randoms())
-def test_the_order_changes_nothing_and_the_empty_take_nothing(sets: list[set[int]], chance: Any) -> None:
+def test_comparable_ignores_order_and_painters_without_scores(sets: list[set[int]], chance: Any) -> None:
     groups = [group(f"p{n}", some) for n, some in enumerate(sets)]
     mixed = list(groups)
     chance.shuffle(mixed)
@@ -165,7 +165,7 @@ def test_the_order_changes_nothing_and_the_empty_take_nothing(sets: list[set[int
 
 
 @given(st.lists(ids.filter(bool), min_size=2, max_size=5))
-def test_who_is_named_does_cut_by_more_than_a_fifth(sets: list[set[int]]) -> None:
+def test_named_painter_cuts_more_than_fifth_of_questions(sets: list[set[int]]) -> None:
     found = made(sets)
     if found.cut is None:
         for n in range(len(sets)):
@@ -177,13 +177,13 @@ def test_who_is_named_does_cut_by_more_than_a_fifth(sets: list[set[int]]) -> Non
     assert found.cut.questions == len(found.questions) < 0.8 * found.cut.without
 
 
-def test_two_that_cut_together_are_both_named() -> None:
+def test_painters_cutting_together_are_both_named() -> None:
     found = made([{0, 1, 2, 3}, {0, 1, 2, 3}, {0}, {0}])
     assert found.cut is not None
     assert (found.cut.painters, found.cut.without) == (("p2", "p3"), 4)
 
 
-def test_controls_cut_nothing_where_there_is_somebody_else() -> None:
+def test_controls_do_not_cut_questions_of_painters() -> None:
     control = group("control/reference", {0}, control=True)
     found = comparable([group("a", {0, 1}), group("b", {0, 1}), control], KIND.protocol)
     assert (len(found.questions), [each.name for each in found.beside], found.cut) == (2, ["control/reference"], None)

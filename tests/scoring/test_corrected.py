@@ -49,7 +49,7 @@ def _made(folder: Path, store: Store, questions: int) -> tuple[Rehearsal, dict[s
     return made, ids
 
 
-def test_the_truth_is_inside_where_the_raw_score_is_not(held: tuple[Rehearsal, dict[str, list[str]]]) -> None:
+def test_corrected_interval_contains_truth_unlike_raw_score(held: tuple[Rehearsal, dict[str, list[str]]]) -> None:
     made, ids = held
     rows = {row.painter: row for row in api.scores(EXAM, store=made.store, study=STUDY)}
     assert set(rows) == {"good", "poor"}
@@ -71,7 +71,7 @@ def test_the_truth_is_inside_where_the_raw_score_is_not(held: tuple[Rehearsal, d
     assert poor.low > made.mean(ids["poor"], "relaxed")
 
 
-def test_the_score_goes_through_the_exams_own_function(tmp_path: Path, store: Store) -> None:
+def test_corrected_score_uses_scoring_function_of_exam(tmp_path: Path, store: Store) -> None:
     """Where people marked everything it is the mean of what their marks give."""
     made, ids = _made(tmp_path, store, 20)
     made.study(dict.fromkeys(made.of, 1.0))
@@ -95,7 +95,7 @@ def test_differences_are_paired(held: tuple[Rehearsal, dict[str, list[str]]]) ->
     assert back.value == pytest.approx(-found.value)
 
 
-def test_inclusion_probabilities_count(tmp_path: Path, store: Store) -> None:
+def test_inclusion_probabilities_are_used(tmp_path: Path, store: Store) -> None:
     """Drawings that are wrong were surely chosen, the others one in four: without weights people would look harsh."""
     made = rehearse(tmp_path, store, 140, seed=3)
     ids = made.draw("one", 0.9)
@@ -112,7 +112,7 @@ def test_inclusion_probabilities_count(tmp_path: Path, store: Store) -> None:
     assert abs(plain - truth) > 20
 
 
-def test_strata_of_the_design_are_used(tmp_path: Path, store: Store) -> None:
+def test_strata_of_design_are_used(tmp_path: Path, store: Store) -> None:
     made = rehearse(tmp_path, store, 120, seed=2)
     ids = made.draw("one", 0.8)
     made.judge("lab/judge", ids, 0.8, 0.8)
@@ -133,7 +133,7 @@ def test_strata_of_the_design_are_used(tmp_path: Path, store: Store) -> None:
     assert _width(found) < _width(wide)
 
 
-def test_what_is_not_there_is_said(held: tuple[Rehearsal, dict[str, list[str]]]) -> None:
+def test_unknown_or_empty_study_is_reported(held: tuple[Rehearsal, dict[str, list[str]]]) -> None:
     made, _ = held
     with pytest.raises(StoreError, match="no study 'other'; it has: pilot"):
         api.scores(EXAM, store=made.store, study="other")

@@ -45,18 +45,18 @@ def drawn(kind: str, spec: str, size: tuple[int, int] | None = None, **how: Any)
     return Group("mine", "direct", asked({"judge": "a"}), tuple(entries))
 
 
-def test_the_papers_settings_differ_in_the_wording_alone() -> None:
+def test_settings_of_paper_differ_only_in_wording() -> None:
     setup = {**GENEXAM, "templates": wording("genexam", "paper", {"reference": "image"})}
     assert of_marks(exams.kind("genexam"), asked(setup), "paper") == [OURS]
 
 
-def test_the_releases_own_wording_is_named_with_its_file() -> None:
+def test_release_wording_is_named_with_file() -> None:
     setup = {**GENEXAM, "templates": "0123456789ab", "prompts": "release"}
-    said = of_marks(exams.kind("genexam"), asked(setup), "paper")
-    assert said == ["prompts in the release's own wording (eval_prompt.py, 0123)"]
+    listed = of_marks(exams.kind("genexam"), asked(setup), "paper")
+    assert listed == ["prompts in the release's own wording (eval_prompt.py, 0123)"]
 
 
-def test_each_difference_of_the_marks_is_told() -> None:
+def test_each_difference_of_marks_is_listed() -> None:
     setup = {**GENEXAM, "options": {"reference": "none"}}
     setup["args"] = {"reasoning_effort": "high", "verbosity": "medium", "x": 1}
     assert of_marks(exams.kind("genexam"), asked(setup), "release") == [
@@ -70,7 +70,7 @@ def test_each_difference_of_the_marks_is_told() -> None:
     assert other == ["judge human instead of openai/gpt-5-2025-08-07"]
 
 
-def test_imported_marks_say_what_is_not_known() -> None:
+def test_imported_marks_list_unknown_settings() -> None:
     setup = {"judge": "gpt-5", "variant": "imported", "options": {}, "origin": "import"}
     assert of_marks(exams.kind("genexam"), asked(setup), "paper") == [
         "judge gpt-5 instead of openai/gpt-5-2025-08-07",
@@ -78,14 +78,14 @@ def test_imported_marks_say_what_is_not_known() -> None:
     ]
 
 
-def test_of_two_judges_of_a_paper_the_nearer_counts() -> None:
+def test_closest_of_two_paper_judges_is_used() -> None:
     qwen = {"judge": "local/Qwen3.5-397B-A17B", "variant": "paper", "options": {}, "args": {}}
     assert of_marks(exams.kind("fepbench"), asked(qwen), "paper") == []
     other = of_marks(exams.kind("fepbench"), asked({**qwen, "judge": "x"}), "paper")
     assert "judge x instead of openai/gpt-5.4" in other or "judge x instead of local/Qwen3.5-397B-A17B" in other
 
 
-def test_seeds() -> None:
+def test_seed_deviations_are_listed() -> None:
     mmmg = exams.kind("mmmg")
     assert of_drawings(mmmg, [drawn("mmmg", "openai/x")]) == []
     assert of_drawings(mmmg, [drawn("mmmg", "openai/x", seed=0)]) == ["seed 0 instead of 42"]
@@ -96,7 +96,7 @@ def test_seeds() -> None:
     assert of_drawings(exams.kind("genexam"), [drawn("genexam", "openai/x", seed=7)]) == []
 
 
-def test_sampler_and_size() -> None:
+def test_sampler_and_size_deviations_are_listed() -> None:
     kind = exams.kind("fepbench")
     assert of_drawings(kind, [drawn("fepbench", "diffusers/x", options={"steps": 28})]) == [
         "no guidance=5.0",
@@ -115,28 +115,28 @@ def test_sampler_and_size() -> None:
 
 
 @pytest.mark.parametrize(("spec", "origin"), [("folder/./out", "run"), ("import", "import")])
-def test_what_was_drawn_elsewhere_says_what_is_not_known(spec: str, origin: str) -> None:
+def test_drawings_made_elsewhere_list_unknown_settings(spec: str, origin: str) -> None:
     group = drawn("mmmg", spec, origin=origin)
     assert of_drawings(exams.kind("mmmg"), [group]) == ["drawn elsewhere: seed not known"]
     assert of_drawings(exams.kind("genexam"), [drawn("genexam", spec, origin=origin)]) == []
 
 
-def test_what_several_painters_share_is_told_once() -> None:
+def test_deviation_shared_by_painters_is_listed_once() -> None:
     groups = [drawn("mmmg", "openai/x", seed=0), drawn("mmmg", "openai/y", seed=0), drawn("mmmg", "folder/z")]
     assert of_drawings(exams.kind("mmmg"), groups) == ["seed 0 instead of 42", "drawn elsewhere: seed not known"]
 
 
-def test_questions() -> None:
+def test_question_count_deviation_is_listed() -> None:
     assert of_questions(1000, 1000) == []
     assert of_questions(1, 1000) == ["1 question where the paper has 1000"]
     assert of_questions(320, 1000) == ["320 questions where the paper has 1000"]
     assert of_questions(0, 1000) == of_questions(5, None) == []
 
 
-def test_all_together() -> None:
+def test_all_deviations_are_listed_together() -> None:
     group = drawn("mmmg", "openai/x", seed=0)
-    said = deviations(exams.kind("mmmg"), group, "paper", 4456)
-    assert said == [
+    listed = deviations(exams.kind("mmmg"), group, "paper", 4456)
+    assert listed == [
         "judge a instead of openai/o3", "seed 0 instead of 42",
         f"{len(group.entries)} questions where the paper has 4456",
     ]  # fmt: skip

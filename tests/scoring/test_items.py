@@ -108,7 +108,7 @@ def two_judges(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, SmallExa
 
 
 @pytest.mark.slow
-def test_flags_are_what_was_planted(two_judges: tuple[Path, SmallExam], tmp_path: Path) -> None:
+def test_planted_flaws_are_flagged(two_judges: tuple[Path, SmallExam], tmp_path: Path) -> None:
     place, small = two_judges
     body = limner("exam", "stats", "genexam", "--store", place, "--format", "json").json()
     assert body["exam"] == "genexam"
@@ -128,14 +128,14 @@ def test_flags_are_what_was_planted(two_judges: tuple[Path, SmallExam], tmp_path
         assert rows[second, "point/2"]["flags"] == []
         assert {row["question"] for row in judge["questions"]} == set(small.ids)
 
-    told = limner("exam", "stats", "genexam", "--store", place, "--format", "csv").out
-    lines = list(csv.DictReader(io.StringIO(told)))
+    table = limner("exam", "stats", "genexam", "--store", place, "--format", "csv").out
+    lines = list(csv.DictReader(io.StringIO(table)))
     assert len(lines) == sum(len(judge["criteria"]) + len(judge["questions"]) for judge in body["judges"])
     assert {row["item_total"] for row in lines if row["flags"] == "never"} == {""}
 
     page = tmp_path / "items.html"
-    said = limner("exam", "stats", "genexam", "--store", place, "--flagged", "-o", page)
-    assert "no painter meets it" in said.out
+    result = limner("exam", "stats", "genexam", "--store", place, "--flagged", "-o", page)
+    assert "no painter meets it" in result.out
     html = page.read_text("utf-8")
     assert html.count("<img") > 8
     assert "<script" not in html
@@ -143,7 +143,7 @@ def test_flags_are_what_was_planted(two_judges: tuple[Path, SmallExam], tmp_path
     assert "replay/one.jsonl" in html
 
 
-def test_one_judge_and_few_painters_are_told(two_judges: tuple[Path, SmallExam]) -> None:
+def test_too_few_painters_are_reported(two_judges: tuple[Path, SmallExam]) -> None:
     place, _ = two_judges
     words = ("exam", "stats", "genexam", "--store", place, "--painter", "a", "--painter", "b")
     judge = limner(*words, "--format", "json").json()["judges"][0]
@@ -164,7 +164,7 @@ def marked(draw: st.DrawFn) -> tuple[dict[str, float], dict[str, float]]:
 
 
 @given(marked())
-def test_the_correlation_is_the_point_biserial_one(given_: tuple[dict[str, float], dict[str, float]]) -> None:
+def test_item_total_is_point_biserial_correlation(given_: tuple[dict[str, float], dict[str, float]]) -> None:
     item, rest = given_
     found = item_total(item, rest)
     assert found.n == len(item)
@@ -181,7 +181,7 @@ def test_the_correlation_is_the_point_biserial_one(given_: tuple[dict[str, float
     assert found.value == pytest.approx(by_hand, abs=1e-9)
 
 
-def test_groups_are_the_ends_and_ties_share_places() -> None:
+def test_discrimination_uses_extreme_groups_with_shared_ties() -> None:
     rest = {name: float(n) for n, name in enumerate("abcdefgh")}
     assert group_size(8) == 2
     assert discrimination({name: float(name in "fgh") for name in rest}, rest).value == 1.0
@@ -192,7 +192,7 @@ def test_groups_are_the_ends_and_ties_share_places() -> None:
 
 
 @pytest.mark.parametrize("count", range(MIN_PAINTERS))
-def test_of_few_painters_nothing_is_said(count: int) -> None:
+def test_too_few_painters_give_reason(count: int) -> None:
     item = {f"p{n}": float(n % 2) for n in range(count)}
     rest = {f"p{n}": n / 7 for n in range(count)}
     assert item_total(item, rest).value is None
@@ -200,7 +200,7 @@ def test_of_few_painters_nothing_is_said(count: int) -> None:
     assert item_total(item, rest).reason == f"fewer than {MIN_PAINTERS} painters"
 
 
-def test_the_rest_has_neither_the_item_nor_what_is_undecided_for_somebody() -> None:
+def test_rest_score_excludes_item_and_incomplete_items() -> None:
     table = ItemTable({"x": {"a": 1, "b": 0}, "y": {"a": 1, "b": 1}, "z": {"a": 0, "b": 1}, "part": {"a": 1}})
     assert table.complete == {"x", "y", "z"}
     assert table.rest(["x"]) == {"a": 0.5, "b": 1.0}

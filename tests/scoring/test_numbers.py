@@ -42,7 +42,7 @@ def numbers(some: list[Entry]) -> list[float | None]:
     return [found.drawing, found.marking]
 
 
-def test_failed_tries_are_paid_for_and_repeats_are_one_drawing() -> None:
+def test_cost_includes_failures_and_counts_repeats_once() -> None:
     some = [entry("a"), entry("b", cost=0.4, status="failed", paid=0.03)]
     assert numbers(some) == pytest.approx([0.6, 0.04])
     again = replace(some[0], marking=replace(some[0].marking, id="again", repeat=1))  # type: ignore[type-var]
@@ -50,17 +50,17 @@ def test_failed_tries_are_paid_for_and_repeats_are_one_drawing() -> None:
 
 
 @pytest.mark.parametrize("spec", ["folder/./images", "python/mine.py:draw"])
-def test_what_came_about_elsewhere_was_paid_for_elsewhere(spec: str) -> None:
+def test_drawings_made_elsewhere_have_unknown_cost(spec: str) -> None:
     assert costs([entry("a", spec, 0.0)]).drawing is None
 
 
-def test_one_price_that_is_not_known_makes_the_mean_unknown() -> None:
+def test_unknown_price_makes_mean_unknown() -> None:
     assert costs([entry("a"), entry("b", cost=None, paid=None)]) == Costs(None, None)
     assert costs([]) == Costs(None, None)
     assert costs([entry("a", "control/blank", 0.0, paid=0.0)]) == Costs(0.0, 0.0), "nothing was paid, and that is known"
 
 
-def test_a_mapping_is_made_once_and_only_when_it_is_looked_into() -> None:
+def test_lazy_mapping_is_built_once_on_first_access() -> None:
     made: list[int] = []
 
     def make() -> dict[str, int]:
@@ -74,7 +74,7 @@ def test_a_mapping_is_made_once_and_only_when_it_is_looked_into() -> None:
     assert made == [1]
 
 
-def test_a_mark_that_contradicts_itself_is_refused_from_json_too() -> None:
+def test_contradictory_mark_is_rejected_from_json() -> None:
     with pytest.raises(ValueError, match="only an answer has a value"):
         Mark.from_json({**Mark("x", 1).to_json(), "verdict": "abstain"})
 
@@ -85,7 +85,7 @@ rows_of_scores = st.lists(st.dictionaries(st.sampled_from("abc"), values, max_si
 
 
 @given(rows_of_scores, st.randoms(use_true_random=False))
-def test_columns_of_plain_means_are_what_row_by_row_gives(many: list[dict[str, Any]], random: Any) -> None:
+def test_column_means_equal_row_by_row_calculation(many: list[dict[str, Any]], random: Any) -> None:
     protocol = GenExam()
     questions = [Question(f"q{n}", "Draw it.", RUBRIC) for n in range(len(many))]
     random.shuffle(questions)
@@ -114,7 +114,7 @@ def listed(rows: list[NumbersOf], by: Score | None = None) -> list[str]:
     return [rows[n].name for n in ordered(rows, SCORES, by)]
 
 
-def test_equals_share_a_place_and_the_next_score_that_they_have_orders_them() -> None:
+def test_ties_share_place_and_are_ordered_by_next_score() -> None:
     rows = [
         row("a blank sheet", 0.0, 10.0),
         row("b", 50.0),
@@ -129,7 +129,7 @@ def test_equals_share_a_place_and_the_next_score_that_they_have_orders_them() ->
     assert places(rows, RELAXED) == [3, None, 1, 2, None, None]
 
 
-def test_a_score_that_most_do_not_have_places_nobody() -> None:
+def test_score_missing_for_most_painters_gives_no_places() -> None:
     rows = [row("a", None, 40.0, met=0.1), row("b", 10.0, 50.0, met=0.2), row("control/x", 1.0, control=True)]
     assert lead(rows, SCORES) is RELAXED
     assert lead(rows[1:2], SCORES) is STRICT
@@ -139,7 +139,7 @@ def test_a_score_that_most_do_not_have_places_nobody() -> None:
     assert places(rows, STRICT) == [None, None, None]
 
 
-def test_a_sheet_that_is_settled_at_nothing_stands_below_those_whose_score_is_open() -> None:
+def test_sheet_settled_at_zero_ranks_below_undecided_painters() -> None:
     """Where a judge abstains, only the worst is settled: a blank sheet has no point met."""
     rows = [row("a blank sheet", 0.0, met=0.0), row("b", met=0.63), row("c", met=0.9), row("d", 0.0, met=0.1)]
     assert listed(rows) == ["c", "b", "d", "a blank sheet"]
@@ -150,7 +150,7 @@ value = st.none() | st.sampled_from([0.0, 10.0, 10.04, 50.0])
 
 
 @given(st.lists(st.tuples(value, value, st.booleans()), max_size=7), st.sampled_from([None, *SCORES]))
-def test_places_follow_the_order_and_nobody_is_lost(found: list[Any], by: Score | None) -> None:
+def test_places_follow_order_and_keep_all_rows(found: list[Any], by: Score | None) -> None:
     rows = [row(f"p{n}", one, two, control=control) for n, (one, two, control) in enumerate(found)]
     order = ordered(rows, SCORES, by)
     assert sorted(order) == list(range(len(rows)))
@@ -165,7 +165,7 @@ def test_places_follow_the_order_and_nobody_is_lost(found: list[Any], by: Score 
             assert given_places[n] is None or printed(rows[n], score) is not None
 
 
-def test_the_terminal_and_json_place_by_the_score_they_are_sorted_by(store: Store) -> None:
+def test_terminal_and_json_rank_by_sorting_score(store: Store) -> None:
     desk = Desk(store, EXAM)
     first, second = desk.exam.questions[:2]
     for question in (first, second):

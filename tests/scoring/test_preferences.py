@@ -38,7 +38,7 @@ def only(found: list[Preferences], evaluator: str) -> Preferences:
     return one
 
 
-def test_people_each_and_together(store: Store) -> None:
+def test_preferences_are_given_per_person_and_together(store: Store) -> None:
     there = drawn(store)
     ids = sorted({id for id, _ in there})
     anna, ben = person(store, "anna"), person(store, "ben")
@@ -81,7 +81,7 @@ def test_inclusion_weights_are_used(store: Store) -> None:
     assert found.rates == {"one": pytest.approx(0.2), "two": pytest.approx(0.8)}
 
 
-def test_nobody_has_chosen(store: Store) -> None:
+def test_missing_choices_are_usage_error(store: Store) -> None:
     drawn(store)
     with pytest.raises(UsageError, match="no one has chosen between two drawings"):
         preferences(EXAM, store=store)
@@ -89,7 +89,7 @@ def test_nobody_has_chosen(store: Store) -> None:
         preferences(EXAM, store=store, study="other")
 
 
-def test_as_text_json_and_csv(store: Store, tmp_path: Path) -> None:
+def test_preferences_are_shown_in_text_json_and_csv(store: Store, tmp_path: Path) -> None:
     there = drawn(store)
     anna = person(store, "anna")
     for n, id in enumerate(sorted({id for id, _ in there})):
@@ -150,7 +150,7 @@ def test_each_rater_is_held_out_in_turn(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_a_rater_held_out_takes_no_part_in_the_fit(store: Store) -> None:
+def test_held_out_rater_does_not_affect_fit(store: Store) -> None:
     rated(store, ("anna", "ben"))
     before = fitted_weights(EXAM, store=store, train=["anna"]).folds[0]
     ben = person(store, "ben")
@@ -162,7 +162,7 @@ def test_a_rater_held_out_takes_no_part_in_the_fit(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_the_correlation_is_that_of_the_held_out_raters_means(store: Store) -> None:
+def test_correlation_uses_means_of_held_out_raters(store: Store) -> None:
     rated(store)
     (fold,) = fitted_weights(EXAM, store=store, train=["anna"]).folds
     assert fold.held_out == ("ben", "cleo")
@@ -184,7 +184,7 @@ def test_the_correlation_is_that_of_the_held_out_raters_means(store: Store) -> N
 
 
 @pytest.mark.slow
-def test_what_is_lacking_is_said(store: Store) -> None:
+def test_missing_requirements_are_usage_errors(store: Store) -> None:
     rated(store, ("anna",))
     with pytest.raises(UsageError, match="weights need two people who mark and rate overall; it has: anna"):
         fitted_weights(EXAM, store=store)

@@ -31,14 +31,14 @@ MARKS = st.lists(st.one_of(ANSWERS, st.builds(Mark.abstain, st.sampled_from("abc
 
 
 @given(MARKS)
-def test_marks_say_the_same_behind_their_brief_text(marks: list[Mark]) -> None:
+def test_brief_text_round_trips_marks_without_reasons(marks: list[Mark]) -> None:
     reader, text = MarkReader(reasons=False), brief_text(marks)
     assert text is not None
     assert reader.brief(text) == tuple(replace(mark, reason="") for mark in marks)
     assert reader.brief(text) is reader.brief(text)
 
 
-def test_what_could_not_be_read_has_no_brief_text() -> None:
+def test_unread_marks_have_no_brief_text() -> None:
     assert brief_text([Mark("a", 1), Mark.unread("b", "the reply ends here")]) is None
 
 
@@ -68,7 +68,7 @@ def nobody_reads(patch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("exam", KEPT)
-def test_numbers_are_the_same_and_nothing_is_read_again(
+def test_cached_marks_give_same_scores_without_reading_again(
     exam: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synthetic.fill(store, exam, painters=7, questions=8, images=False, judges=("fake/one", "ocr"))
@@ -81,7 +81,7 @@ def test_numbers_are_the_same_and_nothing_is_read_again(
 
 
 @pytest.mark.usefixtures("few")
-def test_what_is_read_of_replies_is_kept_for_each_reading(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_marks_read_from_replies_are_cached_per_reading(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     synthetic.fill(store, "genexam", painters=3, questions=8, images=False)
     marked = told(store)
     as_replies(store)
@@ -97,7 +97,7 @@ def test_what_is_read_of_replies_is_kept_for_each_reading(store: Store, monkeypa
     assert told(store, reading="release") == released
 
 
-def test_of_protocols_from_elsewhere_nobody_knows_which_programs_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_external_protocols_have_no_marks_reader_id(monkeypatch: pytest.MonkeyPatch) -> None:
     shipped = type(exams.kind("genexam").protocol)
     own = type("Own", (shipped,), {"__module__": "elsewhere"})
     known = marks_reader_id(shipped)
@@ -110,7 +110,7 @@ def test_of_protocols_from_elsewhere_nobody_knows_which_programs_read(monkeypatc
 
 
 @pytest.mark.usefixtures("few")
-def test_a_marking_made_anew_and_another_reader_count(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_marking_or_reader_invalidates_cache(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     synthetic.fill(store, "genexam", painters=1, questions=6, images=False, faults=False)
     (first,) = told(store)
     old = kept(store)
@@ -132,7 +132,7 @@ def test_a_marking_made_anew_and_another_reader_count(store: Store, monkeypatch:
 
 
 @pytest.mark.usefixtures("few")
-def test_people_and_unread_replies_are_read_each_time(store: Store) -> None:
+def test_unread_replies_are_not_cached(store: Store) -> None:
     synthetic.fill(store, "genexam", painters=1, questions=6, images=False, faults=False)
     as_replies(store)
     one = next(iter(load_markings(store, "genexam")))
@@ -144,7 +144,7 @@ def test_people_and_unread_replies_are_read_each_time(store: Store) -> None:
 
 
 @pytest.mark.usefixtures("few")
-def test_of_a_store_that_can_only_be_read_nothing_is_kept(store: Store) -> None:
+def test_readonly_store_caches_no_marks(store: Store) -> None:
     synthetic.fill(store, "genexam", painters=2, questions=6, images=False)
     store.readonly = True
     assert told(store)

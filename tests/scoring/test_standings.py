@@ -104,7 +104,7 @@ def value(standing: Standing, name: str = "strict") -> float | None:
     return standing.scores[name].value
 
 
-def test_repeats_are_averaged_within_a_question(desk: Desk) -> None:
+def test_repeats_are_averaged_within_question(desk: Desk) -> None:
     first = desk.draw("p", 0)
     for repeat, verdict in enumerate([RIGHT, WRONG, WRONG, WRONG]):
         desk.mark(first, verdict, repeat=repeat)
@@ -115,7 +115,7 @@ def test_repeats_are_averaged_within_a_question(desk: Desk) -> None:
     assert found.scores["strict"].n == 2
 
 
-def test_the_worst_case_weighs_questions_as_the_mean_does(desk: Desk) -> None:
+def test_worst_case_weighs_questions_like_mean(desk: Desk) -> None:
     for seed in range(3):
         desk.mark(desk.draw("p", 0, seed=seed), RIGHT)
     desk.both("p", 1, WRONG)
@@ -125,7 +125,7 @@ def test_the_worst_case_weighs_questions_as_the_mean_does(desk: Desk) -> None:
     assert desk.one().pessimistic.value("strict") == pytest.approx(100 / 6)
 
 
-def test_a_failed_repeat_leaves_the_question_its_weight(desk: Desk) -> None:
+def test_failed_repeat_keeps_weight_of_question(desk: Desk) -> None:
     first = desk.draw("p", 0)
     desk.mark(first, RIGHT, repeat=0)
     desk.mark(first, fault="unreadable", repeat=1)
@@ -136,7 +136,7 @@ def test_a_failed_repeat_leaves_the_question_its_weight(desk: Desk) -> None:
     assert found.pessimistic.value("strict") == pytest.approx(25)
 
 
-def test_failures_are_counted_never_scored(desk: Desk) -> None:
+def test_failures_are_counted_and_never_scored(desk: Desk) -> None:
     desk.both("p", 0, RIGHT)
     desk.mark(desk.draw("p", 1), fault="refusal")
     desk.draw("p", 2, fault="missing")
@@ -151,7 +151,7 @@ def test_failures_are_counted_never_scored(desk: Desk) -> None:
     assert found.pessimistic.value("relaxed") == 20
 
 
-def test_a_painter_that_is_never_scored(desk: Desk) -> None:
+def test_painter_without_scores_has_zero_coverage(desk: Desk) -> None:
     desk.mark(desk.draw("p", 0), fault="unreadable")
     found = desk.one()
     assert (found.n, found.coverage, found.failures) == (0, 0.0, {"unreadable": 1})
@@ -159,14 +159,14 @@ def test_a_painter_that_is_never_scored(desk: Desk) -> None:
     assert found.pessimistic.value("relaxed") == 0
 
 
-def test_every_way_of_asking_is_an_evaluator_of_its_own(desk: Desk) -> None:
+def test_each_way_of_asking_is_separate_evaluator(desk: Desk) -> None:
     made = [desk.draw("p", place) for place in (0, 1)]
     for drawing in made:
         desk.mark(drawing, WRONG, variant="release", args={"effort": "low"})
         desk.mark(drawing, RIGHT, variant="release", args={"effort": "high"})
     desk.mark(made[0], RIGHT, variant="release", args={"effort": "high"}, options={"reference": "none"})
-    told = {found.evaluator.label: (value(found), found.n, found.failures) for found in desk.scores()}
-    assert told == {
+    standings = {found.evaluator.label: (value(found), found.n, found.failures) for found in desk.scores()}
+    assert standings == {
         "judge · effort=low": (0.0, 2, {}),
         "judge · effort=high": (100.0, 2, {}),
         "judge · reference=none": (100.0, 1, {"unmarked": 1}),
@@ -187,7 +187,7 @@ def test_variants_never_mix(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("which", "said"),
+    ("which", "message"),
     [
         ({"judges": ["nobody"]}, r"no judge 'nobody' in this store; it has: judge"),
         ({"variant": "odd"}, r"no variant 'odd' in this store; it has: release"),
@@ -199,18 +199,18 @@ def test_variants_never_mix(desk: Desk) -> None:
         ),
     ],
 )
-def test_names_that_the_store_does_not_know(desk: Desk, which: dict[str, Any], said: str) -> None:
+def test_unknown_names_are_usage_errors(desk: Desk, which: dict[str, Any], message: str) -> None:
     desk.both("p", 0)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         desk.scores(**which)
 
 
-def test_an_exam_that_the_store_does_not_have(desk: Desk) -> None:
+def test_unknown_exam_is_store_error(desk: Desk) -> None:
     with pytest.raises(StoreError, match=r"has no exam 'exom'; it has: exam"):
         api.scores("exom", store=desk.store)
 
 
-def test_abstentions_leave_bounds_instead_of_a_value(desk: Desk) -> None:
+def test_abstentions_give_bounds_instead_of_value(desk: Desk) -> None:
     desk.both("p", 0, [1, None, 1, 2, 2, 2])
     desk.both("p", 1, [1, 1, 1, 1, 2, 2, 2])
     found = desk.one()
@@ -223,7 +223,7 @@ def test_abstentions_leave_bounds_instead_of_a_value(desk: Desk) -> None:
     assert found.pessimistic.value("strict") == pytest.approx(100 / 6)
 
 
-def test_a_score_settled_for_some_drawings_only_is_not_averaged(desk: Desk) -> None:
+def test_score_settled_for_only_some_drawings_is_not_averaged(desk: Desk) -> None:
     """Under abstention only failures settle the strict score: their mean would be a bias, whatever the seeds."""
     desk.mark(desk.draw("p", 0, seed=0), [0, None, 1, 2, 2, 2])
     desk.mark(desk.draw("p", 0, seed=1), [1, None, 1, 2, 2, 2])
@@ -233,7 +233,7 @@ def test_a_score_settled_for_some_drawings_only_is_not_averaged(desk: Desk) -> N
 
 
 @pytest.mark.parametrize("tag", ["subject", "difficulty", "img_type", "taxonomy", "taxonomy1", "taxonomy2"])
-def test_any_tag_breaks_the_numbers_down(desk: Desk, tag: str) -> None:
+def test_any_tag_can_break_down_scores(desk: Desk, tag: str) -> None:
     for place in range(6):
         desk.both("p", place, RIGHT if place % 3 == 0 else WRONG)
     found = desk.one(by=[tag]).by[tag]
@@ -245,7 +245,7 @@ def test_any_tag_breaks_the_numbers_down(desk: Desk, tag: str) -> None:
     assert sum(body.n for body in found.values()) == 6
 
 
-def test_breaking_down_by_dimension(desk: Desk) -> None:
+def test_scores_break_down_by_dimension(desk: Desk) -> None:
     desk.both("p", 0, [1, 1, 0, 2, 1, 0])
     found = desk.one(by=["dimension"]).by["dimension"]
     numbers = {name: body.value(name) for name, body in found.items()}
@@ -253,7 +253,7 @@ def test_breaking_down_by_dimension(desk: Desk) -> None:
     assert all(body.n == 1 for body in found.values())
 
 
-def test_a_question_without_the_tag_is_not_lost(store: Store, tmp_path: Path) -> None:
+def test_question_without_tag_is_kept_in_breakdown(store: Store, tmp_path: Path) -> None:
     small = write_exam(tmp_path, 2)
     rows = [dict(row) for row in small.rows]
     rows[1]["taxonomy"] = "Biology"
@@ -275,7 +275,7 @@ def test_cost_counts_failures_and_each_drawing_once(desk: Desk) -> None:
     assert desk.one().cost is None
 
 
-def test_a_later_version_of_a_question_takes_the_place_of_the_earlier(desk: Desk, tmp_path: Path) -> None:
+def test_later_question_version_replaces_earlier(desk: Desk, tmp_path: Path) -> None:
     desk.both("p", 0, RIGHT)
     small = SmallExam(tmp_path / "data", tmp_path / "drawings", ())
     file = small.data / "annotations" / "All_Subjects.jsonl"
@@ -287,7 +287,7 @@ def test_a_later_version_of_a_question_takes_the_place_of_the_earlier(desk: Desk
     assert (found.n, value(found)) == (1, 0.0)
 
 
-def test_selection_narrows_the_standing(desk: Desk) -> None:
+def test_selection_narrows_standing(desk: Desk) -> None:
     for place in range(6):
         desk.both("p", place, RIGHT if place == 4 else WRONG)
     found = desk.one(selection=Selection(ids=("Mathematics_4", "Mathematics_1")))
@@ -296,7 +296,7 @@ def test_selection_narrows_the_standing(desk: Desk) -> None:
         desk.one(selection=Selection(where=(("subject", "Art"),)))
 
 
-def test_plain_json(desk: Desk) -> None:
+def test_standing_is_plain_json(desk: Desk) -> None:
     for painter in ("a", "b"):
         desk.both(painter, 0, [1, None, 1, 2, 2, 2])
     for found in desk.scores(by=["subject", "dimension"]):
@@ -305,7 +305,7 @@ def test_plain_json(desk: Desk) -> None:
         assert body["scores"]["spelling"] == {"value": 2.0, "low": None, "high": None, "n": 1}
 
 
-def test_entries_say_why_there_is_no_score(desk: Desk) -> None:
+def test_entries_give_reason_for_missing_score(desk: Desk) -> None:
     desk.both("p", 0)
     desk.mark(desk.draw("p", 1), fault="refusal")
     desk.draw("p", 2, fault="not_applicable")

@@ -28,7 +28,7 @@ def files(blobs: Blobs) -> list[str]:
     return [name for name, _ in blobs.names()]
 
 
-def test_images_come_back_under_their_hashes(blobs: Blobs) -> None:
+def test_images_are_read_back_by_hash(blobs: Blobs) -> None:
     names = set()
     for kind, suffix in SUFFIXES.items():
         data = picture(7, kind)
@@ -40,14 +40,14 @@ def test_images_come_back_under_their_hashes(blobs: Blobs) -> None:
     assert set(files(blobs)) == names
 
 
-def test_what_is_no_image_is_refused(blobs: Blobs) -> None:
+def test_invalid_image_is_rejected(blobs: Blobs) -> None:
     for data in (b"", b"no image", b"<svg xmlns='http://www.w3.org/2000/svg'/>", picture(1)[:20]):
         with pytest.raises(BadImage):
             blobs.put(data)
     assert files(blobs) == []
 
 
-def test_an_image_with_other_bytes_than_its_hash_names_is_not_given_out(blobs: Blobs) -> None:
+def test_image_not_matching_its_hash_is_reported_damaged(blobs: Blobs) -> None:
     sha256, _ = blobs.put(picture(1))
     for harm in (b"", picture(1)[:-3], picture(2), b"something else"):
         blobs._files.write(f"{sha256[:2]}/{sha256}.png", harm)
@@ -58,7 +58,7 @@ def test_an_image_with_other_bytes_than_its_hash_names_is_not_given_out(blobs: B
         assert blobs.get(sha256) == picture(1)
 
 
-def test_many_are_read_in_their_order_and_the_lost_among_them_are_told(blobs: Blobs) -> None:
+def test_many_images_are_read_in_order_with_missing_ones_marked(blobs: Blobs) -> None:
     names = [blobs.put(picture(n))[0] for n in range(20)]
     wanted = [*names[:7], "abc123", *names[7:]]
     found = list(blobs.each(wanted))
@@ -67,7 +67,7 @@ def test_many_are_read_in_their_order_and_the_lost_among_them_are_told(blobs: Bl
     assert [data for _, data in found if not isinstance(data, LostImage)] == [picture(n) for n in range(20)]
 
 
-def test_a_file_is_set_aside_or_removed(blobs: Blobs) -> None:
+def test_file_can_be_quarantined_or_removed(blobs: Blobs) -> None:
     blobs.check()
     for n in range(3):
         blobs.put(picture(n))
@@ -78,20 +78,20 @@ def test_a_file_is_set_aside_or_removed(blobs: Blobs) -> None:
     assert blobs._files.read(f"orphans/{first.rpartition('/')[2]}")
 
 
-def test_many_writers_of_one_image(blobs: Blobs) -> None:
+def test_concurrent_writes_of_one_image_store_one_file(blobs: Blobs) -> None:
     with ThreadPoolExecutor(8) as pool:
         names = set(pool.map(lambda _: blobs.put(picture(1))[0], range(64)))
     assert len(names) == len(files(blobs)) == 1
 
 
-def test_stored_again_an_image_is_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_existing_image_is_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blobs = Blobs(str(tmp_path))
     blobs.put(picture(1))
     monkeypatch.setattr("tempfile.mkstemp", lambda *_, **__: pytest.fail("written again"))
     blobs.put(picture(1))
 
 
-def test_a_file_has_its_name_only_when_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_is_renamed_only_when_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is there before the rename is a temporary file in the same folder, with all bytes on disk."""
     seen: list[tuple[bytes, Path, list[str]]] = []
     synced: list[int] = []
@@ -115,7 +115,7 @@ def test_a_file_has_its_name_only_when_it_is_whole(tmp_path: Path, monkeypatch: 
     assert names[0].startswith(".part-")
 
 
-def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_write_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_handle: int) -> None:
         raise OSError(28, "No space left on device")
 

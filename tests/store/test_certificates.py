@@ -22,7 +22,7 @@ def prepared(store: Store, small: SmallExam) -> None:
     save_setup(store, "s", {"judge": "ocr"})
 
 
-def test_a_certificate_that_says_the_same_keeps_its_date(store: Store, small_exam: SmallExam) -> None:
+def test_unchanged_certificate_keeps_its_date(store: Store, small_exam: SmallExam) -> None:
     prepared(store, small_exam)
     body = {"kind": CERTIFICATE, "seed": 0, "flagged": []}
     first = save_certificate(store, "s", "genexam", body)
@@ -34,7 +34,7 @@ def test_a_certificate_that_says_the_same_keeps_its_date(store: Store, small_exa
 
 
 @NO_BUCKET
-def test_another_seed_is_another_certificate_and_the_newest_counts(store: Store, small_exam: SmallExam) -> None:
+def test_seeds_have_separate_certificates_and_newest_counts(store: Store, small_exam: SmallExam) -> None:
     prepared(store, small_exam)
     save_certificate(store, "s", "genexam", {"kind": CERTIFICATE, "seed": 0})
     newest = save_certificate(store, "s", "genexam", {"kind": CERTIFICATE, "seed": 1})
@@ -45,7 +45,7 @@ def test_another_seed_is_another_certificate_and_the_newest_counts(store: Store,
     assert len(load_certificates(store, "genexam")) == 4
 
 
-def test_a_judge_is_told_with_its_day_and_others_without() -> None:
+def test_judge_label_includes_examination_date() -> None:
     assert Evaluator("a", {"judge": "ocr"}).told == "ocr (not examined)"
     assert Evaluator("a", {"judge": "ocr"}, examined="2026-11-16").told == "ocr (examined 2026-11-16)"
     assert Evaluator("a", {"judge": "person/anna"}, kind="person").told == "person/anna"

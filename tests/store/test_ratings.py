@@ -31,7 +31,7 @@ def prepare(store: Store) -> None:
     save_setup(store, "fid", {"judge": "metric/fid"}, "metric")
 
 
-def test_ratings_come_back_and_a_second_word_takes_the_place_of_the_first(store: Store) -> None:
+def test_ratings_round_trip_and_later_rating_replaces_earlier(store: Store) -> None:
     prepare(store)
     first = Rating("d1", "anna", "overall", 7.0, "s", seconds=3.5)
     again = replace(first, repeat=1, value=6.0, created=first.created + 1)
@@ -44,7 +44,7 @@ def test_ratings_come_back_and_a_second_word_takes_the_place_of_the_first(store:
     assert list(load_ratings(store, "e", "other")) == list(load_ratings(store, "f")) == []
 
 
-def test_a_pair_has_one_place_whichever_is_named_first(store: Store) -> None:
+def test_pair_choice_is_stored_once_in_either_order(store: Store) -> None:
     prepare(store)
     one = PairChoice("e", "q", "d1", "d2", "anna", "logic", "first", "second", "s")
     other = PairChoice("e", "q", "d2", "d1", "anna", "logic", "tie", "first", "s")
@@ -54,7 +54,7 @@ def test_a_pair_has_one_place_whichever_is_named_first(store: Store) -> None:
     assert list(load_comparisons(store, "e")) == [other]
 
 
-def test_painters_have_numbers(store: Store) -> None:
+def test_painter_metrics_round_trip(store: Store) -> None:
     prepare(store)
     fid = PainterMetric("e", "d1", "fid", 31.5, n=2048, body={"reference": "mine"})
     save_painter_metrics(store, [fid]).result()

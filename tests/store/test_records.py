@@ -64,7 +64,7 @@ with Store(sys.argv[2]) as store:
 
 
 @EVERYWHERE
-def test_an_exam_comes_back_without_its_folder(store: Store, small_exam: SmallExam) -> None:
+def test_stored_exam_loads_without_its_folder(store: Store, small_exam: SmallExam) -> None:
     whole = read(small_exam.data)
     add_exam(store, whole)
     add_exam(store, whole)
@@ -80,9 +80,7 @@ def test_an_exam_comes_back_without_its_folder(store: Store, small_exam: SmallEx
 
 
 @NO_BUCKET
-def test_the_newest_version_of_a_question_is_the_exam_and_all_versions_stay(
-    store: Store, small_exam: SmallExam
-) -> None:
+def test_newest_question_version_is_current_and_all_are_kept(store: Store, small_exam: SmallExam) -> None:
     whole = read(small_exam.data)
     first, *rest = whole.questions
     changed = replace(first, prompt="Draw it otherwise.")
@@ -93,7 +91,7 @@ def test_the_newest_version_of_a_question_is_the_exam_and_all_versions_stay(
 
 
 @NO_BUCKET
-def test_a_name_belongs_to_one_kind(store: Store, small_exam: SmallExam) -> None:
+def test_exam_name_belongs_to_one_kind(store: Store, small_exam: SmallExam) -> None:
     whole = read(small_exam.data)
     add_exam(store, whole)
     with pytest.raises(StoreError, match="'genexam' of kind genexam; give this one another name"):
@@ -102,7 +100,7 @@ def test_a_name_belongs_to_one_kind(store: Store, small_exam: SmallExam) -> None
         kind_of(store, "nothing")
 
 
-def test_a_reference_that_is_no_image_is_named(store: Store, small_exam: SmallExam) -> None:
+def test_invalid_reference_image_is_named(store: Store, small_exam: SmallExam) -> None:
     whole = read(small_exam.data)
     path = small_exam.data / "images" / small_exam.rows[2]["image_path"]
     path.write_bytes(b"gone bad")
@@ -111,7 +109,7 @@ def test_a_reference_that_is_no_image_is_named(store: Store, small_exam: SmallEx
 
 
 @NO_BUCKET
-def test_more_questions_than_one_statement_takes(store: Store, make_exam: Callable[[int], SmallExam]) -> None:
+def test_exam_larger_than_one_statement_is_stored(store: Store, make_exam: Callable[[int], SmallExam]) -> None:
     small = make_exam(2)
     whole = read(small.data)
     many = tuple(replace(whole.questions[n % 2], id=f"q{n:04}", reference=None) for n in range(1203))
@@ -119,7 +117,7 @@ def test_more_questions_than_one_statement_takes(store: Store, make_exam: Callab
     assert [q.id for q in load_exam(store, "genexam", ScoringPointsRubric).questions] == [q.id for q in many]
 
 
-def test_to_store_an_exam_each_reference_is_read_once(
+def test_each_reference_is_read_once_when_storing_exam(
     store: Store, small_exam: SmallExam, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names: list[str] = []
@@ -140,7 +138,7 @@ def test_to_store_an_exam_each_reference_is_read_once(
     assert [one.hash for one in stored.questions] == [one.hash for one in (*read(small_exam.data).questions, shared)]
 
 
-def test_of_an_exam_whose_storing_is_killed_nothing_is_stored(tmp_path: Path, small_exam: SmallExam) -> None:
+def test_killed_exam_import_stores_no_part_of_exam(tmp_path: Path, small_exam: SmallExam) -> None:
     words = [sys.executable, "-c", KILLED, str(small_exam.data), str(tmp_path / "s")]
     assert subprocess.run(words, check=False).returncode == -signal.SIGKILL
     with Store(tmp_path / "s") as store:
@@ -152,7 +150,7 @@ def test_of_an_exam_whose_storing_is_killed_nothing_is_stored(tmp_path: Path, sm
 
 
 @NO_BUCKET
-def test_a_marking_of_a_replaced_image_is_left_out(store: Store, small_exam: SmallExam) -> None:
+def test_marking_of_replaced_image_is_omitted(store: Store, small_exam: SmallExam) -> None:
     question = read(small_exam.data).select(Selection(limit=1)).questions[0]
     add_exam(store, read(small_exam.data))
     save_setup(store, "s", {"judge": "j"})
@@ -190,7 +188,7 @@ def test_a_marking_of_a_replaced_image_is_left_out(store: Store, small_exam: Sma
 
 @pytest.mark.slow
 @NO_BUCKET
-def test_replies_of_many_calls(store: Store, tmp_path: Path) -> None:
+def test_replies_of_many_calls_are_loaded(store: Store, tmp_path: Path) -> None:
     async def run() -> list[str]:
         async with Calls(store) as calls:
 
@@ -210,7 +208,7 @@ CAREFUL = MarksReader("careful", "programs")
 
 
 @NO_BUCKET
-def test_what_was_read_stands_in_the_place_of_texts_while_it_holds(store: Store) -> None:
+def test_cached_marks_replace_reply_texts_while_valid(store: Store) -> None:
     exam = synthetic.exam("genexam", 1)
     add_exam(store, exam)
     save_setup(store, "s", {"judge": "fake/judge"})

@@ -26,7 +26,7 @@ def bucket() -> Iterator[FailingBucket]:
         yield bucket
 
 
-def test_a_service_that_fails_for_a_moment_is_asked_again(bucket: FailingBucket) -> None:
+def test_transient_service_failure_is_retried(bucket: FailingBucket) -> None:
     blobs = Blobs("s3://some-bucket/prefix")
     bucket.plan = [404, 503, 500, 200]
     sha256, _ = blobs.put(picture(1))
@@ -36,7 +36,7 @@ def test_a_service_that_fails_for_a_moment_is_asked_again(bucket: FailingBucket)
     assert blobs.get(sha256) == picture(1)
 
 
-def test_a_reply_that_is_cut_is_asked_for_again_or_told(bucket: FailingBucket) -> None:
+def test_truncated_response_is_retried_then_reported(bucket: FailingBucket) -> None:
     blobs = Blobs("s3://some-bucket")
     sha256, _ = blobs.put(picture(1))
     bucket.plan = [0]
@@ -46,14 +46,14 @@ def test_a_reply_that_is_cut_is_asked_for_again_or_told(bucket: FailingBucket) -
         blobs.get(sha256)
 
 
-def test_a_service_that_stays_broken_is_told(bucket: FailingBucket) -> None:
+def test_persistent_service_failure_is_reported(bucket: FailingBucket) -> None:
     bucket.plan = [500] * 20
     with pytest.raises(StoreError, match=r"s3://some-bucket: the service .* fails: .*AWS_ENDPOINT_URL.*same command"):
         Blobs("s3://some-bucket").put(picture(1))
     assert bucket.asked == ["HEAD"] * 4
 
 
-def test_keys_that_may_not_are_told_and_not_asked_again(bucket: FailingBucket) -> None:
+def test_missing_permissions_are_reported_without_retry(bucket: FailingBucket) -> None:
     bucket.plan = [403] * 20
     with pytest.raises(
         StoreError, match="the keys in the environment lack permissions; they need s3:GetObject"
@@ -64,12 +64,12 @@ def test_keys_that_may_not_are_told_and_not_asked_again(bucket: FailingBucket) -
     assert bucket.asked == ["GET"]
 
 
-def test_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_service_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with told("http://127.0.0.1:1"), pytest.raises(StoreError, match="s3://some-bucket: the service cannot be reached"):
         Blobs("s3://some-bucket").check()
 
 
-def test_without_keys_nobody_is_asked(bucket: FailingBucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_request_is_sent_without_keys(bucket: FailingBucket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     with pytest.raises(StoreError, match="AWS_ACCESS_KEY_ID not set; keys come only from the environment"):
         Blobs("s3://some-bucket").check()
@@ -79,13 +79,13 @@ def test_without_keys_nobody_is_asked(bucket: FailingBucket, monkeypatch: pytest
 @pytest.mark.parametrize(
     "root", ["s3://me:hush-hush@some-bucket", "s3://some-bucket?secret=hush-hush", "s3://", "s3://B"]
 )
-def test_an_address_is_a_bucket_and_a_prefix_and_never_a_key(root: str) -> None:
+def test_url_with_credentials_or_invalid_bucket_is_rejected(root: str) -> None:
     with pytest.raises(UsageError, match="keys come from the environment") as caught:
         Blobs(root)
     assert "hush" not in str(caught.value)
 
 
-def test_keys_are_in_no_message(bucket: FailingBucket) -> None:
+def test_keys_never_appear_in_messages(bucket: FailingBucket) -> None:
     bucket.plan = [403, 400, *[500] * 20]
     for _ in range(3):
         with pytest.raises(StoreError) as caught:
@@ -94,7 +94,7 @@ def test_keys_are_in_no_message(bucket: FailingBucket) -> None:
         assert SECRET not in str(caught.value)
 
 
-def test_a_store_of_sqlite_may_have_its_images_in_a_bucket(bucket: FailingBucket, tmp_path: object) -> None:
+def test_sqlite_store_can_keep_images_in_bucket(bucket: FailingBucket, tmp_path: object) -> None:
     url = f"sqlite:///{tmp_path}/results.db?blobs=s3://some-bucket/mine"
     with Store(url) as store:
         sha256, _ = store.blobs.put(picture(3))

@@ -16,7 +16,7 @@ from tests.store.openers import killed, race, set_version
 from tests.store.places import NO_BUCKET, PLACES, fresh_place
 
 
-def test_every_connection_has_the_pragmas(store: Store) -> None:
+def test_every_connection_sets_pragmas(store: Store) -> None:
     for engine in (store._readers, store._writers):
         for connection in [engine.raw_connection() for _ in range(2)]:
             cursor = connection.cursor()
@@ -25,7 +25,7 @@ def test_every_connection_has_the_pragmas(store: Store) -> None:
             assert found == ["wal", 1, 1, 60_000]  # 1 is NORMAL: a commit survives the process.
 
 
-def test_writes_begin_at_once_and_reads_do_not(store: Store) -> None:
+def test_writes_begin_immediate_and_reads_deferred(store: Store) -> None:
     begun: list[str] = []
     for engine in (store._readers, store._writers):
         sa.event.listen(
@@ -40,7 +40,7 @@ def test_writes_begin_at_once_and_reads_do_not(store: Store) -> None:
 
 
 @NO_BUCKET
-def test_a_reader_sees_one_state_while_others_write(store: Store) -> None:
+def test_reader_sees_consistent_snapshot_during_writes(store: Store) -> None:
     count = sa.select(sa.func.count()).select_from(meta)
     with store.reading() as connection:
         assert connection.scalar(count) == 1
@@ -51,7 +51,7 @@ def test_a_reader_sees_one_state_while_others_write(store: Store) -> None:
 
 
 @NO_BUCKET
-def test_insert_new_leaves_what_is_there(store: Store) -> None:
+def test_insert_new_keeps_existing_rows(store: Store) -> None:
     def operation(connection: sa.Connection) -> list[tuple[str, str]]:
         store.insert_new(connection, meta, {"key": "a", "value": "first"})
         store.insert_new(connection, meta, {"key": "a", "value": "second"}, {"key": "b", "value": "other"})
@@ -63,7 +63,7 @@ def test_insert_new_leaves_what_is_there(store: Store) -> None:
 
 
 @NO_BUCKET
-def test_upsert_replaces_the_row_with_the_same_key(store: Store) -> None:
+def test_upsert_replaces_row_with_same_key(store: Store) -> None:
     def operation(connection: sa.Connection) -> list[tuple[str, str, float]]:
         for kind, created in (("x", 1.0), ("y", 2.0)):
             store.upsert(connection, exams, {"name": "one", "kind": kind, "created": created})
@@ -73,14 +73,14 @@ def test_upsert_replaces_the_row_with_the_same_key(store: Store) -> None:
     assert store.write(operation) == [("one", "y", 2.0), ("two", "z", 3.0)]
 
 
-def test_a_folder_holds_database_and_images(tmp_path: Path) -> None:
+def test_store_folder_holds_database_and_images(tmp_path: Path) -> None:
     with Store(tmp_path / "deep" / "store") as store:
         assert store.file == tmp_path / "deep" / "store" / "limner.db"
         assert store.blobs.root == str(tmp_path / "deep" / "store" / "blobs")
         assert store.file.is_file()
 
 
-def test_a_database_file_has_its_images_beside_it(tmp_path: Path) -> None:
+def test_database_file_has_images_folder_beside_it(tmp_path: Path) -> None:
     with Store(f"sqlite:///{tmp_path}/exam.db") as store:
         assert store.file == tmp_path / "exam.db"
         assert store.blobs.root == str(tmp_path / "exam.blobs")
@@ -97,30 +97,30 @@ def test_a_database_file_has_its_images_beside_it(tmp_path: Path) -> None:
         ("postgresql://host/base", r"add \?blobs="),
     ],
 )
-def test_wrong_urls_are_usage_errors(url: str, message: str) -> None:
+def test_invalid_urls_are_usage_errors(url: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         Store(url)
 
 
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
+def test_file_instead_of_folder_is_usage_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="is a file; name a folder"):
         Store(tmp_path / "file")
 
 
-def test_a_store_that_must_exist_is_not_made(tmp_path: Path) -> None:
+def test_missing_store_is_not_created_when_required(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no store at"):
         Store(tmp_path / "none", create=False)
     assert not (tmp_path / "none").exists()
 
 
-def test_what_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
+def test_file_that_is_not_database_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "x.db").write_text("a letter to my aunt, long enough to be looked at by a database " * 20)
     with pytest.raises(StoreError, match="cannot be opened: file is not a database"):
         Store(f"sqlite:///{tmp_path}/x.db")
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+def test_store_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot create a store"):
         Store(tmp_path / "file" / "store")
@@ -136,7 +136,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         "postgresql://127.0.0.1:1/base?user=me&password=hush-hush&blobs=here",
     ],
 )
-def test_a_database_password_is_never_shown(url: str) -> None:
+def test_database_password_is_never_shown(url: str) -> None:
     with pytest.raises(LimnerError) as caught:
         Store(url)
     assert "hush-hush" not in str(caught.value)
@@ -182,7 +182,7 @@ def test_two_processes_write_300_rows_each(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", PLACES[:2])
-def test_a_store_of_another_version_is_refused_and_left_alone(
+def test_store_of_other_version_is_rejected_and_unchanged(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     url = fresh_place(request, kind, tmp_path, "other_version")
@@ -209,27 +209,25 @@ def _database(url: str) -> str:
 
 
 @pytest.mark.parametrize("version", ["0", "seven", ""])
-def test_a_version_that_no_limner_wrote_is_refused_too(tmp_path: Path, version: str) -> None:
+def test_invalid_store_version_is_rejected(tmp_path: Path, version: str) -> None:
     set_version(str(tmp_path), version)
     with pytest.raises(StoreError, match=f"has version {version}, and this Limner reads only version"):
         Store(tmp_path)
 
 
 @NO_BUCKET
-def test_whether_a_store_is_there(store: Store) -> None:
+def test_store_exists_detects_store(store: Store) -> None:
     assert store_exists(store.url)
 
 
-def test_looking_for_a_store_makes_none(tmp_path: Path) -> None:
+def test_store_exists_does_not_create_store(tmp_path: Path) -> None:
     assert not store_exists(tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["folder", "postgres"])
-def test_several_processes_may_make_one_store_at_once(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_processes_can_create_one_store_concurrently(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     urls = [str(tmp_path / str(n)) for n in range(25)]
     if kind == "postgres":
         urls = _new_databases(request.getfixturevalue("postgres"), "made", 6)
@@ -249,7 +247,7 @@ def _new_databases(postgres: str, name: str, count: int) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["folder", "postgres"])
-def test_killed_while_it_is_made_a_store_is_whole_or_not_there(
+def test_store_killed_during_creation_is_complete_or_absent(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     steps = range(0, 120, 17)

@@ -46,7 +46,7 @@ def blob(store: Store, number: int = 0) -> str:
 
 
 @pytest.mark.slow
-def test_a_store_that_is_whole(drawn: Store) -> None:
+def test_intact_store_passes_verification(drawn: Store) -> None:
     reports = list(check(drawn))
     assert states(reports) == dict.fromkeys(PARTS, "ok")
     assert [report.looked > 0 for report in reports] == [True] * 4
@@ -56,37 +56,37 @@ def test_a_store_that_is_whole(drawn: Store) -> None:
 
 @pytest.mark.slow
 @EVERYWHERE
-def test_a_damaged_image_is_named_with_whose_it_is(drawn: Store) -> None:
+def test_damaged_image_is_reported_with_its_owner(drawn: Store) -> None:
     name = blob(drawn)
     drawn.blobs._files.write(name, drawn.blobs._files.read(name)[:-9])
-    found = {report.name: report for report in check(drawn)}
-    assert states(list(found.values())) == dict.fromkeys(PARTS, "ok") | {"images": "bad"}
-    (defect,) = found["images"].defects
+    reports = {report.name: report for report in check(drawn)}
+    assert states(list(reports.values())) == dict.fromkeys(PARTS, "ok") | {"images": "bad"}
+    (defect,) = reports["images"].defects
     assert defect.subject == name[3:67]
     assert "drawing of Biology_0 by mine" in defect.detail
 
 
 @EVERYWHERE
-def test_repair_takes_it_from_its_folder(drawn: Store) -> None:
+def test_repair_restores_images_from_source_folder(drawn: Store) -> None:
     name = blob(drawn)
     data = drawn.blobs._files.read(name)
     drawn.blobs._files.write(name, data[:-9])
     drawn.blobs.remove(blob(drawn, 1))
-    found = {report.name: report for report in verify(drawn, repair=True)}
-    assert (found["images"].state, found["images"].mended) == ("ok", 2)
+    reports = {report.name: report for report in verify(drawn, repair=True)}
+    assert (reports["images"].state, reports["images"].mended) == ("ok", 2)
     assert drawn.blobs._files.read(name) == data
     assert states(list(check(drawn))) == dict.fromkeys(PARTS, "ok")
 
 
-def test_what_cannot_be_had_again_stays_told(drawn: Store, small_exam: SmallExam) -> None:
+def test_unrecoverable_image_stays_reported(drawn: Store, small_exam: SmallExam) -> None:
     drawn.blobs._files.write(blob(drawn), b"")
     small_exam.drawing("Biology_0").write_bytes(picture(999))
-    found = {report.name: report for report in verify(drawn, repair=True)}
-    assert (found["images"].state, found["images"].mended) == ("bad", 0)
+    reports = {report.name: report for report in verify(drawn, repair=True)}
+    assert (reports["images"].state, reports["images"].mended) == ("bad", 0)
 
 
 @pytest.mark.slow
-def test_orphans_are_noted_and_set_aside_once_they_are_old(drawn: Store) -> None:
+def test_old_orphans_are_noted_and_quarantined(drawn: Store) -> None:
     sha256, _ = drawn.blobs.put(picture(4000))
     (orphan,) = Path(drawn.blobs.root).rglob(f"{sha256}.*")
     half = orphan.with_name(f"{TEMPORARY_PREFIX}abc")
@@ -94,16 +94,16 @@ def test_orphans_are_noted_and_set_aside_once_they_are_old(drawn: Store) -> None
     assert states(list(check(drawn)))["orphans"] == "ok"  # A run may be about to name them.
     age(orphan)
     age(half)
-    found = {report.name: report for report in check(drawn)}
-    assert (found["orphans"].state, len(found["orphans"].defects)) == ("note", 2)
-    found = {report.name: report for report in verify(drawn, repair=True)}
-    assert (found["orphans"].state, found["orphans"].mended) == ("ok", 2)
+    reports = {report.name: report for report in check(drawn)}
+    assert (reports["orphans"].state, len(reports["orphans"].defects)) == ("note", 2)
+    reports = {report.name: report for report in verify(drawn, repair=True)}
+    assert (reports["orphans"].state, reports["orphans"].mended) == ("ok", 2)
     assert (orphan.exists(), half.exists()) == (False, False)
     assert (Path(drawn.blobs.root) / "orphans" / orphan.name).read_bytes() == picture(4000)
     assert states(list(check(drawn))) == dict.fromkeys(PARTS, "ok")
 
 
-def test_old_images_that_something_names_are_no_orphans(drawn: Store) -> None:
+def test_old_referenced_images_are_not_orphans(drawn: Store) -> None:
     for path in Path(drawn.blobs.root).rglob("*.*"):
         age(path)
     assert states(list(check(drawn)))["orphans"] == "ok"
@@ -120,7 +120,7 @@ def test_old_images_that_something_names_are_no_orphans(drawn: Store) -> None:
         (sa.update(markings).values(replies=[["ocr", "0" * 64]]), "is gone"),
     ],
 )
-def test_rows_that_name_what_is_gone(drawn: Store, wipe: sa.Delete, words: str) -> None:
+def test_dangling_references_are_reported(drawn: Store, wipe: sa.Delete, words: str) -> None:
     lenient = "PRAGMA foreign_keys=OFF" if drawn.file is not None else "SET session_replication_role = replica"
     with drawn._writers.connect() as connection:
         if drawn.file is not None:
@@ -129,21 +129,21 @@ def test_rows_that_name_what_is_gone(drawn: Store, wipe: sa.Delete, words: str) 
             connection.exec_driver_sql(lenient)
         connection.execute(wipe)
         connection.commit()
-    found = {report.name: report for report in check(drawn)}
-    assert found["references"].state == "bad"
-    assert any(words in defect.detail for defect in found["references"].defects)
+    reports = {report.name: report for report in check(drawn)}
+    assert reports["references"].state == "bad"
+    assert any(words in defect.detail for defect in reports["references"].defects)
 
 
 @NO_BUCKET
-def test_a_call_without_its_result_is_made_again_after_a_repair(drawn: Store, small_exam: SmallExam) -> None:
+def test_repair_marks_calls_without_result_as_interrupted(drawn: Store, small_exam: SmallExam) -> None:
     drawn.write(lambda connection: connection.execute(sa.delete(attempts)))
-    found = {report.name: report for report in verify(drawn, repair=True)}
-    assert found["references"].state == "ok"
+    reports = {report.name: report for report in verify(drawn, repair=True)}
+    assert reports["references"].state == "ok"
     with drawn.reading() as connection:
         assert set(connection.execute(sa.select(calls.c.status, calls.c.fault)).all()) == {("failed", "interrupted")}
 
 
-def test_an_index_that_does_not_fit_its_table_is_made_anew(tmp_path: Path, small_exam: SmallExam) -> None:
+def test_inconsistent_index_is_rebuilt(tmp_path: Path, small_exam: SmallExam) -> None:
     store = Store(tmp_path / "store")
     api.run("genexam", data=small_exam.data, painters=[f"folder/{small_exam.drawings}"], judges=["ocr"], store=store)
     store.close()
@@ -156,6 +156,6 @@ def test_an_index_that_does_not_fit_its_table_is_made_anew(tmp_path: Path, small
         connection.commit()
     with Store(tmp_path / "store") as store:
         assert states(list(check(store)))["database"] == "bad"
-        found = {report.name: report for report in verify(store, repair=True)}
-        assert (found["database"].state, found["database"].mended > 0) == ("ok", True)
+        reports = {report.name: report for report in verify(store, repair=True)}
+        assert (reports["database"].state, reports["database"].mended > 0) == ("ok", True)
         assert states(list(check(store)))["database"] == "ok"

@@ -68,7 +68,7 @@ def test_many_writes_share_few_transactions(store: Store) -> None:
 
 
 @NO_BUCKET
-def test_a_failing_write_does_not_undo_its_neighbours(store: Store) -> None:
+def test_failing_write_does_not_undo_others_in_batch(store: Store) -> None:
     def broken(connection: sa.Connection) -> None:
         connection.execute(meta.insert().values(key="broken", value="v"))
         raise ZeroDivisionError
@@ -87,7 +87,7 @@ def test_a_failing_write_does_not_undo_its_neighbours(store: Store) -> None:
 
 
 @NO_BUCKET
-def test_results_come_after_the_commit_only(store: Store) -> None:
+def test_results_are_delivered_only_after_commit(store: Store) -> None:
     """At the moment of the commit nothing of the batch is given out; afterwards everything is there to be read."""
     at_commit: list[bool] = []
     seen_after: list[Rows] = []
@@ -103,7 +103,7 @@ def test_results_come_after_the_commit_only(store: Store) -> None:
 
 
 @NO_BUCKET
-def test_a_failing_commit_fails_the_whole_batch(store: Store) -> None:
+def test_failing_commit_fails_whole_batch(store: Store) -> None:
     def refuse(_connection: sa.Connection) -> None:
         raise OSError("the disk is full")
 
@@ -120,7 +120,7 @@ def test_a_failing_commit_fails_the_whole_batch(store: Store) -> None:
     assert rows(store) == [("c", "v")]
 
 
-def test_a_cancelled_wait_stops_neither_the_write_nor_the_writer(store: Store) -> None:
+def test_cancelled_wait_stops_neither_write_nor_writer(store: Store) -> None:
     async def run() -> None:
         gate = Gate(store)
         waits = [asyncio.create_task(store.awrite(put(key))) for key in "abc"]
@@ -136,7 +136,7 @@ def test_a_cancelled_wait_stops_neither_the_write_nor_the_writer(store: Store) -
     assert [key for key, _ in rows(store)] == ["a", "b", "c", "d"]
 
 
-def test_an_event_loop_is_woken_once_for_all_that_wait_in_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_event_loop_is_woken_once_for_all_waiters(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     woken: list[Any] = []
 
     async def run() -> None:
@@ -158,7 +158,7 @@ def test_an_event_loop_is_woken_once_for_all_that_wait_in_it(store: Store, monke
     assert len(woken) == 1
 
 
-def test_who_waits_in_an_event_loop_is_told_of_a_failure(store: Store) -> None:
+def test_async_waiter_receives_failure(store: Store) -> None:
     def broken(_connection: sa.Connection) -> None:
         raise ZeroDivisionError
 
@@ -173,14 +173,14 @@ def test_who_waits_in_an_event_loop_is_told_of_a_failure(store: Store) -> None:
 
 
 @NO_BUCKET
-def test_closing_finishes_what_is_queued(store: Store) -> None:
+def test_closing_finishes_queued_writes(store: Store) -> None:
     futures = [store.submit(put(f"{n:03}")) for n in range(300)]
     store.close()
     assert all(future.done() for future in futures)
     assert len(rows(store)) == 300
 
 
-def test_writes_come_in_the_order_given(store: Store) -> None:
+def test_writes_run_in_submission_order(store: Store) -> None:
     seen: list[int] = []
     wait([store.submit(partial(lambda n, _: seen.append(n), n)) for n in range(600)])
     assert seen == list(range(600))
@@ -198,23 +198,23 @@ LASTING = ("DiskFull", "UndefinedTable", "InsufficientPrivilege", "UniqueViolati
 
 
 @pytest.mark.parametrize("name", PASSING)
-def test_restarts_and_collisions_pass(name: str) -> None:
+def test_restarts_and_conflicts_are_transient(name: str) -> None:
     assert is_passing(wrapped(getattr(psycopg.errors, name)("!")))
 
 
 @pytest.mark.parametrize("name", LASTING)
-def test_what_the_server_will_say_again_lasts(name: str) -> None:
+def test_lasting_server_errors_are_not_transient(name: str) -> None:
     assert not is_passing(wrapped(getattr(psycopg.errors, name)("!")))
 
 
-def test_a_server_out_of_reach_passes_and_sqlite_has_no_server() -> None:
+def test_lost_connection_is_transient_but_not_for_sqlite() -> None:
     assert is_passing(wrapped(psycopg.OperationalError("connection refused")))
     assert is_passing(wrapped(psycopg.errors.DiskFull("!"), lost=True))
     assert not is_passing(wrapped(sqlite3.OperationalError("disk I/O error")))
     assert not is_passing(ValueError())
 
 
-def test_it_is_done_again_until_the_server_is_back(
+def test_action_is_retried_until_server_returns(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = [0.0]

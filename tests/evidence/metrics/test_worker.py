@@ -57,7 +57,7 @@ def embeddings(folder: Path, data: bytes, text: str) -> tuple[Any, Any, Any]:
     return image, said, model
 
 
-def test_clip_score_is_that_of_torchmetrics(clip: Path) -> None:
+def test_clip_score_matches_torchmetrics(clip: Path) -> None:
     torchmetrics = pytest.importorskip("torchmetrics.multimodal")
     from transformers import CLIPModel, CLIPProcessor
 
@@ -83,24 +83,24 @@ def test_clip_score_is_that_of_torchmetrics(clip: Path) -> None:
     assert len(set(seen)) == 4
 
 
-def test_pickscore_is_the_cosine_times_the_models_own_scale(clip: Path) -> None:
+def test_pickscore_is_cosine_times_model_scale(clip: Path) -> None:
     import torch
 
-    image, said, model = embeddings(clip, png(1), PROMPT)
-    cosine = torch.nn.functional.cosine_similarity(image, said).item()
+    image, text, model = embeddings(clip, png(1), PROMPT)
+    cosine = torch.nn.functional.cosine_similarity(image, text).item()
     expected = cosine * model.logit_scale.exp().item()
     assert metrics_worker.text_image(str(clip), scaled=True)(png(1), PROMPT)["value"] == pytest.approx(
         expected, abs=1e-4
     )
 
 
-def test_a_long_prompt_is_cut_and_that_is_told(clip: Path) -> None:
+def test_truncated_prompt_reports_token_counts(clip: Path) -> None:
     found = metrics_worker.text_image(str(clip))(png(1), " ".join(["cell"] * 40))
     assert (found["tokens"], found["read"]) == (42, 12)
 
 
 @pytest.mark.parametrize(("kind", "inputs", "prefix"), [("clip", 24, "layers."), ("siglip", 16, "scoring_head.")])
-def test_heads_are_those_of_the_released_predictors(kind: str, inputs: int, prefix: str, tmp_path: Path) -> None:
+def test_aesthetic_heads_match_released_predictors(kind: str, inputs: int, prefix: str, tmp_path: Path) -> None:
     """The released head is a sequence of linear layers with dropout between, over the normalised embedding."""
     import torch
     from transformers import AutoImageProcessor, AutoModel
@@ -120,22 +120,22 @@ def test_heads_are_those_of_the_released_predictors(kind: str, inputs: int, pref
     assert metrics_worker.looks(str(folder), str(head))(png(2))["value"] == pytest.approx(expected, rel=1e-4)
 
 
-def test_a_head_that_is_none_is_refused(clip: Path, tmp_path: Path) -> None:
+def test_invalid_head_is_rejected(clip: Path, tmp_path: Path) -> None:
     import torch
 
-    for state, said in (
+    for state, message in (
         ({"norm": torch.ones(3)}, "norm is no linear layer"),
         ({"0.weight": torch.ones(3)}, "layer 0 is not linear"),
         ({"0.weight": torch.ones(2, 24), "0.bias": torch.ones(2)}, "must give one number"),
     ):
         torch.save(state, tmp_path / "bad.pth")
-        with pytest.raises(RuntimeError, match=said):
+        with pytest.raises(RuntimeError, match=message):
             metrics_worker.looks(str(clip), str(tmp_path / "bad.pth"))
     with pytest.raises(RuntimeError, match="the head takes 5 features; the model gives 24"):
         metrics_worker.looks(str(clip), str(tiny.head(tmp_path / "other.pth", 5)))(png(0))
 
 
-def test_vqa_score_is_the_chance_with_which_the_model_would_say_yes(tmp_path: Path) -> None:
+def test_vqa_score_is_probability_of_yes(tmp_path: Path) -> None:
     import torch
     from transformers import AutoModelForImageTextToText, AutoProcessor
 
@@ -153,7 +153,7 @@ def test_vqa_score_is_the_chance_with_which_the_model_would_say_yes(tmp_path: Pa
     assert other != found
 
 
-def test_fid_is_that_of_torchmetrics(tmp_path: Path) -> None:
+def test_fid_matches_torchmetrics(tmp_path: Path) -> None:
     """The same network inside torchmetrics' own computation of the distance."""
     import torch
 

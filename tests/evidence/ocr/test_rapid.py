@@ -39,7 +39,7 @@ def words(lines: list[TextLine]) -> list[str]:
 
 
 @pytest.mark.slow
-def test_lines_come_in_reading_order_with_their_places(ocr: RapidOcr) -> None:
+def test_lines_are_in_reading_order_with_positions(ocr: RapidOcr) -> None:
     lines = ocr.read(page(("Ribosome", 400, 40), ("Nucleus", 40, 44), ("Vacuole", 200, 250)))
     assert words(lines) == ["Nucleus", "Ribosome", "Vacuole"]
     left, top, right, bottom = lines[0].bounds
@@ -49,7 +49,7 @@ def test_lines_come_in_reading_order_with_their_places(ocr: RapidOcr) -> None:
 
 
 @pytest.mark.slow
-def test_transparent_parts_are_white(ocr: RapidOcr) -> None:
+def test_transparent_parts_become_white(ocr: RapidOcr) -> None:
     mask = page(("Nucleus", 40, 40), size=(320, 160)).convert("L").point(lambda value: 255 - value)
     glass = Image.new("RGBA", mask.size, (0, 0, 0, 0))
     glass.putalpha(mask)
@@ -57,7 +57,7 @@ def test_transparent_parts_are_white(ocr: RapidOcr) -> None:
 
 
 @pytest.mark.slow
-def test_sideways_labels_keep_their_corners(ocr: RapidOcr) -> None:
+def test_rotated_labels_keep_their_corners(ocr: RapidOcr) -> None:
     image = page(("Population", 20, 20), size=(240, 80)).rotate(90, expand=True)
     (line,) = ocr.read(image)
     assert line.text == "Population"
@@ -69,12 +69,12 @@ def test_sideways_labels_keep_their_corners(ocr: RapidOcr) -> None:
     ("mode", "size"),
     [("RGB", (1, 1)), ("RGBA", (7, 500)), ("L", (64, 64)), ("P", (900, 9)), ("1", (9, 9000))],
 )
-def test_blank_and_tiny_images_hold_nothing(ocr: RapidOcr, mode: str, size: tuple[int, int]) -> None:
+def test_blank_and_tiny_images_have_no_lines(ocr: RapidOcr, mode: str, size: tuple[int, int]) -> None:
     assert ocr.read(Image.new(mode, size)) == []
 
 
 @pytest.mark.slow
-def test_a_long_strip_is_read(ocr: RapidOcr) -> None:
+def test_long_strip_is_read(ocr: RapidOcr) -> None:
     image = page(("Nucleus", 20, 20), size=(1600, 80))
     (line,) = ocr.read(image)
     assert line.text == "Nucleus"
@@ -82,7 +82,7 @@ def test_a_long_strip_is_read(ocr: RapidOcr) -> None:
 
 
 @pytest.mark.slow
-def test_a_second_reading_gives_places_in_the_same_pixels(ocr: RapidOcr) -> None:
+def test_second_reading_gives_positions_in_same_pixels(ocr: RapidOcr) -> None:
     image = page(("Nucleus", 40, 44), ("Vacuole", 200, 250))
     first, second = ocr.read(image), ocr.read(image, again=True)
     assert words(first) == words(second) == ["Nucleus", "Vacuole"]
@@ -92,7 +92,7 @@ def test_a_second_reading_gives_places_in_the_same_pixels(ocr: RapidOcr) -> None
 
 
 @given(st.integers(8, 6000), st.integers(8, 6000))
-def test_a_second_reading_is_at_another_scale(width: int, height: int) -> None:
+def test_second_reading_uses_other_scale(width: int, height: int) -> None:
     short, long = sorted((width, height))
     seen = max(min(1.0, LONGEST / long), SHORTEST / short)
     factor = other_scale((width, height))
@@ -100,14 +100,14 @@ def test_a_second_reading_is_at_another_scale(width: int, height: int) -> None:
 
 
 @pytest.mark.slow
-def test_every_thread_has_its_own_engine(ocr: RapidOcr) -> None:
+def test_each_thread_has_own_engine(ocr: RapidOcr) -> None:
     image = page(("Nucleus", 40, 40), size=(320, 160))
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(ocr.read, [image] * 2))
     assert all(words(lines) == ["Nucleus"] for lines in results)
 
 
-def test_the_version_is_known_without_loading_the_engine() -> None:
+def test_version_is_available_without_loading_engine() -> None:
     code = (
         "import sys; from limner.evidence.ocr import RapidOcr; print(RapidOcr.name, RapidOcr().version);"
         "assert not {'rapidocr', 'onnxruntime', 'numpy', 'cv2'} & set(sys.modules)"
@@ -118,7 +118,7 @@ def test_the_version_is_known_without_loading_the_engine() -> None:
 
 
 @pytest.mark.slow
-def test_reading_is_silent() -> None:
+def test_reading_prints_no_output() -> None:
     code = (
         "from PIL import Image, ImageDraw; from limner.evidence.ocr import RapidOcr;"
         "image = Image.new('RGB', (200, 100), 'white'); ImageDraw.Draw(image).line((0, 0, 200, 100), 'black');"
@@ -136,7 +136,7 @@ def box(x: float, y: float, width: float, height: float, turn: float) -> tuple[P
 
 
 @given(st.permutations(range(12)), st.floats(-5, 5))
-def test_reading_order_survives_a_slight_skew(order: list[int], degrees: float) -> None:
+def test_reading_order_tolerates_slight_skew(order: list[int], degrees: float) -> None:
     lines = [
         TextLine(str(n), box(300 * (n % 3), 60 * (n // 3), 200, 30, math.radians(degrees)), 0.9) for n in range(12)
     ]

@@ -27,7 +27,7 @@ def row(text: str, line: int, left: int, width: int, *, top: int = 100, height: 
     return f"5\t1\t{line}\t1\t1\t1\t{left}\t{top}\t{width}\t{height}\t{sure}\t{text}\n"
 
 
-def test_words_become_lines_in_reading_order() -> None:
+def test_words_are_joined_into_lines_in_reading_order() -> None:
     table = HEAD + "1\t1\t0\t0\t0\t0\t0\t0\t640\t400\t-1\t\n"
     table += row("wall", 2, 160, 40, sure=70) + row("Cell", 2, 110, 40) + row('"Top"', 1, 300, 60, top=20)
     first, second = parse_tesseract(table)
@@ -37,13 +37,13 @@ def test_words_become_lines_in_reading_order() -> None:
     assert second.confidence == pytest.approx(0.8)
 
 
-def test_labels_far_apart_are_lines_of_their_own() -> None:
+def test_distant_labels_are_separate_lines() -> None:
     found = parse_tesseract(HEAD + row("Nucleus", 1, 10, 80) + row("Ribosome", 1, 400, 90))
     assert [line.text for line in found] == ["Nucleus", "Ribosome"]
 
 
 @pytest.mark.parametrize("text", [" ", "", "   "])
-def test_empty_and_unsure_words_are_left_out(text: str) -> None:
+def test_empty_and_uncertain_words_are_omitted(text: str) -> None:
     assert (
         parse_tesseract(HEAD + row(text, 1, 10, 80) + row("blur", 2, 10, 80, sure=30) + row("none", 3, 10, 80, sure=-1))
         == []
@@ -52,7 +52,7 @@ def test_empty_and_unsure_words_are_left_out(text: str) -> None:
 
 
 @pytest.mark.parametrize("table", [HEAD + "5\t1\t1\n", HEAD.replace("conf", "cold") + row("x", 1, 1, 1)])
-def test_what_is_no_such_table_is_an_error(table: str) -> None:
+def test_invalid_table_is_an_error(table: str) -> None:
     with pytest.raises((ValueError, KeyError, TypeError)):
         parse_tesseract(table.replace("5\t1\t1\n", "5\t1\t1\t1\t1\t1\tx\t1\t1\t1\t90\tword\n"))
 
@@ -73,7 +73,7 @@ WORDS = st.lists(
 
 
 @given(WORDS)
-def test_no_word_is_lost_or_invented(words: list[OcrWord]) -> None:
+def test_joining_neither_loses_nor_adds_words(words: list[OcrWord]) -> None:
     found = join_words(words)
     assert sorted(word for line in found for word in line.text.split()) == sorted(
         part for word in words for part in word.text.split()
@@ -110,7 +110,7 @@ def read(data: bytes, store: Store, word: str = "tesseract") -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("installed")
-def test_a_page_is_read(store: Store) -> None:
+def test_page_is_read(store: Store) -> None:
     assert read(page(), store) == ["Cell wall", "Nucleus", "Vacuole"]
     assert read(encode_png(Image.new("RGB", (4, 4))), store) == []
     assert read(encode_png(Image.new("RGB", (200, 100), "white")), store) == []
@@ -119,19 +119,19 @@ def test_a_page_is_read(store: Store) -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_the_name_says_what_decides() -> None:
+def test_name_includes_deciding_settings() -> None:
     name = ocr.name("eng")
     assert name.startswith("tesseract/")
     assert all(part in name for part in (" lang=eng ", " data=", f" psm={ocr.SPARSE} ", f" score={MIN_CONFIDENCE} "))
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_language_that_is_not_there(store: Store) -> None:
+def test_missing_language_is_usage_error(store: Store) -> None:
     with pytest.raises(UsageError, match=r"has no language 'tlh'.+tesseract-ocr-tlh"):
         read(page(), store, "tesseract:eng+tlh")
 
 
-def test_a_program_that_is_not_there(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
+def test_missing_program_is_usage_error(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
     ocr._installed_languages.cache_clear()
     monkeypatch.setattr(ocr, "PROGRAM", "no-such-tesseract")
     with pytest.raises(UsageError, match=r"is not installed; install it .+ or use --ocr rapidocr"):

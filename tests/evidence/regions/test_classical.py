@@ -39,18 +39,18 @@ def flat(count: int, seed: int, size: tuple[int, int] = (900, 700), ground: str 
 @pytest.mark.parametrize("count", [1, 2, 7, 12, 30])
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("ground", ["white", "ivory", "black"])
-def test_shapes_of_a_flat_diagram_are_counted(count: int, seed: int, ground: str) -> None:
+def test_shapes_of_flat_diagram_are_counted(count: int, seed: int, ground: str) -> None:
     assert len(find_areas(flat(count, seed, ground=ground))) == count
 
 
-def test_traces_of_jpeg_are_no_regions() -> None:
+def test_jpeg_artifacts_are_not_regions() -> None:
     packed = io.BytesIO()
     flat(12, 4).save(packed, "JPEG", quality=75)
     with Image.open(packed) as image:
         assert len(find_areas(image)) == 12
 
 
-def test_areas_within_outlines_are_counted_without_any_colour() -> None:
+def test_outlined_areas_are_counted_without_colour() -> None:
     image = Image.new("RGB", (600, 400), "white")
     draw = ImageDraw.Draw(image)
     for x in range(100, 501, 100):
@@ -60,14 +60,14 @@ def test_areas_within_outlines_are_counted_without_any_colour() -> None:
     assert len(find_areas(image)) == 8
 
 
-def test_boxes_lie_where_the_shapes_are() -> None:
+def test_boxes_match_shape_positions() -> None:
     image = Image.new("RGB", (400, 300), "white")
     ImageDraw.Draw(image).rectangle((100, 60, 299, 199), fill="teal", outline="black", width=3)
     ((left, top, right, bottom),) = find_areas(image)
     assert (left, top, right, bottom) == pytest.approx((100, 60, 299, 199), abs=6)
 
 
-def test_the_count_hardly_depends_on_resolution() -> None:
+def test_count_is_stable_across_resolutions() -> None:
     small = flat(12, 3)
     large = small.resize((small.width * 3, small.height * 3), Image.Resampling.LANCZOS)
     assert len(find_areas(large)) == len(find_areas(small)) == 12
@@ -81,7 +81,7 @@ def test_blank_images_have_no_regions(mode: str, size: tuple[int, int]) -> None:
 
 
 @pytest.mark.slow
-def test_labels_are_lines_and_not_masks() -> None:
+def test_labels_are_counted_as_lines_and_not_masks() -> None:
     image = flat(4, 1)
     draw = ImageDraw.Draw(image)
     for n, word in enumerate(["Nucleus", "Ribosome"]):
@@ -98,13 +98,13 @@ def test_labels_are_lines_and_not_masks() -> None:
     assert not [box for box in found.boxes[: found.masks] if box[3] < 150]
 
 
-def test_the_name_says_how_it_counts() -> None:
+def test_name_describes_counting_method() -> None:
     counter = open_counter("classical")
     assert counter.name.startswith("classical/edge=32 close=7 ")
     assert not is_paper_backend("regions", counter.name)
 
 
-def test_words_that_name_no_counter(tmp_path: Path) -> None:
+def test_unknown_counter_or_option_is_usage_error(tmp_path: Path) -> None:
     for word in ("classic", "sam2.1", "sam2.1:", "classical:x", ""):
         with pytest.raises(UsageError, match="no region counter") as error:
             open_counter(word)

@@ -43,7 +43,7 @@ def measure(probe: Probe, data: bytes, store: Store) -> Finding:
 
 
 @pytest.mark.slow
-def test_regions_are_masks_and_lines(store: Store) -> None:
+def test_region_count_is_sum_of_masks_and_lines(store: Store) -> None:
     probe = RegionsProbe("classical", {}, OcrProbe())
     probe.check()
     found = measure(probe, plate(), store)
@@ -55,7 +55,7 @@ def test_regions_are_masks_and_lines(store: Store) -> None:
     assert (kept["value"]["masks"], kept["value"]["lines"], len(kept["value"]["boxes"])) == (3, 2, 5)
 
 
-def test_the_name_has_the_counter_and_the_reader() -> None:
+def test_name_includes_counter_and_reader() -> None:
     probe = RegionsProbe("classical", {}, OcrProbe())
     counter = open_counter("classical").name
     assert re.fullmatch(rf"{re.escape(counter)} lines=rapidocr/[\d.]+#[0-9a-f]{{12}}", probe.name)
@@ -71,13 +71,13 @@ def test_the_name_has_the_counter_and_the_reader() -> None:
     assert long != RegionsProbe("classical", {}, OcrProbe()).name
 
 
-def test_wrong_words(store: Store) -> None:
+def test_invalid_probe_options_are_usage_errors(store: Store) -> None:
     images = Preparer(store.blobs.get)
 
     def opened(**words: str) -> list[Probe]:
         return open_probes((), (), Measuring(**words), settings.load(), images)  # type: ignore[arg-type]
 
-    for words, said in (
+    for words, message in (
         ({"regions": "sam9"}, "--regions sam9: choose from classical, sam2-tiny"),
         ({"regions": "classical?speed=1"}, "no option speed"),
         ({"regions": "counts.csv"}, "--regions counts.csv: import tables of regions and aesthetics with"),
@@ -88,12 +88,12 @@ def test_wrong_words(store: Store) -> None:
     ):
         with pytest.raises(UsageError) as caught:
             opened(**words)
-        assert said in str(caught.value)
+        assert message in str(caught.value)
     with pytest.raises(UsageError, match="choose a backend"):
         open_probes((), (), Measuring(("aesthetics",)), settings.load(), images)
 
 
-def test_what_is_measured(store: Store) -> None:
+def test_requested_and_needed_evidence_is_measured(store: Store) -> None:
     known, images = settings.load(), Preparer(store.blobs.get)
 
     def names(needs: str = "", uses: str = "", measuring: Measuring | None = None, known: settings.Settings = known):  # type: ignore[no-untyped-def]
@@ -110,7 +110,7 @@ def test_what_is_measured(store: Store) -> None:
     assert names("regions", "", None, own) == ["regions"]
 
 
-def test_settings_choose_backends(store: Store) -> None:
+def test_settings_configure_probe_timeouts(store: Store) -> None:
     own = settings.load().model_copy(update={"evidence": settings.Measures(regions_timeout_s=5.5, ocr_timeout_s=4.5)})
     ocr, regions = open_probes((), (), Measuring(("ocr", "regions")), own, Preparer(store.blobs.get))
     assert isinstance(ocr, OcrProbe)
@@ -118,13 +118,13 @@ def test_settings_choose_backends(store: Store) -> None:
     assert (ocr.seconds, regions.seconds) == (4.5, 5.5)
 
 
-def test_options_behind_a_question_mark() -> None:
+def test_options_follow_question_mark() -> None:
     assert word_and_options("sam2.1-large") == ("sam2.1-large", {})
     assert word_and_options("x?a=1&b=true&c=cuda:0&d=") == ("x", {"a": 1, "b": True, "c": "cuda:0", "d": ""})
 
 
 @given(st.sampled_from(("ocr", "regions", "aesthetics")), st.text() | st.from_regex(r"[a-z0-9.-]{0,9}[:?/][^/]*"))
-def test_any_word_is_a_probe_or_refused(evidence: str, word: str) -> None:
+def test_any_word_opens_probe_or_is_rejected(evidence: str, word: str) -> None:
     nowhere = Preparer(lambda _: b"")
     try:
         found = open_probe(evidence, word, settings.load(), nowhere, OcrProbe())

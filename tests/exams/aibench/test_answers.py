@@ -30,7 +30,7 @@ ITEMS = QuestionsRubric.model_validate({"checklist": CHECKLIST}).checklist
         ("Answer: Option B - Branch B", "B"),
     ],
 )
-def test_one_option_is_found(text: str, letter: str) -> None:
+def test_single_option_is_recognised(text: str, letter: str) -> None:
     assert read_choice(text, OPTIONS) == letter
 
 
@@ -38,12 +38,12 @@ def test_one_option_is_found(text: str, letter: str) -> None:
     ("text", "letter"),
     [("Yes", "B"), ("no.", "A"), ("Yes, it is shown.", "B"), ("**No**", "A"), ("Answer: Option A - No", "A")],
 )
-def test_yes_and_no_in_words(text: str, letter: str) -> None:
+def test_yes_and_no_in_words_are_recognised(text: str, letter: str) -> None:
     assert read_choice(text, YES_NO) == letter
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "the reply is empty"),
         ("<think>It must be B", "the reply is empty"),
@@ -55,12 +55,12 @@ def test_yes_and_no_in_words(text: str, letter: str) -> None:
         ("Answer: Option B - Both of them", "must choose one option"),
     ],
 )
-def test_none_or_several_are_told(text: str, said: str) -> None:
-    with pytest.raises(Unreadable, match=said):
+def test_missing_or_ambiguous_choice_is_unreadable(text: str, message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
         read_choice(text, OPTIONS)
 
 
-def test_words_that_speak_against_the_letter() -> None:
+def test_words_contradicting_letter_are_unreadable() -> None:
     assert read_choice("A. No", YES_NO) == "A"
     with pytest.raises(Unreadable, match="must choose one option"):
         read_choice("A. Yes", YES_NO)
@@ -75,11 +75,11 @@ def test_words_that_speak_against_the_letter() -> None:
         ("the answer is C .", None),
     ],
 )
-def test_the_release_drops_all_dots_at_both_ends_once(text: str, letter: str | None) -> None:
+def test_release_reader_strips_dots_at_both_ends_once(text: str, letter: str | None) -> None:
     assert read_release_choice(text) == letter
 
 
-def test_a_minus_is_no_dash() -> None:
+def test_minus_sign_is_not_read_as_dash() -> None:
     options = {"A": "-1", "B": "1"}
     assert read_choice("A. -1", options) == "A"
     assert read_choice("The answer is B - 1", options) == "B"
@@ -87,7 +87,7 @@ def test_a_minus_is_no_dash() -> None:
         read_choice("B. -1", options)
 
 
-def test_the_b_of_based_on() -> None:
+def test_release_reader_takes_b_from_based_on() -> None:
     text = "Based on the image, the answer cannot be determined"
     assert read_release_choice(text) == "B"
     with pytest.raises(Unreadable):
@@ -95,7 +95,7 @@ def test_the_b_of_based_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("B, A, C, D, A", "JSON"),
         ('["B", "A"]', "JSON object"),
@@ -104,12 +104,12 @@ def test_the_b_of_based_on() -> None:
         ('{"1": 1, "2": "A", "3": "C", "4": "D", "5": "A"}', "question 1: the reply is empty"),
     ],
 )
-def test_a_reply_that_leaves_questions_out(text: str, said: str) -> None:
-    with pytest.raises(Unreadable, match=said):
+def test_incomplete_batched_reply_is_unreadable(text: str, message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
         check_batched(text, ITEMS)
 
 
-def test_the_shape_is_strict() -> None:
+def test_batch_schema_is_strict() -> None:
     found = batch_schema(ITEMS)
     assert found["required"] == list(found["properties"]) == ["1", "2", "3", "4", "5"]
     assert found["additionalProperties"] is False

@@ -63,7 +63,7 @@ def standing(tmp_path: Path, *words: str | Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_one_by_one_and_batched(tmp_path: Path) -> None:
+def test_single_and_batched_variants_are_scored(tmp_path: Path) -> None:
     single = write_replay(tmp_path / "single.jsonl", answers(WRONG))
     assert run(tmp_path, "--judge", f"replay/{single}")["failed"] == 0
     found = standing(tmp_path, "--by", "venue", "--by", "dimension")
@@ -79,9 +79,9 @@ def test_one_by_one_and_batched(tmp_path: Path) -> None:
 
     both = write_replay(tmp_path / "batched.jsonl", answers(), batched=True)
     run(tmp_path, "--judge", f"replay/{both}", "--variant", "batched")
-    told = limner("scores", "sample/aibench", "--store", tmp_path / "store", "--variant", "batched").out
-    assert "asked: variant batched" in told
-    assert "no aesthetics rating" in told
+    output = limner("scores", "sample/aibench", "--store", tmp_path / "store", "--variant", "batched").out
+    assert "asked: variant batched" in output
+    assert "no aesthetics rating" in output
 
     agreed = limner("agree", "sample/aibench", "--store", tmp_path / "store", "--format", "json").json()
     (pair,) = [pair for pair in agreed["pairs"] if "marks" in pair]
@@ -90,12 +90,12 @@ def test_one_by_one_and_batched(tmp_path: Path) -> None:
     assert pair["marks"]["semantics"]["same"]["value"] == 1
 
 
-def test_an_unread_answer_does_not_spoil_the_marking(tmp_path: Path) -> None:
-    said: dict[str, dict[str, Any]] = {id: dict(replies) for id, replies in answers().items()}
-    said["Sample_2025/tidewatch"]["topology/4"] = ["Hmm.", "I see.", "Based on the picture, no idea"]
-    said["Sample_2025/songlark"]["topology/5"] = "Hmm."
-    said["Sample_2025/tidewatch"]["phase/6"] = ["Hmm.", answers()["Sample_2025/tidewatch"]["phase/6"]]
-    replay = write_replay(tmp_path / "r.jsonl", said)
+def test_unread_answer_does_not_fail_marking(tmp_path: Path) -> None:
+    replies_by_id: dict[str, dict[str, Any]] = {id: dict(replies) for id, replies in answers().items()}
+    replies_by_id["Sample_2025/tidewatch"]["topology/4"] = ["Hmm.", "I see.", "Based on the picture, no idea"]
+    replies_by_id["Sample_2025/songlark"]["topology/5"] = "Hmm."
+    replies_by_id["Sample_2025/tidewatch"]["phase/6"] = ["Hmm.", answers()["Sample_2025/tidewatch"]["phase/6"]]
+    replay = write_replay(tmp_path / "r.jsonl", replies_by_id)
     assert run(tmp_path, "--judge", f"replay/{replay}")["failed"] == 0
     careful, release = (standing(tmp_path, "--reading", reading) for reading in ("careful", "release"))
     right = answers()["Sample_2025/tidewatch"]["topology/4"] == "B"
@@ -108,15 +108,15 @@ def test_an_unread_answer_does_not_spoil_the_marking(tmp_path: Path) -> None:
     assert release["remarks"][0] == f"1 of {TOTAL} questions have no readable answer; they count as not right"
 
 
-def test_when_nothing_at_all_can_be_read_the_marking_has_failed(tmp_path: Path) -> None:
-    said: dict[str, dict[str, Any]] = {id: dict(replies) for id, replies in answers().items()}
-    said["Sample_2025/tidewatch"] = {key: ["?", "??", "???"] for key in said["Sample_2025/tidewatch"]}
-    replay = write_replay(tmp_path / "r.jsonl", said)
+def test_marking_without_any_readable_answer_fails(tmp_path: Path) -> None:
+    replies_by_id: dict[str, dict[str, Any]] = {id: dict(replies) for id, replies in answers().items()}
+    replies_by_id["Sample_2025/tidewatch"] = {key: ["?", "??", "???"] for key in replies_by_id["Sample_2025/tidewatch"]}
+    replay = write_replay(tmp_path / "r.jsonl", replies_by_id)
     assert run(tmp_path, "--judge", f"replay/{replay}", code=3)["failures"] == {"unreadable": 1}
     assert (standing(tmp_path)["n"], standing(tmp_path)["expected"]) == (7, 8)
 
 
-def test_what_the_solver_is_sent(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_solver_receives_figure_and_question(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_settings(tmp_path, chat.base_url)
     chat.configure(reply="B")
@@ -148,7 +148,7 @@ def details(wrong: str | None = None) -> list[dict[str, Any]]:
     ]
 
 
-def test_importing_what_the_released_script_writes_by_default(tmp_path: Path) -> None:
+def test_default_output_of_released_script_is_imported(tmp_path: Path) -> None:
     data = write(tmp_path / "AIBench.jsonl", ROW, {**ROW, "id": "ICLR_2025/2"})
     lines: list[dict[str, Any] | str] = []
     for id, score in ((ROW["id"], 60.0), ("ICLR_2025/2", {"score": 0.0})):
@@ -158,10 +158,10 @@ def test_importing_what_the_released_script_writes_by_default(tmp_path: Path) ->
             lines.append({"prompt_id": id, "steps": steps, "ts": 1.5, "stage": "success", "latency_sec": 2.0})
     results = write(tmp_path / "eval_records.jsonl", *lines, '{"prompt_id": "CVPR_20')
     to = ("--painter", "wan", "--judge", "qwen", "--store", tmp_path / "store")
-    said = limner("import", "aibench", "--data", data, "--results", results, *to, code=3)
-    assert ", 0 with their drawing, 1 with a failed measurement" in said.out
-    assert f"note: {results}:5: not JSON" in said.err
-    assert f"note: {results}: ICLR_2025/2: aesthetics: " in said.err
+    result = limner("import", "aibench", "--data", data, "--results", results, *to, code=3)
+    assert ", 0 with their drawing, 1 with a failed measurement" in result.out
+    assert f"note: {results}:5: not JSON" in result.err
+    assert f"note: {results}: ICLR_2025/2: aesthetics: " in result.err
     (found,) = limner("scores", "aibench", "--store", tmp_path / "store", "--format", "json").json()
     assert (found["scores"]["aesthetics"]["value"], found["scores"]["aesthetics"]["n"]) == (60.0, 1)
     assert found["scores"]["component"]["value"] == 100
@@ -170,15 +170,15 @@ def test_importing_what_the_released_script_writes_by_default(tmp_path: Path) ->
     assert again == {"results": 2, "images": 0, "failures": {"probe": 1}}
 
 
-def test_results_of_another_checklist_are_refused(tmp_path: Path) -> None:
+def test_results_of_other_checklist_are_rejected(tmp_path: Path) -> None:
     data = write(tmp_path / "AIBench.jsonl", ROW)
     other = [{**one, "gt": "A", "pred": "A"} for one in details()]
     results = write(
         tmp_path / "out.jsonl", {"prompt_id": ROW["id"], "steps": [{"task": "visual_qa", "details": other}]}
     )
     to = ("--painter", "wan", "--judge", "qwen", "--store", tmp_path / "store")
-    said = limner("import", "aibench", "--data", data, "--results", results, *to, code=1)
-    assert "made with another checklist: its right answer to component/1 is A, not B" in said.err
+    result = limner("import", "aibench", "--data", data, "--results", results, *to, code=1)
+    assert "made with another checklist: its right answer to component/1 is A, not B" in result.err
     assert not (tmp_path / "store").exists()
 
 
@@ -190,7 +190,7 @@ def dashscope() -> Iterator[JobServer]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("model", "limit"), [("qwen-image", "800")])
-def test_method_texts_go_whole_to_services_that_cut_them(
+def test_long_method_text_is_sent_whole_and_truncation_is_noted(
     tmp_path: Path, dashscope: JobServer, monkeypatch: pytest.MonkeyPatch, model: str, limit: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -207,9 +207,9 @@ def test_method_texts_go_whole_to_services_that_cut_them(
     assert len(sent) == 2
     assert sum(long.strip() in body for body in sent) == 1
     (found,) = limner("scores", "aibench", "--store", tmp_path / "store", "--format", "json").json()
-    (told,) = [remark for remark in found["remarks"] if "prompt" in remark]
-    assert told.startswith("1 of 2 drawings were made from the beginning of their prompt alone: the painter reads ")
-    assert f"reads {limit} characters and cuts off the rest, of up to 18," in told
+    (note,) = [remark for remark in found["remarks"] if "prompt" in remark]
+    assert note.startswith("1 of 2 drawings were made from the beginning of their prompt alone: the painter reads ")
+    assert f"reads {limit} characters and cuts off the rest, of up to 18," in note
     shown = limner("scores", "aibench", "--store", tmp_path / "store").out
     assert "1 of 2 drawings were made from the beginning of their prompt alone" in " ".join(shown.split())
     page = limner("show", "aibench", ROW["id"], "--store", tmp_path / "store", "--json").json()

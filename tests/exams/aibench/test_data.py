@@ -30,7 +30,7 @@ def with_item(**fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("place", [".", FILE], ids=["folder", "file"])
-def test_a_row_in_full_from_folder_or_file(tmp_path: Path, place: str) -> None:
+def test_full_row_is_read_from_folder_or_file(tmp_path: Path, place: str) -> None:
     write(tmp_path / FILE, {**ROW, "image": "figures/a.png"}, "", changed(id="plain"))
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "a.png").write_bytes(picture(1))
@@ -51,21 +51,21 @@ def test_a_row_in_full_from_folder_or_file(tmp_path: Path, place: str) -> None:
     )
 
 
-def test_options_as_a_list_of_one_mapping(tmp_path: Path) -> None:
+def test_options_may_be_list_of_one_mapping(tmp_path: Path) -> None:
     listed = [{**one, "options": [one["options"]]} for one in CHECKLIST]
     write(tmp_path / FILE, ROW, changed(id="V/listed", checklist=listed))
     plain, other = read(tmp_path).questions
     assert plain.rubric == other.rubric
 
 
-def test_ids_may_be_numbers_or_words_and_start_anew_at_each_level(tmp_path: Path) -> None:
+def test_item_ids_may_be_numbers_or_words_and_restart_per_level(tmp_path: Path) -> None:
     checklist = [item("component", 1), item("topology", 1), item("topology", "1b"), item("phase", "p-2")]
     write(tmp_path / FILE, changed(checklist=checklist))
     (question,) = read(tmp_path).questions
     assert [one.key for one in question.rubric.checklist] == ["component/1", "topology/1", "topology/1b", "phase/p-2"]
 
 
-def test_stray_control_characters_are_spaces(tmp_path: Path) -> None:
+def test_stray_control_characters_become_spaces(tmp_path: Path) -> None:
     # A model that writes "\\beta" into JSON with one backslash makes a backspace of it.
     first = {**CHECKLIST[0], "question": "Is \x08eta there?", "options": {"A": "\x0crac", "B": "Yes\x9d"}}
     write(tmp_path / FILE, changed(method_text="one\x0ctwo\tthree\nfour", checklist=[first]))
@@ -86,7 +86,7 @@ def test_stray_control_characters_are_spaces(tmp_path: Path) -> None:
         ({"image": None, "image_url": None}, "images/CVPR_2025/2506.07857v1.webp"),
     ],
 )
-def test_where_figures_are_found(tmp_path: Path, fields: dict[str, Any], file: str) -> None:
+def test_figures_are_found_in_known_places(tmp_path: Path, fields: dict[str, Any], file: str) -> None:
     write(tmp_path / FILE, changed(**fields))
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).write_bytes(picture(2))
@@ -95,7 +95,7 @@ def test_where_figures_are_found(tmp_path: Path, fields: dict[str, Any], file: s
     assert (exam.questions[0].reference.path, exam.notes) == (tmp_path / file, ())
 
 
-def test_a_figure_behind_a_link_is_absent(tmp_path: Path) -> None:
+def test_figure_given_as_url_is_absent(tmp_path: Path) -> None:
     write(tmp_path / FILE, changed(image_url="https://example.org/a.png"))
     reference = read(tmp_path).questions[0].reference
     assert reference is not None
@@ -120,12 +120,12 @@ WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("line", "said"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_named(tmp_path: Path, line: dict[str, Any] | str | bytes, said: str) -> None:
+@pytest.mark.parametrize(("line", "message"), WRONG.values(), ids=WRONG)
+def test_invalid_row_is_reported_with_line(tmp_path: Path, line: dict[str, Any] | str | bytes, message: str) -> None:
     file = write(tmp_path / FILE, ROW, line)
     (tmp_path / "text.png").write_text("no image")
     with pytest.raises(DataError) as caught:
         read(tmp_path)
-    assert re.search(said, str(caught.value)), str(caught.value)
+    assert re.search(message, str(caught.value)), str(caught.value)
     assert f"{file}:2: " in str(caught.value)
     assert len(str(caught.value)) < 2000

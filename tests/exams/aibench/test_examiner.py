@@ -56,7 +56,7 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str, str
     return found
 
 
-def test_every_component_was_looked_at() -> None:
+def test_labels_cover_every_component() -> None:
     exam = read(resolve("sample/aibench"))
     names = {
         question.id: [
@@ -70,21 +70,21 @@ def test_every_component_was_looked_at() -> None:
 
 
 @pytest.mark.slow
-def test_it_decides_most_of_the_components(marked: dict[tuple[str, str, str], tuple[int | None, bool]]) -> None:
+def test_examiner_decides_most_components(marked: dict[tuple[str, str, str], tuple[int | None, bool]]) -> None:
     ours = [value for (painter, _, _), (value, _) in marked.items() if painter == "control/reference"]
     assert len(ours) == 28
     assert sum(value is not None for value in ours) / len(ours) >= 0.8
 
 
 @pytest.mark.slow
-def test_its_yes_can_be_relied_on(marked: dict[tuple[str, str, str], tuple[int | None, bool]]) -> None:
+def test_examiner_yes_is_reliable(marked: dict[tuple[str, str, str], tuple[int | None, bool]]) -> None:
     met = [(key, right) for key, (value, right) in marked.items() if value == 1]
     assert len(met) >= 40
     assert sum(right for _, right in met) / len(met) >= 0.95, [key for key, right in met if not right]
 
 
 @pytest.mark.slow
-def test_it_is_not_taken_in_by_print(marked: dict[tuple[str, str, str], tuple[int | None, bool]]) -> None:
+def test_printed_text_does_not_fool_examiner(marked: dict[tuple[str, str, str], tuple[int | None, bool]]) -> None:
     printed = [(value, right) for (painter, _, _), (value, right) in marked.items() if painter == "control/text"]
     assert printed
     assert not [right for value, right in printed if value == 1 and not right]
@@ -106,7 +106,7 @@ def line(text: str, top: float = 0) -> TextLine:
         ("GE", ("GE",), 0, None),
     ],
 )
-def test_presence_means_what_the_criterion_says(
+def test_presence_follows_meaning_of_criterion(
     text: str, also: tuple[str, ...], means: int, expected: int | None
 ) -> None:
     asked = Criterion("component/1", "?", "component", labels=("Gauge Encoder",), also=also, present_means=means)

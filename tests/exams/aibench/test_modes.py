@@ -23,7 +23,7 @@ from tests.support import JUDGE, write_settings
 MARKS = [Mark("component/1", 0, "answered B; right is A"), Mark("topology/5", 0, "answered A; right is B")]
 
 
-def test_the_ask_shows_the_drawing_the_right_answer_and_the_one_given() -> None:
+def test_ask_shows_drawing_with_correct_and_given_answer() -> None:
     (question,) = [question for question in EXAM.questions if question.id == "Sample_2025/tidewatch"]
     first, *_ = question.rubric.checklist
     ask = analysis.ask(
@@ -43,14 +43,14 @@ def test_the_ask_shows_the_drawing_the_right_answer_and_the_one_given() -> None:
 
 
 @given(st.dictionaries(st.sampled_from(["0", "1", "2", "3", "x"]), st.sampled_from([*analysis.NAMES, "none", 7, None])))
-def test_a_reply_gives_known_modes_to_known_questions_only(said: dict[str, Any]) -> None:
-    found = analysis.read(json.dumps(said), MARKS)
-    wanted = {mark.criterion: said.get(str(n)) for n, mark in enumerate(MARKS, 1)}
+def test_reply_assigns_known_modes_to_known_questions_only(reply: dict[str, Any]) -> None:
+    found = analysis.read(json.dumps(reply), MARKS)
+    wanted = {mark.criterion: reply.get(str(n)) for n, mark in enumerate(MARKS, 1)}
     assert found == {criterion: word for criterion, word in wanted.items() if word in analysis.NAMES}
 
 
 @given(st.text())
-def test_any_text_is_read(text: str) -> None:
+def test_any_text_gives_only_known_modes(text: str) -> None:
     assert set(analysis.read(text, MARKS).values()) <= set(analysis.NAMES)
 
 
@@ -67,7 +67,7 @@ def sort(folder: Path, *words: str | Path, code: int = 0) -> Any:
 
 
 @pytest.mark.slow
-def test_each_wrong_answer_is_asked_about_once_and_paid_once(marked: Path, chat: ChatServer) -> None:
+def test_each_wrong_answer_is_asked_and_paid_once(marked: Path, chat: ChatServer) -> None:
     write_settings(marked, chat.base_url)
     chat.configure(reply='{"1": "layout"}')
     model = ("--model", JUDGE)
@@ -89,19 +89,19 @@ def test_each_wrong_answer_is_asked_about_once_and_paid_once(marked: Path, chat:
 
 
 @pytest.mark.slow
-def test_a_reply_without_a_mode_is_unread_after_three_tries(marked: Path, chat: ChatServer) -> None:
+def test_reply_without_mode_is_unread_after_three_tries(marked: Path, chat: ChatServer) -> None:
     write_settings(marked, chat.base_url)
     chat.configure(reply='{"1": "bad luck"}')
-    said = sort(marked, "--model", JUDGE)
+    result = sort(marked, "--model", JUDGE)
     assert chat.counts()["answered"] == 9
-    assert "unread: the model named no mode for them in three tries" in said.out
-    assert "that a model assigns them, and the counts, are Limner's own" in said.out
+    assert "unread: the model named no mode for them in three tries" in result.out
+    assert "that a model assigns them, and the counts, are Limner's own" in result.out
     body = sort(marked, "--model", JUDGE, "--json").json()
     assert body["painters"][0]["modes"]["unread"] == 3
     assert chat.counts()["answered"] == 9
 
 
-def test_a_failed_call_is_counted_as_failed_and_never_as_a_mode(marked: Path) -> None:
+def test_failed_call_is_counted_as_failed_and_not_as_mode(marked: Path) -> None:
     replies = marked / "modes.jsonl"
     replies.write_text(json.dumps({"id": "Sample_2025/tidewatch", "reply": {"1": "text"}}) + "\n", "utf-8")
     body = sort(marked, "--model", f"replay/{replies}", "--json", code=3).json()
@@ -110,22 +110,22 @@ def test_a_failed_call_is_counted_as_failed_and_never_as_a_mode(marked: Path) ->
 
 
 @pytest.mark.slow
-def test_budget_and_words_are_checked_before_anything_is_called(marked: Path, chat: ChatServer) -> None:
+def test_budget_and_prompts_are_checked_before_any_call(marked: Path, chat: ChatServer) -> None:
     write_settings(marked, chat.base_url, priced=False)
     assert "--budget cannot be enforced" in sort(marked, "--model", JUDGE, "--budget", "1", code=2).err
     assert "no such folder" in sort(marked, "--model", JUDGE, "--prompts", "nowhere", code=2).err
     assert chat.counts()["answered"] == 0
 
 
-def test_an_exam_without_modes_is_refused(tmp_path: Path) -> None:
+def test_exam_without_modes_is_rejected(tmp_path: Path) -> None:
     store = ("--store", tmp_path / "s")
     limner("run", "sample/genexam", "--painter", "control/blank", "--judge", "ocr", "--limit", "1", *store)
-    said = limner("modes", "sample/genexam", "--model", "openai/gpt-5", *store, code=2).err
-    assert "sample/genexam has no failure modes; exams that have some: aibench" in said
+    output = limner("modes", "sample/genexam", "--model", "openai/gpt-5", *store, code=2).err
+    assert "sample/genexam has no failure modes; exams that have some: aibench" in output
 
 
 @pytest.mark.slow
-def test_the_shares_are_drawn(marked: Path) -> None:
+def test_mode_shares_are_plotted(marked: Path) -> None:
     pytest.importorskip("matplotlib")
     replies = marked / "modes.jsonl"
     lines = [{"id": id.partition(" ")[0], "reply": {"1": "missing"}} for id in sorted(WRONG)]

@@ -39,7 +39,7 @@ def row(
     return Row(asked, tuple(marks), scores, evidence or {}, size)
 
 
-def test_one_call_for_each_question_the_image_first_and_as_it_is() -> None:
+def test_each_question_is_one_call_with_image_first() -> None:
     asks = PROTOCOL.asks(question(), "ab" * 32, {}, variant())
     assert [ask.name for ask in asks] == ["component/1", "component/2", "topology/3", "phase/4", "semantics/5"]
     for ask, one in zip(asks, CHECKLIST, strict=True):
@@ -55,7 +55,7 @@ def test_one_call_for_each_question_the_image_first_and_as_it_is() -> None:
         assert [criterion.id for criterion in ask.criteria] == [ask.name]
 
 
-def test_the_solver_never_sees_the_method_nor_the_answer() -> None:
+def test_solver_sees_neither_method_nor_answer() -> None:
     for name in PROTOCOL.variants:
         for ask in PROTOCOL.asks(question(), "0" * 64, {}, variant(name)):
             text = "".join(part.text for part in ask.shown if isinstance(part, Text))
@@ -64,7 +64,7 @@ def test_the_solver_never_sees_the_method_nor_the_answer() -> None:
             assert "correct" not in text
 
 
-def test_one_call_for_all_questions_when_batched() -> None:
+def test_batched_variant_asks_all_questions_in_one_call() -> None:
     (ask,) = PROTOCOL.asks(question(), "ab" * 32, {}, variant("batched"))
     assert (ask.name, ask.shown[0], len(ask.criteria)) == ("all", Picture("ab" * 32), 5)
     assert isinstance(ask.shown[1], Text)
@@ -81,7 +81,7 @@ def test_answers_become_marks(reading: Any) -> None:
     assert marks[1].reason == "answered B; right is A"
 
 
-def test_an_unread_answer_is_unread_or_wrong_by_the_reading() -> None:
+def test_unreadable_answer_is_unread_or_wrong_depending_on_reading() -> None:
     given = replies("B", "I cannot say", "C", "D", "A")
     careful, release, paper = (
         PROTOCOL.marks(question(), given, reading) for reading in ("careful", "release", "paper")
@@ -93,24 +93,24 @@ def test_an_unread_answer_is_unread_or_wrong_by_the_reading() -> None:
 
 
 @pytest.mark.parametrize("text", ["no JSON", '{"1": "B"}', "[]"])
-def test_what_a_batched_reply_leaves_out_is_unread(text: str) -> None:
+def test_questions_missing_from_batched_reply_are_unread(text: str) -> None:
     marks = PROTOCOL.marks(question(), [Reply("all", text)], "careful")
     assert [mark.value for mark in marks] == [1 if '"1"' in text else None, None, None, None, None]
 
 
-def test_scores_of_one_drawing() -> None:
+def test_scores_of_one_drawing_are_computed() -> None:
     found = row([1, 0, 1, 1, 0], RATED).scores
     expected = {"component": 50, "topology": 100, "phase": 100, "semantics": 0, "aesthetics": 51}
     assert found == {**expected, "overall": pytest.approx((50 + 100 + 100 + 0 + 51) / 5)}
 
 
-def test_unanswered_questions_stay_in_the_denominator() -> None:
+def test_unanswered_questions_stay_in_denominator() -> None:
     assert row([1, None, None, 1, 1]).scores == {
         "component": 50, "topology": 0, "phase": 100, "semantics": 100, "aesthetics": None, "overall": 62.5,
     }  # fmt: skip
 
 
-def test_an_abstention_leaves_its_level_open() -> None:
+def test_abstention_leaves_level_undecided() -> None:
     asked = question()
     marks = [Mark(one.id, 1) for one in PROTOCOL.criteria(asked)]
     marks[2] = Mark.abstain("topology/3", "needs eyes")
@@ -118,7 +118,7 @@ def test_an_abstention_leaves_its_level_open() -> None:
     assert (found["component"], found["topology"], found["overall"]) == (100, None, None)
 
 
-def test_a_level_without_questions_has_no_score() -> None:
+def test_level_without_questions_has_no_score() -> None:
     asked = question(CHECKLIST[:3])
     found = PROTOCOL.scores(asked, [Mark(one.id, 1) for one in PROTOCOL.criteria(asked)], RATED)
     assert found == {
@@ -133,7 +133,7 @@ CHECKLISTS = st.lists(
 
 
 @given(st.lists(st.tuples(CHECKLISTS, st.none() | st.floats(0, 100)), min_size=1, max_size=6))
-def test_every_question_counts_the_same_whatever_its_drawing(drawings: list[Any]) -> None:
+def test_every_question_weighs_the_same_across_drawings(drawings: list[Any]) -> None:
     """Micro averages, worked out by counting."""
     rows, ratings = [], []
     counts: dict[str, tuple[int, int]] = {}
@@ -159,7 +159,7 @@ def test_every_question_counts_the_same_whatever_its_drawing(drawings: list[Any]
     assert found == pytest.approx(expected)
 
 
-def test_what_a_reader_is_told() -> None:
+def test_remarks_list_unread_answers_ratings_and_sizes() -> None:
     assert PROTOCOL.remarks([]) == []
     assert PROTOCOL.remarks([row([1] * 5, RATED, (1024, 1024))]) == []
     rows = [row([1, None, 1, None, 1], RATED, (1024, 512)), row([1] * 5), row([1] * 5)]
@@ -173,7 +173,7 @@ def test_what_a_reader_is_told() -> None:
     ]
 
 
-def test_who_rated_the_looks_is_told() -> None:
+def test_remarks_name_aesthetics_backend() -> None:
     def told(backend: str) -> list[str]:
         return PROTOCOL.remarks([row([1] * 5, {"aesthetics": {"value": 51.0, "backend": backend}}, (1024, 1024))])
 
@@ -196,14 +196,14 @@ def solve(name: str) -> str:
     return "".join(part.text for part in asks[0].shown if isinstance(part, Text))
 
 
-def test_own_wording(tmp_path: Path) -> None:
+def test_own_wording_is_used(tmp_path: Path) -> None:
     (tmp_path / "solve.md").write_text("Q: {{question}}\n{{options}}", "utf-8")
     own = make_variant(AIBENCH, None, {}, tmp_path)
     ask = PROTOCOL.asks(question(), "0" * 64, {}, own)[0]
     assert ask.shown[1] == Text("Q: Is the 'Gate 1' component present?\nA. No\nB. Yes")
 
 
-def test_closed_and_unknown_painters_get_the_short_instruction() -> None:
+def test_closed_and_unknown_painters_get_short_instruction() -> None:
     closed = PROTOCOL.drawing_prompt(question(), "closed", {})
     assert closed == PROTOCOL.drawing_prompt(question(), None, {}) == PROTOCOL.drawing_prompt(question(), "other", {})
     instruction, _, method = closed.partition("\n\n")
@@ -212,7 +212,7 @@ def test_closed_and_unknown_painters_get_the_short_instruction() -> None:
     assert method.strip() == question().prompt
 
 
-def test_open_painters_get_the_longer_one() -> None:
+def test_open_painters_get_long_instruction() -> None:
     text = PROTOCOL.drawing_prompt(question(), "open", {})
     for fact in ("architecture diagram", "feature maps", "layers", "blocks", "flowchart of bare boxes",
                  "do not just print the text", "clean style of vector graphics"):  # fmt: skip
@@ -220,7 +220,7 @@ def test_open_painters_get_the_longer_one() -> None:
     assert text.strip().endswith(question().prompt)
 
 
-def test_method_texts_are_sent_as_they_are_unless_stripped() -> None:
+def test_method_texts_are_sent_unchanged_unless_stripped() -> None:
     asked_for = replace(question(), prompt=METHOD)
     assert METHOD in PROTOCOL.drawing_prompt(asked_for, "open", {"latex": "keep"})
     stripped = PROTOCOL.drawing_prompt(asked_for, "open", {"latex": "strip"})
@@ -228,7 +228,7 @@ def test_method_texts_are_sent_as_they_are_unless_stripped() -> None:
     assert METHOD not in stripped
 
 
-def test_stripping() -> None:
+def test_strip_latex_removes_only_known_commands() -> None:
     assert strip_latex(METHOD) == "We map $x$ to $z$. \nIt keeps 5\\% of them.\\\\\nAs say, ."
     assert strip_latex(strip_latex(METHOD)) == strip_latex(METHOD)
     assert strip_latex(r"\begin{figure} never ends") == r"\begin{figure} never ends"
@@ -254,11 +254,11 @@ def test_stripping() -> None:
         ("(as in 'Gate') Is the component present?", None),
     ],
 )
-def test_the_name_that_is_asked_for(text: str, found: ComponentName | None) -> None:
+def test_component_name_is_extracted_from_question(text: str, found: ComponentName | None) -> None:
     assert asked(text) == found
 
 
-def test_which_letter_says_yes() -> None:
+def test_yes_letter_is_recognised() -> None:
     def made(options: dict[str, str], right: str = "A") -> ChoiceQuestion:
         return ChoiceQuestion.model_validate(item("component", 1, right, options=options))
 
@@ -272,7 +272,7 @@ def test_which_letter_says_yes() -> None:
     assert criterion(made({"A": "No", "B": "Yes"}, "A")).present_means == 0
 
 
-def test_known_painters_draw_at_the_papers_least_size_by_themselves() -> None:
+def test_known_painters_draw_at_least_at_paper_size() -> None:
     for name, facts in settings.load().painters.items():
         size = facts.sizes.get("square")
         if facts.prompt_group and size and size[-1:].isdigit() and ":" not in size:

@@ -26,7 +26,7 @@ RECORD: dict[str, Any] = {
 }
 
 
-def test_a_record_in_full(tmp_path: Path) -> None:
+def test_full_record_is_read(tmp_path: Path) -> None:
     file = write(tmp_path / "out.jsonl", RECORD)
     for place in (file, tmp_path):
         (found,) = read_results(place)
@@ -39,7 +39,7 @@ def test_a_record_in_full(tmp_path: Path) -> None:
         assert found.misfit(question()) is None
 
 
-def test_a_record_without_a_rating_or_without_answers(tmp_path: Path) -> None:
+def test_record_without_rating_or_answers_is_read(tmp_path: Path) -> None:
     blank = {"prompt_id": "V/2", "steps": [{"task": "aesthetic", "score": None}]}
     write(tmp_path / "out.jsonl", {"prompt_id": "V/q", "steps": RECORD["steps"][:1]}, blank)
     first, second = read_results(tmp_path / "out.jsonl")
@@ -47,7 +47,7 @@ def test_a_record_without_a_rating_or_without_answers(tmp_path: Path) -> None:
     assert (second.evidence, second.fault) == ({}, "the record has no answers")
 
 
-def test_of_the_snapshots_of_a_drawing_the_last_counts(tmp_path: Path) -> None:
+def test_last_snapshot_of_drawing_counts(tmp_path: Path) -> None:
     early = {"prompt_id": "V/q", "steps": [{"task": "visual_qa", "details": [{**DETAILS[0], "pred": "A"}]}]}
     answered = {"prompt_id": "V/q", "steps": RECORD["steps"][:1]}
     file = write(tmp_path / "out.jsonl", early, {**RECORD, "prompt_id": "V/2"}, answered, RECORD)
@@ -61,13 +61,13 @@ def test_of_the_snapshots_of_a_drawing_the_last_counts(tmp_path: Path) -> None:
     assert last.evidence == {}
 
 
-def test_results_in_several_files_stay_several(tmp_path: Path) -> None:
+def test_results_in_several_files_stay_separate(tmp_path: Path) -> None:
     for name in ("a", "b"):
         write(tmp_path / f"{name}.jsonl", RECORD)
     assert [one.file.name for one in read_results(tmp_path)] == ["a.jsonl", "b.jsonl"]
 
 
-def test_a_zero_for_an_image_that_did_not_come_is_a_fault(tmp_path: Path) -> None:
+def test_zero_for_missing_image_is_fault(tmp_path: Path) -> None:
     nested = {"prompt_id": "V/q", "steps": [*RECORD["steps"][:1], {"task": "aesthetic", "score": {"score": 0.0}}]}
     real = {"prompt_id": "V/2", "steps": [*RECORD["steps"][:1], {"task": "aesthetic", "score": 0.0}]}
     wrapped = {"prompt_id": "V/3", "steps": [*RECORD["steps"][:1], {"task": "aesthetic", "score": {"score": 41.5}}]}
@@ -79,7 +79,7 @@ def test_a_zero_for_an_image_that_did_not_come_is_a_fault(tmp_path: Path) -> Non
     assert (rated.evidence, rated.unmeasured) == ({"aesthetics": 41.5}, {})
 
 
-def test_lines_that_are_no_json_are_passed_over_and_told(tmp_path: Path) -> None:
+def test_lines_that_are_not_json_are_skipped_with_note(tmp_path: Path) -> None:
     half = json.dumps(RECORD)[:60]
     file = write(tmp_path / "out.jsonl", half, RECORD, "{", {**RECORD, "prompt_id": "V/2"})
     first, second = read_results(file)
@@ -88,14 +88,14 @@ def test_lines_that_are_no_json_are_passed_over_and_told(tmp_path: Path) -> None
     assert second.notes == ()
 
 
-def test_a_file_of_nothing_but_broken_lines_is_refused(tmp_path: Path) -> None:
+def test_file_of_only_broken_lines_is_rejected(tmp_path: Path) -> None:
     file = write(tmp_path / "out.jsonl", "{", "no")
     with pytest.raises(DataError, match="2 problems") as caught:
         list(read_results(file))
     assert f"{file}:1: not JSON" in str(caught.value)
 
 
-def test_another_answer_key_or_another_checklist(tmp_path: Path) -> None:
+def test_other_answer_key_or_checklist_is_misfit(tmp_path: Path) -> None:
     other, unknown = copy.deepcopy(RECORD), copy.deepcopy(RECORD)
     other["steps"][0]["details"][0] |= {"gt": "A", "is_correct": False}
     unknown["steps"][0]["details"][2]["qid"] = 9
@@ -117,7 +117,7 @@ def with_detail(**fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         (changed(prompt_id=3), "prompt_id: "),
         (changed(steps="x"), "steps: "),
@@ -130,14 +130,14 @@ def with_detail(**fields: Any) -> dict[str, Any]:
         ("[]", "expected a JSON object"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, line: dict[str, Any] | str, said: str) -> None:
+def test_invalid_record_is_reported_with_line(tmp_path: Path, line: dict[str, Any] | str, message: str) -> None:
     file = write(tmp_path / "out.jsonl", {**RECORD, "prompt_id": "V/other"}, line)
-    with pytest.raises(DataError, match=said) as caught:
+    with pytest.raises(DataError, match=message) as caught:
         list(read_results(file))
     assert f"{file}:2:" in str(caught.value)
 
 
-def test_nothing_to_read(tmp_path: Path) -> None:
+def test_empty_results_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no \*\.jsonl result in this folder"):
         list(read_results(tmp_path))
     with pytest.raises(DataError, match="no result in this file"):

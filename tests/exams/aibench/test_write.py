@@ -18,7 +18,7 @@ def item(id: str, **more: Any) -> dict[str, Any]:
             "graph_svg": "<svg/>", "graph": {"title": "x"}, "checklist": [row, {**row, "id": 9}], **more}  # fmt: skip
 
 
-def test_rows_can_be_read_again(tmp_path: Path) -> None:
+def test_written_rows_can_be_read_again(tmp_path: Path) -> None:
     saved: dict[str, str] = {}
 
     def save(sha256: str, name: str) -> None:
@@ -38,7 +38,7 @@ def test_rows_can_be_read_again(tmp_path: Path) -> None:
     assert "nodes" not in row["checklist"][0]
 
 
-def test_constant_answers_are_told(tmp_path: Path) -> None:
+def test_constant_answer_baselines_are_written(tmp_path: Path) -> None:
     write(tmp_path, [item("v/1")], lambda sha, name: None)
     with (tmp_path / CONSTANTS).open(encoding="utf-8", newline="") as stream:
         rows = {row["always"]: row for row in csv.DictReader(stream)}

@@ -63,7 +63,7 @@ def scored(*words: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_regimes_are_drawn_apart_and_add_up(data: Path, replay: str) -> None:
+def test_regimes_are_drawn_separately_and_add_up(data: Path, replay: str) -> None:
     run = ("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", replay, "--json")
     assert limner(*run, "-O", "regime=free").json()["done"] == 6
     assert {row["tags"]["regime"] for row in limner("export", "fepbench").lines()} == {"free"}
@@ -72,11 +72,11 @@ def test_regimes_are_drawn_apart_and_add_up(data: Path, replay: str) -> None:
     again = limner(*run).json()
     assert (again["done"], again["stored"]) == (6, 6)
     assert limner(*run, "-O", "regime=structured").json()["stored"] == 6
-    said = limner(*run, "-O", "regime=neither", code=2)
-    assert "regime=neither: fepbench takes both, free, structured" in said.err
+    result = limner(*run, "-O", "regime=neither", code=2)
+    assert "regime=neither: fepbench takes both, free, structured" in result.err
 
 
-def test_scores_by_what_the_paper_breaks_down_by(data: Path, replay: str) -> None:
+def test_scores_break_down_by_tags_of_paper(data: Path, replay: str) -> None:
     limner("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", replay, "--json")
     tags = ("regime", "domain", "panel_type", "regime_domain", "dimension")
     standing = scored(*(word for tag in tags for word in ("--by", tag)))
@@ -103,17 +103,17 @@ def test_scores_by_what_the_paper_breaks_down_by(data: Path, replay: str) -> Non
     assert "drawings have no such content (text 1)" in standing["remarks"][0]
 
 
-def test_importing_gives_the_same_scores(data: Path, replay: str, tmp_path: Path) -> None:
+def test_importing_gives_same_scores(data: Path, replay: str, tmp_path: Path) -> None:
     limner("run", "fepbench", "--data", data, "--painter", "control/reference", "--judge", replay, "--json")
     results = tmp_path / "results.jsonl"
     results.write_text("".join(json.dumps({"id": id, **body(id)}) + "\n" for id in VERDICTS), "utf-8")
     words = ("--painter", "theirs", "--judge", "gpt-5.4", "--store", "elsewhere", "--json")
-    said = limner("import", "fepbench", "--data", data, "--results", results, *words).json()
-    assert (said["results"], said["failures"]) == (6, {})
+    counts = limner("import", "fepbench", "--data", data, "--results", results, *words).json()
+    assert (counts["results"], counts["failures"]) == (6, {})
     assert scored("--store", "elsewhere")["scores"] == scored()["scores"]
 
 
-def test_a_broken_import_is_no_zero(data: Path, tmp_path: Path) -> None:
+def test_broken_import_is_not_scored_as_zero(data: Path, tmp_path: Path) -> None:
     results = tmp_path / "results.jsonl"
     lines = [
         {"id": "S1/free", **body("S1/free")},
@@ -137,7 +137,7 @@ def whole_reply() -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", ["paper", "ocr"])
-def test_a_model_is_asked_twice_and_told_the_text_where_wanted(
+def test_model_is_asked_twice_with_text_lines_in_ocr_variant(
     variant: str, data: Path, chat: ChatServer, tmp_path: Path
 ) -> None:
     from tools.samples.fepbench.draw import IMAGES

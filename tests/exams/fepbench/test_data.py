@@ -29,7 +29,7 @@ def _text(line: dict[str, Any] | str) -> str:
     return line if isinstance(line, str) else json.dumps(line)
 
 
-def test_a_sample_becomes_two_questions(tmp_path: Path) -> None:
+def test_sample_becomes_two_questions(tmp_path: Path) -> None:
     write(tmp_path, SAMPLE, "", changed(id="deep/S2"))
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "S1.png").write_bytes(picture(1))
@@ -55,13 +55,13 @@ def test_references_may_be_absent(tmp_path: Path) -> None:
     assert [q.reference is None for q in exam.questions] == [False, False, True, True, True, True]
 
 
-def test_atoms_are_counted_without_the_layout() -> None:
+def test_atom_count_excludes_layout() -> None:
     assert Atoms.model_validate(SAMPLE["atoms"]).count == 6
 
 
 @pytest.mark.parametrize("modality", MODALITIES)
 @pytest.mark.parametrize(("place", "role"), [(0, "instruction"), (1, "reasoning")])
-def test_every_mean_has_something_to_run_over(tmp_path: Path, modality: str, place: int, role: str) -> None:
+def test_every_modality_needs_atom_of_each_role(tmp_path: Path, modality: str, place: int, role: str) -> None:
     file = write(tmp_path, changed(f"atoms.{modality}.{place}"))
     with pytest.raises(DataError) as caught:
         read(tmp_path)
@@ -102,24 +102,24 @@ WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize(("line", "said"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_named(tmp_path: Path, line: dict[str, Any] | str | bytes, said: str) -> None:
+@pytest.mark.parametrize(("line", "message"), WRONG.values(), ids=WRONG)
+def test_invalid_sample_is_reported_with_line(tmp_path: Path, line: dict[str, Any] | str | bytes, message: str) -> None:
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "text.png").write_text("no image")
     file = write(tmp_path, SAMPLE, line)
     with pytest.raises(DataError) as caught:
         read(tmp_path)
-    assert re.search(said, str(caught.value)), str(caught.value)
+    assert re.search(message, str(caught.value)), str(caught.value)
     assert f"{file}:2: " in str(caught.value)
     assert len(str(caught.value)) < 1500
 
 
-def test_the_schema_is_that_of_the_models() -> None:
+def test_schema_file_matches_models() -> None:
     """Where this fails, write the file anew: ``SCHEMA.write_text(schema())``."""
     assert SCHEMA.read_text("utf-8") == schema()
 
 
-def test_the_schema_and_the_model_agree_on_the_sample() -> None:
+def test_schema_and_model_agree_on_sample() -> None:
     assert FEPBENCH.sample is not None
     for line in (FEPBENCH.sample / "samples.jsonl").read_text("utf-8").splitlines():
         body = json.loads(line)

@@ -80,7 +80,7 @@ def judged(drawing: str, text: Callable[[str, str], list[TextLine]]) -> tuple[li
     return pairs, len(pairs) / flags
 
 
-def test_labels_are_those_of_the_sample() -> None:
+def test_labels_match_sample() -> None:
     atoms = {(sample, atom.id) for sample, question in QUESTIONS.items() for atom in question.rubric.text}
     for drawing in ("reference", "swapped", "altered"):
         assert {key[:2] for key in TRUTH[drawing]} == atoms
@@ -98,7 +98,7 @@ def test_labels_are_those_of_the_sample() -> None:
         pytest.param("swapped", 0.8, marks=pytest.mark.slow),
     ],
 )
-def test_what_it_decides_is_right(drawing: str, least: float, text: Callable[[str, str], list[TextLine]]) -> None:
+def test_examiner_decisions_are_correct(drawing: str, least: float, text: Callable[[str, str], list[TextLine]]) -> None:
     pairs, share = judged(drawing, text)
     yes = [truth for mark, truth in pairs if mark == 1]
     no = [truth for mark, truth in pairs if mark == 0]
@@ -108,7 +108,7 @@ def test_what_it_decides_is_right(drawing: str, least: float, text: Callable[[st
     assert share >= least
 
 
-def test_nothing_is_read_in_a_blank_drawing() -> None:
+def test_blank_drawing_gives_no_positive_marks() -> None:
     marks = [m for q in QUESTIONS.values() for m in examine(PROTOCOL.criteria(q), [], PROTOCOL.label_kinds, False, [])]
     assert not any(mark.value == 1 for mark in marks)
     assert any(mark.value == 0 for mark in marks)

@@ -33,7 +33,7 @@ def values(source: StoreSource, score: str) -> dict[str, float | None]:
 
 
 @pytest.mark.slow
-def test_dispersion_is_the_deviation_over_painters_and_closed_less_open(source: Sources) -> None:
+def test_dispersion_is_deviation_and_closed_minus_open_gap(source: Sources) -> None:
     found = source("fepbench")
     frame = dispersion(found)
     assert len(frame.columns) == len(SUBMETRICS) == 10
@@ -46,7 +46,7 @@ def test_dispersion_is_the_deviation_over_painters_and_closed_less_open(source: 
         assert frame.gaps[place] == pytest.approx(mean(closed) - mean(open_))
 
 
-def test_the_papers_own_numbers_come_from_its_table_2(source: Sources) -> None:
+def test_paper_dispersion_matches_its_table_2(source: Sources) -> None:
     with shared("published", "fepbench.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["table"] == "Table 2"]
     for score, (deviation, gap) in zip(SUBMETRICS, dispersion(source("fepbench")).paper, strict=True):
@@ -61,21 +61,21 @@ def test_the_papers_own_numbers_come_from_its_table_2(source: Sources) -> None:
         assert gap == pytest.approx(mean(sides[0]) - mean(sides[1]))
 
 
-def test_the_paper_names_relations_and_the_precision_of_text_as_the_main_gaps(source: Sources) -> None:
+def test_largest_paper_gaps_are_relations_and_text_precision(source: Sources) -> None:
     """What its text says of Figure 3 (a) holds for the numbers we take from its table."""
     frame = dispersion(source("fepbench"))
     gaps = {column: gap for column, (_, gap) in zip(frame.columns, frame.paper, strict=True)}
     assert sorted(gaps, key=lambda name: -(gaps[name] or 0))[:2] == ["IF relation", "SP text"]
 
 
-def test_one_painter_alone_does_not_differ(tmp_path: Path) -> None:
+def test_dispersion_needs_two_painters(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "fepbench", painters=1, questions=4, images=False)
         with pytest.raises(UsageError, match="two are needed"):
             dispersion(load_source("fepbench", PlotChoice(store=store)))
 
 
-def test_pairs_pool_the_drawings_of_all_rivals(source: Sources) -> None:
+def test_pairs_pool_drawings_of_all_painters(source: Sources) -> None:
     found = source("fepbench")
     frame = pairs(found)
     assert [(pair.one, pair.other) for pair in frame.pairs] == [("IF", "RE"), ("IF", "SP"), ("RE", "SP")]
@@ -100,7 +100,7 @@ def test_pairs_pool_the_drawings_of_all_rivals(source: Sources) -> None:
         assert pair.pearson == pytest.approx(top / bottom)
 
 
-def test_two_regimes_show_one_figure_from_both_prompts(tmp_path: Path) -> None:
+def test_two_regimes_figure_shows_both_prompts(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "fepbench", painters=3, questions=8)
         check_tiles(load_source("fepbench", PlotChoice(store=store)), store)
@@ -127,7 +127,7 @@ def check_tiles(found: StoreSource, store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_a_figure_that_is_not_there_is_refused_with_those_that_are(source: Sources) -> None:
+def test_unknown_figure_error_lists_available_figures(source: Sources) -> None:
     there = two_regimes(source("fepbench")).title
     assert two_regimes(source("fepbench", question=f"{there}/free")).title == there
     with pytest.raises(UsageError, match=f"--question nothing: .* choose from: {there}"):

@@ -48,7 +48,7 @@ def values(marks: list[Mark]) -> dict[str, int | None]:
     return {mark.criterion: mark.value for mark in marks}
 
 
-def test_criteria_are_three_an_atom_the_layout_and_precision() -> None:
+def test_criteria_cover_atoms_layout_and_precision() -> None:
     found = PROTOCOL.criteria(ASKED)
     expected = [f"{m}/{atom.id}/{part}" for m in MODALITIES for atom in ATOMS.of(m) for part in PARTS[m]]
     expected += [f"layout/{part}" for part in LAYOUT] + [f"unexpected/{m}" for m in MODALITIES]
@@ -60,7 +60,7 @@ def test_criteria_are_three_an_atom_the_layout_and_precision() -> None:
     assert texts["relation/r1/satisfied"] == "Relation shown: cell — contains — nucleus"
 
 
-def test_words_that_look_like_fields_stay_words() -> None:
+def test_braces_in_atom_text_are_not_expanded() -> None:
     atoms = json.loads(json.dumps(SAMPLE["atoms"]))
     atoms["text"][0]["text"] = "{id} {0} {{text}}"
     (first, *_) = [c for c in PROTOCOL.criteria(question(atoms)) if c.id == "text/t1/exact"]
@@ -68,7 +68,7 @@ def test_words_that_look_like_fields_stay_words() -> None:
     assert first.labels == ("{id} {0} {{text}}",)
 
 
-def test_the_text_examiner_gets_the_atoms_text() -> None:
+def test_text_examiner_receives_text_of_atoms() -> None:
     found = {criterion.id: criterion for criterion in PROTOCOL.criteria(ASKED)}
     for part in ("exact", "readable"):
         criterion = found[f"text/t1/{part}"]
@@ -78,7 +78,7 @@ def test_the_text_examiner_gets_the_atoms_text() -> None:
     assert not any(c.labels for c in found.values() if not c.id.startswith("text/"))
 
 
-def test_the_same_words_in_two_places_are_left_to_eyes() -> None:
+def test_duplicate_text_atoms_are_not_decided_by_ocr() -> None:
     atoms = json.loads(json.dumps(SAMPLE["atoms"]))
     atoms["text"].append({**atoms["text"][0], "id": "t3", "text": "NUCLEUS "})
     kinds = {c.id: c.kind for c in PROTOCOL.criteria(question(atoms))}
@@ -89,7 +89,7 @@ def test_the_same_words_in_two_places_are_left_to_eyes() -> None:
 
 @each_reading
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_replies_in_many_forms(reading: Reading, form: Form) -> None:
+def test_replies_in_many_forms_are_read(reading: Reading, form: Form) -> None:
     body, extra = verification(ATOMS, {"t1": (1, 0, 1)}), unexpected(("text", "Sun", "top"))
     found = values(PROTOCOL.marks(ASKED, [Reply("verify", form(body)), Reply("unexpected", form(extra))], reading))
     assert [found[f"text/t1/{part}"] for part in PARTS["text"]] == [1, 0, 1]
@@ -123,20 +123,20 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("change", "said"), BROKEN.values(), ids=BROKEN)
-def test_a_verification_that_breaks_its_contract(change: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize(("change", "message"), BROKEN.values(), ids=BROKEN)
+def test_invalid_verification_is_unread(change: dict[str, Any], message: str) -> None:
     body = verification(ATOMS) | change
     with pytest.raises(Unreadable) as caught:
         read_verification(ATOMS, json.dumps(body))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     marks = PROTOCOL.marks(ASKED, replies(body, unexpected()), "careful")
     assert {mark.verdict for mark in marks} == {"unread"}
-    assert said in marks[0].reason
+    assert message in marks[0].reason
     assert set(PROTOCOL.scores(ASKED, marks, {}).values()) == {None}
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({}, '"unexpected" must be a list'),
         ({"unexpected": ["Sun"]}, "item 1 must be an object"),
@@ -144,17 +144,17 @@ def test_a_verification_that_breaks_its_contract(change: dict[str, Any], said: s
         ({"unexpected": [{"modality": "text", "item": "a"}]}, 'item 1 needs an "item" and a "place"'),
     ],
 )
-def test_a_list_that_breaks_its_contract(body: dict[str, Any], said: str) -> None:
+def test_invalid_list_of_unexpected_items_is_unread(body: dict[str, Any], message: str) -> None:
     with pytest.raises(Unreadable) as caught:
         read_unexpected(json.dumps(body))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     marks = PROTOCOL.marks(ASKED, replies(verification(ATOMS), body), "careful")
     assert {mark.criterion for mark in marks if mark.verdict == "unread"} == {f"unexpected/{m}" for m in MODALITIES}
     scores = PROTOCOL.scores(ASKED, marks, {})
     assert (scores["if"], scores["re"], scores["sp"], scores["sp_text"]) == (1.0, 1.0, None, None)
 
 
-def test_schemas_are_as_strict_as_services_want_them() -> None:
+def test_schemas_are_strict() -> None:
     def check(schema: dict[str, Any]) -> None:
         if schema["type"] == "object":
             assert schema["additionalProperties"] is False
@@ -169,7 +169,7 @@ def test_schemas_are_as_strict_as_services_want_them() -> None:
 
 
 @given(verdict=verdicts())
-def test_scores_lie_between_0_and_1_and_agree_with_plain_counting(verdict: Any) -> None:
+def test_scores_lie_between_0_and_1_and_match_plain_counting(verdict: Any) -> None:
     asked, flags, items, layout = verdict
     found = PROTOCOL.scores(asked, read(asked, flags, items, layout), {})
     assert list(found) == [score.name for score in PROTOCOL.scored]
@@ -189,7 +189,7 @@ def test_scores_lie_between_0_and_1_and_agree_with_plain_counting(verdict: Any) 
             assert found[f"{name}_{modality}"] == pytest.approx(sum(matches) / len(matches))
 
 
-def test_precision_is_not_bounded() -> None:
+def test_precision_has_no_bounds() -> None:
     """Nobody knows how much unexpected content a judge that abstains would have found."""
     assert [score.name for score in PROTOCOL.scored if not score.monotone] == [
         "sp",
@@ -202,7 +202,7 @@ def test_precision_is_not_bounded() -> None:
 
 
 @pytest.mark.parametrize(("option", "taken"), [("both", 2), ("free", 1), ("structured", 1)])
-def test_regimes(option: str, taken: int) -> None:
+def test_regime_option_selects_questions(option: str, taken: int) -> None:
     both = [question(regime="free"), question(regime="structured")]
     chosen = [q for q in both if PROTOCOL.takes(q, {"regime": option})]
     assert len(chosen) == taken
@@ -221,7 +221,7 @@ def row(
 BLANK: dict[str, Flags] = {a.id: (0, 0, 0) for m in MODALITIES for a in ATOMS.of(m)}
 
 
-def test_undefined_precision_is_counted_and_left_out() -> None:
+def test_undefined_precision_is_counted_and_omitted() -> None:
     textless = BLANK | {"v1": (1, 1, 1), "r1": (1, 1, 1)}
     rows = [row(question(id="A")), row(question(id="B"), textless), row(question(id="C"), BLANK)]
     rows += [row(question(id=id, regime="structured")) for id in "ABC"]
@@ -261,7 +261,7 @@ def sections(ask: Ask) -> dict[str, str]:
 
 
 @each_variant
-def test_two_asks_with_the_drawing_alone(variant: str) -> None:
+def test_two_asks_show_only_drawing(variant: str) -> None:
     verify, unexpected = asks(variant)
     assert (verify.name, unexpected.name) == ("verify", "unexpected")
     for ask in (verify, unexpected):
@@ -273,13 +273,13 @@ def test_two_asks_with_the_drawing_alone(variant: str) -> None:
     assert {criterion.kind for criterion in unexpected.criteria} == {"unexpected"}
 
 
-def test_only_the_precision_verifier_sees_the_prompt() -> None:
+def test_only_precision_verifier_sees_prompt() -> None:
     verify, unexpected = map(words, asks())
     assert "Draw it." in unexpected
     assert "Draw it." not in verify
 
 
-def test_atoms_are_shown_without_their_roles() -> None:
+def test_atoms_are_shown_without_roles() -> None:
     verify, unexpected = map(words, asks())
     for modality in MODALITIES:
         for atom in SAMPLE["atoms"][modality]:
@@ -294,7 +294,7 @@ def test_atoms_are_shown_without_their_roles() -> None:
     assert layout not in unexpected
 
 
-def test_the_shape_shown_is_the_shape_wanted() -> None:
+def test_example_reply_matches_expected_schema() -> None:
     verify, unexpected = (sections(ask)["Reply"] for ask in asks())
     shown = json.loads(verify[verify.index("{") :])
     assert set(shown) == {*MODALITIES, "layout"}
@@ -305,10 +305,10 @@ def test_the_shape_shown_is_the_shape_wanted() -> None:
     assert list(item) == ["modality", "item", "place"]
 
 
-def test_lines_of_text_are_shown_where_the_variant_says_so() -> None:
+def test_text_lines_are_shown_only_in_ocr_variant() -> None:
     for ask in asks("ocr"):
-        told = sections(ask)["The drawing"]
-        assert "- Nucleus - Rib0some" in told
-        assert "trust your own eyes" in told
+        section = sections(ask)["The drawing"]
+        assert "- Nucleus - Rib0some" in section
+        assert "trust your own eyes" in section
     assert "(none)" in sections(asks("ocr", {"ocr": {"value": [], "backend": "some"}})[0])["The drawing"]
     assert not any("recogniser" in words(ask) for ask in asks("paper"))

@@ -27,7 +27,7 @@ def write(path: Path, *lines: object) -> Path:
     return path
 
 
-def test_a_result_in_full(tmp_path: Path) -> None:
+def test_full_result_is_read(tmp_path: Path) -> None:
     file = write(tmp_path / "verdicts.jsonl", LINE)
     (found,) = read_results(file)
     assert (found.question, found.file, found.fault) == ("S1/free", file, None)
@@ -36,20 +36,20 @@ def test_a_result_in_full(tmp_path: Path) -> None:
     assert PROTOCOL.scores(ASKED, marks, {})["sp_text"] == pytest.approx(2 / 3)
 
 
-def test_sample_and_regime_name_a_question_too(tmp_path: Path) -> None:
+def test_sample_and_regime_identify_question(tmp_path: Path) -> None:
     line = {key: value for key, value in LINE.items() if key != "id"} | {"sample": "S1", "regime": "structured"}
     (found,) = read_results(write(tmp_path / "verdicts.jsonl", line))
     assert found.question == "S1/structured"
 
 
-def test_texts_as_they_came_and_replies_that_are_absent(tmp_path: Path) -> None:
+def test_raw_texts_are_kept_and_missing_replies_are_faults(tmp_path: Path) -> None:
     lines = [{"id": "A/free", "verify": "sorry"}, {"id": "B/free", "verify": None}, {"id": "C/free"}]
     first, *others = read_results(write(tmp_path / "verdicts.jsonl", *lines))
     assert (first.replies, first.fault) == ((("verify", "sorry"),), None)
     assert [one.fault for one in others] == ["this line has no reply"] * 2
 
 
-def test_a_folder_of_files(tmp_path: Path) -> None:
+def test_results_are_read_from_folder(tmp_path: Path) -> None:
     write(tmp_path / "b" / "two.jsonl", LINE | {"id": "S2/free"})
     write(tmp_path / "a.jsonl", LINE)
     assert [found.question for found in read_results(tmp_path)] == ["S1/free", "S2/free"]
@@ -59,7 +59,7 @@ def test_a_folder_of_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", [{"verify": {}}, {"id": 3}, {"sample": "S1"}, {"id": None}, "[]", "{"])
-def test_lines_that_belong_to_no_question(tmp_path: Path, line: object) -> None:
+def test_line_without_question_is_rejected(tmp_path: Path, line: object) -> None:
     file = write(tmp_path / "verdicts.jsonl", LINE, line)
     with pytest.raises(DataError) as caught:
         list(read_results(file))

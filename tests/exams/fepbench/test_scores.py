@@ -17,7 +17,7 @@ ATOMS = many(visual=(2, 1), text=(4, 2), relation=(2, 2))
 ASKED = question(ATOMS.model_dump())
 
 
-def test_a_figure_by_hand() -> None:
+def test_scores_match_manual_calculation() -> None:
     flags: dict[str, Flags] = {
         "v1": (1, 1, 0), "v2": (0, 1, 1), "v3": (1, 0, 1),
         "t1": (1, 1, 1), "t2": (1, 0, 0), "t3": (0, 0, 0), "t4": (1, 1, 0), "t5": (0, 1, 0), "t6": (1, 0, 1),
@@ -41,19 +41,19 @@ def test_a_figure_by_hand() -> None:
     assert found == {name: pytest.approx(value) for name, value in expected.items()}
 
 
-def test_a_gate_without_its_parts_matches_nothing_and_is_realised_all_the_same() -> None:
+def test_gate_without_parts_does_not_match_but_is_realised() -> None:
     nothing: dict[str, Flags] = {f"t{n}": (0, 0, 0) for n in range(1, 7)}
     found = score(ASKED, {**nothing, "t1": (1, 0, 0)}, [("text", "Sun", "top")])
     assert (found["if_text"], found["re_text"], found["sp_text"]) == (0.0, 0.0, 0.5)
 
 
-def test_a_part_without_its_gate_matches_nothing_and_is_not_realised() -> None:
+def test_part_without_gate_neither_matches_nor_is_realised() -> None:
     flags: dict[str, Flags] = {f"t{n}": (0, 1, 1) for n in range(1, 7)}
     found = score(ASKED, flags, [("text", "Sun", "top")])
     assert (found["if_text"], found["re_text"], found["sp_text"]) == (0.0, 0.0, 0.0)
 
 
-def test_precision_of_nothing_is_undefined() -> None:
+def test_precision_without_content_is_undefined() -> None:
     nothing: dict[str, Flags] = {f"t{n}": (0, 0, 0) for n in range(1, 7)}
     found = score(ASKED, nothing, [("visual", "tree", "left")])
     assert found["sp_text"] is None
@@ -61,7 +61,7 @@ def test_precision_of_nothing_is_undefined() -> None:
     assert found["if_text"] == 0.0
 
 
-def test_the_same_item_named_again_counts_once() -> None:
+def test_repeated_item_counts_once() -> None:
     items = [
         ("text", "Golgi Apparatus", "top left"),
         ("text", "  golgi   apparatus. ", "Top left"),
@@ -87,7 +87,7 @@ ROWS = [
 ]
 
 
-def test_bins_are_quarters_with_their_quartiles() -> None:
+def test_complexity_bins_are_quarters_with_quartiles() -> None:
     found = analysis.complexity(ROWS)
     assert [one["n"] for one in found] == [4, 4, 4, 4]
     assert [one["atoms"] for one in found] == [[6, 7], [8, 9], [10, 11], [12, 13]]
@@ -98,14 +98,14 @@ def test_bins_are_quarters_with_their_quartiles() -> None:
     assert found[0]["sp"]["mean"] == pytest.approx(mean([0, 5 / 16, 10 / 16]))
 
 
-def test_nothing_to_analyse() -> None:
+def test_analyses_of_no_rows_are_empty() -> None:
     assert analysis.complexity([]) == []
     found = PROTOCOL.analyses([])
     assert found["correlations"]["if-re"] == {"n": 0, "pearson": None, "spearman": None}
     assert found["gaps"] == {"structured - free": {}, "multi - single": {}}
 
 
-def test_correlations_are_scipys() -> None:
+def test_correlations_match_scipy() -> None:
     found = analysis.correlations(ROWS)
     assert list(found) == ["if-re", "if-sp", "re-sp"]
     for name, body in found.items():

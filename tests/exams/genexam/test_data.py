@@ -53,7 +53,7 @@ def points(*scores: Any) -> list[dict[str, Any]]:
     return [{"question": f"Part {n}?", "score": score} for n, score in enumerate(scores)]
 
 
-def test_a_row_in_full(tmp_path: Path) -> None:
+def test_full_row_is_read(tmp_path: Path) -> None:
     write(tmp_path, ROW, "", changed(id="sub/Q_2", taxonomy="Q"))
     image = tmp_path / "images" / "Q" / "Q_1.png"
     image.parent.mkdir(parents=True)
@@ -77,7 +77,7 @@ def test_a_row_in_full(tmp_path: Path) -> None:
     assert "taxonomy2" not in second.tags
 
 
-def test_absent_references_are_told_not_refused(tmp_path: Path) -> None:
+def test_absent_references_are_noted(tmp_path: Path) -> None:
     write(tmp_path, ROW, changed(id="Q_2"))
     exam = read(tmp_path)
     assert exam.notes == (
@@ -88,7 +88,7 @@ def test_absent_references_are_told_not_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_released_data() -> None:
+def test_released_data_matches_paper() -> None:
     exam = read(shared("data", "genexam"))
     assert len(exam.questions) == 1000
     counts = [len(question.rubric.scoring_points) for question in exam.questions]
@@ -140,40 +140,40 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-@pytest.mark.parametrize(("line", "said"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_named(folder: Path, line: dict[str, Any] | str | bytes, said: str) -> None:
+@pytest.mark.parametrize(("line", "message"), WRONG.values(), ids=WRONG)
+def test_invalid_row_is_reported_with_line(folder: Path, line: dict[str, Any] | str | bytes, message: str) -> None:
     file = write(folder, ROW, line)
     with pytest.raises(DataError) as caught:
         read(folder)
-    assert re.search(said, str(caught.value))
+    assert re.search(message, str(caught.value))
     assert str(caught.value).startswith(f"{file}:2: ")
     assert (caught.value.file, caught.value.line) == (file, 2)
     assert len(str(caught.value)) < 1000
 
 
-def test_a_link_that_stays_inside_is_no_fault(folder: Path) -> None:
+def test_link_inside_folder_is_accepted(folder: Path) -> None:
     (folder / "images" / "same.png").symlink_to(folder / "images" / "Q" / "Q_1.png")
     write(folder, changed(image_path="same.png"))
     assert read(folder).notes == ()
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"  \n", b"\xef\xbb\xbf"])
-def test_an_empty_file(tmp_path: Path, content: bytes) -> None:
+def test_empty_file_is_rejected(tmp_path: Path, content: bytes) -> None:
     write(tmp_path).write_bytes(content)
     with pytest.raises(DataError, match=r"All_Subjects\.jsonl: no question in this file"):
         read(tmp_path)
 
 
-def test_all_problems_at_once(tmp_path: Path) -> None:
+def test_all_problems_are_reported_together(tmp_path: Path) -> None:
     file = write(tmp_path, changed(difficulty="odd", prompt=...), ROW, ROW, "{", changed(id="Q_2", subject=3))
     with pytest.raises(DataError) as caught:
         read(tmp_path)
-    said = str(caught.value)
-    assert said.startswith("5 problems:\n")
-    assert [int(n) for n in re.findall(rf"{re.escape(str(file))}:(\d+):", said)] == [1, 1, 3, 4, 5]
+    message = str(caught.value)
+    assert message.startswith("5 problems:\n")
+    assert [int(n) for n in re.findall(rf"{re.escape(str(file))}:(\d+):", message)] == [1, 1, 3, 4, 5]
 
 
-def test_very_many_problems(tmp_path: Path) -> None:
+def test_long_list_of_problems_is_truncated(tmp_path: Path) -> None:
     write(tmp_path, *["{}"] * 100)
     with pytest.raises(DataError) as caught:
         read(tmp_path)
@@ -181,7 +181,7 @@ def test_very_many_problems(tmp_path: Path) -> None:
     assert len(str(caught.value).splitlines()) == 22
 
 
-def test_a_subset_with_an_unknown_id(tmp_path: Path) -> None:
+def test_unknown_id_in_subset_is_reported(tmp_path: Path) -> None:
     write(tmp_path, ROW)
     (tmp_path / "mini_sample_ids.txt").write_text(f"Q_1\nQ_9\n{'x' * 9000}\n", "utf-8")
     with pytest.raises(DataError) as caught:
@@ -203,7 +203,7 @@ def attempt(folder: Path) -> Exam[ScoringPointsRubric] | DataError:
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 @given(data=st.data())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_wrecked_images_are_taken_or_named(tmp_path: Path, data: st.DataObject) -> None:
+def test_corrupted_images_are_accepted_or_reported(tmp_path: Path, data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(["PNG", "JPEG", "WEBP", "GIF", "BMP"]))
     whole = picture(7, kind)
     at = data.draw(st.integers(0, len(whole)))

@@ -49,7 +49,7 @@ def is_unread(question: Question[ScoringPointsRubric], text: str, reading: Readi
 @each_reading
 @pytest.mark.parametrize("form", SHARED)
 @given(verdict=VERDICTS)
-def test_every_reading_takes_the_forms_of_the_release(
+def test_every_reading_accepts_release_forms(
     reading: Reading, form: str, verdict: tuple[list[int], tuple[int, ...]]
 ) -> None:
     answers, ratings = verdict
@@ -59,7 +59,7 @@ def test_every_reading_takes_the_forms_of_the_release(
 
 @pytest.mark.parametrize("form", CAREFUL)
 @given(verdict=VERDICTS)
-def test_the_careful_reading_takes_more_forms(form: str, verdict: tuple[list[int], tuple[int, ...]]) -> None:
+def test_careful_reading_accepts_more_forms(form: str, verdict: tuple[list[int], tuple[int, ...]]) -> None:
     answers, ratings = verdict
     question, text = even(len(answers)), CAREFUL[form](reply(answers, ratings))
     assert values(read(question, text, "careful")) == [*answers, *ratings]
@@ -68,7 +68,7 @@ def test_the_careful_reading_takes_more_forms(form: str, verdict: tuple[list[int
 
 
 @given(verdict=VERDICTS)
-def test_both_names_of_readability_but_for_the_release(verdict: tuple[list[int], tuple[int, ...]]) -> None:
+def test_release_reading_accepts_only_its_name_of_readability(verdict: tuple[list[int], tuple[int, ...]]) -> None:
     answers, ratings = verdict
     text = json.dumps(reply(answers, ratings, ("Spelling", "Readability", "Logical Consistency")))
     question = even(len(answers))
@@ -86,7 +86,7 @@ def test_reasons_are_kept(three: Question[ScoringPointsRubric]) -> None:
 
 @each_reading
 @pytest.mark.parametrize(("given_", "value"), [(True, 1), (False, 0), (1.0, 1), (0.0, 0)])
-def test_answers_in_other_words(
+def test_equivalent_answer_values_are_accepted(
     three: Question[ScoringPointsRubric], reading: Reading, given_: object, value: int
 ) -> None:
     assert values(read(three, json.dumps(reply([given_, 0, 1], [2, 2, 2])), reading))[0] == value
@@ -122,7 +122,7 @@ def broken() -> dict[str, Any]:
 
 @each_reading
 @pytest.mark.parametrize("body", broken().values(), ids=broken())
-def test_a_broken_verdict_is_unread_as_a_whole(
+def test_invalid_verdict_is_unread_completely(
     three: Question[ScoringPointsRubric], reading: Reading, body: object
 ) -> None:
     assert is_unread(three, json.dumps(body), reading)
@@ -130,12 +130,12 @@ def test_a_broken_verdict_is_unread_as_a_whole(
 
 @each_reading
 @pytest.mark.parametrize("text", ["", "   ", "sorry", "{", "```json\n```", "[" * 100_000, '{"a":' * 50_000, "\0", "{}"])
-def test_no_verdict_at_all(three: Question[ScoringPointsRubric], reading: Reading, text: str) -> None:
+def test_text_without_verdict_is_unread(three: Question[ScoringPointsRubric], reading: Reading, text: str) -> None:
     assert is_unread(three, text, reading)
 
 
 @each_reading
-def test_the_number_of_replies(three: Question[ScoringPointsRubric], reading: Reading) -> None:
+def test_exactly_one_reply_is_expected(three: Question[ScoringPointsRubric], reading: Reading) -> None:
     one = Reply("mark", json.dumps(reply([1, 1, 1], [2, 2, 2])))
     for replies in ([], [one, one], [Reply("caption", one.text)]):
         marks = PROTOCOL.marks(three, replies, reading)
@@ -174,7 +174,7 @@ def scores(question: Question[ScoringPointsRubric], marks: list[Mark]) -> dict[s
         (([None, None, None], (None, None, None)), {"strict": None, "relaxed": None, "semantic": None}),
     ],
 )
-def test_worked_examples(
+def test_scores_match_worked_examples(
     three: Question[ScoringPointsRubric], given_: Partial, expected: dict[str, float | None]
 ) -> None:
     found = scores(three, marks_of(three, given_))
@@ -182,7 +182,7 @@ def test_worked_examples(
     assert list(found) == [score.name for score in PROTOCOL.scored]
 
 
-def test_weights_with_four_decimals() -> None:
+def test_semantic_score_keeps_four_decimals_and_relaxed_three() -> None:
     """The points' sum keeps four decimals and the relaxed score three, before it becomes a percentage."""
     thirds = question(0.3333, 0.3333, 0.3334)
     found = scores(thirds, marks_of(thirds, ([1, 1, 0], (2, 2, 1))))
@@ -216,21 +216,21 @@ def sections(found: Ask) -> dict[str, str]:
     return {name: " ".join(text.split()) for name, text in named.items()}
 
 
-def test_weights_are_the_papers_alone() -> None:
+def test_only_paper_variant_shows_weights() -> None:
     release, paper = sections(ask("release")), sections(ask("paper"))
     assert "weight" not in " ".join(release.values())
     expected = "1. Is part 1 there? (weight 0.5) 2. Is part 2 there? (weight 0.3) 3. Is part 3 there? (weight 0.2)"
     assert paper["Scoring points"] == expected
 
 
-def test_each_variant_names_readability_as_its_source_does() -> None:
+def test_each_variant_names_readability_like_its_source() -> None:
     for variant, name, other in (
         ("release", "Clarity and Readability", '"Readability"'),
         ("paper", "Readability", "Clarity"),
     ):
-        told = sections(ask(variant))
-        assert f'"{name}": {{' in told["Reply"]
-        assert other not in " ".join(told.values())
+        shown = sections(ask(variant))
+        assert f'"{name}": {{' in shown["Reply"]
+        assert other not in " ".join(shown.values())
 
 
 @each_variant
@@ -243,15 +243,15 @@ def test_each_variant_names_readability_as_its_source_does() -> None:
         ("both", ["Mark only the first picture", "second picture is a reference", "a description of it", CAPTION]),
     ],
 )
-def test_what_is_said_of_the_reference(variant: str, reference: str, facts: list[str]) -> None:
-    told = sections(ask(variant, reference))["The pictures"]
-    assert all(fact in told for fact in facts)
-    assert (CAPTION in told) == (reference in ("caption", "both"))
+def test_prompt_explains_reference_according_to_option(variant: str, reference: str, facts: list[str]) -> None:
+    section = sections(ask(variant, reference))["The pictures"]
+    assert all(fact in section for fact in facts)
+    assert (CAPTION in section) == (reference in ("caption", "both"))
 
 
 @each_variant
 @each_reference
-def test_text_then_drawing_then_reference(variant: str, reference: str) -> None:
+def test_text_precedes_drawing_and_reference(variant: str, reference: str) -> None:
     first, *pictures = ask(variant, reference).shown
     assert isinstance(first, Text)
     expected = [Picture(DRAWING, max_side=768, detail="high")]
@@ -261,7 +261,7 @@ def test_text_then_drawing_then_reference(variant: str, reference: str) -> None:
 
 
 @each_reference
-def test_a_caption_is_asked_for_first_where_it_is_shown(reference: str) -> None:
+def test_caption_is_requested_first_when_shown(reference: str) -> None:
     way = make_variant(GENEXAM, None, {"reference": reference})
     before = GENEXAM.protocol.before(question(1.0), way)
     assert len(before) == (reference in ("caption", "both"))
@@ -276,7 +276,7 @@ def test_a_caption_is_asked_for_first_where_it_is_shown(reference: str) -> None:
 
 
 @pytest.mark.parametrize("reference", ["image", "both", "caption"])
-def test_a_reference_that_is_absent(reference: str) -> None:
+def test_absent_reference_is_reported(reference: str) -> None:
     plain = question(1.0)
     absent = Question(plain.id, plain.prompt, plain.rubric, {}, Reference("Q/Q_1.png"))
     way = make_variant(GENEXAM, None, {"reference": reference})
@@ -286,7 +286,7 @@ def test_a_reference_that_is_absent(reference: str) -> None:
         getattr(GENEXAM.protocol, stage)(*words[stage])
 
 
-def test_presets_are_listed_with_all_they_set() -> None:
+def test_presets_are_listed_with_all_settings() -> None:
     lines = limner("exams").out.splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith("genexam:"))
     line = next(line for line in lines[start:] if "--preset paper:" in line)

@@ -28,7 +28,7 @@ def write(folder: Path, name: str, body: object) -> Path:
     return path
 
 
-def test_a_result_in_full(tmp_path: Path) -> None:
+def test_full_result_is_read(tmp_path: Path) -> None:
     file = write(tmp_path, "deep/er/Q_1.json", RESULT)
     (found,) = read_results(tmp_path)
     assert (found.question, found.file, found.fault) == ("Q_1", file, None)
@@ -39,7 +39,7 @@ def test_a_result_in_full(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("body", [b"{", b"", b"\xff\xfe\xff", b"[" * 100_000], ids=["cut", "empty", "bytes", "deep"])
-def test_a_result_that_is_no_json_is_known_by_its_name(tmp_path: Path, body: bytes) -> None:
+def test_unreadable_result_is_identified_by_file_name(tmp_path: Path, body: bytes) -> None:
     write(tmp_path, "sub/Q_1.json", body)
     (found,) = read_results(tmp_path)
     assert (found.question, found.replies) == ("sub/Q_1", ())
@@ -48,14 +48,14 @@ def test_a_result_that_is_no_json_is_known_by_its_name(tmp_path: Path, body: byt
 
 
 @pytest.mark.parametrize("body", [[RESULT], "text", {"answers": []}, {**RESULT, "id": 3}, None])
-def test_a_file_that_is_no_result(tmp_path: Path, body: object) -> None:
+def test_file_that_is_not_result_is_rejected(tmp_path: Path, body: object) -> None:
     file = write(tmp_path, "Q_1.json", body)
     with pytest.raises(DataError, match='a result must be an object with a text "id"') as caught:
         list(read_results(tmp_path))
     assert caught.value.file == file
 
 
-def test_a_folder_without_results(tmp_path: Path) -> None:
+def test_folder_without_results_is_rejected(tmp_path: Path) -> None:
     write(tmp_path, "Q_1.txt", RESULT)
     with pytest.raises(DataError, match=r"no \*\.json result in this folder"):
         list(read_results(tmp_path))

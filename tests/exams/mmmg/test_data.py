@@ -48,7 +48,7 @@ def write(folder: Path, *rows: dict[str, Any] | str | bytes, name: str = "data.j
     return folder / name
 
 
-def test_a_row_in_full(tmp_path: Path) -> None:
+def test_full_row_is_read(tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "a.png").write_bytes(picture(1))
     file = write(
@@ -75,13 +75,13 @@ def test_a_row_in_full(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_levels_in_any_case_and_with_their_number(tmp_path: Path, level: str) -> None:
+def test_levels_are_accepted_in_any_case_and_numbered(tmp_path: Path, level: str) -> None:
     numbered = f"{LEVELS.index(level)}_{level}"
     rows = [changed(key=f"x_Y_{n}", Education=name) for n, name in enumerate((level, level.upper(), numbered))]
     assert {question.tags["level"] for question in read(write(tmp_path, *rows)).questions} == {level}
 
 
-def test_columns_in_any_case_and_other_names(tmp_path: Path) -> None:
+def test_columns_are_accepted_in_any_case_and_under_other_names(tmp_path: Path) -> None:
     row = {
         "KEY": "a_B_1",
         "education": "PhD",
@@ -96,14 +96,14 @@ def test_columns_in_any_case_and_other_names(tmp_path: Path) -> None:
     assert (question.tags["discipline"], question.rubric.annotation) == ("Physics", "")
 
 
-def test_items_that_stand_there_twice_count_once(tmp_path: Path) -> None:
+def test_duplicate_items_count_once(tmp_path: Path) -> None:
     row = knowledge(elements=["a", "b", "a", "A"], dependencies=["Causes(a, b)"] * 2)
     (question,) = read(write(tmp_path, row)).questions
     assert question.rubric.elements == ("a", "b", "A")
     assert question.rubric.dependencies == ("Causes(a, b)",)
 
 
-def test_notes_tell_what_scores_will_lack(tmp_path: Path) -> None:
+def test_notes_list_unscored_dependencies(tmp_path: Path) -> None:
     rows = [
         knowledge(dependencies=["Causes(boiler,steam)"]),
         changed(key="a_B_1", Knowledge_Graph=json.dumps(GRAPH | {"dependencies": ["Causes(boiler, moon)"]})),
@@ -133,17 +133,17 @@ WRONG: dict[str, tuple[dict[str, Any] | str | bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize(("line", "said"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_named(tmp_path: Path, line: dict[str, Any] | str | bytes, said: str) -> None:
+@pytest.mark.parametrize(("line", "message"), WRONG.values(), ids=WRONG)
+def test_invalid_row_is_reported_with_line(tmp_path: Path, line: dict[str, Any] | str | bytes, message: str) -> None:
     file = write(tmp_path, ROW, line)
     with pytest.raises(DataError) as caught:
         read(tmp_path)
-    assert re.search(said, str(caught.value))
+    assert re.search(message, str(caught.value))
     assert str(caught.value).startswith(f"{file}:2: ")
     assert len(str(caught.value)) < 1000
 
 
-def test_nothing_to_read(tmp_path: Path) -> None:
+def test_missing_or_empty_data_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no \*\.parquet or \*\.jsonl in this folder"):
         read(tmp_path)
     with pytest.raises(DataError, match="no question here"):
@@ -162,7 +162,7 @@ def parquet(file: Path, rows: list[dict[str, Any]], images: list[bytes | None] |
     return file
 
 
-def test_parquet_with_images_inside(tmp_path: Path) -> None:
+def test_parquet_with_embedded_images_is_read(tmp_path: Path) -> None:
     rows = [changed(key=f"highschool_Engineering_{n}") for n in range(3)]
     file = parquet(tmp_path / "test-00000-of-00001.parquet", rows, [picture(1), None, picture(2)])
     exam = read(tmp_path)
@@ -179,7 +179,7 @@ def test_parquet_with_images_inside(tmp_path: Path) -> None:
         assert store.blobs.get(sha256) == picture(1)
 
 
-def test_parquet_without_polars_names_what_to_install(tmp_path: Path, no_polars: None) -> None:
+def test_parquet_without_polars_names_extra_to_install(tmp_path: Path, no_polars: None) -> None:
     """Also where other files come first."""
     (tmp_path / "a.jsonl").write_text("no JSON", "utf-8")
     (tmp_path / "b.parquet").write_bytes(b"")
@@ -188,17 +188,17 @@ def test_parquet_without_polars_names_what_to_install(tmp_path: Path, no_polars:
             read(place)
 
 
-def test_parquet_names_row_and_key(tmp_path: Path) -> None:
+def test_parquet_problems_name_row_and_key(tmp_path: Path) -> None:
     rows = [ROW, changed(key="a_B_1", Education="school"), changed(key="a_B_2")]
     file = parquet(tmp_path / "x.parquet", rows, [None, None, b"no image"])
     with pytest.raises(DataError) as caught:
         read(file)
-    said = str(caught.value)
-    assert f"{file}:2: id a_B_1: education: no level 'school'" in said
-    assert f"{file}:3: id a_B_2: image: not an image" in said
+    message = str(caught.value)
+    assert f"{file}:2: id a_B_1: education: no level 'school'" in message
+    assert f"{file}:3: id a_B_2: image: not an image" in message
 
 
-def test_parquet_with_paths(tmp_path: Path) -> None:
+def test_parquet_with_image_paths_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(picture(1))
     (question,) = read(parquet(tmp_path / "x.parquet", [changed(image_path="a.png")])).questions
     assert question.reference is not None
@@ -207,7 +207,7 @@ def test_parquet_with_paths(tmp_path: Path) -> None:
 
 @given(data=st.data())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_wrecked_parquet_is_named(tmp_path: Path, data: st.DataObject) -> None:
+def test_corrupted_parquet_is_named(tmp_path: Path, data: st.DataObject) -> None:
     file = tmp_path / "x.parquet"
     whole = parquet(file, [ROW], [picture(1)]).read_bytes()
     at = data.draw(st.integers(0, len(whole)))

@@ -28,7 +28,7 @@ def reply(**changed: Any) -> dict[str, Any]:
     return {"Visual Components": parts, "Key Knowledge": known}
 
 
-def test_a_good_graph_is_taken_with_its_explanations() -> None:
+def test_valid_graph_is_read_with_explanations() -> None:
     found = read_graph(reply())
     assert found["elements"][1] == {"name": "Water vapour", "why": "one"}
     assert found["dependencies"][2] == {"says": "Contains(leaf, Water vapour)", "why": "three"}
@@ -37,7 +37,7 @@ def test_a_good_graph_is_taken_with_its_explanations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"dependencies": ["Likes(leaf, light)"], "Dependency_Explanation": ["x"]}, "relation: 'Likes'"),
         ({"dependencies": ["Requires(leaf, moon)"], "Dependency_Explanation": ["x"]}, "undeclared: 'moon'"),
@@ -56,32 +56,34 @@ def test_a_good_graph_is_taken_with_its_explanations() -> None:
         ({"dependencies": [f"Contains({', '.join(NAMES * 9)})"], "Dependency_Explanation": ["x"]}, "arity"),
     ],
 )
-def test_what_breaks_the_rules_is_refused_by_name(changed: dict[str, Any], said: str) -> None:
-    with pytest.raises(Unreadable) as found:
+def test_invalid_graph_is_rejected_with_rule(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(Unreadable) as caught:
         read_graph(reply(**changed))
-    assert said in str(found.value)
+    assert message in str(caught.value)
 
 
-def test_a_relation_of_many_becomes_several_of_two() -> None:
+def test_relation_of_many_is_split_into_pairs() -> None:
     contains = read_dependency("contains( Leaf , light, SUGAR)", NAMES)
     assert [str(link) for link in contains] == ["Contains(leaf, light)", "Contains(leaf, sugar)"]
     order = read_dependency("Temporal Order(light, leaf, change(sugar))", NAMES)
     assert [str(link) for link in order] == ["TemporalOrder(light, leaf)", "TemporalOrder(leaf, change(sugar))"]
 
 
-def test_a_name_with_a_comma_is_read_and_refused_where_it_would_be_scored_otherwise() -> None:
+def test_name_with_comma_is_read_but_reported_as_unscored() -> None:
     names = ["a b", "b, c"]
     assert [str(link) for link in read_dependency("Requires(b, c, a b)", names)] == ["Requires(b, c, a b)"]
     _, faults = check_graph([(name, "x") for name in names], [("Requires(b, c, a b)", "x")], "d")
     assert [fault.kind for fault in faults] == ["unscored"], "the released scorer cuts at the first comma"
 
 
-def test_what_is_shipped_and_what_the_paper_prints_passes() -> None:
+def test_shipped_and_published_graphs_are_valid() -> None:
     graphs = []
     for question in exams.read(exams.resolve("sample/mmmg")).questions:
-        told = json.loads(question.rubric.annotation)
-        elements = list(zip(question.rubric.elements, told["Element Explanation"], strict=True))
-        graphs.append((elements, list(zip(question.rubric.dependencies, told["Dependency Explanation"], strict=True))))
+        annotation = json.loads(question.rubric.annotation)
+        elements = list(zip(question.rubric.elements, annotation["Element Explanation"], strict=True))
+        graphs.append(
+            (elements, list(zip(question.rubric.dependencies, annotation["Dependency Explanation"], strict=True)))
+        )
     examples = shared("conformance", "mmmg_worked_examples.jsonl").read_text("utf-8").splitlines()
     for row in {row["figure"]: row for row in map(json.loads, examples)}.values():
         graphs.append(([(name, "x") for name in row["elements"]], [(text, "x") for text in row["dependencies"]]))
@@ -94,7 +96,7 @@ names = st.lists(st.text("abcde xyz", min_size=1, max_size=9).map(lambda text: "
 
 
 @given(names, st.data())
-def test_what_is_accepted_is_scored_as_it_is_meant(elements: list[str], data: st.DataObject) -> None:
+def test_accepted_dependency_is_scored_as_intended(elements: list[str], data: st.DataObject) -> None:
     ends = st.lists(st.sampled_from(elements), min_size=2, max_size=4, unique=True)
     relation, chosen = data.draw(st.sampled_from(RELATIONS)), data.draw(ends)
     links = read_dependency(f"{relation.upper()}({','.join(chosen)})", elements)

@@ -22,7 +22,7 @@ def of(elements: dict[str, bool], dependencies: dict[str, bool]) -> float:
 
 
 @given(graphs(most=5, loops=True))
-def test_it_equals_networkx_full_search(case: Case) -> None:
+def test_similarity_equals_networkx_full_search(case: Case) -> None:
     elements, dependencies = case
     reference = graph.build(dict.fromkeys(elements, True), dict.fromkeys(dependencies, True))
     generated = graph.build(elements, dependencies)
@@ -31,13 +31,13 @@ def test_it_equals_networkx_full_search(case: Case) -> None:
 
 
 @given(graphs(), st.randoms())
-def test_order_does_not_matter(case: Case, chance: random.Random) -> None:
+def test_similarity_is_independent_of_order(case: Case, chance: random.Random) -> None:
     shuffled = [dict(chance.sample(list(part.items()), len(part))) for part in case]
     assert of(*case) == of(*shuffled)
 
 
 @given(graphs(loops=True), st.data())
-def test_one_more_yes_never_lowers_it(case: Case, data: st.DataObject) -> None:
+def test_additional_yes_never_lowers_similarity(case: Case, data: st.DataObject) -> None:
     items = [(part, name) for part in case for name, yes in part.items() if not yes]
     before = of(*case)
     if items:
@@ -47,21 +47,21 @@ def test_one_more_yes_never_lowers_it(case: Case, data: st.DataObject) -> None:
 
 
 @given(graphs())
-def test_never_below_the_release(case: Case) -> None:
+def test_exact_similarity_is_never_below_release(case: Case) -> None:
     elements, dependencies = case
     reference = graph.build(dict.fromkeys(elements, True), dict.fromkeys(dependencies, True))
     assert of(*case) >= graph.similarity(reference, graph.build(elements, dependencies)) - 1e-12
 
 
 @given(graphs(loops=True))
-def test_ends_of_the_scale(case: Case) -> None:
+def test_similarity_reaches_ends_of_scale(case: Case) -> None:
     elements, dependencies = case
     assert of(dict.fromkeys(elements, True), dict.fromkeys(dependencies, True)) == 1
     assert of(dict.fromkeys(elements, False), dict.fromkeys(dependencies, True)) == 0
     assert similarity(resolve((), ()), [], []) == 0
 
 
-def test_endpoints_are_resolved_in_the_full_graph() -> None:
+def test_endpoints_are_resolved_in_full_graph() -> None:
     """An endpoint that two entities could mean stays open, even where only one of them is shown."""
     elements = {"cell wall": True, "cell core": False, "sun": True}
     assert resolve(tuple(elements), ("Causes(sun, cell)",)).edges == ((),)
@@ -87,7 +87,7 @@ def test_endpoints_are_resolved_in_the_full_graph() -> None:
         ("", ()),
     ],
 )
-def test_what_the_release_cannot_read(text: str, expected: tuple[tuple[int, int], ...]) -> None:
+def test_dependencies_unreadable_to_release_are_resolved(text: str, expected: tuple[tuple[int, int], ...]) -> None:
     assert resolve(("salt", "Sea Water", "fish, whole"), (text,)).edges == (expected,)
 
 
@@ -97,7 +97,7 @@ def both(elements: dict[str, bool], dependencies: dict[str, bool]) -> tuple[floa
     return of(elements, dependencies), graph.similarity(whole, graph.build(elements, dependencies))
 
 
-def test_it_is_no_bound_on_the_releases() -> None:
+def test_exact_similarity_and_release_can_differ_either_way() -> None:
     # The release splits the name at its comma and cannot tell which water is meant, so it asks for less.
     seen = dict.fromkeys(("water, warm", "water, cold", "salt"), True)
     assert both(seen, {"Contains(water, warm, salt)": False}) == (6 / 7, 1.0)
@@ -110,6 +110,6 @@ def test_it_is_no_bound_on_the_releases() -> None:
 @given(
     st.lists(st.text(alphabet="ab ,()", max_size=8), min_size=1, max_size=4), st.text(alphabet="ab ,()C", max_size=14)
 )
-def test_any_text_is_resolved_or_left_open(names: list[str], text: str) -> None:
+def test_any_text_resolves_to_valid_endpoints(names: list[str], text: str) -> None:
     found = resolve(tuple(names), (text,))
     assert all(0 <= end < len(names) for edges in found.edges for edge in edges for end in edge)

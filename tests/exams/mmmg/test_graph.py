@@ -28,18 +28,18 @@ def built(elements: list[str], *dependencies: str) -> ReleaseGraph:
     return build(dict.fromkeys(elements, ALL), dict.fromkeys(dependencies, ALL))
 
 
-def test_names_that_differ_in_case_alone_are_one_node() -> None:
+def test_names_differing_only_in_case_are_one_node() -> None:
     assert built(["Cell", "cell", "CELL wall"]).nodes == ("cell", "cell wall")
     assert build({"Cell": False, "cell": True}, {}).nodes == ("cell",)
 
 
 @pytest.mark.parametrize("relation", ["Causes", "Contains", "Entails", "TemporalOrder", "Invented", " Requires"])
-def test_most_relations_run_from_first_to_second(relation: str) -> None:
+def test_most_relations_point_from_first_to_second(relation: str) -> None:
     assert built(["a", "b"], f"{relation}(a, b)").edges == {("a", "b")}
 
 
 @pytest.mark.parametrize("word", ["Requires", "requires", "REQUIRES"])
-def test_requires_runs_the_other_way(word: str) -> None:
+def test_requires_points_from_second_to_first(word: str) -> None:
     assert built(["a", "b"], f"{word}(a, b)").edges == {("b", "a")}
 
 
@@ -48,7 +48,7 @@ def test_defines_counts_as_two_edges(word: str) -> None:
     assert built(["a", "b"], f"{word}(a, b)").edges == {("a", "b"), ("b", "a")}
 
 
-def test_two_dependencies_over_one_pair_are_one_edge_and_either_suffices() -> None:
+def test_dependencies_over_same_pair_share_one_edge() -> None:
     both = {"Causes(a, b)": True, "Entails(a, b)": False}
     assert build({"a": True, "b": True}, both).edges == {("a", "b")}
     assert len(built(["a", "b"], "Causes(a, b)", "Entails(a, b)", "Requires(b, a)").edges) == 1
@@ -68,12 +68,12 @@ def test_two_dependencies_over_one_pair_are_one_edge_and_either_suffices() -> No
         ("", []),
     ],
 )
-def test_how_a_dependency_is_cut(text: str, expected: list[tuple[str, str]]) -> None:
+def test_dependency_is_split_like_release(text: str, expected: list[tuple[str, str]]) -> None:
     assert edge_ends(text) == expected
 
 
 @pytest.mark.parametrize("text", ["Causes(a,b)", "Causes(a)", "Causes()", "Causes("])
-def test_the_released_scorer_stops(text: str) -> None:
+def test_malformed_dependency_stops_released_scorer(text: str) -> None:
     with pytest.raises(ScorerError, match="no two arguments"):
         build({"a": True, "b": True}, {text: True})
     assert (
@@ -85,7 +85,7 @@ def test_the_released_scorer_stops(text: str) -> None:
     assert why_scorer_stops(["Causes(a, b)", "no bracket"]) is None
 
 
-def test_endpoints_by_containment() -> None:
+def test_endpoints_match_by_containment() -> None:
     assert built(["water vapour", "sun"], "Causes(sun, vapour)").edges == {("sun", "water vapour")}
     assert built(["water", "sun"], "Causes(sun, warm water)").edges == {("sun", "water")}
     assert built(["water", "sun"], "Causes(sun, waters)").edges == frozenset(), "no blank in it"
@@ -94,13 +94,13 @@ def test_endpoints_by_containment() -> None:
     assert built(["sun"], "Causes(sun, moon)").edges == frozenset()
 
 
-def test_fewer_nodes_can_make_an_endpoint_clear() -> None:
+def test_fewer_nodes_can_make_endpoint_unambiguous() -> None:
     elements, dependency = {"cell wall": True, "cell core": False, "sun": True}, "Causes(sun, cell)"
     assert build(elements, {dependency: True}).edges == {("sun", "cell wall")}
     assert built(list(elements), dependency).edges == frozenset()
 
 
-def test_a_dependency_without_its_entity_adds_nothing() -> None:
+def test_dependency_without_its_entity_adds_no_edge() -> None:
     assert build({"a": True, "b": False}, {"Causes(a, b)": True}) == ReleaseGraph(("a",), frozenset())
 
 
@@ -109,7 +109,7 @@ def first_value(reference: ReleaseGraph, generated: ReleaseGraph) -> int:
 
 
 @given(graphs())
-def test_the_distance_is_the_first_value_networkx_yields(case: tuple[dict[str, bool], dict[str, bool]]) -> None:
+def test_distance_is_first_value_yielded_by_networkx(case: tuple[dict[str, bool], dict[str, bool]]) -> None:
     elements, dependencies = case
     reference = build(dict.fromkeys(elements, ALL), dict.fromkeys(dependencies, ALL))
     generated = build(elements, dependencies)
@@ -117,7 +117,7 @@ def test_the_distance_is_the_first_value_networkx_yields(case: tuple[dict[str, b
 
 
 @given(graphs(loops=True))
-def test_with_loops_too(case: tuple[dict[str, bool], dict[str, bool]]) -> None:
+def test_distance_with_loops_is_first_value_of_networkx(case: tuple[dict[str, bool], dict[str, bool]]) -> None:
     elements, dependencies = case
     reference = build(dict.fromkeys(elements, ALL), dict.fromkeys(dependencies, ALL))
     generated = build(elements, dependencies)
@@ -125,7 +125,7 @@ def test_with_loops_too(case: tuple[dict[str, bool], dict[str, bool]]) -> None:
 
 
 @given(st.data())
-def test_a_generated_edge_the_reference_lacks(data: st.DataObject) -> None:
+def test_distance_supports_generated_edge_missing_from_reference(data: st.DataObject) -> None:
     names = [f"n{i}" for i in range(data.draw(st.integers(2, 6)))]
     edges = st.frozensets(st.tuples(st.sampled_from(names), st.sampled_from(names)).filter(lambda e: e[0] != e[1]))
     kept = tuple(name for name in names if data.draw(st.booleans()))
@@ -141,12 +141,12 @@ def star(*shown: str, order: str = "abcd") -> float:
     return similarity(reference, build({name: name in shown or name == "d" for name in order}, dependencies))
 
 
-def test_it_overshoots_and_the_order_of_the_entities_matters() -> None:
+def test_release_distance_overshoots_depending_on_entity_order() -> None:
     values = {star("b", "c", order="".join(order)) for order in itertools.permutations("abcd")}
     assert {round(value, 4) for value in values} == {0.5, 0.8333}
 
 
-def test_one_more_right_answer_can_lower_it() -> None:
+def test_additional_correct_answer_can_lower_release_similarity() -> None:
     elements = {"a": True, "b": True, "c": True, "d": False}
     reference = build(dict.fromkeys(elements, ALL), {"Causes(a, b)": True, "Causes(a, c)": True})
     one, two = (
@@ -155,7 +155,7 @@ def test_one_more_right_answer_can_lower_it() -> None:
     assert two < one
 
 
-def test_a_complete_answer_scores_one_and_two_empty_graphs_nothing() -> None:
+def test_complete_answer_scores_one_and_empty_graphs_zero() -> None:
     full = built(["a", "b", "c"], "Causes(a, b)", "Defines(b, c)")
     assert similarity(full, full) == 1
     assert similarity(full, ReleaseGraph((), frozenset())) == 0
@@ -163,7 +163,7 @@ def test_a_complete_answer_scores_one_and_two_empty_graphs_nothing() -> None:
 
 
 @given(graphs())
-def test_where_it_is_the_least_distance(case: tuple[dict[str, bool], dict[str, bool]]) -> None:
+def test_release_distance_is_minimal_or_overshoots_evenly(case: tuple[dict[str, bool], dict[str, bool]]) -> None:
     """With no entity missing, or no edge shown; otherwise it overshoots by an even number of edits."""
     elements, dependencies = case
     reference = build(dict.fromkeys(elements, ALL), dict.fromkeys(dependencies, ALL))
@@ -176,5 +176,5 @@ def test_where_it_is_the_least_distance(case: tuple[dict[str, bool], dict[str, b
         assert over == 0
 
 
-def test_the_relations_of_the_paper_are_all_known() -> None:
+def test_all_relations_of_paper_are_known() -> None:
     assert {len(edge_ends(f"{relation}(a, b)")) for relation in RELATIONS if relation != "Defines"} == {1}

@@ -25,7 +25,7 @@ def laid_out(elements: list[str], dependencies: list[str]) -> dict[str, Any]:
 
 
 @given(names, st.data())
-def test_boxes_lie_inside_and_apart_and_everything_has_a_place(elements: list[str], data: st.DataObject) -> None:
+def test_boxes_do_not_overlap_and_every_item_is_placed(elements: list[str], data: st.DataObject) -> None:
     ends = st.sampled_from(elements)
     pairs = data.draw(st.lists(st.tuples(st.sampled_from(["Requires", "Defines", "Leads"]), ends, ends), max_size=12))
     dependencies = list(dict.fromkeys(f"{relation}({a}, {b})" for relation, a, b in pairs))
@@ -40,18 +40,18 @@ def test_boxes_lie_inside_and_apart_and_everything_has_a_place(elements: list[st
         assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
     entities = [entity for node in found["nodes"] for entity in node["entities"]]
     assert sorted(entities) == list(range(len(elements)))
-    told = [edge["dependency"] for edge in found["edges"]] + found["lost"]
-    assert sorted(told) == list(range(len(dependencies)))
+    placed = [edge["dependency"] for edge in found["edges"]] + found["lost"]
+    assert sorted(placed) == list(range(len(dependencies)))
 
 
-def test_arrows_lead_down_and_a_circle_comes_back_up() -> None:
+def test_arrows_point_down_and_cycle_returns_up() -> None:
     found = laid_out(["egg", "chick", "hen"], ["Leads(egg, chick)", "Leads(chick, hen)", "Leads(hen, egg)"])
     egg, chick, hen = found["nodes"]
     assert egg["y"] < chick["y"] < hen["y"]
     assert [(edge["from"], edge["to"]) for edge in found["edges"]] == [(0, 1), (1, 2), (2, 0)]
 
 
-def test_a_long_arrow_passes_beside_the_boxes_between() -> None:
+def test_long_arrow_passes_beside_boxes_between() -> None:
     found = laid_out(["a", "b", "c"], ["Leads(a, b)", "Leads(b, c)", "Leads(a, c)"])
     (long,) = [edge for edge in found["edges"] if (edge["from"], edge["to"]) == (0, 2)]
     middle = found["nodes"][1]
@@ -61,13 +61,13 @@ def test_a_long_arrow_passes_beside_the_boxes_between() -> None:
     assert abs(x - middle["x"]) > middle["w"] / 2
 
 
-def test_both_ways_lost_and_the_same_name_twice() -> None:
+def test_layout_handles_two_way_lost_and_duplicate_items() -> None:
     found = laid_out(["Salt", "salt", "Water"], ["Defines(salt, water)", "Leads(sugar, water)", "no relation at all"])
     assert [node["entities"] for node in found["nodes"]] == [[0, 1], [2]]
     assert [(edge["both"], edge["dependency"]) for edge in found["edges"]] == [(True, 0)]
     assert found["lost"] == [1, 2]
 
 
-def test_the_graphs_of_the_sample_are_what_the_site_can_draw() -> None:
+def test_site_view_contains_graphs_of_sample() -> None:
     for question in exams.read(exams.resolve("sample/mmmg")).questions:
         assert view(exams.kind("mmmg"), question) == {"graph": graph(question)}

@@ -85,16 +85,16 @@ def precision(pairs: list[tuple[int | None, bool]]) -> float:
     return sum(said) / len(said)
 
 
-def test_the_labels_are_for_every_drawing() -> None:
+def test_labels_cover_every_drawing() -> None:
     assert all(set(drawings) == set(DRAWINGS) for drawings in HAND.values())
 
 
-def test_it_decides_every_entity_of_the_references(right_and_wrong: Marks) -> None:
+def test_examiner_decides_every_entity_of_references(right_and_wrong: Marks) -> None:
     assert all(mark == 1 for mark, _ in judged(right_and_wrong, "reference"))
     assert decided(right_and_wrong, "reference") == 1
 
 
-def test_its_yes_is_right_even_beside_near_words(right_and_wrong: Marks) -> None:
+def test_examiner_yes_is_reliable_next_to_similar_words(right_and_wrong: Marks) -> None:
     pairs = judged(right_and_wrong, "reference", "mislabelled")
     assert sum(mark == 1 for mark, _ in pairs) >= 80
     assert precision(pairs) >= 0.95
@@ -103,13 +103,13 @@ def test_its_yes_is_right_even_beside_near_words(right_and_wrong: Marks) -> None
 
 
 @pytest.mark.slow
-def test_it_decides_most_entities_without_labels_too(controls: Marks) -> None:
+def test_examiner_decides_most_entities_without_labels(controls: Marks) -> None:
     assert decided(controls, "erased") >= 0.8
     assert all(mark != 1 for mark, _ in judged(controls, "erased"))
 
 
 @pytest.mark.slow
-def test_it_does_not_see_labels_that_changed_places(controls: Marks) -> None:
+def test_examiner_misses_swapped_labels(controls: Marks) -> None:
     """The words are all there: this is what it cannot know, and what the control is for."""
     assert decided(controls, "swapped") >= 0.95
     assert precision(judged(controls, "swapped")) < 0.75

@@ -47,7 +47,7 @@ def row(asked: Question[GraphRubric], given: list[Mark], count: object = 10) -> 
     return Row(asked, tuple(given), PROTOCOL.scores(asked, given, regions(count)), regions(count))
 
 
-def test_every_score_is_there_and_only_those() -> None:
+def test_exactly_declared_scores_are_returned() -> None:
     found = PROTOCOL.scores(question(), marks([1, 1, 1], [1, 1]), regions(0))
     assert set(found) == set(NAMES)
     assert found == dict.fromkeys(NAMES, 1.0)
@@ -58,7 +58,7 @@ def test_every_score_is_there_and_only_those() -> None:
     }  # fmt: skip
 
 
-def test_a_drawing_in_numbers() -> None:
+def test_scores_match_manual_calculation() -> None:
     found = PROTOCOL.scores(question(), marks([1, 1, 0], [1, 1]), regions(100))
     assert (found["entity_recall"], found["dependency_accuracy"], found["u_acc"]) == (2 / 3, 1.0, 0.8)
     assert found["fidelity_exact"] == 2 * 3 / (3 + 5), "two nodes and one edge; the turbine's needs the turbine"
@@ -72,21 +72,21 @@ def test_a_drawing_in_numbers() -> None:
     [(0, 1), (70, 1), (73, 0.97), (80, 0.89), (87, 0.81), (100, 0.67), (115, 0.5), (135, 0.28), (138, 0.24),
      (156, 0.04), (160, 0), (163, 0), (10**9, 0)],
 )  # fmt: skip
-def test_readability(count: int, expected: float) -> None:
+def test_readability_falls_between_thresholds(count: int, expected: float) -> None:
     found = readability(count, 70, 160)
     assert found is not None
     assert f"{found:.2f}" == f"{expected:.2f}"
 
 
 @pytest.mark.parametrize("count", [None, -1, "83", True, math.nan, [83]])
-def test_without_a_count_there_is_no_mmmg_score(count: object) -> None:
+def test_mmmg_score_needs_region_count(count: object) -> None:
     found = PROTOCOL.scores(question(), marks([1, 1, 1], [1, 1]), regions(count))
     assert found["readability"] is found["mmmg_release"] is found["mmmg_exact"] is None
     assert found["fidelity_release"] == found["fidelity_exact"] == 1
     assert PROTOCOL.scores(question(), marks([1, 1, 1], [1, 1]), {})["mmmg_exact"] is None
 
 
-def test_other_thresholds() -> None:
+def test_thresholds_are_configurable() -> None:
     other = PROTOCOL.tuned({"n_min": 0, "n_max": 200})
     given = marks([1, 1, 1], [1, 1])
     assert other.scores(question(), given, regions(50))["readability"] == 0.75
@@ -99,7 +99,7 @@ def test_other_thresholds() -> None:
         PROTOCOL.tuned({"n_mid": 3})
 
 
-def test_what_is_not_answered_is_not_guessed() -> None:
+def test_unanswered_items_leave_scores_undecided() -> None:
     given = [*marks([1, 1]), Mark.unread("entity/3", "not answered"), *marks([], [1, 1])]
     found = PROTOCOL.scores(question(), given, regions(10))
     assert found["dependency_accuracy"] == 1
@@ -110,7 +110,7 @@ def test_what_is_not_answered_is_not_guessed() -> None:
     assert PROTOCOL.scores(question(["a"], []), marks([1]), regions(10))["dependency_accuracy"] is None
 
 
-def test_where_the_released_scorer_stops() -> None:
+def test_question_stopping_released_scorer_has_no_release_score() -> None:
     asked = question(dependencies=["Causes(boiler,steam)", DEPENDENCIES[1]])
     given = marks([1, 1, 1], [1, 0])
     found = PROTOCOL.scores(asked, given, regions(10))
@@ -128,7 +128,7 @@ def test_where_the_released_scorer_stops() -> None:
 
 
 @given(graphs(loops=True), st.integers(0, 200), st.data())
-def test_scores_stay_on_their_scale_and_monotone_ones_rise(
+def test_scores_stay_on_scale_and_monotone_ones_rise(
     case: tuple[dict[str, bool], dict[str, bool]], count: int, data: st.DataObject
 ) -> None:
     elements, dependencies = case
@@ -153,7 +153,7 @@ def rows_of(values: Mapping[str, list[float]]) -> list[Row]:
     return found
 
 
-def test_the_average_over_levels_and_over_drawings() -> None:
+def test_averages_over_levels_and_over_drawings_are_computed() -> None:
     rows = rows_of({"preschool": [0.9, 0.7, 0.8, 0.8], "PhD": [0.2]})
     found = PROTOCOL.summary(rows)
     assert found["mmmg_release"] == pytest.approx(3.4 / 5)
@@ -162,7 +162,7 @@ def test_the_average_over_levels_and_over_drawings() -> None:
     assert set(found) == {"mmmg_release", "mmmg_release_avg", "fidelity_release", "fidelity_release_avg"}
 
 
-def test_resamples_that_miss_a_level() -> None:
+def test_resamples_missing_level_average_remaining_levels() -> None:
     rows = rows_of({"preschool": [0.8] * 3, "PhD": [0.2] * 3})
     parts = {name: (np.zeros(6), np.zeros(6)) for r in rows for name in PROTOCOL.parts(r)}
     for place, each in enumerate(rows):
@@ -173,7 +173,7 @@ def test_resamples_that_miss_a_level() -> None:
     assert [found.value, found.low, found.high] == pytest.approx([0.5, 0.2, 0.8])
 
 
-def test_the_error_analysis() -> None:
+def test_error_analysis_counts_low_scores() -> None:
     def one(mmmg: float | None, readable: float, recall: float | None, accuracy: float | None) -> Row:
         scores = {
             "mmmg_release": mmmg,
@@ -200,12 +200,12 @@ def test_the_error_analysis() -> None:
 
 def test_unread_items_are_counted() -> None:
     text = structured([1, 1], [1])
-    for reading, said in (("careful", "and stay undecided"), ("paper", "and count as no in this reading")):
+    for reading, ending in (("careful", "and stay undecided"), ("paper", "and count as no in this reading")):
         given = PROTOCOL.marks(question(), [Reply("mark", text)], reading)  # type: ignore[arg-type]
-        assert PROTOCOL.remarks([row(question(), given)]) == [f"2 of 5 items have no readable answer {said}"]
+        assert PROTOCOL.remarks([row(question(), given)]) == [f"2 of 5 items have no readable answer {ending}"]
 
 
-def test_who_counted_the_regions_is_told() -> None:
+def test_remarks_name_region_counter() -> None:
     given = marks([1, 1, 1], [1, 1])
 
     def told(*backends: str) -> list[str]:
@@ -229,7 +229,7 @@ def test_who_counted_the_regions_is_told() -> None:
     )
 
 
-def test_replies_that_are_none_or_too_many() -> None:
+def test_missing_or_extra_replies_are_unread() -> None:
     for replies in ([], [Reply("mark", "{}"), Reply("checklist", "")], [Reply("ocr", "x")], [Reply("mark", "nothing")]):
         given = PROTOCOL.marks(question(), replies, "release")
         assert [mark.verdict for mark in given] == ["unread"] * 5
@@ -255,7 +255,7 @@ def sections(found: Ask) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_two_templates_differ_in_contains_and_defines_alone(variant: str) -> None:
+def test_templates_differ_only_in_contains_and_defines(variant: str) -> None:
     corrected, published = (sections(ask(variant, template)) for template in TEMPLATES)
     place = "What the relations look like"
     assert "Contains: the first visibly holds the second" in corrected[place]
@@ -266,14 +266,14 @@ def test_the_two_templates_differ_in_contains_and_defines_alone(variant: str) ->
 
 
 @each
-def test_text_then_the_drawing_as_it_is(variant: str, template: str) -> None:
+def test_text_precedes_unscaled_drawing(variant: str, template: str) -> None:
     found = ask(variant, template)
     assert isinstance(found.shown[0], Text)
     assert found.shown[1:] == (Picture(DRAWING, max_side=None, detail=None),)
     assert [criterion.id for criterion in found.criteria] == [c.id for c in MMMG.protocol.criteria(question())]
 
 
-def test_the_two_forms() -> None:
+def test_structured_and_free_text_forms_differ() -> None:
     structured, free = ask("structured", "corrected"), ask("free-text", "corrected")
     assert (structured.name, structured.contract.schema) == ("mark", SCHEMA)
     assert (free.name, free.contract.schema) == ("checklist", None)
@@ -285,7 +285,7 @@ def test_the_two_forms() -> None:
     assert sections(free)["Reply"].startswith("First write the description. Then write one line for each entity")
 
 
-def test_what_a_graph_lacks() -> None:
+def test_prompt_states_missing_dependencies_and_explanation() -> None:
     bare = question(["a"], [], annotation="")
     (found,) = MMMG.protocol.asks(bare, DRAWING, {}, make_variant(MMMG, None, {}))
     assert sections(found)["Dependencies"] == "(There is none.)"
@@ -293,7 +293,7 @@ def test_what_a_graph_lacks() -> None:
 
 
 @pytest.mark.slow
-def test_a_service_is_asked_and_read(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_service_is_asked_and_reply_is_read(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     settings = write_settings(tmp_path, chat.base_url)
     settings.write_text(

@@ -48,7 +48,7 @@ def only(text: str) -> list[Any]:
         "  -  cell  :  Yes, it is there", "Some words.\ncell: yes", "cell: yes - clearly shown",
     ],
 )  # fmt: skip
-def test_forms_that_both_take(text: str) -> None:
+def test_plain_forms_are_accepted_by_both_readers(text: str) -> None:
     assert only(text) == [1, 1]
 
 
@@ -60,31 +60,31 @@ def test_forms_that_both_take(text: str) -> None:
         "| cell | yes | seen |", "cell: [Yes]", "# cell: yes", "> cell: yes", "1. “cell”: Yes",
     ],
 )  # fmt: skip
-def test_forms_that_the_released_parser_misses(text: str) -> None:
+def test_released_parser_misses_some_accepted_forms(text: str) -> None:
     assert only(text) == [None, 1]
 
 
 @pytest.mark.parametrize(
     "text", ["the cell: yes", "cell yes", "cell", "cells: yes", "cell: yesterday", "cell wall: yes"]
 )
-def test_forms_that_neither_takes(text: str) -> None:
+def test_invalid_forms_are_rejected_by_both_readers(text: str) -> None:
     assert only(text) == [None, None]
 
 
-def test_odd_answers() -> None:
+def test_ambiguous_answers_are_read_differently() -> None:
     assert only("cell: yes/no") == [1, None]
     for letter in "yesno":
         assert only(f"cell: {letter}") == [0, None], "a lone letter is a no to the released parser"
     assert only("cell: no") == only("cell: NO") == [0, 0]
 
 
-def test_a_dependency_spaced_otherwise() -> None:
+def test_differently_spaced_dependency_is_read_only_carefully() -> None:
     for text in ("Contains(cell,wall): yes", "Contains (cell, wall): yes", "contains( cell , wall ): yes"):
         assert answers(text) == [0, 0, 0]
         assert answers(text, "careful") == [None, None, 1]
 
 
-def test_the_last_judgement_wins_and_no_judgement_is_a_no() -> None:
+def test_release_takes_last_answer_and_missing_as_no() -> None:
     text = "cell: yes\nCell Wall: no\ncell: no\ncell wall: yes"
     assert answers(text) == answers(text, "paper") == [0, 1, 0]
     assert [mark.source for mark in read_answers(ITEMS, FREE, text, "release")] == ["", "", MISSING]
@@ -94,14 +94,14 @@ def test_the_last_judgement_wins_and_no_judgement_is_a_no() -> None:
     assert all(mark.verdict == "unread" for mark in marks)
 
 
-def test_no_match_at_all_makes_everything_false() -> None:
+def test_reply_without_match_is_all_no_in_release_reading() -> None:
     assert answers("I cannot see this picture.") == [0, 0, 0]
     assert answers("I cannot see this picture.", "careful") == [None, None, None]
     with pytest.raises(Unreadable, match="a colon and yes or no"):
         require_some(ITEMS, "I cannot see this picture.")
 
 
-def test_case_decides_between_items_that_differ_in_it_alone() -> None:
+def test_case_distinguishes_items_differing_only_in_case() -> None:
     items = {"entity/1": "Cell", "entity/2": "cell"}
     assert answers("cell: yes", items=items) == [0, 1]
     assert answers("CELL: yes", items=items) == [1, 0], "the first of them"
@@ -116,7 +116,7 @@ def test_reasons_are_kept() -> None:
         assert marks[2].reason.endswith("No wall is drawn.")
 
 
-def test_a_structured_reply() -> None:
+def test_structured_reply_is_read() -> None:
     text = structured([True, False], [True])
     for reading in READINGS:
         marks = read_answers(ITEMS, STRUCTURED, text, reading)
@@ -135,7 +135,7 @@ def changed(change: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (changed(lambda b: b["entities"].pop()), r"entity/2 \(not answered\)"),
         (changed(lambda b: b.pop("dependencies")), r"dependency/1 \(not answered\)"),
@@ -147,12 +147,12 @@ def changed(change: Any) -> str:
         ("", "no JSON object"),
     ],
 )
-def test_what_a_judge_is_told_of_an_incomplete_reply(text: str, said: str) -> None:
-    with pytest.raises(Unreadable, match=said):
+def test_incomplete_reply_is_reported_to_judge(text: str, message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
         require_complete(ITEMS, text)
 
 
-def test_the_shape_is_strict() -> None:
+def test_schema_is_strict() -> None:
     def walk(node: Any) -> None:
         if isinstance(node, dict):
             if node.get("type") == "object":
@@ -167,14 +167,14 @@ def test_the_shape_is_strict() -> None:
 
 
 @given(chosen=st.lists(st.booleans(), min_size=3, max_size=3))
-def test_every_reading_agrees_on_the_release_s_own_form(chosen: list[bool]) -> None:
+def test_every_reading_agrees_on_release_form(chosen: list[bool]) -> None:
     text = checklist(dict(zip(ITEMS.values(), chosen, strict=True)))
     for reading in READINGS:
         assert answers(text, reading) == [int(yes) for yes in chosen]
 
 
 @pytest.mark.parametrize("text", ["\n" * 150_000, "- " * 75_000, "cell" + " " * 150_000, "`" * 150_000, "1" * 150_000])
-def test_long_replies_take_no_time(text: str) -> None:
+def test_long_replies_are_read_quickly(text: str) -> None:
     for reading in READINGS:
         assert set(answers(text, reading)) <= {0, None}
     with pytest.raises(Unreadable, match="longer than"):

@@ -33,7 +33,7 @@ def counts(file: Path, body: Any) -> Path:
     return file
 
 
-def test_a_reply_and_its_regions(tmp_path: Path) -> None:
+def test_reply_and_region_count_are_read(tmp_path: Path) -> None:
     file = write(tmp_path / "step1", result("boiler: yes"))
     (tmp_path / "step1" / "summary.json").write_text("{}")
     regions = counts(
@@ -46,21 +46,21 @@ def test_a_reply_and_its_regions(tmp_path: Path) -> None:
     assert found.evidence == {}
 
 
-def test_keys_that_the_scorer_numbered(tmp_path: Path) -> None:
+def test_keys_numbered_by_scorer_are_recognised(tmp_path: Path) -> None:
     write(tmp_path, result("x", f"3_{KEY}"))
     (found,) = read_results(tmp_path, counts(tmp_path / "r.json", {f"3_{KEY}": {"region_count": 7}}))
     assert (found.question, found.evidence) == (KEY, {"regions": 7})
 
 
 @pytest.mark.parametrize("body", ["{", "[]", "{}", {"key": KEY, "o3": None}, {"key": KEY, "o1": "boiler: yes"}])
-def test_a_file_without_a_reply_is_a_fault_of_its_question(tmp_path: Path, body: Any) -> None:
+def test_file_without_reply_is_fault_of_its_question(tmp_path: Path, body: Any) -> None:
     write(tmp_path, body)
     (found,) = read_results(tmp_path)
     assert (found.question, found.replies) == (KEY, ())
     assert found.fault
 
 
-def test_nothing_or_too_much_to_read(tmp_path: Path) -> None:
+def test_no_results_or_several_judges_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no <level>__<key>__eval_by__<judge>"):
         list(read_results(tmp_path))
     write(tmp_path, result("x"))
@@ -70,7 +70,7 @@ def test_nothing_or_too_much_to_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ("{", "cannot be read"),
         ([1], "expected an object"),
@@ -80,12 +80,12 @@ def test_nothing_or_too_much_to_read(tmp_path: Path) -> None:
         ({KEY: {}}, "whole number"),
     ],
 )  # fmt: skip
-def test_wrong_region_counts(tmp_path: Path, body: Any, said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_invalid_region_counts_are_rejected(tmp_path: Path, body: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         read_regions(counts(tmp_path / "r.json", body))
 
 
-def test_a_negative_count_is_none(tmp_path: Path) -> None:
+def test_negative_region_count_is_omitted(tmp_path: Path) -> None:
     assert read_regions(counts(tmp_path / "r.json", {KEY: {"region_count": -1}, "a_B_1": {"region_count": 0}})) == {
         "a_B_1": 0
     }
@@ -98,7 +98,7 @@ def data(folder: Path, *keys: str) -> Path:
     return folder / "data.jsonl"
 
 
-def test_import_and_every_reading(tmp_path: Path) -> None:
+def test_import_is_scored_with_every_reading(tmp_path: Path) -> None:
     keys = [f"highschool_Engineering_{n}" for n in range(1, 5)]
     file, store, results = data(tmp_path, *keys), tmp_path / "store", tmp_path / "results"
     full = dict.fromkeys([*ELEMENTS, *DEPENDENCIES], True)
@@ -156,7 +156,7 @@ def test_import_and_every_reading(tmp_path: Path) -> None:
     assert "takes a number" in limner("scores", "mmmg", "--store", store, "-O", "n_min=nan", code=2).err
 
 
-def test_a_result_of_no_question_stops_the_import(tmp_path: Path) -> None:
+def test_result_of_unknown_question_stops_import(tmp_path: Path) -> None:
     file = data(tmp_path, "highschool_Engineering_2")
     write(tmp_path / "results", result("boiler: yes"))
     how = (
@@ -174,7 +174,7 @@ def test_a_result_of_no_question_stops_the_import(tmp_path: Path) -> None:
     assert "no question with this id" in limner("import", "mmmg", *how, code=1).err
 
 
-def test_a_failure_counts_as_nothing_in_the_pessimistic_score(tmp_path: Path) -> None:
+def test_failure_counts_as_zero_in_pessimistic_score(tmp_path: Path) -> None:
     keys = ["highschool_Engineering_1", "highschool_Engineering_2"]
     write(tmp_path / "results", result(checklist(dict.fromkeys([*ELEMENTS, *DEPENDENCIES], True)), keys[0]), keys[0])
     write(tmp_path / "results", "{", keys[1])

@@ -18,7 +18,7 @@ def item(number: int, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_written_and_read_again(tmp_path: Path) -> None:
+def test_written_exam_is_read_back(tmp_path: Path) -> None:
     def save(sha256: str, name: str) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(picture(int(sha256)))

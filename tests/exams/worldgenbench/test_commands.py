@@ -32,9 +32,9 @@ def replies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "replay/replies.jsonl"
 
 
-def test_replayed_replies_through_all_commands(replies: str) -> None:
-    said = limner("run", EXAM, "--painter", "control/reference", "--judge", replies, "--json", code=3).json()
-    assert said["failed"] == 1
+def test_replayed_replies_work_through_all_commands(replies: str) -> None:
+    counts = limner("run", EXAM, "--painter", "control/reference", "--judge", replies, "--json", code=3).json()
+    assert counts["failed"] == 1
     words = ("--by", "domain", "--by", "continent", "--by", "discipline", "--format", "json")
     (standing,) = limner("scores", EXAM, *words).json()
     assert (standing["n"], standing["coverage"], standing["failures"]) == (7, 0.875, {"unreadable": 1})
@@ -65,7 +65,7 @@ def test_replayed_replies_through_all_commands(replies: str) -> None:
     assert rows[QUESTIONS[1].id]["scores"] == {"checklist": pytest.approx(shares[1])}
 
 
-def test_there_are_no_released_results_to_import(tmp_path: Path) -> None:
+def test_import_of_released_results_is_unsupported(tmp_path: Path) -> None:
     words = ("--results", tmp_path, "--painter", "p", "--judge", "j", "--store", tmp_path / "store")
     assert "has no reader for its release's results" in limner("import", EXAM, *words, code=2).err
 
@@ -75,7 +75,7 @@ HAND = [json.loads(line) for line in Path(__file__).with_name("hand.jsonl").read
 
 
 @pytest.mark.slow
-def test_what_it_decides_is_right(tmp_path: Path) -> None:
+def test_examiner_decisions_are_correct(tmp_path: Path) -> None:
     """Items nobody can decide in an altered picture stand as null in the marks by hand."""
     painters = [word for control in CONTROLS for word in ("--painter", f"control/{control}")]
     limner("run", "sample/worldgenbench", *painters, "--judge", "ocr", "--store", tmp_path)

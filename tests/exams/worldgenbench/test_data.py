@@ -41,7 +41,7 @@ def wrong(path: Path) -> str:
     return str(caught.value)
 
 
-def test_a_folder_with_a_file_per_domain(tmp_path: Path) -> None:
+def test_folder_with_file_per_domain_is_read(tmp_path: Path) -> None:
     lines(tmp_path / "humanities.jsonl", humanities(id="a"), humanities(id="b", continent="AF"))
     listed(tmp_path / "nature.json", nature(id="c"), nature(id="d", discipline="BIO&MED"))
     exam = read(tmp_path, "mine")
@@ -56,7 +56,7 @@ def test_a_folder_with_a_file_per_domain(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["all.json", "all.jsonl"])
 @pytest.mark.parametrize("write", [lines, listed])
-def test_one_file_in_either_form_whatever_its_name(tmp_path: Path, name: str, write: Any) -> None:
+def test_single_file_is_read_in_either_form_under_any_name(tmp_path: Path, name: str, write: Any) -> None:
     path = write(tmp_path / name, humanities(), nature())
     for place in (path, tmp_path):
         exam = read(place)
@@ -64,7 +64,7 @@ def test_one_file_in_either_form_whatever_its_name(tmp_path: Path, name: str, wr
         assert [q.tags["domain"] for q in exam.questions] == ["humanities", "nature"]
 
 
-def test_names_of_files_and_folders_tell_what_rows_leave_out(tmp_path: Path) -> None:
+def test_file_and_folder_names_supply_missing_tags(tmp_path: Path) -> None:
     bare = {"prompt": "Something.", "checklist": [ITEM]}
     listed(tmp_path / "Nature" / "Earth_Sciences.json", bare)
     lines(tmp_path / "humanities" / "north america" / "cuba.jsonl", {**bare, "country": "Cuba"})
@@ -78,7 +78,7 @@ def test_names_of_files_and_folders_tell_what_rows_leave_out(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("short", "name"), [*CONTINENTS.items(), *DISCIPLINES.items()])
-def test_names_and_abbreviations(tmp_path: Path, short: str, name: str) -> None:
+def test_names_and_abbreviations_are_accepted(tmp_path: Path, short: str, name: str) -> None:
     field = "continent" if short in CONTINENTS else "discipline"
     base = {"prompt": "Something.", "checklist": [ITEM]}
     spelt = [short, name, name.upper(), name.replace("&", "and"), name.replace(" ", "_"), name.replace("-", " ")]
@@ -100,13 +100,13 @@ def test_references_are_optional(tmp_path: Path) -> None:
     assert exam.notes == ("1 of 3 reference images are absent: controls skip those questions",)
 
 
-def test_a_country_without_its_continent_is_noted(tmp_path: Path) -> None:
+def test_country_without_continent_is_noted(tmp_path: Path) -> None:
     exam = read(lines(tmp_path / "humanities.jsonl", humanities(continent=None), humanities()))
     assert exam.notes == ("1 of 2 prompts have no continent: --by continent lists them as (none)",)
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         (nature(prompt="\x1b[31m"), "prompt: it contains the control character U+001B"),
         (nature(checklist=[]), "checklist: it has no item"),
@@ -123,15 +123,15 @@ def test_a_country_without_its_continent_is_noted(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("write", [lines, listed])
-def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, write: Any, row: Any, said: str) -> None:
+def test_invalid_row_is_reported_with_line(tmp_path: Path, write: Any, row: Any, message: str) -> None:
     path = write(tmp_path / "all.json", nature(id="good"), row)
     number = 2 if write is lines else 3
-    told = wrong(path)
-    assert told.startswith(f"{path}:{number}: ")
-    assert said in told
+    error = wrong(path)
+    assert error.startswith(f"{path}:{number}: ")
+    assert message in error
 
 
-def test_nothing_to_read(tmp_path: Path) -> None:
+def test_missing_or_unreadable_data_is_rejected(tmp_path: Path) -> None:
     assert "no prompt found" in wrong(tmp_path)
     assert "no prompt found" in wrong(listed(tmp_path / "all.json"))
     assert "cannot be read" in wrong(tmp_path / "nowhere.json")

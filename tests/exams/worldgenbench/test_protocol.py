@@ -35,13 +35,13 @@ def row(marks: list[int], **tags: str) -> Row:
 
 
 @given(marks=MARKS)
-def test_the_score_is_the_share_of_items_met(marks: list[int]) -> None:
+def test_score_is_share_of_items_met(marks: list[int]) -> None:
     expected = float(Fraction(100 * sum(marks), len(marks)))
     assert row(marks).scores == {"checklist": pytest.approx(expected)}
 
 
 @given(rows=ROWS)
-def test_the_three_averages(rows: list[tuple[str, list[int]]]) -> None:
+def test_three_averages_match_exact_fractions(rows: list[tuple[str, list[int]]]) -> None:
     made = [row(marks, **CATEGORIES[category]) for category, marks in rows]
     shares = [(category, Fraction(100 * sum(marks), len(marks))) for category, marks in rows]
     groups = {category: [share for name, share in shares if name == category] for category, _ in rows}
@@ -54,7 +54,7 @@ def test_the_three_averages(rows: list[tuple[str, list[int]]]) -> None:
     assert PROTOCOL.summary(made) == {name: pytest.approx(float(value)) for name, value in expected.items()}
 
 
-def test_averages_that_differ() -> None:
+def test_three_averages_can_differ() -> None:
     """Ten items against two, two prompts against one."""
     made = [
         row([1] * 10, **CATEGORIES["AF"]),
@@ -68,7 +68,7 @@ def test_averages_that_differ() -> None:
     assert PROTOCOL.summary(made[:1] * 3 + made[2:])["checklist_macro"] == pytest.approx(75.0)
 
 
-def test_a_prompt_without_a_continent_is_in_no_category() -> None:
+def test_prompt_without_continent_has_no_category() -> None:
     alone = row([1, 0], domain="humanities", country="Nowhere")
     assert "checklist_macro" not in PROTOCOL.summary([alone])
     both = PROTOCOL.summary([alone, row([1, 1], **CATEGORIES["EU"])])
@@ -93,7 +93,7 @@ def test_a_prompt_without_a_continent_is_in_no_category() -> None:
         ("The trees are in blossom.", "It is April.", ()),
     ],
 )
-def test_items_about_words_alone(item: str, explanation: str, words: tuple[str, ...]) -> None:
+def test_items_about_label_presence_are_recognised(item: str, explanation: str, words: tuple[str, ...]) -> None:
     assert presence_words(item, explanation) == words
 
 
@@ -117,7 +117,7 @@ def sections(found: Ask) -> dict[str, str]:
     return {name: " ".join(text.split()) for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
-def test_how_to_reply() -> None:
+def test_reply_instructions_depend_on_explain_option() -> None:
     plain, explained = (sections(ask(explain))["Reply"] for explain in ("false", "true"))
     assert re.search("the list alone", plain)
     assert re.search("exactly 3 numbers in square brackets, each 0 or 1, in the order of the checklist", plain)
@@ -127,7 +127,7 @@ def test_how_to_reply() -> None:
 
 
 @each_way
-def test_the_picture_stands_between_rules_and_checklist_as_it_is(explain: str) -> None:
+def test_picture_is_between_rules_and_checklist(explain: str) -> None:
     first, picture, last = ask(explain).shown
     assert isinstance(first, Text)
     assert isinstance(last, Text)
@@ -136,13 +136,13 @@ def test_the_picture_stands_between_rules_and_checklist_as_it_is(explain: str) -
 
 
 @each_way
-def test_the_drawing_prompt_is_not_told(explain: str) -> None:
+def test_drawing_prompt_is_not_shown(explain: str) -> None:
     asked = Question("secret-id", "A very telling prompt.", question(2).rubric, {"domain": "nature"})
     assert "telling prompt" not in told(ask(explain, asked))
     assert "secret-id" not in told(ask(explain, asked))
 
 
-def test_reasons_are_asked_for_in_a_strict_shape() -> None:
+def test_reasons_are_requested_with_strict_schema() -> None:
     assert ask("false").contract.schema is None
     schema = ask("true").contract.schema
     assert schema is not None
@@ -153,12 +153,12 @@ def test_reasons_are_asked_for_in_a_strict_shape() -> None:
     assert inner["properties"]["mark"] == {"type": "integer", "enum": [0, 1]}
 
 
-def test_words_of_the_checklist_are_not_fields() -> None:
+def test_braces_in_checklist_are_not_expanded() -> None:
     odd = ChecklistRubric(checklist=(ChecklistItem(item="Shows {{reply}} {{", explanation="{{count}}"),))
     assert "1. Item: Shows {{reply}} {{\n   Explanation: {{count}}" in told(ask("false", Question("q", "x", odd)))
 
 
-def test_no_sentence_of_the_authors_is_copied() -> None:
+def test_prompts_copy_no_sentence_of_authors() -> None:
     from tests.needs import shared
 
     paper = " ".join(Path(shared("papers", "worldgenbench.txt")).read_text("utf-8").lower().split())

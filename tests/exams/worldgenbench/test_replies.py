@@ -19,13 +19,13 @@ PROTOCOL = WORLDGENBENCH.protocol
 
 @pytest.mark.parametrize("form", FORMS)
 @given(marks=MARKS)
-def test_every_wrapping_gives_the_list(form: str, marks: list[int]) -> None:
+def test_every_wrapping_gives_list(form: str, marks: list[int]) -> None:
     assert read_list(FORMS[form](marks), len(marks)) == marks
 
 
 @pytest.mark.parametrize("form", WRONG)
 @given(marks=MARKS.filter(lambda marks: len(marks) > 1))
-def test_whatever_breaks_the_contract_is_unread_and_never_a_zero(form: str, marks: list[int]) -> None:
+def test_invalid_reply_is_unread_and_never_zero(form: str, marks: list[int]) -> None:
     text, asked = WRONG[form](marks), question(len(marks))
     with pytest.raises(Unreadable):
         read_list(text, len(marks))
@@ -36,7 +36,7 @@ def test_whatever_breaks_the_contract_is_unread_and_never_a_zero(form: str, mark
 
 
 @given(text=st.text(st.sampled_from("[]01,2 \n`{}\"'a</think>-.:;#\\"), max_size=60), count=st.integers(1, 5))
-def test_any_text_gives_so_many_marks_or_is_unreadable(text: str, count: int) -> None:
+def test_any_text_gives_expected_number_of_marks_or_is_unreadable(text: str, count: int) -> None:
     try:
         found = read_list(text, count)
     except Unreadable:
@@ -48,7 +48,7 @@ def test_any_text_gives_so_many_marks_or_is_unreadable(text: str, count: int) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("[1, 0]", "the list has 2 values; the checklist has 3 items"),
         ("[1, 0, 2]", "value 3 must be 0 or 1, not 2"),
@@ -58,20 +58,20 @@ def test_any_text_gives_so_many_marks_or_is_unreadable(text: str, count: int) ->
         ("1" * 500_000, "longer than"),
     ],
 )
-def test_the_objection_says_what_is_wrong(text: str, said: str) -> None:
-    with pytest.raises(Unreadable, match=said):
+def test_unreadable_error_explains_problem(text: str, message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
         read_list(text, 3)
 
 
 @pytest.mark.slow
-def test_hostile_brackets_take_little_time() -> None:
+def test_hostile_brackets_are_read_quickly() -> None:
     for text in ("[" * 200_000, "[1," * 100_000, "[a]" * 100_000, "```" * 100_000):
         with pytest.raises(Unreadable):
             read_list(text, 3)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("[1, 0]", "no JSON object found"),
         ('{"answers": [1, 0]}', 'answer 1 must be an object with "mark"'),
@@ -79,14 +79,14 @@ def test_hostile_brackets_take_little_time() -> None:
         ('{"answers": [{"mark": 1}, {"mark": true}]}', "value 2 must be 0 or 1, not True"),
     ],
 )
-def test_reasons_that_break_the_contract(text: str, said: str) -> None:
-    with pytest.raises(Unreadable, match=re.escape(said)):
+def test_invalid_reasons_are_unread(text: str, message: str) -> None:
+    with pytest.raises(Unreadable, match=re.escape(message)):
         read_reasons(text, 2)
     found = PROTOCOL.marks(question(2), [Reply("explain", text)], "careful")
     assert [mark.verdict for mark in found] == ["unread", "unread"]
 
 
-def test_one_reply_is_wanted() -> None:
+def test_exactly_one_reply_is_expected() -> None:
     for replies in ([], [Reply("mark", "[1, 0]")] * 2):
         found = PROTOCOL.marks(question(2), replies, "careful")
         assert [mark.reason for mark in found] == [f"expected one reply, not {len(replies)}"] * 2

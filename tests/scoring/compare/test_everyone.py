@@ -42,7 +42,7 @@ def number(found: Agreement, first: str, second: str, measure: str, score: str, 
     return one
 
 
-def test_people_and_metrics_are_not_among_judges_unless_named(studied: Studied) -> None:
+def test_people_and_metrics_are_not_judges_unless_named(studied: Studied) -> None:
     store = studied.desk.store
     names = {group.evaluator.name for group in api.groups("sample/genexam", store=store)[1]}
     assert names == {"gpt", "other"}
@@ -54,7 +54,7 @@ def test_people_and_metrics_are_not_among_judges_unless_named(studied: Studied) 
         api.scores("sample/genexam", store=store, judges=["metric/clip"])
 
 
-def test_who_is_compared(found: Agreement) -> None:
+def test_expected_evaluator_pairs_are_compared(found: Agreement) -> None:
     pairs = {(each.first, each.second) for each in found.numbers}
     people = f"people/{STUDY}"
     assert ("gpt", "other") in pairs
@@ -78,7 +78,9 @@ def copies(values: dict[str, float], weights: dict[str, float]) -> list[float]:
 
 
 @pytest.mark.parametrize("score", ["semantic", "spelling", "logic", "readability"])
-def test_error_of_each_dimension(studied: Studied, found: Agreement, weighted: dict[str, float], score: str) -> None:
+def test_mean_absolute_error_is_weighted_per_dimension(
+    studied: Studied, found: Agreement, weighted: dict[str, float], score: str
+) -> None:
     one = number(found, "gpt", f"people/{STUDY}", "mae", score)
     mine, theirs = studied.of("gpt", score), studied.of("people", score)
     gaps = {id: abs(mine[id] - theirs[id]) for id in mine}
@@ -88,19 +90,21 @@ def test_error_of_each_dimension(studied: Studied, found: Agreement, weighted: d
     assert (one.low or 0) <= (one.value or 0) <= (one.high or 0)
 
 
-def test_correlation_with_the_overall_rating(studied: Studied, found: Agreement, weighted: dict[str, float]) -> None:
+def test_correlation_with_overall_rating_is_weighted(
+    studied: Studied, found: Agreement, weighted: dict[str, float]
+) -> None:
     """GenExam's Table 3b: a judge's relaxed score and a metric against people's overall rating."""
     overall = copies(studied.of("people", "overall"), weighted)
     people = f"people/{STUDY}"
     for who, score in (("gpt", "relaxed"), ("gpt", "semantic"), ("metric/clip", "clip")):
         mine = copies(studied.of(who, score), weighted)
-        told = f"{score} / overall"
+        label = f"{score} / overall"
         for measure, theirs in (
             ("pearson", stats.pearsonr),
             ("spearman", stats.spearmanr),
             ("kendall", stats.kendalltau),
         ):
-            one = number(found, who, people, measure, told)
+            one = number(found, who, people, measure, label)
             assert one.value == pytest.approx(theirs(mine, overall).statistic)
             assert one.n == 39
             assert one.p is not None
@@ -108,16 +112,16 @@ def test_correlation_with_the_overall_rating(studied: Studied, found: Agreement,
     assert number(found, "metric/clip", people, "spearman", "clip / overall").p == pytest.approx(0.55, abs=0.45)
 
 
-def test_accuracy_is_against_what_most_people_say(
+def test_accuracy_is_measured_against_majority_of_people(
     studied: Studied, found: Agreement, weighted: dict[str, float]
 ) -> None:
     right = total = count = 0.0
     for id, marks in studied.truth["gpt"].items():
         for name in (name for name in marks if name.startswith("point/")):
-            said = Counter(studied.truth[f"person/{p}"][id][name] for p in PEOPLE)
+            votes = Counter(studied.truth[f"person/{p}"][id][name] for p in PEOPLE)
             total += weighted[id]
             count += 1
-            right += weighted[id] * (marks[name] == said.most_common(1)[0][0])
+            right += weighted[id] * (marks[name] == votes.most_common(1)[0][0])
     one = number(found, "gpt", f"people/{STUDY}", "accuracy", "point")
     assert one.value == pytest.approx(right / total)
     assert one.n == count
@@ -125,7 +129,7 @@ def test_accuracy_is_against_what_most_people_say(
         assert number(found, "gpt", f"people/{STUDY}", measure, "point").value is not None
 
 
-def test_each_painters_drawings_by_themselves(studied: Studied, found: Agreement) -> None:
+def test_correlation_within_painter_is_unweighted(studied: Studied, found: Agreement) -> None:
     """GenExam's Table 5: within one painter all drawings weigh the same."""
     one = number(found, "gpt", f"people/{STUDY}", "kendall", "relaxed / overall", tag="painter", category="fair")
     ids = sorted(id for id, painter in studied.painter.items() if painter == "fair")
@@ -134,7 +138,7 @@ def test_each_painters_drawings_by_themselves(studied: Studied, found: Agreement
     assert one.n == 13
 
 
-def test_the_order_of_painters(studied: Studied, found: Agreement) -> None:
+def test_painter_means_are_correlated(studied: Studied, found: Agreement) -> None:
     mine, theirs = studied.of("gpt", "relaxed"), studied.of("people", "overall")
     sides = [
         [mean(side[id] for id, p in studied.painter.items() if p == painter) for painter in SKILLS]
@@ -151,7 +155,7 @@ def test_the_order_of_painters(studied: Studied, found: Agreement) -> None:
     assert fid.value == pytest.approx(-1)
 
 
-def test_painters_by_the_values_of_a_tag(studied: Studied, found: Agreement) -> None:
+def test_painter_means_are_correlated_by_tag_value(studied: Studied, found: Agreement) -> None:
     """MMMG's figure: a point for every painter and level."""
     cells: dict[tuple[str, str], list[str]] = {}
     subjects = {}
@@ -169,7 +173,7 @@ def test_painters_by_the_values_of_a_tag(studied: Studied, found: Agreement) -> 
     assert one.n == len(cells)
 
 
-def test_the_ceiling_is_each_person_against_the_others(
+def test_human_ceiling_compares_each_person_with_others(
     studied: Studied, found: Agreement, weighted: dict[str, float]
 ) -> None:
     values, gaps = [], []
@@ -191,7 +195,7 @@ def test_the_ceiling_is_each_person_against_the_others(
     )
 
 
-def test_a_study_and_whom_one_names(studied: Studied) -> None:
+def test_comparison_is_limited_to_study_and_named_judges(studied: Studied) -> None:
     store = studied.desk.store
     one = compare.judges("sample/genexam", store=store, judges=["gpt"], study=STUDY, units=["drawing"])
     assert {(each.first, each.second) for each in one.numbers if not each.first.startswith("person/")} == {

@@ -22,7 +22,7 @@ def fill(desk: Desk, skills: dict[str, float], **how: Any) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_order_and_the_reverse(store: Store) -> None:
+def test_equal_and_reversed_orders_are_correlated(store: Store) -> None:
     fill(Desk(store, "sample/genexam"), SKILLS)
     fill(Desk(store, "sample/worldgenbench"), SKILLS)
     fill(Desk(store, "sample/aibench"), {painter: 1 - skill for painter, skill in SKILLS.items()} | {"alone": 0.5})
@@ -42,7 +42,7 @@ def test_the_same_order_and_the_reverse(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_options_of_the_exam_do_not_tell_painters_apart(store: Store) -> None:
+def test_exam_options_do_not_distinguish_painters(store: Store) -> None:
     genexam, aibench = Desk(store, "sample/genexam"), Desk(store, "sample/aibench")
     fill(genexam, SKILLS)
     fill(genexam, {"mine": 0.4}, options={"quality": "high"})
@@ -55,7 +55,7 @@ def test_options_of_the_exam_do_not_tell_painters_apart(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_the_judge_with_most_painters_is_taken(store: Store) -> None:
+def test_judge_with_most_painters_is_used(store: Store) -> None:
     one, other = Desk(store, "sample/genexam"), Desk(store, "sample/mmmg")
     fill(one, SKILLS, judge="a")
     fill(one, {"good": 0.5}, judge="b")
@@ -67,7 +67,7 @@ def test_the_judge_with_most_painters_is_taken(store: Store) -> None:
     assert narrow.pairs[0]["spearman"]["reason"] == "an order needs two"
 
 
-def test_what_cannot_be_compared(store: Store) -> None:
+def test_incomparable_exams_are_usage_errors(store: Store) -> None:
     Desk(store, "sample/mmmg")
     fill(Desk(store, "sample/genexam"), SKILLS)
     with pytest.raises(UsageError, match="two exams or more"):

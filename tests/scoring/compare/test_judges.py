@@ -52,7 +52,7 @@ def marks(values: list[float | None]) -> dict[str, float]:
     return {f"{LEVELS[n % 4]}/{n}": value for n, value in enumerate(values) if value is not None}
 
 
-def test_levels_and_all(store: Store) -> None:
+def test_agreement_is_given_per_level_and_overall(store: Store) -> None:
     first = Opinion("a", "judge", marks={"x": marks([1, 0, 1, 1]), "only first": marks([1])})
     second = Opinion("b", "judge", marks={"x": marks([1, 1, 1, None])})
     seen = {id: SeenDrawing("p", id, id, {}) for id in ("x", "only first")}
@@ -66,7 +66,7 @@ def test_levels_and_all(store: Store) -> None:
     assert ("semantics", "accuracy") not in numbers
 
 
-def test_repeats_count_by_their_majority(store: Store) -> None:
+def test_repeats_are_combined_by_majority(store: Store) -> None:
     """A judge whose repeats are tied on a criterion has no opinion on it; the tie is counted."""
     desk = Desk(store, "sample/genexam")
     question = desk.exam.questions[0]
@@ -83,7 +83,7 @@ def test_repeats_count_by_their_majority(store: Store) -> None:
     assert (value(found, "first_only"), value(found, "second_only")) == (1, 0)
 
 
-def test_controls_that_lack_questions_are_not_ranked(store: Store) -> None:
+def test_controls_lacking_questions_are_not_ranked(store: Store) -> None:
     """Painters are ranked on what `comparable` allows: a control neither cuts the common questions nor is ranked."""
     desk = Desk(store, "sample/mmmg")
     fill(desk, judge="a")
@@ -96,7 +96,7 @@ def test_controls_that_lack_questions_are_not_ranked(store: Store) -> None:
     assert number.n == len(SKILLS)
 
 
-def test_two_ways_of_asking_one_judge(store: Store) -> None:
+def test_two_ways_of_asking_one_judge_are_compared(store: Store) -> None:
     """AIBench's single and batched: both are there without being named, and told apart by what differs."""
     desk = Desk(store, "sample/aibench")
     fill(desk, variant="single", templates="aa")
@@ -114,7 +114,7 @@ def test_two_ways_of_asking_one_judge(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_orders_and_shift_are_those_of_the_scores(store: Store) -> None:
+def test_rank_correlation_and_shift_use_reported_scores(store: Store) -> None:
     desk = Desk(store, "sample/mmmg")
     fill(desk, judge="mild")
     for painter, skill in SKILLS.items():
@@ -132,7 +132,7 @@ def test_orders_and_shift_are_those_of_the_scores(store: Store) -> None:
     assert value(found, "shift", "fidelity_exact", unit="painter") == pytest.approx(sum(gaps) / 3)
 
 
-def test_flips_over_repeats(store: Store) -> None:
+def test_flips_are_measured_over_repeats(store: Store) -> None:
     desk = Desk(store, "sample/genexam")
     question, other = desk.exam.questions[:2]
     best = desk.marks(question, lambda top: top)
@@ -147,7 +147,7 @@ def test_flips_over_repeats(store: Store) -> None:
     assert "nothing to compare it with" in (agreement(desk).reason or "")
 
 
-def test_cost_of_an_image(store: Store) -> None:
+def test_cost_per_image_is_averaged(store: Store) -> None:
     desk = Desk(store, "sample/genexam")
     first, second = desk.exam.questions[:2]
     desk.put("p", first, desk.random(first, 0.5), cost=0.25)
@@ -161,7 +161,7 @@ def test_cost_of_an_image(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_a_judge_that_abstains(store: Store) -> None:
+def test_only_criteria_decided_by_both_judges_are_compared(store: Store) -> None:
     """Only what both decided is compared, and no score is made up for the one that leaves it open."""
     desk = Desk(store, "sample/genexam")
     fill(desk, judge="sees all")
@@ -188,8 +188,8 @@ def test_a_judge_that_abstains(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_what_was_stored_first_does_not_matter(tmp_path: Path) -> None:
-    told = []
+def test_result_is_independent_of_storage_order(tmp_path: Path) -> None:
+    results = []
     for order in (1, 2):
         with Store(tmp_path / str(order)) as store:
             desk = Desk(store, "sample/aibench")
@@ -199,5 +199,5 @@ def test_what_was_stored_first_does_not_matter(tmp_path: Path) -> None:
             random.Random(order).shuffle(work)
             for judge, painter, question in work:
                 desk.put(painter, question, desk.random(question, SKILLS[painter], painter, judge), judge=judge)
-            told.append(json.dumps(agreement(desk).to_json(), sort_keys=True))
-    assert told[0] == told[1]
+            results.append(json.dumps(agreement(desk).to_json(), sort_keys=True))
+    assert results[0] == results[1]

@@ -47,7 +47,7 @@ def compared(desk: Desk, **which: Any) -> Comparison:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_differences_are_those_of_the_printed_scores(store: Store, sample: str) -> None:
+def test_differences_equal_those_of_reported_scores(store: Store, sample: str) -> None:
     """For every main score of every exam: means, averages over criteria and levels, and what is derived from them."""
     desk = Desk(store, sample)
     fill(desk)
@@ -77,17 +77,19 @@ def test_differences_are_those_of_the_printed_scores(store: Store, sample: str) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sample", ["sample/aibench", "sample/fepbench"])
-def test_what_was_stored_first_does_not_matter(tmp_path: Path, sample: str) -> None:
-    told = []
+def test_result_is_independent_of_storage_order(tmp_path: Path, sample: str) -> None:
+    results = []
     for order in (1, 2):
         with Store(tmp_path / str(order)) as store:
             desk = Desk(store, sample)
             fill(desk, order)
-            told.append(json.dumps([each.to_json() for each in compare.painters(sample, store=store)], sort_keys=True))
-    assert told[0] == told[1]
+            results.append(
+                json.dumps([each.to_json() for each in compare.painters(sample, store=store)], sort_keys=True)
+            )
+    assert results[0] == results[1]
 
 
-def test_painters_that_are_alike(store: Store) -> None:
+def test_identical_painters_are_indistinguishable(store: Store) -> None:
     desk = Desk(store, "sample/genexam")
     for question in desk.exam.questions:
         for painter in ("one", "two"):
@@ -99,7 +101,7 @@ def test_painters_that_are_alike(store: Store) -> None:
     assert [place.rank.words for place in compared(desk).places if place.rank] == ["1st to 2nd"] * 2
 
 
-def test_how_many_questions_it_would_take(store: Store) -> None:
+def test_number_of_questions_needed_is_estimated(store: Store) -> None:
     desk = Desk(store, "sample/genexam")
     fill(desk, skills={"one": 0.5, "two": 0.55})
     (pair,) = compared(desk, score="relaxed").pairs
@@ -113,7 +115,7 @@ def test_how_many_questions_it_would_take(store: Store) -> None:
         compared(desk, gap=0.0)
 
 
-def test_questions_are_counted_where_clusters_are_drawn(store: Store) -> None:
+def test_needed_questions_are_counted_in_whole_clusters(store: Store) -> None:
     """FEPBench draws every figure in two regimes: a pair of questions is one case, and both have to be paid for."""
     desk = Desk(store, "sample/fepbench")
     fill(desk, skills={"one": 0.5, "two": 0.6})
@@ -139,7 +141,7 @@ def test_only_common_questions_count(store: Store) -> None:
     assert two.pessimistic <= two.score.value
 
 
-def test_by_a_tag_all_pairs_are_corrected_together(store: Store) -> None:
+def test_pairs_of_all_tag_values_are_corrected_together(store: Store) -> None:
     desk = Desk(store, "sample/genexam")
     fill(desk)
     found = compare.painters("sample/genexam", store=store, by="difficulty")
@@ -155,7 +157,7 @@ def test_by_a_tag_all_pairs_are_corrected_together(store: Store) -> None:
         compare.painters("sample/genexam", store=store, by="colour")
 
 
-def test_where_the_judge_abstains_what_it_decided_is_compared(store: Store) -> None:
+def test_decided_criteria_are_compared_when_judge_abstains(store: Store) -> None:
     desk = Desk(store, "sample/genexam")
     for question in desk.exam.questions:
         ids = [criterion.id for criterion in desk.protocol.criteria(question)]
@@ -171,7 +173,7 @@ def test_where_the_judge_abstains_what_it_decided_is_compared(store: Store) -> N
     assert all("is not known" in (place.reason or "") and place.bounds for place in unsettled.places)
 
 
-def test_answers_where_there_is_little(store: Store) -> None:
+def test_sparse_data_is_reported_with_reason(store: Store) -> None:
     desk = Desk(store, "sample/genexam")
     assert compare.painters("sample/genexam", store=store) == []
     first, second, *_ = desk.exam.questions
@@ -194,7 +196,7 @@ def test_answers_where_there_is_little(store: Store) -> None:
         json.dumps(found.to_json(), allow_nan=False)
 
 
-def test_scores_of_all_or_nothing_have_wilsons_interval(store: Store) -> None:
+def test_binary_scores_have_wilson_interval(store: Store) -> None:
     desk = Desk(store, "sample/genexam")
     for question in desk.exam.questions:
         for painter in ("one", "two"):
@@ -210,7 +212,7 @@ def test_scores_of_all_or_nothing_have_wilsons_interval(store: Store) -> None:
     assert compared(desk, score="relaxed").places[0].wilson is None
 
 
-def test_seeds_repeats_and_ways_of_asking(store: Store) -> None:
+def test_seeds_repeats_and_ways_of_asking_are_separated(store: Store) -> None:
     desk = Desk(store, "sample/genexam")
     for question in desk.exam.questions:
         for painter in ("one", "two"):
@@ -257,7 +259,7 @@ def compared_all(store: Store, **how: Any) -> Comparisons:
     return api.compare(EXAM, store=store, **how)
 
 
-def test_a_painter_below_a_control_loses(examined: Store) -> None:
+def test_painter_below_control_loses(examined: Store) -> None:
     (found,) = compared_all(examined)
     pairs = {(pair.first, pair.second): pair for pair in found.pairs}
     assert [*pairs] == [("alpha", "beta"), ("alpha", REFERENCE), ("alpha", BLANK), (REFERENCE, "beta"),
@@ -269,7 +271,7 @@ def test_a_painter_below_a_control_loses(examined: Store) -> None:
     assert side_pairs(found.compared, found.score) == found.pairs
 
 
-def test_controls_cost_no_power_and_have_no_place(examined: Store) -> None:
+def test_controls_neither_cost_power_nor_are_ranked(examined: Store) -> None:
     (found,) = compared_all(examined)
     (alone,) = compared_all(examined, painters=["alpha", "beta"])
     assert found.tests == alone.tests == 1
@@ -283,7 +285,7 @@ def test_controls_cost_no_power_and_have_no_place(examined: Store) -> None:
         assert (pair.winner is not None) == ((pair.p.value or 0) < 0.05)
 
 
-def test_each_on_its_own_questions_a_pair_goes_by_its_own_difference(store: Store) -> None:
+def test_pair_uses_difference_on_common_questions(store: Store) -> None:
     """The one with the higher score has easy questions besides; on the questions both have, the other is better."""
     desk = fill_right(store, {"narrow": 0, REFERENCE: 13})
     easy, hard = desk.exam.questions[:6], desk.exam.questions[6:]
@@ -310,7 +312,7 @@ def side(values: dict[str, float], abstained: bool = False, decided: str = "ab")
 
 
 @given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), min_size=1, max_size=12))
-def test_the_difference_is_that_of_painters_who_are_compared(pairs: list[tuple[int, int]]) -> None:
+def test_difference_equals_paired_difference(pairs: list[tuple[int, int]]) -> None:
     names = [f"q{n:02}" for n in range(len(pairs))]
     one, other = ({name: float(pair[at]) for name, pair in zip(names, pairs, strict=True)} for at in (0, 1))
     found = differences(side(one), side(other), PROTOCOL, ["strict"])["strict"]
@@ -325,14 +327,14 @@ def test_the_difference_is_that_of_painters_who_are_compared(pairs: list[tuple[i
     assert turned.difference.value == pytest.approx(-wanted.difference.value if wanted.difference.value else 0)
 
 
-def test_only_questions_of_both_count() -> None:
+def test_only_questions_of_both_sides_count() -> None:
     one = side({"a": 100.0, "b": 0.0, "only mine": 100.0})
     found = differences(one, side({"a": 0.0, "b": 0.0, "only yours": 100.0}), PROTOCOL, ["strict"])
     assert found["strict"].difference.value == 50
     assert found["strict"].difference.n == 2
 
 
-def test_a_score_that_abstaining_leaves_open_is_none_and_criteria_of_both_remain() -> None:
+def test_undecided_score_is_omitted_and_common_criteria_remain() -> None:
     whole, partly = side({"a": 100.0, "b": 60.0}), side({"a": 50.0, "b": -50.0}, abstained=True, decided="b")
     found = differences(whole, partly, PROTOCOL, ["strict"])
     assert [*found] == ["met"]
@@ -348,7 +350,7 @@ def pair_from(one: list[int], other: list[int], corrected: bool = True) -> Pair:
 
 
 @given(PAIRED_SCORES, st.booleans(), st.booleans())
-def test_the_winner_has_the_larger_mean(scores: list[tuple[int, int]], corrected: bool, shifted: bool) -> None:
+def test_winner_has_larger_mean(scores: list[tuple[int, int]], corrected: bool, shifted: bool) -> None:
     one, other = ([pair[at] + (60 if shifted and at else 0) for pair in scores] for at in (0, 1))
     (pair,) = with_verdicts([pair_from(one, other, corrected)])
     sums = {"one": sum(one), "other": sum(other)}
@@ -361,7 +363,7 @@ def test_the_winner_has_the_larger_mean(scores: list[tuple[int, int]], corrected
         assert "is better" not in pair.verdict
 
 
-def test_naming_the_two_in_the_other_order_changes_nothing_but_the_names() -> None:
+def test_swapping_painters_changes_only_names_and_signs() -> None:
     first, second = [3, 9, 4, 8, 7, 9, 6, 8], [1, 2, 5, 3, 1, 2, 4, 3]
     better, worse = with_verdicts([pair_from(first, second)])[0], with_verdicts([pair_from(second, first)])[0]
     assert (better.first, worse.first, better.winner, worse.winner) == ("one", "other", "one", "other")
@@ -372,7 +374,7 @@ def test_naming_the_two_in_the_other_order_changes_nothing_but_the_names() -> No
     assert (worse.difference.low, worse.difference.high) == pytest.approx(ends)
 
 
-def test_a_pair_with_a_control_is_no_test() -> None:
+def test_pair_with_control_does_not_count_as_test() -> None:
     clear = ([9] * 6, [1] * 6)
     painters, *with_control = with_verdicts(
         [pair_from(*clear), *(pair_from(*clear, corrected=False) for _ in range(5))]

@@ -47,7 +47,7 @@ def _tests(place: Path, **how: Any) -> dict[str, Replacement]:
     return {each.judge: each for each in api.agree(EXAM, store=place, **how).replacements}
 
 
-def test_a_good_judge_may_and_a_poor_one_may_not(place: Path) -> None:
+def test_good_judge_may_replace_person_and_poor_one_may_not(place: Path) -> None:
     tests = _tests(place)
     assert tests.keys() == {"lab/good", "lab/poor"}
     good, poor = tests["lab/good"].test, tests["lab/poor"].test
@@ -57,7 +57,7 @@ def test_a_good_judge_may_and_a_poor_one_may_not(place: Path) -> None:
     assert tests == _tests(place, study=STUDY)
 
 
-def test_the_sentence_in_text_json_and_csv(place: Path) -> None:
+def test_replacement_sentence_is_shown_in_text_json_and_csv(place: Path) -> None:
     words = ("agree", EXAM, "--store", place)
     good = "By the alternative-annotator test lab/good may replace a person of the study pilot "
     good += "(win rate 1.00 of 3 people)."
@@ -78,7 +78,7 @@ def test_the_sentence_in_text_json_and_csv(place: Path) -> None:
     assert rates == {("lab/good", "people/pilot"): "1.0", ("lab/poor", "people/pilot"): "0.0"}
 
 
-def test_two_people_are_too_few(pair: Path) -> None:
+def test_two_people_are_too_few_for_replacement_test(pair: Path) -> None:
     assert "alternative-annotator" not in limner("agree", EXAM, "--store", pair).out
     rows = limner("agree", EXAM, "--store", pair, "--format", "json").json()["replacements"]
     blank = {"study": STUDY, "sentence": None, "test": None, "reason": REASON}

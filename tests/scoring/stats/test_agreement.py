@@ -45,12 +45,12 @@ TABLE = [
          0.492),
     ],
 )  # fmt: skip
-def test_kappa_of_the_textbooks(table: dict[tuple[float, float], float], kappa: float) -> None:
+def test_kappa_matches_textbook_values(table: dict[tuple[float, float], float], kappa: float) -> None:
     units = [RatedUnit(f"{pair} {n}", pair) for pair, count in table.items() for n in range(int(count))]
     assert mark_agreement(units).kappa.value == pytest.approx(kappa, abs=1e-3)
 
 
-def test_alpha_of_the_textbook() -> None:
+def test_alpha_matches_textbook_value() -> None:
     units = [list(unit) for unit in zip(*TABLE, strict=True)]
     assert krippendorff_alpha(units).value == pytest.approx(0.691, abs=1e-3)
     assert krippendorff_alpha(units, "interval").value == pytest.approx(0.811, abs=1e-3)
@@ -60,7 +60,7 @@ def test_alpha_of_the_textbook() -> None:
 
 
 @given(MARKS, st.randoms(use_true_random=False))
-def test_neither_order_nor_who_is_first_matters(marks: list[RatedUnit], random: Any) -> None:
+def test_agreement_is_independent_of_order_and_sides(marks: list[RatedUnit], random: Any) -> None:
     found = mark_agreement(marks)
     assert mark_agreement(random.sample(marks, len(marks))) == found
     back = mark_agreement([RatedUnit(unit.cluster, unit.values[::-1]) for unit in marks])
@@ -69,7 +69,7 @@ def test_neither_order_nor_who_is_first_matters(marks: list[RatedUnit], random: 
     assert (found.kappa.value is None) == (found.reason is not None)
 
 
-def test_where_there_is_nothing_to_tell() -> None:
+def test_undefined_agreement_has_reason() -> None:
     assert mark_agreement([RatedUnit("q", (1, None))]).reason == "no mark that both decided"
     alike = mark_agreement([RatedUnit("q", (1, 1)), RatedUnit("r", (1, 1))])
     assert (alike.same.value, alike.kappa.value) == (1.0, None)
@@ -81,7 +81,7 @@ def test_where_there_is_nothing_to_tell() -> None:
     assert krippendorff_alpha([[1, float("nan")], [0, 0], [1, 0]]).n == 2
 
 
-def test_intervals_come_from_whole_questions() -> None:
+def test_intervals_resample_whole_questions() -> None:
     """Many marks of six questions are worth six questions: the interval reaches from end to end."""
     found = mark_agreement([RatedUnit(f"q{n}", (1, n % 2)) for n in range(6)] * 20)
     assert (found.same.value, found.same.low, found.same.high) == (0.5, 0.0, 1.0)
@@ -105,7 +105,7 @@ def _units(table: Sequence[Sequence[float | None]]) -> list[RatedUnit]:
     ]
 
 
-def test_gwets_four_raters() -> None:
+def test_coefficients_match_gwet_four_raters() -> None:
     """AC1 .775 and alpha .743 stand in Gwet's book; all four are irrCAC 0.4.4's, from its `raw_4raters`."""
     found = chance_corrected(_units(FOUR_RATERS))
     assert found["ac1"].value == pytest.approx(0.77544407)
@@ -120,7 +120,7 @@ TABLES = st.lists(
 
 
 @given(TABLES)
-def test_alpha_is_the_packages(table: list[list[float | None]]) -> None:
+def test_alpha_matches_krippendorff_package(table: list[list[float | None]]) -> None:
     package = oracle("krippendorff", "krippendorff")
     data = np.array([[np.nan if value is None else value for value in row] for row in table])
     paired = data[(~np.isnan(data)).sum(axis=1) > 1]
@@ -137,7 +137,7 @@ def test_alpha_is_the_packages(table: list[list[float | None]]) -> None:
 
 
 @given(TABLES, st.lists(st.integers(1, 3), min_size=12, max_size=12))
-def test_a_weight_counts_as_so_many_copies(table: list[list[float | None]], weights: list[int]) -> None:
+def test_integer_weights_equal_copies(table: list[list[float | None]], weights: list[int]) -> None:
     """For AC1 and AC2; alpha and ICC know how many things there really are."""
     weighted = [RatedUnit(str(n), tuple(row), float(weights[n])) for n, row in enumerate(table)]
     copies = [RatedUnit(str(n), tuple(row)) for n, row in enumerate(table) for _ in range(weights[n])]
@@ -148,7 +148,7 @@ def test_a_weight_counts_as_so_many_copies(table: list[list[float | None]], weig
             assert mine[name].value == pytest.approx(theirs[name].value)
 
 
-def test_a_scale_that_nobody_used_up_counts() -> None:
+def test_unused_scale_values_count() -> None:
     """All say yes, and could have said no: full agreement, of which the resamples cannot tell how sure it is."""
     units = [RatedUnit(str(n), (1.0, 1.0)) for n in range(9)]
     assert chance_corrected(units) == {}
@@ -157,7 +157,7 @@ def test_a_scale_that_nobody_used_up_counts() -> None:
     assert found["ac1"].low is None
 
 
-def test_shrout_and_fleiss() -> None:
+def test_icc_matches_shrout_and_fleiss() -> None:
     """Their Table 4; more digits by pingouin 0.6.1's `intraclass_corr`."""
     found = icc(_units(SHROUT))
     pingouin = {
@@ -168,7 +168,7 @@ def test_shrout_and_fleiss() -> None:
     assert found["ICC(2,1)"].n == 6
 
 
-def test_icc_of_raters_who_differ_from_thing_to_thing() -> None:
+def test_icc_supports_different_raters_per_item() -> None:
     """The one-way form with unequal numbers, from scipy's F of one-way analysis of variance."""
     rows = [(9.0, 7.0, None), (None, 3.0, 2.0), (5.0, None, 6.0), (8.0, 8.0, None), (None, None, 4.0), (1.0, 2.0, None)]
     found = icc([RatedUnit(str(n), row) for n, row in enumerate(rows)])
@@ -187,7 +187,7 @@ def test_icc_of_raters_who_differ_from_thing_to_thing() -> None:
     assert icc(uneven)["ICC(1,1)"].value == pytest.approx((f - 1) / (f - 1 + typical))
 
 
-def test_marks_with_weights_count_as_copies() -> None:
+def test_weighted_marks_equal_copies() -> None:
     values = {"a": (1.0, 1.0), "b": (0.0, 1.0), "c": (0.0, 0.0), "d": (1.0, 0.0)}
     weights = {"a": 3, "b": 1, "c": 2, "d": 1}
     copies = [RatedUnit(name, values[name]) for name, weight in weights.items() for _ in range(weight)]
@@ -205,14 +205,14 @@ WINES = [
 """The example in pingouin's documentation: eight wines, four judges."""
 
 
-def test_icc_of_pingouins_example() -> None:
+def test_icc_matches_pingouin_example() -> None:
     forms = icc(_units(WINES))
     # Computed by pingouin 0.7.0.
     values = [0.727521, 0.727689, 0.729487, 0.914384, 0.914450, 0.915159]
     assert [forms[form].value for form in FORMS] == pytest.approx(values, abs=1e-6)
 
 
-def test_a_constant_shift_counts_for_agreement_and_not_for_consistency() -> None:
+def test_constant_shift_lowers_agreement_but_not_consistency() -> None:
     scores = np.random.default_rng(6).normal(50, 10, 40)
     table = [[float(score), float(score) + 20] for score in scores]
     found = icc(_units(table))
@@ -223,7 +223,7 @@ def test_a_constant_shift_counts_for_agreement_and_not_for_consistency() -> None
 @pytest.mark.parametrize(
     "table", [[], [[1.0, 2.0]], [[1.0], [2.0]], [[3.0, 3.0], [3.0, 3.0]], [[1.0, 2.0], [1.0, 2.0]]]
 )
-def test_no_icc_where_drawings_are_few_or_alike(table: list[list[float | None]]) -> None:
+def test_icc_is_undefined_for_few_or_identical_drawings(table: list[list[float | None]]) -> None:
     assert "ICC(3,1)" not in icc(_units(table))
 
 
@@ -233,7 +233,7 @@ REPEATED = st.lists(
 
 
 @given(REPEATED, st.randoms(use_true_random=False))
-def test_neither_marks_nor_repeats_have_an_order(marks: list[tuple[str, list[float | None]]], random: Any) -> None:
+def test_flips_are_independent_of_order(marks: list[tuple[str, list[float | None]]], random: Any) -> None:
     found = flips(marks)
     assert flips(random.sample([(question, given[::-1]) for question, given in marks], len(marks))) == found
     if found.n:
@@ -243,7 +243,7 @@ def test_neither_marks_nor_repeats_have_an_order(marks: list[tuple[str, list[flo
 
 
 @pytest.mark.slow
-def test_the_rate_does_not_grow_with_repeats() -> None:
+def test_flip_rate_does_not_grow_with_repeats() -> None:
     """A judge that gives a mark with chance 0.2 the other way flips between two repeats with chance 0.32."""
     generator = np.random.default_rng(9)
     for repeats in (2, 5):
@@ -253,7 +253,7 @@ def test_the_rate_does_not_grow_with_repeats() -> None:
         assert found.ever.value == pytest.approx(1 - 0.8**repeats - 0.2**repeats, abs=0.03)
 
 
-def test_nothing_was_repeated() -> None:
+def test_flips_without_repeats_have_reason() -> None:
     found = flips([("q", [1.0]), ("r", [None, 1.0])])
     assert (found.n, found.rate.value) == (0, None)
     assert "more than once" in (found.reason or "")
@@ -287,7 +287,7 @@ def _data(seed: int, judge: float, people: float, many: int) -> tuple[Answers, d
 
 
 @pytest.mark.parametrize("case", list(NOTEBOOK))
-def test_as_the_authors_have_it(case: tuple[int, float, float, int, float]) -> None:
+def test_alternative_annotator_test_matches_authors_notebook(case: tuple[int, float, float, int, float]) -> None:
     seed, right, people, many, eps = case
     found = alternative_annotator(*_data(seed, right, people, many), _same, eps)
     win_rate, advantage = NOTEBOOK[case]
@@ -297,12 +297,12 @@ def test_as_the_authors_have_it(case: tuple[int, float, float, int, float]) -> N
     assert found.n == N
 
 
-def test_benjamini_and_yekutieli_as_statsmodels_has_it() -> None:
+def test_benjamini_yekutieli_matches_statsmodels() -> None:
     p = [0.02, 0.001, 0.3, 0.004, 0.8, 0.012]
     assert benjamini_yekutieli(p) == [False, True, False, True, False, False]
 
 
-def test_items_of_one_question_are_no_independent_proof() -> None:
+def test_items_of_one_question_are_not_independent() -> None:
     judge, people = _data(3, 0.8, 0.8, 5)
     twice = {f"{item}/{copy}": value for item, value in judge.items() for copy in "ab"}
     both = {name: {f"{i}/{c}": v for i, v in answers.items() for c in "ab"} for name, answers in people.items()}

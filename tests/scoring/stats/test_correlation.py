@@ -31,7 +31,7 @@ ROWS = st.lists(
 
 
 @given(ROWS)
-def test_values_are_scipys_ties_and_all(rows: list[tuple[int, int, int]]) -> None:
+def test_values_match_scipy_with_ties(rows: list[tuple[int, int, int]]) -> None:
     x, y, _ = (list(map(float, side)) for side in zip(*rows, strict=True))
     found = correlate(x, y, [str(n) for n in range(len(x))])
     for name, theirs in SCIPY.items():
@@ -40,14 +40,14 @@ def test_values_are_scipys_ties_and_all(rows: list[tuple[int, int, int]]) -> Non
 
 
 @given(ROWS)
-def test_a_weight_counts_as_so_many_copies(rows: list[tuple[int, int, int]]) -> None:
+def test_integer_weights_equal_copies(rows: list[tuple[int, int, int]]) -> None:
     x, y, w = (np.array(side, dtype=float) for side in zip(*rows, strict=True))
     copies = np.repeat(np.arange(len(x)), w.astype(int))
     for name, statistic in STATISTICS.items():
         assert statistic(x, y, w)[0] == pytest.approx(SCIPY[name](x[copies], y[copies]).statistic, abs=1e-9)
 
 
-def test_six_painters_of_aibench() -> None:
+def test_exact_p_of_six_aibench_painters_matches_tables() -> None:
     """AIBench 4.4 has rho = .886, .714 and .600 for six painters; the exact p are those of tables of Spearman's rho."""
     human = [1, 2, 3, 4, 5, 6]
     found = {}
@@ -62,7 +62,7 @@ def test_six_painters_of_aibench() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["pearson", "spearman", "kendall"])
-def test_exact_p_is_scipys_permutation_test(name: str) -> None:
+def test_exact_p_matches_scipy_permutation_test(name: str) -> None:
     x, y = [1.0, 4.0, 2.0, 8.0, 5.0, 7.0], [2.0, 3.0, 1.0, 9.0, 9.0, 4.0]
     theirs: Any = stats.permutation_test(
         (np.array(x),), lambda each: SCIPY[name](each, y).statistic, permutation_type="pairings", n_resamples=10**6
@@ -70,7 +70,7 @@ def test_exact_p_is_scipys_permutation_test(name: str) -> None:
     assert correlate(x, y, list("abcdef"))[name].p == pytest.approx(theirs.pvalue)
 
 
-def test_intervals_are_near_those_of_normal_numbers() -> None:
+def test_intervals_match_fisher_for_normal_data() -> None:
     """For independent drawings of a normal pair, Fisher's interval of Pearson's r is the one in all books."""
     generator = np.random.default_rng(5)
     x = generator.normal(size=400)
@@ -81,7 +81,7 @@ def test_intervals_are_near_those_of_normal_numbers() -> None:
     assert found.high == pytest.approx(theirs.high, abs=0.02)
 
 
-def test_drawings_of_one_question_are_left_out_together() -> None:
+def test_jackknife_omits_drawings_of_question_together() -> None:
     """The same forty questions drawn by five painters who do the same: five times the drawings, no more certainty."""
     generator = np.random.default_rng(7)
     x = generator.normal(size=40)
@@ -98,7 +98,7 @@ def test_drawings_of_one_question_are_left_out_together() -> None:
     assert again.p == pytest.approx(once.p, abs=0.002)
 
 
-def test_painters_are_exchanged_beside_questions() -> None:
+def test_permutation_exchanges_painters_and_questions() -> None:
     """Two questions by three painters: 2! x 3! ways, tried here one by one."""
     x, y = np.array([[1.0, 2.0, 4.0], [2.0, 5.0, 7.0]]), np.array([[1.0, 3.0, 3.5], [2.5, 4.0, 9.0]])
     seen = stats.pearsonr(x.ravel(), y.ravel()).statistic
@@ -111,7 +111,7 @@ def test_painters_are_exchanged_beside_questions() -> None:
     assert found.p == pytest.approx(np.mean(np.abs(tried) >= seen - 1e-9))
 
 
-def test_what_cannot_be_told_has_a_reason() -> None:
+def test_undefined_correlation_has_reason() -> None:
     assert correlate([1.0], [2.0], ["a"])["pearson"].reason == "a correlation needs two points"
     flat = correlate([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], list("abc"))
     assert {each.reason for each in flat.values()} == {"one of the two has the same number everywhere"}
@@ -120,7 +120,7 @@ def test_what_cannot_be_told_has_a_reason() -> None:
     assert few.low is None
 
 
-def test_many_questions_are_left_out_in_groups() -> None:
+def test_many_questions_are_jackknifed_in_groups() -> None:
     rows = jackknife_weights([str(n) for n in range(450)])
     assert rows.shape == (200, 450)
     assert (rows.sum(axis=0) == 199).all()
@@ -128,7 +128,7 @@ def test_many_questions_are_left_out_in_groups() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("rho", "n"), [(0.5, 8), (0.85, 12), (0.85, 30)])
-def test_intervals_hold_what_they_promise(rho: float, n: int) -> None:
+def test_intervals_have_nominal_coverage(rho: float, n: int) -> None:
     """Of 300 samples, between 91% and all intervals contain the true number (its own standard error is 1.3 points)."""
     generator = np.random.default_rng(11)
     true = {"pearson": rho, "spearman": 6 / np.pi * np.arcsin(rho / 2), "kendall": 2 / np.pi * np.arcsin(rho)}
@@ -157,7 +157,7 @@ TABLES = arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 40)), el
 
 
 @given(TABLES)
-def test_places_are_places(table: Any) -> None:
+def test_rank_intervals_lie_within_number_of_painters(table: Any) -> None:
     drawn = {f"p{n}": row for n, row in enumerate(table)}
     found = rank_intervals(drawn)
     assert all(1 <= each.low <= each.high <= len(table) for each in found.values())
@@ -166,7 +166,7 @@ def test_places_are_places(table: Any) -> None:
     assert rank_intervals(dict(reversed(drawn.items()))) == found
 
 
-def test_a_resample_without_a_number_is_left_out() -> None:
+def test_resample_without_value_is_omitted() -> None:
     drawn = {"a": np.array([1.0, np.nan, 1.0]), "b": np.array([2.0, 0.0, 2.0])}
     assert rank_intervals(drawn) == {"a": RankInterval(2, 2), "b": RankInterval(1, 1)}
     assert rank_intervals({"a": np.array([np.nan])}) == {}
@@ -174,7 +174,7 @@ def test_a_resample_without_a_number_is_left_out() -> None:
 
 
 @given(st.lists(ROWS, min_size=2, max_size=4))
-def test_rows_are_correlated_one_by_one(tables: list[list[tuple[int, int, int]]]) -> None:
+def test_rows_are_correlated_independently(tables: list[list[tuple[int, int, int]]]) -> None:
     """Each resample has numbers and weights of its own; one that lacks a number has no correlation."""
     n = min(map(len, tables))
     x, y, w = np.array([rows[:n] for rows in tables], dtype=float).transpose(2, 0, 1)
@@ -189,7 +189,7 @@ def test_rows_are_correlated_one_by_one(tables: list[list[tuple[int, int, int]]]
         assert np.isnan(statistic(lacking, y, None)[0])
 
 
-def test_correlations_by_hand() -> None:
+def test_correlations_match_textbook_example() -> None:
     """Ten students, two subjects: the example most textbooks give for Spearman's coefficient, rho = 0.67."""
     english = np.array([56.0, 75, 45, 71, 62, 64, 58, 80, 76, 61])
     maths = np.array([66.0, 70, 40, 60, 65, 56, 59, 77, 67, 63])
@@ -197,7 +197,7 @@ def test_correlations_by_hand() -> None:
     assert kendall(np.array([1.0, 2, 3, 4]), np.array([1.0, 2, 4, 3]))[0] == pytest.approx(4 / 6)
 
 
-def test_agreement_where_it_cannot_be_known() -> None:
+def test_undefined_rank_agreement_has_reason() -> None:
     pair = rank_agreement({"x": 0.5, "y": 0.2}, {"x": 0.1, "z": 0.3})
     assert (pair["painters"], pair["kendall"].value, pair["spearman"].reason) == (1, None, "an order needs two")
     assert rank_agreement({"x": 1, "y": 1}, {"x": 2, "y": 3})["kendall"].reason == "all have the same score"
@@ -219,7 +219,7 @@ def rated(seed: int, weights: tuple[float, ...] = (0.7, 0.1, 0.1, 0.1), n: int =
 
 @pytest.mark.slow
 @given(SEEDS)
-def test_scipy_climbs_to_the_same_weights(seed: int) -> None:
+def test_fitted_weights_match_scipy_optimum(seed: int) -> None:
     """The correlation itself, climbed by another method over the simplex."""
     from scipy.optimize import minimize
     from scipy.stats import pearsonr
@@ -235,7 +235,7 @@ def test_scipy_climbs_to_the_same_weights(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_rounded_weights_are_the_best_of_all_tenths(seed: int) -> None:
+def test_rounded_weights_are_best_of_all_tenths(seed: int) -> None:
     table, rating = rated(seed, (0.5, 0.3, 0.2), 30)
     found = fit_weights(table, rating)  # type: ignore[arg-type]
     best = max(
@@ -247,16 +247,16 @@ def test_rounded_weights_are_the_best_of_all_tenths(seed: int) -> None:
     assert sum(found.rounded) == pytest.approx(1)
 
 
-def test_the_papers_weights_come_back() -> None:
+def test_weights_of_paper_are_recovered() -> None:
     table, rating = rated(11, n=250)
     assert fit_weights(table, rating).rounded == (0.7, 0.1, 0.1, 0.1)  # type: ignore[arg-type]
 
 
-def test_a_score_that_goes_against_the_rating_weighs_nothing() -> None:
+def test_score_opposed_to_rating_gets_zero_weight() -> None:
     table, rating = rated(5, (0.8, 0.3, -0.1))
     assert fit_weights(table, rating).exact[2] == 0  # type: ignore[arg-type]
 
 
-def test_why_there_are_none() -> None:
+def test_missing_weights_have_reason() -> None:
     assert "too few" in str(fit_weights([[1, 0], [0, 1]], [1, 2]).reason)
     assert "no score goes" in str(fit_weights([[0, 1], [1, 0], [0.5, 0.5], [1, 0]], [3, 3, 3, 3]).reason)

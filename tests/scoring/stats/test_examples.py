@@ -27,5 +27,5 @@ MODULES = [
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples(name: str) -> None:
+def test_doctests_pass(name: str) -> None:
     assert doctest.testmod(import_module(name)).failed == 0

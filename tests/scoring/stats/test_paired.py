@@ -33,12 +33,12 @@ def brute(one: list[float], other: list[float]) -> float:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=9))
-def test_few_questions_are_exchanged_in_every_way(pairs: list[tuple[int, int]]) -> None:
+def test_few_questions_use_exact_sign_flips(pairs: list[tuple[int, int]]) -> None:
     one, other = ([float(pair[side]) for pair in pairs] for side in (0, 1))
     assert sign_flip(as_parts(one), as_parts(other)).value == pytest.approx(brute(one, other))
 
 
-def test_many_questions_are_sampled_near_the_truth() -> None:
+def test_sampled_sign_flips_approximate_t_test() -> None:
     generator = np.random.default_rng(3)
     one = generator.normal(0.3, 1, 60)
     other = np.zeros(60)
@@ -47,7 +47,7 @@ def test_many_questions_are_sampled_near_the_truth() -> None:
 
 
 @given(VALUES)
-def test_who_is_named_first_does_not_matter(pairs: list[tuple[int, int]]) -> None:
+def test_swapping_sides_changes_only_signs(pairs: list[tuple[int, int]]) -> None:
     one, other = sides(pairs)
     there, back = paired(one, other), paired(other, one)
     assert there.difference.value == pytest.approx(-(back.difference.value or 0.0))
@@ -61,7 +61,7 @@ def test_who_is_named_first_does_not_matter(pairs: list[tuple[int, int]]) -> Non
 
 
 @given(VALUES, st.randoms(use_true_random=False))
-def test_the_order_of_questions_does_not_matter(pairs: list[tuple[int, int]], random: Any) -> None:
+def test_result_is_independent_of_question_order(pairs: list[tuple[int, int]], random: Any) -> None:
     shuffled = random.sample(pairs, len(pairs))
     one, other = paired(*sides(pairs)), paired(*sides(shuffled))
     assert (one.p, one.differing) == (other.p, other.differing)
@@ -69,7 +69,7 @@ def test_the_order_of_questions_does_not_matter(pairs: list[tuple[int, int]], ra
     assert one.effect.value == pytest.approx(other.effect.value)
 
 
-def test_ratios_are_compared_as_they_are_printed() -> None:
+def test_ratios_are_compared_as_reported() -> None:
     one = {"share": (np.array([3.0, 1.0, 4.0]), np.array([4.0, 2.0, 10.0]))}
     other = {"share": (np.array([1.0, 2.0, 2.0]), np.array([4.0, 2.0, 10.0]))}
     found = paired(one, other, "share")
@@ -83,7 +83,7 @@ def test_ratios_are_compared_as_they_are_printed() -> None:
     assert found.p.n == 3
 
 
-def test_derived_numbers_are_exchanged_together() -> None:
+def test_derived_values_are_exchanged_together() -> None:
     """The derived number is the product of two ratios: exchanging a question exchanges what it adds to both."""
 
     def derive(means: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def test_derived_numbers_are_exchanged_together() -> None:
     assert found.differing == 1
 
 
-def test_a_missing_number_leaves_the_question_out() -> None:
+def test_question_with_missing_value_is_omitted() -> None:
     one, other = as_parts([3.0, None, 5.0, float("nan")]), as_parts([1.0, None, 2.0, None])
     found = paired(one, other)
     assert (found.difference.value, found.difference.n, found.differing) == (2.5, 2, 2)
@@ -113,7 +113,7 @@ def test_a_missing_number_leaves_the_question_out() -> None:
         ([3.0, 3.0], [2.0, 2.0], 0.5, None, "every question shows the same difference"),
     ],
 )
-def test_answers_where_there_is_little(
+def test_sparse_data_gives_value_or_reason(
     one: list[float], other: list[float], p: float, effect: float | None, why: str | None
 ) -> None:
     found = paired(as_parts(one), as_parts(other))
@@ -124,7 +124,7 @@ def test_answers_where_there_is_little(
     assert found.difference.low is None
 
 
-def test_the_same_on_every_question_is_not_certain() -> None:
+def test_identical_scores_still_have_interval() -> None:
     alike = as_parts([100.0] * 20)
     found = paired(alike, alike, top=100.0).difference
     assert found.value == 0.0
@@ -132,7 +132,7 @@ def test_the_same_on_every_question_is_not_certain() -> None:
     assert found.high == pytest.approx(16.1, abs=0.05)
 
 
-def test_the_test_holds_its_level() -> None:
+def test_sign_flip_test_has_nominal_level() -> None:
     """Where both are the same, p falls below 0.05 about as often as it says; never much more often."""
     generator = np.random.default_rng(7)
     below = 0
@@ -142,7 +142,7 @@ def test_the_test_holds_its_level() -> None:
 
 
 @pytest.mark.parametrize(("deviation", "gap"), [(40.0, 10.0), (1.0, 0.4)])
-def test_so_many_questions_find_the_gap_as_often_as_promised(deviation: float, gap: float) -> None:
+def test_needed_questions_give_promised_power(deviation: float, gap: float) -> None:
     needed = questions_needed(deviation, gap)
     assert needed.value is not None
     drawn = np.random.default_rng(11).normal(gap, deviation, (2000, int(needed.value)))
@@ -160,7 +160,7 @@ def test_so_many_questions_find_the_gap_as_often_as_promised(deviation: float, g
         (0.0, 1.0, "no spread"),
     ],
 )
-def test_questions_needed_where_that_cannot_be_known(deviation: float | None, gap: float | None, why: str) -> None:
+def test_unknown_number_of_needed_questions_has_reason(deviation: float | None, gap: float | None, why: str) -> None:
     found = questions_needed(deviation, gap)
     assert found.value is None
     assert why in (found.reason or "")

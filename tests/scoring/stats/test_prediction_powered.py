@@ -49,7 +49,7 @@ def _judged(human: Floats, judge: Floats, marked: int, each: int = 1) -> Judged:
 
 
 @pytest.mark.parametrize(("graded", "power"), list(PPI_PYTHON))
-def test_as_ppi_python_has_it(graded: bool, power: float | None) -> None:
+def test_estimate_matches_ppi_python(graded: bool, power: float | None) -> None:
     value, error = PPI_PYTHON[graded, power]
     whole = MARKED + REST
     # Theirs is the power of drawings without people's marks, ours that of all.
@@ -60,7 +60,7 @@ def test_as_ppi_python_has_it(graded: bool, power: float | None) -> None:
     assert spread == pytest.approx(error, rel=0.03)
 
 
-def test_where_people_marked_everything_the_judge_does_not_matter() -> None:
+def test_judge_is_irrelevant_when_people_marked_everything() -> None:
     human, judge = _data(True)
     found = estimate_mean(_judged(human, judge, MARKED + REST))
     assert found is not None
@@ -68,7 +68,7 @@ def test_where_people_marked_everything_the_judge_does_not_matter() -> None:
     assert np.sqrt((found.influence**2).sum()) == pytest.approx(human.std() / np.sqrt(len(human)))
 
 
-def test_drawings_chosen_more_often_count_less() -> None:
+def test_drawings_with_higher_inclusion_probability_count_less() -> None:
     human = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
     chosen = np.array([1.0, 1.0, np.nan, 0.0, np.nan, np.nan])
     ones = np.ones(6)
@@ -80,7 +80,7 @@ def test_drawings_chosen_more_often_count_less() -> None:
     assert human.mean() == pytest.approx(found.value)
 
 
-def test_strata_with_means_of_their_own_are_put_together_by_their_sizes() -> None:
+def test_strata_are_combined_by_size() -> None:
     # 90 drawings in one stratum, all 0; 10 in the other, all 1; people marked 5 of each.
     human = np.concatenate([np.zeros(90), np.ones(10)])
     marked = np.zeros(100, bool)
@@ -95,7 +95,7 @@ def test_strata_with_means_of_their_own_are_put_together_by_their_sizes() -> Non
     assert with_.value == pytest.approx(0.1)
 
 
-def test_a_difference_is_paired_by_question() -> None:
+def test_difference_is_paired_by_question() -> None:
     """Two painters on the same questions: the same as the prediction-powered mean of the differences."""
     rng = np.random.default_rng(3)
     hard = rng.random(500)
@@ -113,7 +113,7 @@ def test_a_difference_is_paired_by_question() -> None:
     assert np.sqrt((found.influence**2).sum()) < 0.6 * unpaired
 
 
-def test_numbers_that_follow_from_others_have_their_spread() -> None:
+def test_derived_values_propagate_spread() -> None:
     rng = np.random.default_rng(4)
     parts = {
         name: HumanEstimate(value, rng.normal(size=50) / 50, 1.0, 50, 20, 20)
@@ -127,7 +127,7 @@ def test_numbers_that_follow_from_others_have_their_spread() -> None:
     assert found["product"].influence == pytest.approx(0.8 * parts["a"].influence + 0.4 * parts["b"].influence)
 
 
-def test_nobody_and_too_few() -> None:
+def test_too_few_human_marks_give_reason() -> None:
     human, judge = _data(False)
     assert human_interval(estimate_mean(_judged(human, judge, 0))).reason == "people have marked none of these drawings"
     few = human_interval(estimate_mean(_judged(human, judge, 4)), 1.0)
@@ -137,7 +137,7 @@ def test_nobody_and_too_few() -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(5, 40), st.integers(0, 60), st.floats(0.02, 0.98))
-def test_an_interval_holds_its_number_and_stays_on_the_scale(seed: int, marked: int, rest: int, share: float) -> None:
+def test_interval_contains_value_and_stays_on_scale(seed: int, marked: int, rest: int, share: float) -> None:
     rng = np.random.default_rng(seed)
     human = (rng.random(marked + rest) < share).astype(float)
     judge = np.where(rng.random(marked + rest) < 0.8, human, 1 - human)

@@ -45,7 +45,7 @@ def drawn(seed: int, questions: int = 40, order: float = 0.6, ties: float = -0.5
 
 
 @pytest.mark.slow
-def test_choix_finds_the_same_strengths() -> None:
+def test_strengths_match_choix() -> None:
     import choix
 
     names = sorted({name for pair in TENNIS for name in pair})
@@ -72,7 +72,7 @@ def logit(choices: list[WeightedChoice], weighted: bool = False) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
-def test_statsmodels_finds_the_same_order_effect_and_the_same_spread(weighted: bool) -> None:
+def test_order_effect_and_spread_match_statsmodels(weighted: bool) -> None:
     choices = [c for c in drawn(1) if c.choice != "tie"]
     if weighted:
         choices = [WeightedChoice(c.cluster, c.first, c.second, c.choice, c.shown_first, 1.0 + int(c.cluster[1:]) % 3)
@@ -89,7 +89,7 @@ def test_statsmodels_finds_the_same_order_effect_and_the_same_spread(weighted: b
 
 
 @pytest.mark.slow
-def test_a_log_linear_model_finds_the_same_ties_and_strengths() -> None:
+def test_ties_and_strengths_match_log_linear_model() -> None:
     """Davidson's model is a Poisson regression on counts, with a level of its own for each ordered pair."""
     import statsmodels.api as sm
 
@@ -118,7 +118,7 @@ def test_a_log_linear_model_finds_the_same_ties_and_strengths() -> None:
 
 
 @given(st.integers(0, 1000), st.data())
-def test_naming_the_other_drawing_first_changes_nothing(seed: int, data: st.DataObject) -> None:
+def test_strengths_are_independent_of_order_within_pair(seed: int, data: st.DataObject) -> None:
     other = {"first": "second", "second": "first", "tie": "tie"}
     choices = drawn(seed, questions=8)
     turned = [
@@ -138,7 +138,7 @@ def test_naming_the_other_drawing_first_changes_nothing(seed: int, data: st.Data
             assert two.painters[name].value == pytest.approx(found.value, abs=1e-6)
 
 
-def test_win_rates_by_hand_with_weights() -> None:
+def test_win_rates_match_manual_calculation_with_weights() -> None:
     choices = [
         WeightedChoice("q", "a", "b", "first", weight=3.0),
         WeightedChoice("r", "b", "a", "tie", weight=1.0),
@@ -160,13 +160,13 @@ def test_win_rates_by_hand_with_weights() -> None:
         ([], "fewer than two painters"),
     ],
 )
-def test_why_there_are_no_strengths(choices: list[tuple[str, str, str]], words: str) -> None:
+def test_undefined_strengths_have_reason(choices: list[tuple[str, str, str]], words: str) -> None:
     found = strengths([WeightedChoice(str(n), *each) for n, each in enumerate(choices)])
     assert words in str(found.reason)
     assert all(each.value is None for each in found.painters.values())
 
 
-def test_one_who_takes_whatever_comes_first_has_no_finite_order_effect() -> None:
+def test_always_choosing_first_has_no_finite_order_effect() -> None:
     choices = [WeightedChoice(f"{n}{s}", "a", "b", s, s) for n in range(6) for s in ("first", "second")]
     assert "no finite strength" in str(strengths(choices).reason)
     assert win_rates(choices)["a"].value == 0.5

@@ -36,7 +36,7 @@ def plain(*numbers: float) -> dict[str, tuple[NDArray[np.float64], NDArray[np.fl
 
 
 @given(NUMBERS)
-def test_the_interval_holds_the_value_and_stays_within_the_numbers(numbers: list[float]) -> None:
+def test_interval_contains_value_and_stays_within_data(numbers: list[float]) -> None:
     found = bootstrap(plain(*numbers), resamples=200)["x"]
     assert found.value is not None
     assert found.value == pytest.approx(sum(numbers) / len(numbers))
@@ -49,7 +49,7 @@ def test_the_interval_holds_the_value_and_stays_within_the_numbers(numbers: list
     assert found.n == len(numbers)
 
 
-def test_the_interval_does_not_change_from_version_to_version() -> None:
+def test_interval_is_stable_across_versions() -> None:
     """Intervals in old reports must be found again: the seed and the way of drawing are part of the promise."""
     assert bootstrap(plain(0, 0, 100, 100, 100, 50, 20, 80)) == {"x": Interval(56.25, 17.5, 91.25, 8)}
 
@@ -60,14 +60,14 @@ def test_few_clusters_have_no_interval(count: int) -> None:
 
 
 @pytest.mark.parametrize(("hits", "low", "high"), [(0, 0.0, 16.1), (20, 83.9, 100.0), (1, 0.3, 23.6), (10, 29.9, 70.1)])
-def test_shares_of_all_or_nothing_have_wilsons_interval(hits: int, low: float, high: float) -> None:
+def test_binary_shares_have_wilson_interval(hits: int, low: float, high: float) -> None:
     """Never 0.0 [0.0, 0.0] from 0 of 20."""
     found = bootstrap(plain(*[100.0] * hits, *[0.0] * (20 - hits)), tops={"x": 100.0})["x"]
     assert found.low == pytest.approx(low, abs=0.05)
     assert found.high == pytest.approx(high, abs=0.05)
 
 
-def test_a_rare_score_is_not_taken_for_certain() -> None:
+def test_rare_scores_widen_interval() -> None:
     """Two of twenty above nought: resampling alone would say that the mean can hardly be above 10."""
     rare = plain(*[0.0] * 18, 50.0, 40.0)
     wide, narrow = bootstrap(rare, tops={"x": 100.0})["x"].high, bootstrap(rare)["x"].high
@@ -77,7 +77,7 @@ def test_a_rare_score_is_not_taken_for_certain() -> None:
 
 
 @pytest.mark.parametrize("hits", [1, 7])
-def test_one_hit_or_one_miss_of_eight_may_be_rare_indeed(hits: int) -> None:
+def test_single_hit_or_miss_widens_interval(hits: int) -> None:
     """Wilson's interval ends at 2.2% and would miss a share of 2% whenever there is a hit."""
     found = bootstrap(plain(*[100.0] * hits, *[0.0] * (8 - hits)), tops={"x": 100.0})["x"]
     assert found.low is not None
@@ -85,7 +85,7 @@ def test_one_hit_or_one_miss_of_eight_may_be_rare_indeed(hits: int) -> None:
     assert found.low < 1 if hits == 1 else found.high > 99
 
 
-def test_intervals_reach_as_far_as_students_t() -> None:
+def test_intervals_match_student_t_width() -> None:
     numbers = np.random.default_rng(3).normal(50, 10, 10)
     found = bootstrap({"x": (numbers, np.ones(10))}, resamples=20000)["x"]
     assert found.low is not None
@@ -93,7 +93,7 @@ def test_intervals_reach_as_far_as_students_t() -> None:
     assert found.high - found.low == pytest.approx(2 * 2.262 * numbers.std(ddof=1) / 10**0.5, rel=0.08)
 
 
-def test_clusters_are_drawn_whole() -> None:
+def test_clusters_are_resampled_whole() -> None:
     """Ten equal answers to one question are worth one answer: only questions are drawn, with all they have."""
     tops, bottoms = np.array([10.0, 0.0] * 3), np.array([10.0] * 6)
     clustered, single = bootstrap({"x": (tops, bottoms)})["x"], bootstrap(plain(*[1] * 30, *[0] * 30))["x"]
@@ -102,7 +102,7 @@ def test_clusters_are_drawn_whole() -> None:
     assert single.low > 0.3
 
 
-def test_a_cluster_without_the_number_is_left_out() -> None:
+def test_cluster_without_value_is_omitted() -> None:
     parts = {
         "x": (np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 1.0])),
         "never": (np.zeros(3), np.zeros(3)),
@@ -113,7 +113,7 @@ def test_a_cluster_without_the_number_is_left_out() -> None:
     assert ratios(parts) == {"x": 0.5}
 
 
-def test_derived_numbers_are_resampled_together() -> None:
+def test_derived_values_are_resampled_together() -> None:
     one = np.array([1.0, 0.0, 1.0, 0.0, 1.0])
     parts = {"a": (one, np.ones(5)), "b": (1 - one, np.ones(5))}
 
@@ -123,7 +123,7 @@ def test_derived_numbers_are_resampled_together() -> None:
     assert bootstrap(parts, derive) == {"sum": Interval(1.0, 1.0, 1.0, 5)}
 
 
-def test_several_are_drawn_together() -> None:
+def test_several_sets_share_resamples() -> None:
     """Two painters get the same resamples: whoever is better by one on every question is so in all of them."""
     one, other = as_parts([3.0, 7.0, 1.0, 9.0]), as_parts([2.0, 6.0, 0.0, 8.0])
     first, second, missing = spreads([one, other, {}], resamples=50)
@@ -133,12 +133,12 @@ def test_several_are_drawn_together() -> None:
     assert np.array_equal(alone["value"], first["value"])
 
 
-def test_sets_over_different_clusters_are_refused() -> None:
+def test_sets_over_different_clusters_are_rejected() -> None:
     with pytest.raises(ValueError, match="cannot be drawn together"):
         spreads([as_parts([1.0]), as_parts([1.0, 2.0])])
 
 
-def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
+def test_interval_has_nominal_coverage() -> None:
     generator = np.random.default_rng(8)
     held = []
     for numbers in generator.exponential(10, (300, 60)):
@@ -149,59 +149,59 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
     assert 0.89 <= np.mean(held) <= 0.98
 
 
-def test_clusters_count_and_not_answers() -> None:
+def test_error_depends_on_clusters_and_not_answers() -> None:
     once = clustered_share([(n, n % 2) for n in range(40)])
     often = clustered_share([(n, n % 2) for n in range(40) for _ in range(10)])
     assert often.error == pytest.approx(once.error)
     assert (once.n, often.n, often.clusters) == (40, 400, 40)
 
 
-def test_the_error_is_that_of_a_mean_where_clusters_have_one_answer() -> None:
+def test_error_of_single_answer_clusters_is_standard_error() -> None:
     values = np.random.default_rng(1).random(50)
     found = clustered_share(enumerate(values))
     assert found.error == pytest.approx(values.std(ddof=1) / np.sqrt(50))
 
 
-def test_a_gap_within_clusters_is_paired() -> None:
+def test_gap_within_clusters_is_paired() -> None:
     level = np.random.default_rng(2).random(60)
     one, other = list(enumerate(level + 0.1)), list(enumerate(level))
     assert clustered_gap(one, other).value == pytest.approx(0.1)
     assert clustered_gap(one, other).error == pytest.approx(0.5 / 60)  # All differ alike: as if one more did not.
 
 
-def test_where_all_agree_there_is_still_doubt() -> None:
+def test_unanimous_answers_still_have_interval() -> None:
     found = clustered_share([(n, 1.0) for n in range(10)]).share()
     assert found.value == found.high == 1.0
     assert found.low is not None
     assert found.low < 0.75
 
 
-def test_the_test_keeps_its_level() -> None:
+def test_clustered_test_has_nominal_level() -> None:
     rng = np.random.default_rng(3)
     p = [clustered_share(enumerate((rng.random(40) < 0.5).astype(float))).p(0.5) for _ in range(400)]
     assert sum(value is not None and value <= 0.05 for value in p) <= 32
 
 
 @given(st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_as_scipy_has_it(case: tuple[int, int]) -> None:
+def test_wilson_matches_scipy(case: tuple[int, int]) -> None:
     hits, n = case
     found, known = wilson(hits, n), binomtest(hits, n).proportion_ci(method="wilson")
     assert [found.low, found.high] == pytest.approx([known.low, known.high], abs=1e-9)
     assert found.value == hits / n
 
 
-def test_where_there_is_nothing() -> None:
+def test_wilson_handles_empty_and_invalid_counts() -> None:
     assert wilson(0, 0) == Interval(None, None, None, 0)
     with pytest.raises(ValueError, match="3 of 2"):
         wilson(3, 2)
 
 
-def test_students_t_is_that_of_the_tables() -> None:
+def test_student_t_matches_tables() -> None:
     assert [round(student(n), 3) for n in (2, 3, 11, 121)] == [12.706, 4.303, 2.228, 1.98]
     assert round(student(11, 0.8), 3) == 0.879
 
 
-def test_a_share_that_is_all_but_for_rounding_has_an_interval() -> None:
+def test_share_rounding_to_one_has_interval() -> None:
     part = np.full(6, 1 - 1e-16), np.ones(6)
     found = score_interval(1 - 1e-16, np.ones(9), 1.0, part, 6)
     assert found.low == pytest.approx(wilson(6, 6).low)
@@ -211,13 +211,13 @@ def test_a_share_that_is_all_but_for_rounding_has_an_interval() -> None:
 P_VALUES = st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=12)
 
 
-def test_a_textbook_example() -> None:
+def test_holm_matches_textbook_example() -> None:
     """Holm's own steps: four tests, the smallest times four, the next times three, and so on."""
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
 @given(P_VALUES)
-def test_never_below_the_raw_and_in_the_same_order(p_values: list[float | None]) -> None:
+def test_holm_never_lowers_p_values_and_keeps_order(p_values: list[float | None]) -> None:
     found = holm(p_values)
     pairs = sorted((p, q) for p, q in zip(p_values, found, strict=True) if p is not None and q is not None)
     assert [p is None for p in p_values] == [q is None for q in found]
