@@ -117,7 +117,7 @@ def test_old_referenced_images_are_not_orphans(drawn: Store) -> None:
         (sa.delete(drawings), "its drawing is not in drawings"),
         (sa.delete(questions), "its question Biology_0 is not in questions"),
         (sa.delete(attempts), "it is done, but its result is missing"),
-        (sa.update(markings).values(replies=[["ocr", "0" * 64]]), "is gone"),
+        (sa.update(markings).values(replies=[["ocr", "0" * 64]]), "is missing"),
     ],
 )
 def test_dangling_references_are_reported(drawn: Store, wipe: sa.Delete, words: str) -> None:
