@@ -63,6 +63,6 @@ def test_a_dry_run_says_whether_a_budget_can_be_kept(small_exam: SmallExam) -> N
     lacking = limner(*words, "--painter", "openai/nobody", "--judge", "openai/no-one", "--json").json()["unpriced"]
     assert [why.split()[0] for why in lacking] == ["openai/nobody", "openai/no-one"]
     dear = (*words, "--painter", "openai/gpt-image-2.5-flare", "--painter-arg", "quality=max", "--judge", "ocr")
-    assert "and known only for low, medium, high" in limner(*dear).out
+    assert "known only for low, medium, high" in limner(*dear).out
     big = (*words, "--painter", "openai/gpt-image-2", "--painter-arg", "size=3840x2160", "--judge", "ocr")
     assert "known only for 1024x1024" in limner(*big).out

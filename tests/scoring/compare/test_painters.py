@@ -168,7 +168,7 @@ def test_where_the_judge_abstains_what_it_decided_is_compared(store: Store) -> N
     assert found.pairs[0].verdict == "good is better"
     unsettled = compared(desk, score="relaxed")
     assert "known for 0 of 2 painters" in (unsettled.reason or "")
-    assert all("is not known" in (place.reason or "") and place.bounds for place in unsettled.places)
+    assert all("is unknown" in (place.reason or "") and place.bounds for place in unsettled.places)
 
 
 def test_answers_where_there_is_little(store: Store) -> None:
