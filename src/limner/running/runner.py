@@ -118,14 +118,15 @@ class Runner:
         """Return the number of slots to fill, and the slots.
 
         If all machines that share a store took the questions in the same order, they would wait for each other's
-        calls. So each machine shuffles the questions, and skips slots that another machine has filled meanwhile.
+        calls. So each machine shuffles the questions, and looks up again what is stored just before it fills a slot.
         """
         if self.store.file is not None:
             return self.backlog.count, self.backlog.slots()
         self.backlog.shuffle()
-        return self.backlog.count, self._unfilled(self.backlog.slots())
+        return self.backlog.count, self._updated(self.backlog.slots())
 
-    def _unfilled(self, slots: Iterator[Slot]) -> Iterator[Slot]:
+    def _updated(self, slots: Iterator[Slot]) -> Iterator[Slot]:
+        """Yield the slots with what other machines have stored meanwhile, looked up a few at a time."""
         while some := list(islice(slots, max(MIN_LOOKUP, self.plan.concurrency))):
             yield from self.backlog.look_again(some)
 

@@ -269,24 +269,24 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         costs=costs(group.entries, group.drawings.values()),
         analyses=LazyMapping(lambda: protocol.analyses([entry.row for entry in scored])),
         remarks=(
-            *_remarks(scored, protocol),
-            *_cut(scored),
-            *_rewritten(scored),
-            *_divided(group),
-            *_trained_on(scored),
+            *_exam_remarks(scored, protocol),
+            *_cut_remarks(scored),
+            *_rewritten_remarks(scored),
+            *_panel_remarks(group),
+            *_overlap_remarks(scored),
         ),
-        evidence=_measured(scored),
+        evidence=_backend_counts(scored),
         **_screening(applicable),
     )
 
 
-def _remarks(scored: Sequence[Entry], protocol: Protocol[Any]) -> list[str]:
+def _exam_remarks(scored: Sequence[Entry], protocol: Protocol[Any]) -> list[str]:
     """Return the exam's own remarks; build the rows only if the exam makes remarks at all."""
     own = type(protocol).remarks is not Protocol.remarks
     return protocol.remarks([entry.row for entry in scored]) if own else []
 
 
-def _divided(group: Group) -> list[str]:
+def _panel_remarks(group: Group) -> list[str]:
     """Return the remark on how often a panel's members differ."""
     if group.evaluator.kind != "panel":
         return []
@@ -296,7 +296,7 @@ def _divided(group: Group) -> list[str]:
     return [f"its members differ on {differ} of {of} marks; the panel decides by {rule}"] if of else []
 
 
-def _cut(entries: Sequence[Entry]) -> list[str]:
+def _cut_remarks(entries: Sequence[Entry]) -> list[str]:
     """Return the remarks on prompts that the service read only in part."""
     noted = {entry.drawing.id: entry.drawing.notes for entry in entries if entry.drawing.notes}
     cut_notes = [cut for notes in noted.values() if (cut := notes.get(PROMPT_CUT))]
@@ -313,14 +313,14 @@ def _cut(entries: Sequence[Entry]) -> list[str]:
     return remarks
 
 
-def _rewritten(entries: Sequence[Entry]) -> list[str]:
+def _rewritten_remarks(entries: Sequence[Entry]) -> list[str]:
     """Return the remark on prompts that the service rewrote without being asked."""
     drawings = {entry.drawing.id: entry.drawing.notes or {} for entry in entries}
     count = sum(PROMPT_REWRITTEN in notes for notes in drawings.values())
     return [f"{count} of {len(drawings)} drawings were made from a prompt that the service rewrote"] if count else []
 
 
-def _trained_on(entries: Sequence[Entry]) -> list[str]:
+def _overlap_remarks(entries: Sequence[Entry]) -> list[str]:
     """Return the remarks on a painter whose weights were trained on concepts that an exam asks for."""
     notes = [entry.drawing.notes for entry in entries if entry.drawing.notes]
     overlaps = {
@@ -332,7 +332,7 @@ def _trained_on(entries: Sequence[Entry]) -> list[str]:
     ]
 
 
-def _measured(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
+def _backend_counts(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
     """Return how many drawings each backend measured: name of the evidence -> backend -> drawings."""
     evidence = [entry.evidence for entry in entries if entry.evidence]
     counted = {name: count_backends(evidence, name) for name in evidence_names()} if evidence else {}

@@ -115,7 +115,7 @@ class Mmmg(Protocol[GraphRubric]):
         return with_level_averages(means)
 
     def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:
-        """Return the paper's error analysis of low scores, and how much of the graphs each level recovers."""
+        """Return the paper's error analysis of low scores, and the mean of each metric by level."""
         low = {name: analysis.failures(rows, name) for name in ("mmmg_release", "mmmg_exact")}
         return {"low_scores": low, "levels": analysis.recovery_by_level(rows)}
 

@@ -100,7 +100,7 @@ Line = tuple[str, str, str, str, str]
 
 def _pair_tables(agreement: Agreement) -> list[Table]:
     """Return the tables of pairs: mark by mark, drawing by drawing, painter by painter; empty ones are left out."""
-    pairs = [each for each in agreement.numbers if not each.first.startswith("person/") or _is_apart(each)]
+    pairs = [each for each in agreement.numbers if not each.first.startswith("person/") or _is_of_pair(each)]
     drawings = [each for each in pairs if each.unit == "drawing"]
     marked = {(each.first, each.second, each.score) for each in drawings if each.measure == "accuracy"}
     marks = [each for each in drawings if each.measure in MARKS and (each.first, each.second, each.score) in marked]
@@ -109,14 +109,14 @@ def _pair_tables(agreement: Agreement) -> list[Table]:
         _pair_table("drawing by drawing", [each for each in drawings if each.measure not in MARKS], SCORES),
         _pair_table("painter by painter", [each for each in pairs if each.unit != "drawing"], SCORES),
         _deviations_table(
-            [each for each in agreement.numbers if each.first.startswith("person/") and not _is_apart(each)]
+            [each for each in agreement.numbers if each.first.startswith("person/") and not _is_of_pair(each)]
         ),
     ]
     return [table for table in tables if table is not None]
 
 
-def _is_apart(each: AgreementNumber) -> bool:
-    """Return whether a person is compared with anyone but the rest of the same study."""
+def _is_of_pair(each: AgreementNumber) -> bool:
+    """Return whether a person's number belongs in the tables of pairs, not in that of deviations from the study."""
     return each.first == ANYONE or not each.second.startswith(PEOPLE_PREFIX) or each.p is not None
 
 

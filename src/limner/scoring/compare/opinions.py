@@ -27,7 +27,7 @@ UNMEASURED = Measure(None, 0, "nothing was measured")
 
 @dataclass(frozen=True)
 class SeenDrawing:
-    """The facts about a drawing that agreement needs.
+    """The facts about a drawing that are needed to compute agreement.
 
     Attributes:
         painter: The painter's row in tables.
@@ -266,7 +266,7 @@ T = TypeVar("T")
 
 
 def group_by_sort(rows: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
-    """Group rows by the sort of their criterion (its id up to the slash), with all rows first; one sort is just all.
+    """Group rows by the sort of their criterion (its id up to the slash), after all rows; a single sort is left out.
 
     >>> group_by_sort([("text/1", "a"), ("layout/1", "b")])
     {'all': ['a', 'b'], 'text': ['a'], 'layout': ['b']}
@@ -289,7 +289,7 @@ class AgreementNumber(Plain):
         second: The second evaluator; empty for a number about the first alone.
         unit: What is compared: ``drawing``, ``painter`` or ``painter_tag`` (a painter on one value of a tag).
         tag: The tag of a breakdown; ``painter`` breaks down by painter.
-        category: The tag's value; None if each value is a point of its own, or without a tag.
+        category: The tag's value; None without a tag, or if each of its values is one of the points.
         score: The score or the sort of criteria; both evaluators' scores if they differ.
         p: The two-sided p-value, by permutation if there are few points.
         n: The number of points, or of marks.

@@ -88,6 +88,7 @@ def _count_tests(side: Comparable) -> int:
 
 
 def _categories(side: Comparable, tag: str | None) -> list[tuple[str | None, Comparable]]:
+    """Return the painters on the questions of each value of the tag; without a tag, on all questions."""
     if tag is None:
         return [(None, side)]
     tags = {name for group in side.everyone for entry in group.entries for name in entry.question.tags}
@@ -96,13 +97,14 @@ def _categories(side: Comparable, tag: str | None) -> list[tuple[str | None, Com
     values = {entry.question.tags.get(tag, "(none)") for group in side.everyone for entry in group.entries}
     categories: list[tuple[str | None, Comparable]] = []
     for value in side.protocol.in_order(tag, values):
-        kept = [_with_value(group, tag, value) for group in side.everyone]
+        kept = [_restricted(group, tag, value) for group in side.everyone]
         if having := [group for group in kept if group.entries]:
             categories.append((value, comparable(having, side.protocol, side.on)))
     return categories
 
 
-def _with_value(group: Group, tag: str, value: str) -> Group:
+def _restricted(group: Group, tag: str, value: str) -> Group:
+    """Return the group restricted to questions with this value of a tag."""
     entries = tuple(e for e in group.entries if e.question.tags.get(tag, "(none)") == value)
     return replace(group, entries=entries, absent=tuple(q for q in group.absent if q.tags.get(tag, "(none)") == value))
 
@@ -112,13 +114,13 @@ def _comparison(
 ) -> Comparison:
     score = terms.score
     rows = {row.name: row for row in standing or standings_of(side, terms.exam, terms.reading)}
-    drawn = {
+    resampled = {
         name: values[score.name]
         for name, values, painter_values in zip(side.names, side.drawn, side.values, strict=True)
         if score.name in painter_values
     }
     controls = {group.name for group in side.everyone if group.control}
-    rivals = {name: values for name, values in drawn.items() if name not in controls}
+    rivals = {name: values for name, values in resampled.items() if name not in controls}
     ranks = rank_intervals(rivals) if len(rivals) > 1 else {}
     places = [_place(side, at, rows[group.name], score, ranks) for at, group in enumerate(side.groups)]
     places += [_uncompared_place(rows[group.name], score) for group in (*side.beside, *side.left_out)]
@@ -130,10 +132,9 @@ def _comparison(
         reason = "no question is common to all painters; choose some of them with --painter"
     elif len(side.groups) < 2:
         reason = ONE_PAINTER
-    elif len(drawn) < 2:
-        reason = (
-            f"{score.name} is known for {len(drawn)} of {len(side.groups)} painters; choose another score with --score"
-        )
+    elif len(resampled) < 2:
+        known = f"{len(resampled)} of {len(side.groups)} painters"
+        reason = f"{score.name} is known for {known}; choose another score with --score"
     return Comparison(
         exam=terms.exam,
         reading=terms.reading,
@@ -180,10 +181,10 @@ def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap:
     else:
         first, second = at(one), at(other)
         both_have = score.name in side.values[first] and score.name in side.values[second]
-        drawn = (side.drawn[first][score.name], side.drawn[second][score.name]) if both_have else None
+        resampled = (side.drawn[first][score.name], side.drawn[second][score.name]) if both_have else None
         derive = make_derive(side.protocol)
         sides = side.parts[first], side.parts[second]
-        both = paired(*sides, score.name, derive, drawn, tests if is_test else 1, score.top)
+        both = paired(*sides, score.name, derive, resampled, tests if is_test else 1, score.top)
     return make_pair(one, other, both, gap, side.per_cluster, corrected=is_test)
 
 
