@@ -181,7 +181,7 @@ def test_services_are_rate_limited_independently(store: Store) -> None:
         assert not second.done()
         # The limit is the service's: another of its models waits too.
         assert calls._rate_limit("first/b") is calls._rate_limit("first/a")
-        for task in [first, second, *calls._flying.values()]:
+        for task in [first, second, *calls._in_flight.values()]:
             task.cancel()
 
     asyncio.run(run())

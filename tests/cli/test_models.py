@@ -58,11 +58,11 @@ def test_a_run_warns_and_a_presets_judge_is_never_replaced(small_exam: SmallExam
 def test_a_dry_run_says_whether_a_budget_can_be_kept(small_exam: SmallExam) -> None:
     words = ("run", "genexam", "--data", small_exam.data, "--dry-run", "--budget", "5")
     known = (*words, "--painter", "openai/gpt-image-2", "--judge", "openai/gpt-6-sol")
-    assert "--budget can be kept: every price is known" in limner(*known).out
+    assert "--budget can be enforced: every price is known" in limner(*known).out
     assert limner(*known, "--json").json()["unpriced"] == []
     lacking = limner(*words, "--painter", "openai/nobody", "--judge", "openai/no-one", "--json").json()["unpriced"]
     assert [why.split()[0] for why in lacking] == ["openai/nobody", "openai/no-one"]
     dear = (*words, "--painter", "openai/gpt-image-2.5-flare", "--painter-arg", "quality=max", "--judge", "ocr")
-    assert "and known only for low, medium, high" in limner(*dear).out
+    assert "known only for low, medium, high" in limner(*dear).out
     big = (*words, "--painter", "openai/gpt-image-2", "--painter-arg", "size=3840x2160", "--judge", "ocr")
     assert "known only for 1024x1024" in limner(*big).out

@@ -92,8 +92,8 @@ def test_database_file_has_images_folder_beside_it(tmp_path: Path) -> None:
         ("sqlite://", "must be a file"),
         ("sqlite:///:memory:", "must be a file"),
         ("mysql://somebody@host/base", "SQLite and PostgreSQL are supported, not mysql"),
-        ("://nothing", "this is not a database URL"),
-        ("postgresql://host:port/base?blobs=here", "this is not a database URL"),
+        ("://nothing", "not a database URL; write sqlite:///FILE.db"),
+        ("postgresql://host:port/base?blobs=here", "not a database URL; write sqlite:///FILE.db"),
         ("postgresql://host/base", r"add \?blobs="),
     ],
 )

@@ -73,7 +73,7 @@ def test_the_command_trains_looks_marks_and_tells_the_overlap(data: Path, base: 
         "--judge", "ocr", "--store", tmp_path / "store",
     )  # fmt: skip
     assert drawn.code == 0, drawn.err
-    told = "trained on 1 concepts that stand in 1 questions of mmmg (--allow-overlap)"
+    told = "trained on 1 concepts that occur in 1 questions of mmmg (--allow-overlap)"
     assert told in " ".join(drawn.out.split())
     assert told in " ".join(limner("scores", "mmmg", "--store", tmp_path / "store").out.split())
     assert told in limner("table", "mmmg:table2", "--store", tmp_path / "store", "--format", "md").out

@@ -23,7 +23,7 @@ from ..store.schema import attempts, batches, calls, reservations
 from ..store.schema import calls as table
 from .budget import Reservation
 from .claims import LOOK, Busy, Claim, Claimed, Owner, Settled, Short, Submitted, claim, known_claim
-from .journal import DETAIL, Attempt, BatchLane, BatchRow, Calls, Outcome, Perform, Result, WaitsForBatch
+from .journal import MAX_DETAIL, Attempt, BatchLane, BatchRow, Calls, Outcome, Perform, Result, WaitsForBatch
 from .keys import Request, current, purpose
 from .usage import current_account
 
@@ -120,7 +120,7 @@ def release(store: Store, batch: str, why: str, was: str) -> bool:
             .where(calls.c.batch == batch, calls.c.token == batch, calls.c.status == "submitted")
             .values(status="open", updated=now())
         )
-        ended = {"status": "released", "detail": why[:DETAIL], "updated": now()}
+        ended = {"status": "released", "detail": why[:MAX_DETAIL], "updated": now()}
         connection.execute(batches.update().where(batches.c.id == batch).values(**ended))
         return True
 
@@ -162,7 +162,7 @@ def settle(store: Store, batch: str, ended: Iterable[RowEnd], purse: str | None,
             changes |= {"accepted": n, **outcome}
             outcome["result"] = end.payload
         else:
-            outcome = {"fault": end.fault.kind, "detail": end.fault.detail[:DETAIL]}
+            outcome = {"fault": end.fault.kind, "detail": end.fault.detail[:MAX_DETAIL]}
             changes |= outcome
             outcome["result"] = without_secrets(end.fault.result)
         connection.execute(calls.update().where(calls.c.key == end.key).values(**changes))
@@ -186,7 +186,7 @@ def finish(store: Store, batch: str, status: str, detail: str | None = None) -> 
     def operation(connection: sa.Connection) -> bool:
         if connection.execute(left.limit(1)).first() is not None:
             return False
-        ended = {"status": status, "detail": detail and detail[:DETAIL], "updated": now()}
+        ended = {"status": status, "detail": detail and detail[:MAX_DETAIL], "updated": now()}
         connection.execute(batches.update().where(batches.c.id == batch).values(**ended))
         return True
 
@@ -273,7 +273,7 @@ class BatchCalls(Calls):
         claim = await asyncio.to_thread(self._look, request)
         if isinstance(claim, Settled):
             self.released([request.key])  # Another process has settled the call that this one waited for.
-            return self._known(request, claim)
+            return self._stored_outcome(request, claim)
         if isinstance(claim, Submitted):
             self._adopt(request.key, row, claim.batch)
         elif isinstance(claim, Busy):
@@ -301,12 +301,12 @@ class BatchCalls(Calls):
         """Return the keys of the calls that this run waits for in a batch."""
         return [key for key in self.waiting if self._batch_of.get(key) == batch]
 
-    def _known(self, request: Request, settled: Settled) -> Outcome:
+    def _stored_outcome(self, request: Request, settled: Settled) -> Outcome:
         # The caller is charged when it receives the result; nobody was charged when the result arrived.
         paid, account = self._paid_now.pop(request.key, None), current_account()
         if paid is not None and account is not None:
             account.count(paid.cost, paid.doubt is not None)
-        return super()._known(request, settled)
+        return super()._stored_outcome(request, settled)
 
     def _room_for(self, call: QueuedCall) -> bool:
         """Return whether the command's own budget has room for a call now."""

@@ -29,14 +29,14 @@ from .rate_limit import Limits, RateLimit
 from .usage import BUDGET, RETRY, Tally, Waits, current_account, doubt_of
 
 TRIES = 5
-"""Tries of one call within one run, for transient faults only."""
+"""The most attempts at one call in one run; only transient faults are retried."""
 
 
 class Calls:
-    """The journal that makes each call at most once per store, in however many processes.
+    """The call journal of a store: each call is made at most once, however many processes share the store.
 
-    Use it as an async context manager, which keeps its claims alive for other hosts. `concurrency` limits how many
-    calls it makes at a time.
+    Use it as an async context manager: it then renews its claims, so that other hosts do not take them over.
+    `concurrency` limits how many calls it makes at a time.
     """
 
     def __init__(
@@ -59,20 +59,20 @@ class Calls:
         self._limits = limits or {}
         self._rate_limits: dict[str, RateLimit] = {}
         self.owner = this_process()
-        self._flying: dict[str, asyncio.Task[Outcome]] = {}
+        self._in_flight: dict[str, asyncio.Task[Outcome]] = {}
         self._held: dict[str, str] = {}
         self._tried: set[str] = set()
         self._reopened: set[str] = set()
         self._wait: Callable[[int], float] = back_off
-        self._beat: asyncio.Task[None] | None = None
+        self._renewal: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Calls:
-        self._beat = asyncio.create_task(renew(self.store, self._held))
+        self._renewal = asyncio.create_task(renew(self.store, self._held))
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        if self._beat is not None:
-            self._beat.cancel()
+        if self._renewal is not None:
+            self._renewal.cancel()
 
     async def do(
         self,
@@ -83,23 +83,23 @@ class Calls:
         tokens: int = 0,
         row: BatchRow | None = None,
     ) -> Outcome:
-        """Return the stored outcome where there is one; otherwise claim, try, store and return it.
+        """Return the stored outcome if there is one; otherwise claim the call, make it and store its outcome.
 
         Args:
             request: The call to make.
-            perform: Makes one attempt.
+            perform: The function that makes one attempt.
             bound: The most that one attempt can cost, in dollars; None if unknown.
             tokens: The approximate number of tokens, for services that limit them.
-            row: How to put it into a batch, if it can be batched; see `limner.calls.batches`.
+            row: How to put the call into a batch, if that is possible; see `limner.calls.batches`.
 
         Raises:
-            Fault: The call failed, now or (unless it is to be tried again) earlier.
+            Fault: The call failed, now or in an earlier run that is not to be retried.
         """
-        task = self._flying.get(request.key)
+        task = self._in_flight.get(request.key)
         if task is None:
             task = asyncio.create_task(self._do(request, perform, bound, tokens, row))
-            self._flying[request.key] = task
-            task.add_done_callback(lambda _: self._flying.pop(request.key, None))
+            self._in_flight[request.key] = task
+            task.add_done_callback(lambda _: self._in_flight.pop(request.key, None))
         return await asyncio.shield(task)
 
     async def _do(
@@ -108,26 +108,26 @@ class Calls:
         pause, purse = 0.05, self.budget.purse
         reservation = Reservation(purse, bound) if purse is not None and bound else None
         while True:
-            # Wait for room before the claim, so that nothing is claimed long before it is made.
+            # Wait for a free slot before claiming, so that no call is claimed long before it is made.
             async with self._room:
-                held = await self._claim(request, reservation)
-                if isinstance(held, Settled):
-                    return self._known(request, held)
-                if isinstance(held, Submitted):
-                    raise Fault("interrupted", in_batch(held.batch), calls=(request.key,))
-                if isinstance(held, Claimed):
-                    self._held[request.key] = held.token
+                state = await self._claim(request, reservation)
+                if isinstance(state, Settled):
+                    return self._stored_outcome(request, state)
+                if isinstance(state, Submitted):
+                    raise Fault("interrupted", in_batch(state.batch), calls=(request.key,))
+                if isinstance(state, Claimed):
+                    self._held[request.key] = state.token
                     try:
-                        call = self._claimed(request, held.token, reservation)
-                        outcome = await self._attempts(request, perform, held, call, bound, tokens)
+                        call = self._claimed(request, state.token, reservation)
+                        outcome = await self._attempts(request, perform, state, call, bound, tokens)
                     finally:
                         self._held.pop(request.key, None)
                     if outcome is not None:
                         return outcome
-            if isinstance(held, Short) and reservation is not None:
+            if isinstance(state, Short) and reservation is not None:
                 with self.waits.waiting(BUDGET):
                     await asyncio.to_thread(wait_or_stop, self.store, reservation, request.target)
-            # Another process is making it, or has taken it over from us: its outcome is the one that counts.
+            # Another process is making the call, or took it over from us: look for its outcome again soon.
             await asyncio.sleep(pause)
             pause = min(1.0, pause * 1.5)
 
@@ -138,14 +138,14 @@ class Calls:
         try:
             return await self.store.awrite(claim(self.store, request, self.owner, token, now(), **how))
         except asyncio.CancelledError:
-            # The claim is committed nevertheless: give it back, because nobody will make the call.
+            # The claim is committed all the same: give it back, because nobody will make the call.
             await asyncio.shield(self.store.awrite(self._claimed(request, token, reservation).give_back()))
             raise
 
     def _claimed(self, request: Request, token: str, reservation: Reservation | None) -> ClaimedCall:
         return ClaimedCall(self.store, self.owner, request.key, token, reservation, self.budget.purse)
 
-    def _known(self, request: Request, settled: Settled) -> Outcome:
+    def _stored_outcome(self, request: Request, settled: Settled) -> Outcome:
         if settled.fault is not None:
             raise Fault(settled.fault, settled.detail or "", calls=(request.key,))  # type: ignore[arg-type]
         self.tally.stored += 1
@@ -154,7 +154,7 @@ class Calls:
     async def _attempts(
         self, request: Request, perform: Perform, held: Claimed, call: ClaimedCall, bound: float | None, tokens: int
     ) -> Outcome | None:
-        """Try until there is an outcome; None when the claim was lost on the way."""
+        """Make attempts until one settles the call; return None if the claim was lost meanwhile."""
         attempt, reservation = Attempt(call, held.progress), call.reservation
         limit, began = self._rate_limit(request.target), time.monotonic()
         for n in range(held.tries + 1, held.tries + self.tries + 1):
@@ -171,7 +171,7 @@ class Calls:
                 with self.waits.waiting(request.target.partition("/")[0]):
                     await limit.enter(tokens)
             except BaseException:
-                # Nothing was sent: the call is free for the next process.
+                # Nothing was sent: leave the call to the next process.
                 if reserved is not None:
                     self.budget.settle(reserved, 0.0)
                 await asyncio.shield(self.store.awrite(call.give_back()))
@@ -198,14 +198,14 @@ class Calls:
                 if not again:
                     raise Fault(fault.kind, fault.detail, calls=(request.key,), cost=fault.cost) from fault
             except BaseException as error:
-                # Cancelled or broken in flight: the service's charge is unknown.
-                slip = isinstance(error, Exception) and not isinstance(error, LimnerError)
+                # Cancelled or failed in flight: what the service charges is unknown.
+                unexpected = isinstance(error, Exception) and not isinstance(error, LimnerError)
                 broken = Fault("interrupted", repr(error), cost=None)
-                if slip:
+                if unexpected:
                     broken = unexpected_fault(error, (request.key,))  # type: ignore[arg-type]
                 row = attempt_row(request.key, n, started, time.perf_counter() - clock, broken)
                 await asyncio.shield(self._settle(call, row, "failed", broken))
-                if slip:
+                if unexpected:
                     raise broken from error
                 raise
             else:
@@ -226,7 +226,7 @@ class Calls:
         return self._rate_limits[service]
 
     async def reopen(self, key: str) -> None:
-        """Let a call be made again although it has an outcome, because the outcome is unusable; once per run."""
+        """Let a call whose stored outcome is unusable be made again, at most once per run."""
         if key in self._reopened:
             return
         self._reopened.add(key)
@@ -234,7 +234,7 @@ class Calls:
         await self.store.awrite(methodcaller("execute", done.values(status="open", updated=now())))
 
     async def _reserve(self, call: ClaimedCall, n: int, reservation: Reservation, target: str) -> bool:
-        """Reserve the bound of a further attempt once it fits; return False if the claim was lost."""
+        """Wait until a further attempt's bound fits the purse, and reserve it; return False if the claim was lost."""
         while (held := await self.store.awrite(call.reserve(n, reservation))) is None:
             with self.waits.waiting(BUDGET):
                 await asyncio.to_thread(wait_or_stop, self.store, reservation, target)
@@ -257,7 +257,7 @@ def back_off(tries: int) -> float:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one attempt: plain JSON (images by hash), and its cost (None: unknown).
+    """The result of one attempt: plain JSON with images by hash, and the cost in dollars, None if unknown.
 
     Attributes:
         doubt: Why the reported cost is not credible; the attempt then counts at its bound.
@@ -285,21 +285,21 @@ class Attempt:
         self._call, self.progress = call, progress
 
     async def save(self, progress: dict[str, Any]) -> None:
-        """Save progress to continue from after a crash, such as a service's job id."""
+        """Save what a later attempt needs to continue after a crash, such as a service's job id."""
         self.progress = progress = without_secrets(progress)
-        await self._call.store.awrite(self._call.keep(progress))
+        await self._call.store.awrite(self._call.save_progress(progress))
 
 
 Perform = Callable[[Attempt], Awaitable[Result]]
 
 
 def attempt_row(key: str, n: int, started: float, seconds: float, fault: Fault | None) -> dict[str, Any]:
-    """Return one attempt as a journal row; result, cost and doubt of a successful one are added later."""
+    """Return the journal row of an attempt; for a successful one, the caller adds result, cost and doubt."""
     row = {"call": key, "n": n, "started": started, "seconds": seconds}
     if fault is None:
         return row | {"fault": None, "detail": None}
     fault_columns = {"cost": fault.cost, "result": without_secrets(fault.result), "doubt": fault.doubt}
-    return row | {"fault": fault.kind, "detail": fault.detail[:DETAIL], **fault_columns}
+    return row | {"fault": fault.kind, "detail": fault.detail[:MAX_DETAIL], **fault_columns}
 
 
 def too_slow(seconds: float) -> Fault:
@@ -311,7 +311,7 @@ T = TypeVar("T")
 
 
 class WaitsForBatch(LimnerError):
-    """The signal that a call waits for a batch; the caller runs again once the batch is answered."""
+    """The signal that a call waits for a batch; the caller is run again once the batch has its replies."""
 
 
 @dataclass(frozen=True)
@@ -331,14 +331,14 @@ class BatchLane:
 
 @dataclass(frozen=True)
 class BatchRow:
-    """The way one call is written into a batch and its reply is read.
+    """The functions that write one call into a batch and read its reply.
 
     Attributes:
         provider: The service's settings.
         line: Makes the request body for a batch, and the notes kept beside the call for reading its reply.
-        read: Reads a reply with those notes. Raises a `Fault` if the reply is unusable.
-        fault: Returns the fault for an error's status and body.
-        bound: The most that it can cost in a batch; None if unknown.
+        read: Reads a reply with the help of those notes. Raises a `Fault` if the reply is unusable.
+        fault: Turns the status and body of an error into a fault.
+        bound: The most that the call can cost in a batch; None if unknown.
     """
 
     lane: BatchLane
@@ -359,7 +359,7 @@ class BatchReply:
 
 
 async def in_turn(steps: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
-    """Run the steps one after another; a step that waits for a batch does not keep the others from running.
+    """Run the steps one after another; if one waits for a batch, the others still run.
 
     Raises:
         WaitsForBatch: A step waits for a batch.
@@ -377,25 +377,28 @@ async def in_turn(steps: Iterable[Callable[[], Awaitable[T]]]) -> list[T]:
 
 
 def in_batch(batch: str) -> str:
-    """Return the message of a run without batches about a call that is in one."""
-    return f"it is in batch {batch[:8]}: run with --batch to fetch its result, or see `limner batches`"
+    """Return the message for a call that is in a batch, for runs that do not use batches."""
+    return f"this call is in batch {batch[:8]}: run with --batch to fetch its result, or see `limner batches`"
 
 
-DETAIL = 2000
-"""Characters kept of a fault's detail."""
-# Made once: they are executed for every call.
-OURS = calls.update().where(calls.c.key == sa.bindparam("key_"), calls.c.token == sa.bindparam("token_"))
-THERE = sa.select(calls.c.key).where(calls.c.key == sa.bindparam("key_"))
-MINE = sa.select(calls.c.tries).where(calls.c.key == sa.bindparam("key_"), calls.c.token == sa.bindparam("token_"))
+MAX_DETAIL = 2000
+"""The most characters stored of a fault's detail."""
+# Built once, because they are executed for every call.
+OWN = calls.c.key == sa.bindparam("key_"), calls.c.token == sa.bindparam("token_")
+UPDATE_OWN = calls.update().where(*OWN)
+SELECT_OWN = sa.select(calls.c.tries).where(*OWN)
+SELECT_CALL = sa.select(calls.c.key).where(calls.c.key == sa.bindparam("key_"))
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedCall:
-    """The operations on a call that is ours to make, as `limner.calls.claims.claim` is the one that claims it.
+    """A call that this process has claimed with `limner.calls.claims.claim`.
+
+    Its methods return operations to pass to `Store.write`.
 
     Attributes:
         token: Identifies this claim.
-        reservation: The bound reserved for each attempt, if it can cost something.
+        reservation: The bound reserved for each attempt, if attempts can cost something.
         purse: The purse charged for an attempt that was expected to be free.
     """
 
@@ -411,7 +414,7 @@ class ClaimedCall:
 
         def operation(connection: sa.Connection) -> bool | None:
             fits = reservation.take(connection)
-            held = connection.execute(MINE, {"key_": self.key, "token_": self.token}).first() is not None
+            held = connection.execute(SELECT_OWN, {"key_": self.key, "token_": self.token}).first() is not None
             if fits and held:
                 reservation.enter(connection, self.store, entry(self.key, n, self.token, self.owner, now()))
             elif fits:
@@ -431,18 +434,18 @@ class ClaimedCall:
         if status == "done":
             changes |= {"accepted": row["n"], "fault": None, "detail": None, "progress": None}
         elif fault is not None:
-            changes |= {"fault": fault.kind, "detail": fault.detail[:DETAIL]}
+            changes |= {"fault": fault.kind, "detail": fault.detail[:MAX_DETAIL]}
 
         def operation(connection: sa.Connection) -> bool:
             if self.reservation is not None:
                 self.reservation.settle(connection, self.key, self.token, cost)
-            held = bool(connection.execute(OURS, {"key_": self.key, "token_": self.token, **changes}).rowcount)
+            held = bool(connection.execute(UPDATE_OWN, {"key_": self.key, "token_": self.token, **changes}).rowcount)
             if held:
                 self.store.insert_new(connection, attempts, row)
                 if self.reservation is None and self.purse is not None and cost:
                     by = entry(self.key, row["n"], self.token, self.owner, at)
                     Reservation(self.purse, 0.0).charge(connection, self.store, by, cost)
-            elif connection.scalar(THERE, {"key_": self.key}) is None:
+            elif connection.scalar(SELECT_CALL, {"key_": self.key}) is None:
                 raise StoreError(changed_message(self.store.url, "replaced or emptied"))
             return held
 
@@ -454,31 +457,31 @@ class ClaimedCall:
         def operation(connection: sa.Connection) -> None:
             if self.reservation is not None:
                 self.reservation.release(connection, self.key, self.token)
-            connection.execute(OURS, {"key_": self.key, "token_": self.token, "status": "open", "updated": now()})
+            connection.execute(UPDATE_OWN, {"key_": self.key, "token_": self.token, "status": "open", "updated": now()})
 
         return operation
 
-    def keep(self, progress: dict[str, Any]) -> Callable[[sa.Connection], Any]:
+    def save_progress(self, progress: dict[str, Any]) -> Callable[[sa.Connection], Any]:
         """Save the progress of an attempt."""
         changes = {"key_": self.key, "token_": self.token, "progress": progress, "updated": now()}
-        return lambda connection: connection.execute(OURS, changes)
+        return lambda connection: connection.execute(UPDATE_OWN, changes)
 
 
 async def renew(store: Store, held: Mapping[str, str]) -> None:
-    """Renew the leases of held claims (tokens by key) for as long as this runs."""
+    """Renew the leases of held claims (tokens by key) until cancelled."""
     while True:
         await asyncio.sleep(LEASE_S / 4)
         tokens = list(held.values())
         for start in range(0, len(tokens), 500):
             mine = calls.update().where(calls.c.token.in_(tokens[start : start + 500]))
             renewed = mine.values(lease_until=now() + LEASE_S)
-            # A lease outlasts several renewals: one failure must not end them all.
+            # A lease spans several renewals, so one failure must not end the loop.
             with suppress(StoreError):
                 await store.awrite(methodcaller("execute", renewed))
 
 
 class NotAsked(Exception):
-    """The exception for a call without a stored outcome, which a run would make."""
+    """The error for a call that has no stored outcome yet and that a run would make."""
 
 
 class StoredCalls(Calls):
@@ -496,7 +499,7 @@ class StoredCalls(Calls):
         """Return the stored outcome.
 
         Raises:
-            NotAsked: There is none, or a run would try again.
+            NotAsked: There is none, or a run would retry the failed call.
             Fault: The call failed for good.
         """
         with self.store.reading() as connection:
@@ -505,4 +508,4 @@ class StoredCalls(Calls):
                 raise NotAsked
             if stored.status == "failed" and (self.retry_failed or stored.fault in RETRIED_NEXT_RUN):
                 raise NotAsked
-            return self._known(request, settled(connection, stored))
+            return self._stored_outcome(request, settled(connection, stored))

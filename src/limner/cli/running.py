@@ -1,4 +1,4 @@
-"""Options and steps that running commands share: plan, progress, outcome, exit code."""
+"""What the commands that run a plan share: options, progress display, outcome and exit code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _with_ray_workers(function: F) -> F:
-    """Start workers on the cluster that ``--ray`` names while the command runs, unless it is a dry run."""
+    """Run the command with workers on the cluster that ``--ray`` names, unless it is a dry run."""
 
     @wraps(function)
     def run(*args: Any, ray: str | None, ray_gpus: tuple[str, ...], ray_workers: int | None, **given: Any) -> Any:
@@ -51,7 +51,7 @@ def _with_ray_workers(function: F) -> F:
 ray_options = combine_options(
     click.option(
         "--ray", envvar="LIMNER_RAY", metavar="auto|HOST:PORT",
-        help="Do local work (local painters, OCR, regions, aesthetics, preparing images) on this Ray cluster.",
+        help="Do local work (local painters, OCR, regions, aesthetics, image preparation) on this Ray cluster.",
     ),
     click.option(
         "--ray-gpus", multiple=True, metavar="[WORKER=]N",
@@ -63,7 +63,7 @@ ray_options = combine_options(
     ),
     _with_ray_workers,
 )  # fmt: skip
-"""Options of commands that do local work; the decorated function does not receive them."""
+"""The options of commands that do local work; the command's own function does not receive them."""
 budget = click.option(
     "--budget", type=float, metavar="DOLLARS",
     help="Stop before this command spends more than DOLLARS in total; all prices must be known.",
@@ -85,7 +85,7 @@ output_options = combine_options(
     ray_options,
 )
 run_options = combine_options(budget, purse, call_options, output_options)
-"""How a command runs, and what it may spend."""
+"""The options on how a command runs and what it may spend."""
 run_options_without_purse = combine_options(budget, call_options, output_options)
 shard = click.option(
     "--shard", metavar="I/N",
@@ -100,7 +100,7 @@ batch = combine_options(
     ),
     click.option(
         "--batch-wait", type=click.FloatRange(0), metavar="HOURS",
-        help="Wait at most this long for batches, 0 for not at all; without a limit by default.",
+        help="Wait at most this long for batches; 0 does not wait. By default there is no limit.",
     ),
 )  # fmt: skip
 first_seed = click.option(
@@ -113,12 +113,12 @@ drawings = combine_options(seeds, first_seed)
 plan_options = combine_options(
     options.strategies, options.judge_options, options.measuring, questions, drawings, repeats
 )
-"""What is drawn and marked, except the painters."""
+"""The options on what is drawn and marked, except the painters."""
 all_run_options = combine_options(run_options, shard, batch)
 
 
 def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
-    """Plan and run a command, and return its exit code."""
+    """Plan and run what a command asks for, and return its exit code."""
     from .. import api
     from ..core.errors import UsageError
     from ..exams import ExamSource
@@ -149,7 +149,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
 
     whole: Exam[Any] | None = None
     if draw and not given["dry_run"] and not store_exists(given["store"]):
-        # A mistake in the arguments or the data must not leave an empty store behind.
+        # Check the plan first, so that a mistake in the arguments or the data leaves no empty store behind.
         with open_or_empty(given["store"]) as empty:
             trial = make(empty)
             make_runner(trial, empty).check()
@@ -190,7 +190,7 @@ def carry_out(exam: str, given: dict[str, Any], *, draw: bool) -> int:
 
 
 def run_with_progress(runner: Any) -> Progress:
-    """Run, with progress bars."""
+    """Run with progress on the terminal."""
     with show_progress(runner.progress) as watch:
         runner.watch = watch
         progress: Progress = runner.run()
@@ -203,7 +203,7 @@ def exit_code(interrupted: bool, undone: int) -> int:
 
 
 def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, draw: bool, **how: Any) -> Plan:
-    """Return the plan that a command's arguments ask for; `how` goes to `limner.running.plan.Plan`."""
+    """Return the plan that a command's arguments ask for; `how` is passed to `limner.running.plan.Plan`."""
     from .. import api
 
     words = {
@@ -224,7 +224,7 @@ def make_plan(exam: str, store: Store, given: dict[str, Any], asking: Asking, dr
 
 
 def make_shard(given: dict[str, Any]) -> Shard | None:
-    """Return the shard that a command's arguments name, and say what its budget means."""
+    """Return the shard that a command's arguments name; print a note that a budget is per shard."""
     from ..running.plan import Shard
 
     if given["shard"] is None:
@@ -250,19 +250,19 @@ def _print_notes(plan: Plan, asking: Asking) -> None:
             notes += _describe_misnamed(painter, plan)
     for note in notes:
         say(f"note: {note}", err=True)
-    for word in preset_deviations(plan.exam.kind, asking):
-        say(f"differs from preset {asking.preset}: {word}", err=True)
+    for deviation in preset_deviations(plan.exam.kind, asking):
+        say(f"differs from preset {asking.preset}: {deviation}", err=True)
 
 
 def warn_of_models(plan: Plan, asking: Asking) -> None:
-    """Warn of models that are retired or soon will be; a preset's judge is never replaced silently."""
+    """Warn of models that are or soon will be retired, and name a successor for a preset's judge."""
     from .. import exams
     from ..core import catalogue, settings
 
     preset_judge = None if asking.judges else exams.kind(plan.exam.kind).preset(asking.preset).get("judge")
     models, day = settings.load().models, catalogue.today()
-    for name, word in catalogue.lifetime_warnings(plan.models, models, day).items():
-        say(f"warning: {word}", err=True)
+    for name, warning in catalogue.lifetime_warnings(plan.models, models, day).items():
+        say(f"warning: {warning}", err=True)
         if name == preset_judge and (successor := catalogue.successor_of(name, models, day)) is not None:
             say(
                 f"preset {asking.preset} uses the judge {name}; --judge {successor} is another evaluator, whose scores "
@@ -294,7 +294,7 @@ def _print_counts(given: dict[str, Any], counts: dict[str, int], unpriced: list[
         for why in unpriced or ():
             say(f"--budget cannot be enforced: {why}")
         if unpriced == []:
-            say("--budget can be kept: every price is known")
+            say("--budget can be enforced: every price is known")
 
 
 def report_outcome(given: dict[str, Any], progress: Progress) -> None:
@@ -303,7 +303,7 @@ def report_outcome(given: dict[str, Any], progress: Progress) -> None:
 
     if progress.cut:
         prompts = "1 prompt was" if progress.cut == 1 else f"{progress.cut} prompts were"
-        say(f"note: {prompts} longer than the painter reads; `limner show EXAM ID` shows what was cut off", err=True)
+        say(f"note: {prompts} too long for the painter and cut off; `limner show EXAM ID` shows what was cut", err=True)
     body = {
         "done": progress.done, "stored": progress.stored, "failed": progress.failed,
         "failures": dict(progress.failures), "asked_again": progress.asked_again,
@@ -327,13 +327,13 @@ def report_outcome(given: dict[str, Any], progress: Progress) -> None:
 REFRESHES_PER_SECOND = 5
 
 NARROW_COLUMNS = 100
-"""On a terminal with fewer columns, names get a quarter of the line instead of a third."""
+"""On a terminal with fewer columns, names get at most a quarter of the line instead of a third."""
 MIN_BAR_COLUMNS, MAX_BAR_COLUMNS = 4, 40
 
 
 @contextmanager
 def show_progress(progress: Progress | None = None) -> Iterator[Callable[[Progress], None]]:
-    """Show a run's progress; yield the function to call after every step.
+    """Show a run's progress inside the block; yield the function to call after every step.
 
     Args:
         progress: The progress before the first step, if it is known.
@@ -359,7 +359,7 @@ def show_progress(progress: Progress | None = None) -> Iterator[Callable[[Progre
 
 
 class _PlainProgress:
-    """Progress as a line every few seconds, and one at the end."""
+    """Progress in plain text: a line every few seconds, and one at the end."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + 5
@@ -374,7 +374,7 @@ class ProgressBars:
     """Progress bars: one for each painter, probe and judge, and one for the whole run.
 
     Attributes:
-        ended: Whether the run has ended; no remaining time is shown then.
+        ended: Whether the run has ended, so that no remaining time is shown.
     """
 
     def __init__(self, progress: Progress | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -400,7 +400,7 @@ class ProgressBars:
             waiting = ", ".join(f"{count} for {_printable(what)}" for what, count in progress.waiting.items())
             yield Text(f"waiting calls: {waiting}", "yellow", no_wrap=True, overflow="ellipsis")
         if progress.interrupted:
-            yield Text("stopping after the calls in flight; Ctrl-C again ends at once", "yellow")
+            yield Text("stopping when the calls in flight are done; press Ctrl-C again to quit immediately", "yellow")
 
     def _table(self, progress: Progress, width: int, room: int) -> Table:
         from rich.progress_bar import ProgressBar
@@ -409,12 +409,12 @@ class ProgressBars:
 
         at, parts = self._clock(), list(progress.parts.items())
         shown, folded = _split_parts(parts, room)
-        rows = [(does, _printable(name), part) for (does, name), part in shown]
+        rows = [(action, _printable(name), part) for (action, name), part in shown]
         rows.append(("all" if parts else "", "", progress))
         numbers = [self._numbers(part, at) for _, _, part in rows]
-        used = max(len(does) for does, _, _ in rows) + len(numbers[0]) + 2
+        used = max(len(action) for action, _, _ in rows) + len(numbers[0]) + 2
         used += sum(max(map(len, column)) for column in zip(*numbers, strict=True))
-        # Numbers are never cut: first the bars get shorter, then the names.
+        # If space is short, shorten the bars first, then the names, but never the numbers.
         longest = min(max(len(name) for _, name, _ in rows), width // (4 if width < NARROW_COLUMNS else 3))
         names = max(0, min(longest, width - used - MIN_BAR_COLUMNS))
         bar = max(MIN_BAR_COLUMNS, min(MAX_BAR_COLUMNS, width - used - names))
@@ -424,13 +424,13 @@ class ProgressBars:
         table.add_column(width=bar)
         for _ in numbers[0]:
             table.add_column(no_wrap=True, justify="right")
-        for (does, name, part), cells in zip(rows, numbers, strict=True):
+        for (action, name, part), cells in zip(rows, numbers, strict=True):
             drawn = ProgressBar(
                 total=max(1, part.total), completed=min(part.settled, part.total), width=bar,
                 complete_style="yellow" if part.failed else "cyan", finished_style="yellow" if part.failed else "green",
             )  # fmt: skip
             style = "bold" if part is progress and parts else ""
-            table.add_row(does, Text(name, style), drawn, *(Text(cell, _style(cell) or style) for cell in cells))
+            table.add_row(action, Text(name, style), drawn, *(Text(cell, _style(cell) or style) for cell in cells))
         if folded:
             done = sum(part.settled >= part.total for _, part in folded)
             table.add_row("", Text(f"… {len(folded)} more", "dim"), Text(f"{done} of them done", "dim"))
@@ -446,7 +446,7 @@ class ProgressBars:
 
         if part.settled >= part.total:
             return "done"
-        # Steps of one kind may take a hundred times longer than others: the slowest decides.
+        # Some kinds of steps take a hundred times longer than others, so the slowest kind decides.
         open_parts = [each for each in part.parts.values() if each.settled < each.total] or [part]
         times = [each.seconds_left(at) for each in open_parts]
         left = None if None in times else max(seconds for seconds in times if seconds is not None)

@@ -1,4 +1,4 @@
-"""The base of painters at image services: one journalled call, the image stored by hash, its price."""
+"""The base class of painters at image services: it makes the call, stores the image and computes its price."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ..store.records import PROMPT_CUT, PROMPT_REWRITTEN
 from .base import Aspect, ImageKeeper, Painting, PaintRequest, call_for_image, refuse_pictures
 
 PICTURE_BYTES = 64 * 2**20
-"""Bytes of prepared pictures that a painter caches: a few are used again and again."""
+"""The most bytes of prepared pictures that a painter caches, because a few are used repeatedly."""
 
 
 class ApiPainter(ABC):
@@ -42,9 +42,9 @@ class ApiPainter(ABC):
     Attributes:
         known: The options of its wire format.
         execution: Options that change no drawing, with their defaults.
-        sizes: The usual size by aspect, for models without sizes of their own.
-        most_pictures: How many pictures its wire format can start from; 0 for one that only draws.
-        given: The options that a request is made from; `options` also has whether the service rewrites prompts.
+        sizes: The default size for each aspect, for models without sizes of their own.
+        most_pictures: The most pictures that a drawing can start from; 0 if the service does not edit pictures.
+        given: The options that a request is made from; `options` also says whether the service rewrites prompts.
     """
 
     changeable = False
@@ -65,7 +65,7 @@ class ApiPainter(ABC):
         refuse_fields(options, settings.rewrite_fields(), self.switch, spec)
         if any(switch.on for switch in switches.values()):
             self.known |= {SERVICE_REWRITE}
-        given = wanted_options(options, self.known | self.execution.keys(), spec)
+        given = checked_options(options, self.known | self.execution.keys(), spec)
         self.rewrites = read_switch(given, self.switch, spec)
         given.pop(SERVICE_REWRITE, None)
         self.execution = {option: float(given.pop(option, usual)) for option, usual in self.execution.items()}
@@ -85,21 +85,21 @@ class ApiPainter(ABC):
         self._pictures = Preparer(lambda sha256: blobs.get(sha256), PICTURE_BYTES)
 
     def address(self, path: str) -> str:
-        """Return the address of a path at the service, with the login and query of the service's own address."""
+        """Return the address of a path at the service, with the login and query string of the service's address."""
         return join_path(self.url, path)
 
     def pictures_taken(self, model: str) -> int:
-        """Return how many pictures a model can start from."""
+        """Return the most pictures that a model can start from."""
         return self.most_pictures
 
     @classmethod
     def takes(cls) -> frozenset[str]:
-        """Return every option it takes."""
+        """Return the names of all options."""
         return cls.known | cls.execution.keys()
 
     @abstractmethod
     def body(self, request: PaintRequest) -> dict[str, Any]:
-        """Return the request body without the rewriting switch, which `request_body` adds for all services."""
+        """Return the request body without the switch for prompt rewriting, which `request_body` adds."""
 
     def request_body(self, request: PaintRequest) -> dict[str, Any]:
         """Return the complete request body; all of it is part of the call's key."""
@@ -113,40 +113,40 @@ class ApiPainter(ABC):
         """Make the call once.
 
         Raises:
-            Fault: By kind; ``refusal`` when the service will not draw this.
+            Fault: The call failed; the kind is ``refusal`` if the service declines to draw the prompt.
         """
 
     def size(self, request: PaintRequest) -> str | None:
-        """Return the size for the request's aspect: the user's, else the model's, else the usual one."""
+        """Return the size for the request's aspect: the user's, else the model's, else the default."""
         asked = self.given.get("size")
         if isinstance(asked, Mapping):
             asked = asked.get(request.aspect)
         return asked or self.facts.sizes.get(request.aspect) or self.sizes.get(request.aspect)
 
     def options_of(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return the given options among these names."""
+        """Return those of the named options that are given."""
         return {name: self.given[name] for name in names if name in self.given}
 
     def pictures(self, request: PaintRequest) -> list[dict[str, Any]]:
-        """Return the pictures to start from as they are in body and key: by hash, with how they are prepared."""
+        """Return the pictures to start from as the body and the key hold them: hash and form of preparation."""
         limit = self.provider.max_image_side
         how: dict[str, Any] = {"format": "native"} | ({} if limit is None else {"max_side": limit})
         return [{"sha256": sha256, **how} for sha256 in request.images]
 
     async def prepared(self, picture: Mapping[str, Any]) -> PreparedImage:
-        """Return a picture in the form in which it is sent.
+        """Return a picture prepared for sending.
 
         Raises:
-            Fault: It is not among the blobs, or is not an image.
+            Fault: It is not in the store, or is not an image.
         """
         with picture_faults(picture["sha256"]):
             return await self._pictures.get(picture["sha256"], picture.get("max_side"), picture["format"])
 
     async def with_pictures(self, value: Any, write: Callable[[PreparedImage], Any]) -> Any:
-        """Return a body with each of its `pictures` in the form in which it is sent.
+        """Return a body in which each of its `pictures` is replaced by what `write` makes of it.
 
         Raises:
-            Fault: A picture is not among the blobs, or is not an image.
+            Fault: A picture is not in the store, or is not an image.
         """
         if isinstance(value, list):
             return [await self.with_pictures(item, write) for item in value]
@@ -157,10 +157,10 @@ class ApiPainter(ABC):
         return {key: await self.with_pictures(item, write) for key, item in value.items()}
 
     async def form(self, fields: Mapping[str, Any], pictures: Iterable[tuple[str, Mapping[str, Any]]]) -> Form:
-        """Return a form of these fields and of pictures, each under the name of its field.
+        """Return a form with these fields, and with pictures as files, each given with its field name.
 
         Raises:
-            Fault: A picture is not among the blobs, or is not an image.
+            Fault: A picture is not in the store, or is not an image.
         """
         texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in fields.items()}
         files = []
@@ -170,23 +170,27 @@ class ApiPainter(ABC):
         return Form(texts, files)
 
     def seed(self, request: PaintRequest) -> dict[str, int]:
-        """Return the seed as a field of the body, where the service takes one."""
+        """Return the seed as a field of the body, if the service takes one."""
         return {"seed": request.seed} if self.provider.seeds else {}
 
     def check(self) -> None:
-        """Raise early when the key is missing."""
+        """Check that the service's key is set.
+
+        Raises:
+            UsageError: It is missing.
+        """
         self.provider.key()
 
     def unpriced(self) -> str | None:
-        """Return why the cost of one image is unknown; None when it is known."""
+        """Return why the price of one image is unknown; None if it is known."""
         return self.prices.unpriced()
 
     def price(self) -> tuple[float | None, str]:
-        """Return dollars for one image, and how that is known; see `limner.core.catalogue.Priced`."""
+        """Return the dollars for one image, and where the price comes from; see `limner.core.catalogue.Priced`."""
         return self.prices.price()
 
     def edit_price(self, pictures: float) -> tuple[float | None, str]:
-        """Return the price of an image made from so many pictures; see `limner.core.catalogue.PricedEditor`."""
+        """Return the price of an image made from that many pictures; see `limner.core.catalogue.PricedEditor`."""
         return self.prices.price(pictures)
 
     async def paint(self, request: PaintRequest, calls: Calls) -> Painting:
@@ -197,7 +201,7 @@ class ApiPainter(ABC):
             raise Fault("bad_request", f"the prompt has {length} characters; {self.target} takes at most {limit}")
         body = self.request_body(request)
         cut = {PROMPT_CUT: {"sent": length, "read": limit}} if beyond == "cut" else {}
-        # Without seeds, another drawing of the same prompt is a repetition of the same request.
+        # If the service takes no seed, another seed means repeating the same request.
         repeat = 0 if self.provider.seeds else request.seed
         call, keeper = Request("paint", self.target, body, repeat), ImageKeeper(self._blobs)
 
@@ -206,7 +210,7 @@ class ApiPainter(ABC):
             try:
                 return await self._keep(replace(drawn, edited=bool(request.images)), keeper)
             except Fault:
-                # The saved progress led to no image: a later try uses it once more, then drops it.
+                # The saved progress led to no image: the next try uses it once more, then it is dropped.
                 if left := attempt.progress:
                     await attempt.save({} if drawn.counted else {**left, "counted": True})
                 raise
@@ -221,21 +225,21 @@ class ApiPainter(ABC):
         return Painting(kept.data, sent, (outcome.key,), price, {"body": body} | cut | rewritten, kept)
 
     def unbatched(self) -> str | None:
-        """Return why its calls cannot be batched, or None; those without key and price never need to be."""
+        """Return why calls cannot be batched; None if they can, or if they are free and need not be."""
         batched = self.provider.batch is not None and self.batch_endpoint(edits=False) is not None
         paid = self.provider.key_env is not None or self.prices.bound
         return no_batches(self.target) if paid and not batched else None
 
     def batch_endpoint(self, *, edits: bool) -> str | None:
-        """Return the endpoint of batched calls; None for a wire format without batches."""
+        """Return the endpoint for batched calls; None if the wire format has no batches."""
         return None
 
     async def batch_body(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the body for a batch: JSON alone, with pictures as bytes."""
+        """Return the body for a batch, which is pure JSON: pictures are included as data."""
         raise NotImplementedError
 
     async def batch_read(self, reply: dict[str, Any], drawn: ServiceImage) -> ServiceImage:
-        """Return the image in a reply that came with a batch.
+        """Return `drawn` completed with the image from a batch's reply.
 
         Raises:
             Fault: There is no image; the kind says why.
@@ -243,11 +247,11 @@ class ApiPainter(ABC):
         raise NotImplementedError
 
     def batch_fault(self, status: int, body: dict[str, Any]) -> Fault:
-        """Return the fault behind the error of one call of a batch."""
+        """Return the fault for the error of one call in a batch."""
         return Fault(kind_of(status, body), f"{status}: {error_message(body)}", result=body)
 
     def _row(self, body: dict[str, Any], edits: bool, bound: float | None) -> BatchRow | None:
-        """Return a request as a row of a batch; None where it cannot be batched."""
+        """Return a request as a row of a batch; None if it cannot be batched."""
         share, endpoint = self._settings.batch_share(self.target), self.batch_endpoint(edits=edits)
         if share is None or endpoint is None:
             return None
@@ -264,7 +268,7 @@ class ApiPainter(ABC):
         return BatchRow(lane, self.provider, line, read, self.batch_fault, most)
 
     async def refetch(self, payload: Mapping[str, Any]) -> bytes | None:
-        """Return an image again from what is stored of the reply, where that is free; else None.
+        """Fetch an image again by means of the stored reply, if that is free; otherwise return None.
 
         Raises:
             Fault: The service no longer has it, or cannot be reached.
@@ -272,10 +276,10 @@ class ApiPainter(ABC):
         return None
 
     async def follow_link(self, link: str, drawn: ServiceImage, attempt: Attempt) -> ServiceImage:
-        """Return the result with the image behind a link; it is paid, so after a failure the next try resumes here.
+        """Return the result with the image behind a link; after a failure, the next try resumes at the paid link.
 
         Raises:
-            Fault: There is no image behind the link; a later try follows it once more, then gives up.
+            Fault: There is no image behind the link; the next try follows it once more, then gives up.
         """
         try:
             return replace(drawn, image=await fetch(link, self.hosts))
@@ -290,7 +294,7 @@ class ApiPainter(ABC):
         """Return the result with the image that the reply contains.
 
         Raises:
-            Fault: It is not valid base64; it is paid for nevertheless.
+            Fault: It is not valid base64; its cost counts all the same.
         """
         try:
             return replace(drawn, image=decode_base64(text))
@@ -316,11 +320,11 @@ class ApiPainter(ABC):
         return Result(payload, paid.cost, paid.doubt)
 
 
-def wanted_options(options: Mapping[str, Any], allowed: frozenset[str], spec: str) -> dict[str, Any]:
+def checked_options(options: Mapping[str, Any], allowed: frozenset[str], spec: str) -> dict[str, Any]:
     """Return the options after checking that each is allowed.
 
     Raises:
-        UsageError: The wire format does not have an option.
+        UsageError: An option is not allowed.
     """
     for name in options:
         if name not in allowed:
@@ -330,10 +334,10 @@ def wanted_options(options: Mapping[str, Any], allowed: frozenset[str], spec: st
 
 @dataclass(frozen=True)
 class Service:
-    """A wire format of image services, named by ``image_shape``.
+    """A wire format of image services, which settings name in ``image_shape``.
 
     Attributes:
-        about: A line that says whose it is.
+        about: One line that says which services use it.
     """
 
     about: str
@@ -349,15 +353,15 @@ COST_FIELDS = ("tokens_in", "tokens_out", "thought_tokens", "picture_tokens", "c
 class ServiceImage:
     """A service's result: the image, the rest of its reply, and the token counts or dollars it reports.
 
-    Counts and dollars are copied from the reply unchecked; they are checked before they are counted.
+    Counts and dollars are copied from the reply as they are; `ImagePrice.bill` checks them.
 
     Attributes:
         thought_tokens: Tokens written in addition to `tokens_out`.
-        picture_tokens: The part of `tokens_in` that the pictures make up.
+        picture_tokens: The part of `tokens_in` that is due to pictures.
         upstream_cost: Dollars in addition to `cost`.
         counted: Whether an earlier try has counted the image's cost.
         edited: Whether it was made from pictures.
-        share: The fraction of the list price that it costs.
+        share: The fraction of the list price that is charged, below 1 in batches.
     """
 
     image: bytes
@@ -375,7 +379,7 @@ class ServiceImage:
 
 
 class ImagePrice:
-    """The price of one image of a painter.
+    """The price of a painter's images.
 
     Args:
         target: The provider and its model, as in the price list.
@@ -387,19 +391,19 @@ class ImagePrice:
         self.target, self.facts, self.options, self._settings = target, facts, options, settings
 
     def unpriced(self) -> str | None:
-        """Return why the cost of one image is unknown; None when it is known."""
+        """Return why the price of one image is unknown; None if it is known."""
         if self.bound is not None:
             return None
         place = f'[painters."{self.target}"] in limner.toml'
         if (option := self._unbound_option()) is not None:
             priced = ", ".join(self.facts.bound_for[option])
-            why = f"the price of {self.target} is unknown for this {option}, and known only for {priced}"
+            why = f"the price of {self.target} is unknown for this {option}; it is known only for {priced}"
             return f"{why}: add image_price under {place}"
         return f"{self.target} has no price: add image_price (or image_bound) under {place}"
 
     @property
     def bound(self) -> float | None:
-        """The most that one image can cost; None when that is unknown."""
+        """The most that one image can cost; None if unknown."""
         if self.facts.image_price is not None:
             return self.facts.image_price
         return self.facts.image_bound if self._unbound_option() is None else None
@@ -414,13 +418,13 @@ class ImagePrice:
         return None
 
     def price(self, pictures: float = 0) -> tuple[float | None, str]:
-        """Return dollars for one image that starts from so many pictures, and how that is known."""
+        """Return the dollars for one image made from that many pictures, and where the price comes from."""
         dollars = self.bound_for(pictures)
         basis = "price list" if self.facts.image_price is not None else "upper bound"
         return (dollars, basis) if dollars is not None else (None, "no price")
 
     def bound_for(self, pictures: float) -> float | None:
-        """Return the most that an image made from so many pictures can cost."""
+        """Return the most that an image made from that many pictures can cost; None if unknown."""
         if pictures and self.facts.edit_price is not None:
             return self.facts.edit_price
         if self.facts.image_price is not None or self.bound is None:
@@ -430,11 +434,11 @@ class ImagePrice:
         return None if more is None and pictures else self.bound + (more or 0.0)
 
     def bill(self, drawn: ServiceImage, *, drew: bool = True) -> Bill:
-        """Return what this try adds to the bill: nothing where an earlier one has counted it.
+        """Return what this try adds to the bill: nothing if an earlier try has counted the cost.
 
         Args:
             drawn: The result, with the cost that the service reports.
-            drew: Whether there is an image; without one, the price of an image does not count.
+            drew: Whether there is an image; without one, the price per image is not charged.
         """
         return Bill(0.0) if drawn.counted else bill(lambda: self._reported_price(drawn, drew), self.bound)
 
@@ -455,14 +459,14 @@ class ImagePrice:
 
 
 MAX_TEXT_CHARS = 20_000
-"""Longer texts of a reply are image data or encrypted reasoning and are not stored with the image."""
+"""Texts in a reply that are longer than this are image data or encrypted reasoning, and are not stored."""
 IMAGE_FIELDS = ("b64_json", "data", "thoughtSignature")
-"""Fields that hold nothing but such data."""
+"""The fields that always hold such data, whatever its length."""
 LINK = ("http:", "https:")
 
 
 def decode_base64(text: str) -> bytes:
-    """Return the bytes behind base64, alone or as a data URL.
+    """Decode base64 text, which may be a data URL.
 
     Raises:
         ValueError: It is not valid base64.
@@ -472,7 +476,7 @@ def decode_base64(text: str) -> bytes:
 
 
 def without_image_data(value: Any, name: str = "") -> Any:
-    """Return a reply without image data, which is stored by hash."""
+    """Return a reply with image data replaced by its length; the image itself is stored by hash."""
     if isinstance(value, list):
         return [without_image_data(item) for item in value]
     if isinstance(value, dict):

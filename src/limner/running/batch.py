@@ -57,20 +57,20 @@ class BatchRunner(Runner):
 
     async def _fill_all(self, count: int, slots: Iterable[Any], calls: Calls) -> None:
         assert isinstance(calls, BatchCalls)
-        wave = Wave(calls, lambda: self._over)
+        wave = Wave(calls, lambda: self._is_stopping)
         wait = self.plan.batch_wait
         until = None if wait is None else time.monotonic() + wait
         while count:
             self._waiting, calls.busy = [], 0
             await super()._fill_all(count, slots, calls)
             count, slots = len(self._waiting), [self._as_drawn(slot) for slot in self._waiting]
-            if not count or self._over:
+            if not count or self._is_stopping:
                 break
             try:
                 if not await wave.settle(until):
                     break
             except Exception as error:
-                self._stopping.asked, self._stop = True, self._stop or error
+                self._stopping.asked, self._error = True, self._error or error
                 break
         calls.waits.count("batches", 0)
         self.progress.submitted = len(calls.waiting)

@@ -86,7 +86,7 @@ class EvaluatingRunner(Runner, ABC):
         return [self._evaluator]
 
     @property
-    def _steps(self) -> int:
+    def _steps_per_drawing(self) -> int:
         return 0
 
     async def _outcome(self, question: str, work: Awaitable[T]) -> tuple[T | None, str | None]:

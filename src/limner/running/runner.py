@@ -1,4 +1,4 @@
-"""The runner of an exam: makes the missing drawings and marks with bounded concurrency, and stores each at once."""
+"""The runner of an exam: it makes missing drawings and marks concurrently, and stores each as soon as it is made."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from .repair import Recovery
 from .steps import RepeatedErrors, draw, mark, outcome
 
 
-def _outcome(drawing: Drawing) -> tuple[object, ...]:
-    """Return the parts of a drawing that a further try may change."""
+def _retried_fields(drawing: Drawing) -> tuple[object, ...]:
+    """Return the fields of a drawing that another try may change."""
     return drawing.status, drawing.image, drawing.detail, drawing.rounds
 
 
-ACCOUNT_S = 0.25
-"""Seconds between two reports of spending and waiting calls."""
-AHEAD = 64
-"""Fewest slots looked up at a time in a store that other machines may use."""
+UPDATE_S = 0.25
+"""Seconds between updates of the spending and the waiting calls in the progress."""
+MIN_LOOKUP = 64
+"""The fewest slots that are looked up at a time in a store that other machines may share."""
 
 
 class Runner:
-    """The execution of one plan against one store; consecutive runners may share one `budget`."""
+    """One run of a plan on a store; consecutive runners may share one `budget`."""
 
     _journal: type[Calls] = Calls
 
@@ -58,11 +58,11 @@ class Runner:
         self.plan, self.store, self.watch, self._budget = plan, store, watch, budget
         self.backlog, self.progress = Backlog(plan, store), Progress()
         self._stopping = Stopping(self.progress)
-        self._stop: Exception | None = None
+        self._error: Exception | None = None
         self._repeated_errors, self._recovery = RepeatedErrors(), Recovery(store)
 
     def run(self) -> Progress:
-        """Run to the end; Ctrl-C finishes what is in flight, a second one quits at once."""
+        """Run to the end; the first Ctrl-C lets calls in flight finish, the second quits immediately."""
         self.check()
         if self.plan.draw:
             add_exam(self.store, self.plan.whole or self.plan.exam)
@@ -74,12 +74,12 @@ class Runner:
             if message is not None:
                 print(printable(message), file=sys.stderr)
         run_to_end(self._run(), self._stopping.ask)
-        if self._stop is not None:
-            raise self._stop
+        if self._error is not None:
+            raise self._error
         return self.progress
 
     def check(self) -> None:
-        """Raise an error if the plan cannot be carried out; call and store nothing.
+        """Check that the plan can be carried out, without making calls or storing anything.
 
         Raises:
             UsageError: A key is missing, or a budget cannot be enforced.
@@ -98,7 +98,7 @@ class Runner:
             raise UsageError(f"--budget cannot be enforced: {'; '.join(unpriced)}")
 
     def unpriced(self) -> list[str]:
-        """Return whose calls have no known cost, and why."""
+        """Return why costs are unknown: one message for each painter, strategy, judge or probe without a price."""
         return list(
             dict.fromkeys(why for participant in self._everyone() if (why := participant.unpriced()) is not None)
         )
@@ -110,33 +110,34 @@ class Runner:
         return [*painters, *strategies, *self.plan.judges, *self.plan.probes]
 
     @property
-    def _steps(self) -> int:
-        """The steps after a drawing: measurements and markings."""
+    def _steps_per_drawing(self) -> int:
+        """The number of steps that follow each drawing: measurements and markings."""
         return len(self.plan.probes) + len(self.plan.judges) * self.plan.repeats
 
     def _slots(self) -> tuple[int, Iterable[Any]]:
         """Return the number of slots to fill, and the slots.
 
-        Machines that share a store would wait for each other's calls if all used the same order of questions. So each
-        machine shuffles them, and checks whether another machine has filled a slot meanwhile.
+        If all machines that share a store took the questions in the same order, they would wait for each other's
+        calls. So each machine shuffles the questions, and looks up again what is stored just before it fills a slot.
         """
         if self.store.file is not None:
             return self.backlog.count, self.backlog.slots()
         self.backlog.shuffle()
-        return self.backlog.count, self._looked_up(self.backlog.slots())
+        return self.backlog.count, self._updated(self.backlog.slots())
 
-    def _looked_up(self, slots: Iterator[Slot]) -> Iterator[Slot]:
-        while some := list(islice(slots, max(AHEAD, self.plan.concurrency))):
+    def _updated(self, slots: Iterator[Slot]) -> Iterator[Slot]:
+        """Yield the slots with what other machines have stored meanwhile, looked up a few at a time."""
+        while some := list(islice(slots, max(MIN_LOOKUP, self.plan.concurrency))):
             yield from self.backlog.look_again(some)
 
     def _painter_of(self, slot: Any) -> str | None:
-        """Return the painter that a slot's costs are booked under."""
+        """Return the painter to which a slot's costs are charged."""
         return slot.painter.name if slot.painter else slot.stored.painter if slot.stored else None
 
     async def _run(self) -> None:
         count, slots = self._slots()
-        self.progress.total = count * (1 + self._steps)
-        self._take_part(count)
+        self.progress.total = count * (1 + self._steps_per_drawing)
+        self._add_parts(count)
         budget = self._budget or Budget(self.plan.budget, self.plan.purse)
         calls = self._journal(
             self.store, retry_failed=self.plan.retry_failed, budget=budget, limits=self.plan.limits,
@@ -144,32 +145,32 @@ class Runner:
         )  # fmt: skip
         with self._stopping.signals():
             async with calls, asyncio.TaskGroup() as group:
-                beside = group.create_task(self._report_periodically(calls))
+                updates = group.create_task(self._update_regularly(calls))
                 await self._fill_all(count, slots, calls)
-                beside.cancel()
+                updates.cancel()
         self._account(calls)
 
     async def _fill_all(self, count: int, slots: Iterable[Any], calls: Calls) -> None:
-        """Fill all slots concurrently; an error is kept, and raised when everything has been reported."""
+        """Fill all slots concurrently; keep an error, which `run` raises at the end."""
         try:
             workers = min(self.plan.concurrency, count)
-            await process_all(slots, partial(self._work, calls=calls), workers, lambda: self._over)
+            await process_all(slots, partial(self._work, calls=calls), workers, lambda: self._is_stopping)
         except Exception as error:
-            self._stopping.asked, self._stop = True, self._stop or error
+            self._stopping.asked, self._error = True, self._error or error
 
     async def _work(self, slot: Any, calls: Calls) -> None:
         try:
             with purpose(self.plan.exam.name, self._painter_of(slot)):
                 await self._fill(slot, calls)
         except Exception:
-            # The other workers start no further step; their calls in flight are finished, because they are paid for.
+            # Other workers start no new step, but their calls in flight finish, because these are paid for.
             self._stopping.asked = True
             raise
         self._account(calls)
         self.watch(self.progress)
 
-    def _take_part(self, drawn: int) -> None:
-        """Register every painter, probe and judge in the progress, with its number of steps."""
+    def _add_parts(self, drawn: int) -> None:
+        """Add every painter, probe and judge to the progress, with its number of steps."""
         for arm, number in zip(self.plan.arms, self.backlog.by_arm, strict=True) if self.plan.draw else ():
             self._drawer(arm).total += number
         for probe in self.plan.probes:
@@ -182,41 +183,41 @@ class Runner:
         row = row_name(self.backlog.label(arm.painter), arm.strategy.name)
         return self.progress.part("draw", row)
 
-    def _leave_out(self) -> None:
-        """Subtract the steps of a drawing that was not made."""
-        self.progress.total -= self._steps
+    def _subtract_steps(self) -> None:
+        """Subtract from the totals the steps of a drawing that was not made."""
+        self.progress.total -= self._steps_per_drawing
         for probe in self.plan.probes:
             self.progress.part("measure", probe.evidence).total -= 1
         for judge in self.plan.judges:
             self.progress.part("mark", judge.name).total -= self.plan.repeats
 
-    async def _report_periodically(self, calls: Calls) -> None:
-        """Report spending and waiting calls periodically, even while no step ends."""
+    async def _update_regularly(self, calls: Calls) -> None:
+        """Update spending and waiting calls regularly, even while no step ends."""
         while True:
             self._account(calls)
-            await asyncio.sleep(ACCOUNT_S)
+            await asyncio.sleep(UPDATE_S)
 
     def _account(self, calls: Calls) -> None:
         self.progress.waiting = calls.waits.now
         self.progress.account(calls.tally)
 
     async def _fill(self, slot: Any, calls: Calls) -> None:
-        """Draw, measure and mark one slot, as far as that is still missing."""
+        """Draw, measure and mark one slot, skipping what is already stored."""
         drawing = slot.stored
         if self.backlog.must_draw(slot):
             drawing = await self._draw(slot, calls)
         elif drawing is not None:
             self._count(slot, drawing, stored=True)
         if drawing is None or drawing.status != "done":
-            self._leave_out()
+            self._subtract_steps()
             return
-        if self._unfinished(drawing) and not await self._whole(drawing) and slot.arm and self.plan.retry_failed:
+        if self._needs_image(drawing) and not await self._has_image(drawing) and slot.arm and self.plan.retry_failed:
             # Its image is lost, and --retry-failed asks to draw it again.
             drawing = await self._draw(slot, calls)
             if drawing.status != "done":
                 return
         for probe in self.plan.probes:
-            if self._over:
+            if self._is_stopping:
                 return
             await self._measure(slot, drawing, probe, calls)
         await in_turn(partial(self._mark, slot, drawing, job, calls) for job in self.backlog.markings(drawing))
@@ -224,8 +225,8 @@ class Runner:
     async def _mark(
         self, slot: Any, drawing: Drawing, job: tuple[Judge, Marking, Marking | None], calls: Calls
     ) -> None:
-        """Make one marking unless it exists."""
-        if self._over:
+        """Make one marking unless it is stored already."""
+        if self._is_stopping:
             return
         judge, blank, stored = job
         part = self.progress.part("mark", judge.name)
@@ -237,15 +238,15 @@ class Runner:
         await asyncio.wrap_future(save_marking(self.store, marking))
         self._count(slot, marking, of=part)
 
-    def _unfinished(self, drawing: Drawing) -> bool:
+    def _needs_image(self, drawing: Drawing) -> bool:
         """Return whether the drawing's image is still needed for a measurement or a marking."""
         if drawing.image is None:
             return False
         measured = not any(self.backlog.must_measure(drawing, probe) for probe in self.plan.probes)
         return not measured or any(self.backlog.must_make(stored) for _, _, stored in self.backlog.markings(drawing))
 
-    async def _whole(self, drawing: Drawing) -> bool:
-        """Return whether its image is intact in the store, or could be recovered for free."""
+    async def _has_image(self, drawing: Drawing) -> bool:
+        """Return whether the drawing's image is intact in the store, or was recovered for free."""
         if self.plan.images is not None and self.plan.images.has(str(drawing.image)) and not self.plan.probes:
             return True
         try:
@@ -268,10 +269,10 @@ class Runner:
         with self._drawer(slot.arm).paying():
             drawing = await draw(blank, slot.arm, request, self.store.blobs, calls, rounds)
         if old is not None and old.status == "done" and drawing.fault in ("missing", "damaged") and old.calls:
-            # Only its image is lost: its marks were made when it was intact.
+            # Only the image was lost; the marks were made while it was intact, so keep the old drawing.
             self._count(slot, drawing)
             return old
-        if old is not None and _outcome(old) == _outcome(drawing):
+        if old is not None and _retried_fields(old) == _retried_fields(drawing):
             self._count(slot, old, stored=True)
             return old
         await asyncio.wrap_future(save_drawing(self.store, drawing))
@@ -280,7 +281,7 @@ class Runner:
         return drawing
 
     async def _measure(self, slot: Slot, drawing: Drawing, probe: Probe, calls: Calls) -> None:
-        """Measure what is missing. A drawing that cannot be measured is still marked."""
+        """Measure the drawing unless that is stored already; if this fails, the drawing is still marked."""
         question, part = slot.question.id, self.progress.part("measure", probe.evidence)
         if drawing.image is None or not self.backlog.must_measure(drawing, probe):
             self.progress.count(question, "done", stored=True, of=part)
@@ -302,28 +303,28 @@ class Runner:
             self._repeated_errors.count(probe.name, fault.kind, fault.detail)
 
     @property
-    def _over(self) -> bool:
-        """Whether nothing new may be started."""
+    def _is_stopping(self) -> bool:
+        """Whether the run is to start nothing new."""
         return self._stopping.asked
 
 
 class Stopping:
-    """The request to start nothing more.
+    """The switch that stops a run gracefully: calls in flight finish, nothing new is started.
 
     Attributes:
-        asked: Set by a signal, or when an error makes it useless to go on.
+        asked: Whether to stop. Set by a signal, or by an error that makes it useless to go on.
     """
 
     def __init__(self, progress: Progress) -> None:
         self.progress, self.asked = progress, False
 
     def ask(self) -> None:
-        """Start nothing more; calls in flight are finished."""
+        """Ask the run to stop because the user interrupted it."""
         self.asked = self.progress.interrupted = True
 
     @contextmanager
     def signals(self) -> Iterator[None]:
-        """Handle signals inside the block; the current task is the run's own."""
+        """Handle Ctrl-C and SIGTERM inside the block; a second one cancels the task that entered the block."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
         def stop() -> None:
@@ -331,7 +332,7 @@ class Stopping:
                 task.cancel()
             self.ask()
 
-        # Not through the loop's own handlers: they would replace the handler that counts signals for the command line.
+        # Not loop.add_signal_handler: it would not restore the command line's own handler, which counts signals.
         def pass_on(_number: int, _frame: object) -> None:
             loop.call_soon_threadsafe(stop)
 

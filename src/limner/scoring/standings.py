@@ -1,4 +1,4 @@
-"""From marks to painters' numbers and places. Computes everything anew each time."""
+"""Painters' standings: their numbers and places, computed afresh from marks each time."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from .stats import Interval
 from .stats.types import Plain
 
 SORTS = ("name", "coverage", "cost")
-"""What rows can be ordered by, beside any score."""
+"""What rows can be sorted by, apart from scores."""
 HEAD = (
     "exam", "reading", "painter", "strategy", "judge", "evaluator", "setup", "place", "control", "on", "expected",
     "undrawn", "coverage", "failures",
 )  # fmt: skip
-"""What a standing's JSON tells before its numbers."""
+"""The fields of a standing's JSON before its numbers."""
 TAIL = ("cost", "analyses", "remarks", "evidence", "flagged", "flagged_ids", "screened", "unscreened")
-"""What it tells after them."""
+"""The fields after them."""
 
 
 @dataclass(frozen=True)
 class Costs(Plain):
-    """Dollars for one drawing, failed tries included; None where that is not known of every one.
+    """The mean dollars for one drawing, failed tries included; None if the cost of any try is unknown.
 
     Attributes:
-        drawing: For making it.
-        marking: For marking it once.
+        drawing: Dollars for making it.
+        marking: Dollars for marking it once.
     """
 
     drawing: float | None
@@ -53,27 +53,28 @@ class Standing(Evaluated):
 
     Attributes:
         evaluator: Who marked and how.
-        all: Its numbers on all questions it has a score for.
-        common: Those on the questions that all painters have whom this evaluator marked; None for a painter alone.
-        pessimistic: Scores with everything that is missing counted as nothing.
-        place: Where it stands by the main score, or by the score that rows are sorted by; equals share a place. None
-            without a score, and for controls.
-        expected: Questions of the exam, or of what was selected; what does not apply to a control is left out.
-        coverage: Share of these with a score.
-        undrawn: Those of them that nobody has tried to draw.
-        failures: What went wrong, by kind.
+        all: The numbers on all questions for which the painter has a score.
+        common: The numbers on the questions that all painters marked by this evaluator have in common; None if there
+            is only one painter.
+        pessimistic: The scores if everything that is missing counts as zero.
+        place: The rank by the main score, or by the score that rows are sorted by; equal scores share a place. None
+            for controls and without a score.
+        expected: The number of questions in the exam or the selection, without those that do not apply to a control.
+        coverage: The share of expected questions that have a score.
+        undrawn: The number of expected questions that were never tried.
+        failures: The number of failures by kind.
         by: Breakdowns, by tag and value, on the questions that painters are compared on.
-        cost: Dollars for drawing and marking, failures included; None where a price is not known.
-        costs: Dollars for one drawing, drawing and marking apart.
+        cost: Dollars for drawing and marking, failures included; None if any price is unknown.
+        costs: Dollars for one drawing, separately for drawing and marking.
         analyses: What the exam's paper reports beyond its scores.
-        evidence: What measured the drawings: name of the evidence -> backend -> drawings.
-        remarks: What a reader must know to take these scores right.
-        flagged: Drawings that carry words addressed to the examiner.
-        flagged_ids: Their questions.
-        screened: Drawings whose text was read for such words.
-        unscreened: Drawings whose text nobody has read, so that nobody knows.
-        compared: Whom it stands beside, on which questions, and who is left out.
-        corrected: Its scores corrected by what people marked; see `limner.scoring.corrected`.
+        evidence: The number of drawings measured: name of the evidence -> backend -> drawings.
+        remarks: What a reader must know to interpret these scores.
+        flagged: The number of drawings with text addressed to the examiner.
+        flagged_ids: The ids of their questions.
+        screened: The number of drawings whose text was searched for such words.
+        unscreened: The number of drawings whose text was never read.
+        compared: The painters it is compared with, on which questions, and who is left out.
+        corrected: The scores corrected with people's marks; see `limner.scoring.corrected`.
     """
 
     exam: str
@@ -110,27 +111,27 @@ class Standing(Evaluated):
 
     @property
     def n(self) -> int:
-        """Questions with a score."""
+        """The number of questions with a score."""
         return self.all.n
 
     @property
     def unmarked(self) -> int:
-        """Drawings that nobody has tried to mark; `failures` counts them too, under a name of their own."""
+        """The number of drawings that were never marked; `failures` counts them too, as a kind of their own."""
         return self.failures.get(UNMARKED, 0)
 
     @property
     def failed(self) -> Mapping[str, int]:
-        """What went wrong, by kind: `failures` without the drawings that are only not marked yet."""
+        """The number of failures by kind: `failures` without the drawings that are merely not marked yet."""
         return without_unmarked(self.failures)
 
     @property
     def on(self) -> On:
-        """Which of its numbers painters are compared by; see `numbers`."""
+        """The questions on which painters are compared; see `numbers`."""
         return self.compared.on
 
     @property
     def numbers(self) -> Numbers:
-        """What painters are compared by: the common questions where there are any, else its own."""
+        """The numbers that painters are compared by: on the common questions if there are any, else on its own."""
         return self.common if self.on == "common" and self.common is not None and self.common.n else self.all
 
     @property
@@ -140,16 +141,16 @@ class Standing(Evaluated):
 
     @property
     def bounds(self) -> Mapping[str, tuple[float, float]]:
-        """The bounds that go with `scores`."""
+        """The bounds of `scores` under abstention."""
         return self.numbers.bounds
 
     @property
     def decided(self) -> Mapping[str, float]:
-        """How much was decided of what goes into `scores`."""
+        """The share of criteria decided, and the share of those that are met; see `numbers`."""
         return self.numbers.decided
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON: ``scores`` are those on all questions it has, ``common`` those on the common ones."""
+        """Return plain JSON: ``scores`` are on all questions the painter has, ``common`` on the common ones."""
         plain = {name: getattr(self, name) for name in HEAD} | {
             "evaluator": self.evaluator.name,
             "setup": dict(self.setup),
@@ -175,19 +176,19 @@ def standings(
     on: On = "common",
     sort: str | None = None,
 ) -> list[Standing]:
-    """Return every painter's numbers, evaluator by evaluator, the best first and controls last.
+    """Return every painter's standing, evaluator by evaluator, best first and controls last.
 
     Args:
         exam: The exam's name.
-        groups: What was marked.
-        protocol: The exam's.
+        groups: The marked drawings of each painter under each evaluator.
+        protocol: The exam's protocol.
         reading: How stored replies were read.
         by: Tags to break the numbers down by; ``dimension`` lists the exam's dimensions.
-        on: The questions painters are compared on.
-        sort: A score to order and place the rows by, in place of the main one; or ``name``, ``coverage``, ``cost``.
+        on: The questions that painters are compared on.
+        sort: The score to sort and rank the rows by, instead of the main one; or ``name``, ``coverage``, ``cost``.
 
     Raises:
-        UsageError: There is nothing of that name to sort by.
+        UsageError: Rows cannot be sorted by that name.
     """
     sides = comparables(groups, protocol, on)
     return [row for side in sides for row in standings_of(side, exam, reading, by, sort)]
@@ -196,17 +197,19 @@ def standings(
 def standings_of(
     side: Comparable, exam: str, reading: Reading, by: Sequence[str] = (), sort: str | None = None
 ) -> list[Standing]:
-    """Return the numbers of painters that are compared; see `standings`."""
+    """Return the standings of the painters under one evaluator; see `standings`."""
     rows = [_standing(exam, group, side, reading, by) for group in side.everyone]
     return _sorted(rows, columns(side.protocol), sort)
 
 
 def fewer_standings(rows: Sequence[Standing], side: Comparable) -> list[Standing]:
-    """Return standings of some of the painters: only numbers on the common questions are computed again.
+    """Return the standings of some of the painters, without breakdowns.
+
+    Only the numbers on the common questions are computed again.
 
     Args:
-        rows: Everybody's standings.
-        side: Those who are left, side by side; breakdowns are not among their numbers.
+        rows: The standings of all painters.
+        side: The painters to keep.
     """
     by_name, groups = {row.name: row for row in rows}, {group.name: group for group in side.everyone}
     fewer = []
@@ -220,7 +223,7 @@ def fewer_standings(rows: Sequence[Standing], side: Comparable) -> list[Standing
 
 
 def _sorted(rows: Sequence[Standing], scores: Sequence[Score], sort: str | None) -> list[Standing]:
-    """Return the rows in their order, with their places; see `limner.scoring.places`."""
+    """Return the rows sorted, with their places; see `limner.scoring.places`."""
     if sort is not None and sort not in (*SORTS, *(score.name for score in scores)):
         raise UsageError(f"--sort {sort}: choose from {', '.join([*(score.name for score in scores), *SORTS])}")
     chosen = next((score for score in scores if score.name == sort), None)
@@ -266,35 +269,35 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
         costs=costs(group.entries, group.drawings.values()),
         analyses=LazyMapping(lambda: protocol.analyses([entry.row for entry in scored])),
         remarks=(
-            *_remarks(scored, protocol),
-            *_cut(scored),
-            *_rewritten(scored),
-            *_divided(group),
-            *_trained_on(scored),
+            *_exam_remarks(scored, protocol),
+            *_cut_remarks(scored),
+            *_rewritten_remarks(scored),
+            *_panel_remarks(group),
+            *_overlap_remarks(scored),
         ),
-        evidence=_measured(scored),
+        evidence=_backend_counts(scored),
         **_screening(applicable),
     )
 
 
-def _remarks(scored: Sequence[Entry], protocol: Protocol[Any]) -> list[str]:
-    """Return the exam's remarks; rows are made only where the exam has remarks at all."""
+def _exam_remarks(scored: Sequence[Entry], protocol: Protocol[Any]) -> list[str]:
+    """Return the exam's own remarks; build the rows only if the exam makes remarks at all."""
     own = type(protocol).remarks is not Protocol.remarks
     return protocol.remarks([entry.row for entry in scored]) if own else []
 
 
-def _divided(group: Group) -> list[str]:
-    """Return the remark on a panel whose members differ."""
+def _panel_remarks(group: Group) -> list[str]:
+    """Return the remark on how often a panel's members differ."""
     if group.evaluator.kind != "panel":
         return []
     counts = [count_divided(entry.marks) for entry in group.scored]
     differ, of = sum(count[0] for count in counts), sum(count[1] for count in counts)
     rule = group.evaluator.setup.get("rule")
-    return [f"its members differ on {differ} of {of} marks, and decide by {rule}"] if of else []
+    return [f"its members differ on {differ} of {of} marks; the panel decides by {rule}"] if of else []
 
 
-def _cut(entries: Sequence[Entry]) -> list[str]:
-    """Return the remark on services that read only a part of the prompts."""
+def _cut_remarks(entries: Sequence[Entry]) -> list[str]:
+    """Return the remarks on prompts that the service read only in part."""
     noted = {entry.drawing.id: entry.drawing.notes for entry in entries if entry.drawing.notes}
     cut_notes = [cut for notes in noted.values() if (cut := notes.get(PROMPT_CUT))]
     if not cut_notes:
@@ -305,41 +308,39 @@ def _cut(entries: Sequence[Entry]) -> list[str]:
         cuts = [cut for cut in cut_notes if cut.get("unit", "characters") == unit]
         read = " or ".join(f"{length:,}" for length in sorted({cut["read"] for cut in cuts}))
         sent = max(cut["sent"] for cut in cuts)
-        few = f"{len(cuts)} of {len(drawings)} drawings were made from the beginning of their prompt alone"
-        remarks.append(
-            f"{few}: the painter reads {read} {unit} and cuts off the rest, of up to {sent:,} that were sent"
-        )
+        few = f"{len(cuts)} of {len(drawings)} drawings were made from only the beginning of their prompt"
+        remarks.append(f"{few}: the painter reads {read} {unit} and cuts off the rest; up to {sent:,} were sent")
     return remarks
 
 
-def _rewritten(entries: Sequence[Entry]) -> list[str]:
-    """Return the remark on services that rewrote prompts without being asked."""
+def _rewritten_remarks(entries: Sequence[Entry]) -> list[str]:
+    """Return the remark on prompts that the service rewrote without being asked."""
     drawings = {entry.drawing.id: entry.drawing.notes or {} for entry in entries}
     count = sum(PROMPT_REWRITTEN in notes for notes in drawings.values())
     return [f"{count} of {len(drawings)} drawings were made from a prompt that the service rewrote"] if count else []
 
 
-def _trained_on(entries: Sequence[Entry]) -> list[str]:
-    """Return the remark on a painter whose weights were trained on concepts that an exam asks for."""
+def _overlap_remarks(entries: Sequence[Entry]) -> list[str]:
+    """Return the remarks on a painter whose weights were trained on concepts that an exam asks for."""
     notes = [entry.drawing.notes for entry in entries if entry.drawing.notes]
     overlaps = {
         (each["exam"], len(each["concepts"]), each["questions"]) for note in notes for each in note.get(OVERLAP, ())
     }
     return [
-        f"trained on {concepts} concepts that stand in {questions} questions of {exam} (--allow-overlap)"
+        f"trained on {concepts} concepts that occur in {questions} questions of {exam} (--allow-overlap)"
         for exam, concepts, questions in sorted(overlaps)
     ]
 
 
-def _measured(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
-    """Return the backends that measured the drawings: name of the evidence -> backend -> drawings."""
+def _backend_counts(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
+    """Return how many drawings each backend measured: name of the evidence -> backend -> drawings."""
     evidence = [entry.evidence for entry in entries if entry.evidence]
     counted = {name: count_backends(evidence, name) for name in evidence_names()} if evidence else {}
     return {name: dict(counts) for name, counts in counted.items() if counts}
 
 
 def _screening(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Return the drawings that address the examiner, and how many were not screened."""
+    """Return the fields of a standing on drawings with text addressed to the examiner."""
     drawn = {entry.drawing.id: entry for entry in entries if entry.drawing.status == "done"}.values()
     flagged = [entry for entry in drawn if entry.flags]
     ids = tuple(dict.fromkeys(entry.question.id for entry in flagged))
@@ -348,7 +349,7 @@ def _screening(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def _cost(group: Group) -> float | None:
-    """Return the cost of the drawings and all their markings, failed ones too; None where a price is not known."""
+    """Return the cost of the drawings and all their markings, failed ones too; None if any price is unknown."""
     costs = [drawing.cost for drawing in group.drawings.values()]
     costs += [entry.marking.cost for entry in group.entries if entry.marking]
     return None if None in costs else sum(cost for cost in costs if cost is not None)
@@ -365,31 +366,31 @@ def _breakdown(entries: Sequence[Entry], protocol: Protocol[Any], tag: str) -> d
     return {value: numbers(values[value], protocol) for value in protocol.in_order(tag, values)}
 
 
-ELSEWHERE = ("folder/", "python/")
-"""Painters whose images come about outside: nobody here knows what was paid for them."""
+MADE_ELSEWHERE = ("folder/", "python/")
+"""The prefixes of painters whose images are made elsewhere, at an unknown cost."""
 
 
 def costs(entries: Sequence[Entry], drawings: Iterable[Drawing] | None = None) -> Costs:
-    """Return the mean cost of a drawing behind these entries; `drawings` are the entries', if known already."""
+    """Return the mean costs of one drawing; `drawings` are those of the entries, if already collected."""
     if drawings is None:
         drawings = {entry.drawing.id: entry.drawing for entry in entries}.values()
     return Costs(drawing_cost(drawings), marking_cost(entries))
 
 
 def drawing_cost(drawings: Iterable[Drawing]) -> float | None:
-    """Return dollars for one finished drawing, failed ones included."""
+    """Return the mean dollars for one finished drawing, including the cost of failed ones."""
     tried = [drawing for drawing in drawings if drawing.status != "not_applicable"]
     return _mean([_paid(drawing) for drawing in tried], sum(drawing.status == "done" for drawing in tried))
 
 
 def marking_cost(entries: Iterable[Entry]) -> float | None:
-    """Return dollars for one finished marking, failed ones included."""
+    """Return the mean dollars for one finished marking, including the cost of failed ones."""
     markings = [entry.marking for entry in entries if entry.marking is not None]
     return _mean([marking.cost for marking in markings], sum(marking.status == "done" for marking in markings))
 
 
 def _paid(drawing: Drawing) -> float | None:
-    return None if drawing.origin == "import" or drawing.spec.startswith(ELSEWHERE) else drawing.cost
+    return None if drawing.origin == "import" or drawing.spec.startswith(MADE_ELSEWHERE) else drawing.cost
 
 
 def _mean(paid: Sequence[float | None], done: int) -> float | None:

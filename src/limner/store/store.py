@@ -1,4 +1,4 @@
-"""The store: one database and one folder of images that need nothing else."""
+"""The store: a database and a place for images, which together hold everything."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from .writer import Writer, retry_while_away
 T = TypeVar("T")
 DEFAULT = "limner-store"
 MAX_QUERY_VALUES = 500
-"""The number of values in one query."""
+"""The most values in one query."""
 BUSY_S = 60
-"""Seconds that a write waits for another process."""
+"""The most seconds that a write waits for another process."""
 
 
 class Store:
-    """Opens a store by URL.
+    """An open store, given by one of these URLs.
 
-    ``FOLDER`` holds ``limner.db`` and ``blobs/``; ``sqlite:///FILE.db`` keeps its images in ``FILE.blobs/``;
-    ``postgresql://…?blobs=FOLDER_OR_URL`` keeps them where it says, and so does ``sqlite:///FILE.db?blobs=…``.
-    A bucket is ``blobs=s3://BUCKET/PREFIX``; see `s3`.
+    - ``FOLDER``: holds ``limner.db`` and ``blobs/``.
+    - ``sqlite:///FILE.db``: keeps images in ``FILE.blobs/``, or in the place named by ``?blobs=…``.
+    - ``postgresql://…?blobs=FOLDER_OR_URL``: keeps images in that place; ``s3://BUCKET/PREFIX`` is a bucket, see `s3`.
 
     Attributes:
-        readonly: Whether it is a file without write permission.
+        readonly: Whether the database is a file that cannot be written.
     """
 
     def __init__(self, url: str | Path = DEFAULT, *, create: bool = True) -> None:
@@ -74,14 +74,14 @@ class Store:
         self._opened = _identity(self.file)
 
     def submit(self, operation: Callable[[sa.Connection], T]) -> Future[T]:
-        """Queue a write; the future ends after the commit."""
-        return self._only_writer().submit(operation)
+        """Queue a write; the future completes after the commit."""
+        return self._get_writer().submit(operation)
 
-    def _only_writer(self) -> Writer:
+    def _get_writer(self) -> Writer:
         if self.readonly:
             raise StoreError(f"the store {self.url} {READ_ONLY}")
         if self._writer is None:
-            self._writer = Writer(self._writers, self.check_same, lambda: self._telling("written"))
+            self._writer = Writer(self._writers, self.check_same, lambda: self._translating_errors("written"))
         return self._writer
 
     def check_same(self) -> None:
@@ -100,12 +100,12 @@ class Store:
 
     async def awrite(self, operation: Callable[[sa.Connection], T]) -> T:
         """Write without blocking the event loop; continue after the commit."""
-        return await self._only_writer().write(operation)
+        return await self._get_writer().write(operation)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """Open a connection that reads one consistent state."""
-        with self._telling("read"), retry_while_away(self._readers.connect) as connection:
+        with self._translating_errors("read"), retry_while_away(self._readers.connect) as connection:
             if self.file is None:  # Readers of a file always see one state.
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
@@ -119,8 +119,8 @@ class Store:
         return rows
 
     @contextmanager
-    def _telling(self, done: str) -> Iterator[None]:
-        """Turn errors of the database, such as a full disk, into one message."""
+    def _translating_errors(self, done: str) -> Iterator[None]:
+        """Turn database errors, such as a full disk, into a `StoreError`; `done` is the verb for its message."""
         try:
             yield
         except DATA_ERRORS:
@@ -129,18 +129,18 @@ class Store:
             raise StoreError(describe_error(error, self.url, done, self.file)) from error
 
     def insert_new(self, connection: sa.Connection, table: sa.Table, *rows: dict[str, Any]) -> None:
-        """Insert rows with new primary keys; leave existing rows unchanged."""
+        """Insert the rows whose primary keys are new; leave existing rows unchanged."""
         if rows:
             connection.execute(_statements(self._dialect, table)[0], list(rows))
 
     def is_new(self, connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> bool:
         """Insert a row if its primary key is new, and return whether it was."""
-        # Some drivers count the rows of an insert only on request, and -1 does not mean none.
+        # Some drivers count inserted rows only on request; otherwise they return -1 whether or not a row was inserted.
         kept = {"preserve_rowcount": True}
         return connection.execute(_statements(self._dialect, table)[0], row, execution_options=kept).rowcount == 1
 
     def upsert(self, connection: sa.Connection, table: sa.Table, *rows: dict[str, Any]) -> None:
-        """Insert whole rows, or replace those with their primary keys."""
+        """Insert rows, replacing existing rows that have the same primary keys."""
         if rows:
             connection.execute(_statements(self._dialect, table)[1], rows[0] if len(rows) == 1 else list(rows))
 
@@ -167,8 +167,8 @@ class Store:
 
 @lru_cache(maxsize=64)
 def _statements(dialect: str, table: sa.Table) -> tuple[Any, Any]:
-    """Return the statements to insert new rows, and to insert or replace; cached, as runs use them constantly."""
-    # The dialect in use is already loaded; loading the other takes as long as a small command.
+    """Return two statements, cached because runs use them constantly: insert only new rows, and insert or replace."""
+    # Import only the dialect in use: importing another takes as long as a small command.
     insert: Any = import_module(f"sqlalchemy.dialects.{dialect}").insert(table)
     keys = [column.name for column in table.primary_key]
     rest = {column.name: insert.excluded[column.name] for column in table.columns if column.name not in keys}
@@ -176,10 +176,10 @@ def _statements(dialect: str, table: sa.Table) -> tuple[Any, Any]:
 
 
 def store_exists(url: str | Path) -> bool:
-    """Return whether there is a store at this place, without changing anything.
+    """Return whether a store exists at this URL, without changing anything.
 
     Raises:
-        StoreError: It has another version, or cannot be opened.
+        StoreError: It has a version that this Limner does not read, or cannot be opened.
     """
     database, _ = _parse_url(str(url))
     file = Path(str(database.database)) if database.get_backend_name() == "sqlite" else None
@@ -198,20 +198,20 @@ def store_exists(url: str | Path) -> bool:
 
 @contextmanager
 def _opening(url: str, file: Path | None) -> Iterator[None]:
-    """Turn errors of opening a database into one message."""
+    """Turn errors on opening a database into a `StoreError` that says what to do."""
     try:
         yield
     except SQLAlchemyError as error:
         cause = getattr(error, "orig", None) or error
         folder = file.absolute().parent if file is not None else None
-        barred = folder is not None and not os.access(folder, os.W_OK)
-        why = f"; SQLite needs to write to {folder}: copy the store to a writable folder" if barred else ""
-        what = advice(str(cause), url, file) if not barred else ""
+        unwritable = folder is not None and not os.access(folder, os.W_OK)
+        why = f"; SQLite must be able to write to {folder}: copy the store to a writable folder" if unwritable else ""
+        what = advice(str(cause), url, file) if not unwritable else ""
         raise StoreError(f"the store {url} cannot be opened: {cause}{why}" + (f"; {what}" if what else "")) from error
 
 
 def _identity(file: Path | None) -> tuple[int, int] | None:
-    """Return a value that identifies a file among others of its name; None if there is no file."""
+    """Return a value that changes if another file takes this one's place; None if there is no file."""
     try:
         status = os.stat(file) if file is not None else None
     except OSError:
@@ -220,43 +220,45 @@ def _identity(file: Path | None) -> tuple[int, int] | None:
 
 
 def now() -> float:
-    """Return the time written into rows."""
+    """Return the current time as rows store it: seconds since the epoch."""
     return time.time()
 
 
 def hide_password(url: str) -> str:
-    """Return the URL without its password."""
+    """Return the URL with any password replaced by asterisks."""
     return re.sub(r"(://[^:/@]*:)[^@]*@|([?&]password=)[^&]*", lambda m: f"{m[1]}***@" if m[1] else f"{m[2]}***", url)
 
 
 def _parse_url(url: str) -> tuple[sa.URL, str]:
-    """Return the database's URL and the place of the images."""
+    """Return the URL of the database, and the folder or URL of the images."""
     if "://" not in url:
         folder = Path(url)
         if folder.is_file():
-            raise UsageError(f"--store {url} is a file; name a folder, or sqlite:///{url}")
+            raise UsageError(f"--store {url} is a file; name a folder, or write sqlite:///{url}")
         return sa.URL.create("sqlite", database=str(folder / "limner.db")), str(folder / "blobs")
     try:
         address = make_url(url)
         backend = address.get_backend_name()
     except (SQLAlchemyError, ValueError) as error:
-        raise UsageError(f"--store {hide_password(url)}: this is not a database URL") from error
+        raise UsageError(
+            f"--store {hide_password(url)}: not a database URL; write sqlite:///FILE.db or postgresql://…"
+        ) from error
     if backend == "sqlite":
         if not address.database or address.database == ":memory:":
-            raise UsageError("--store: a store must be a file, so that runs can resume")
+            raise UsageError("--store: the database must be a file, so that runs can resume; write sqlite:///FILE.db")
         place = address.query.get("blobs") or str(Path(address.database).with_suffix(".blobs"))
         return address.difference_update_query(["blobs"]), str(place)
     if backend != "postgresql":
         raise UsageError(f"--store {hide_password(url)}: SQLite and PostgreSQL are supported, not {backend}")
     blobs = address.query.get("blobs")
     if not isinstance(blobs, str):
-        raise UsageError(f"--store {hide_password(url)}: add ?blobs=FOLDER_OR_URL, the place of the images")
+        raise UsageError(f"--store {hide_password(url)}: add ?blobs=FOLDER_OR_URL to say where images are kept")
     address = address.difference_update_query(["blobs"])
     return (address if "+" in address.drivername else address.set(drivername="postgresql+psycopg")), blobs
 
 
 def _engines(url: sa.URL, readonly: ReadOnlyFile | None = None) -> tuple[sa.Engine, sa.Engine]:
-    """Return engines for reading and for writing."""
+    """Return an engine for reading and one for writing, which may be the same."""
     try:
         if url.get_backend_name() != "sqlite":
             engine = sa.create_engine(url, pool_pre_ping=True)
@@ -269,7 +271,7 @@ def _engines(url: sa.URL, readonly: ReadOnlyFile | None = None) -> tuple[sa.Engi
     except ModuleNotFoundError as error:
         raise StoreError(f"{error}; install the driver with: pip install 'limner[postgres]'") from error
     for engine, begin in ((readers, "BEGIN"), (writers, "BEGIN IMMEDIATE")):
-        sa.event.listen(engine, "connect", _pragmas)
+        sa.event.listen(engine, "connect", _set_pragmas)
         sa.event.listen(engine, "begin", lambda connection, begin=begin: connection.exec_driver_sql(begin))
     return readers, writers
 
@@ -278,7 +280,7 @@ _EMPTY_VALUES: dict[str, Callable[[], Any]] = {"{}": dict, "[]": list, "null": l
 
 
 def parse_json_column(text: str) -> Any:
-    """Parse the text of a JSON column, which is mostly empty."""
+    """Parse the text of a JSON column, trying empty values first because most columns are empty."""
     make_empty = _EMPTY_VALUES.get(text)
     if make_empty is not None:
         return make_empty()
@@ -288,18 +290,18 @@ def parse_json_column(text: str) -> Any:
         return json.loads(text)
 
 
-def _pragmas(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # We begin transactions, not the driver.
+def _set_pragmas(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # We begin transactions ourselves; the driver must not.
     cursor = connection.cursor()
-    _turn_to_wal(cursor)
+    _switch_to_wal(cursor)
     # Commits survive the end of this process; a power failure may lose the last ones.
     cursor.execute("PRAGMA synchronous=NORMAL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
 
 
-def _turn_to_wal(cursor: Any) -> None:
-    """Switch to WAL mode, waiting for other processes that create the store: SQLite does not wait here."""
+def _switch_to_wal(cursor: Any) -> None:
+    """Switch to WAL mode; wait for other processes that are creating the store, because SQLite itself does not."""
     until = time.monotonic() + BUSY_S
     while True:
         try:
@@ -312,9 +314,10 @@ def _turn_to_wal(cursor: Any) -> None:
 
 
 def open_store(store: str | Path = DEFAULT, *, create: bool = False) -> Store:
-    """Open a store by its place: a folder, ``sqlite:///FILE.db`` or ``postgresql://…?blobs=FOLDER``.
+    """Open a store: a folder, ``sqlite:///FILE.db`` or ``postgresql://…?blobs=FOLDER``.
 
-    Every function of `limner.api` takes it as ``store=``. Close it with ``close()``, or use it in a ``with`` block.
+    Every function of `limner.api` takes the open store as ``store=``. Close it with ``close()``, or open it in a
+    ``with`` block.
 
     Raises:
         NoStore: There is none, and `create` is off.
@@ -347,15 +350,15 @@ READ_ONLY = "is read-only here: copy it to a writable folder"
 
 
 def is_readonly(file: Path) -> bool:
-    """Return whether a database exists that cannot be written: SQLite needs both file and folder for that."""
+    """Return whether the database exists but cannot be written; for writing, SQLite needs both file and folder."""
     return file.exists() and not (os.access(file, os.W_OK) and os.access(file.absolute().parent, os.W_OK))
 
 
 class ReadOnlyFile:
-    """A database that is read without writing anything beside it, including the contents of its log.
+    """A SQLite database that is read, with its write-ahead log, without writing anything next to it.
 
-    SQLite reads a log (``-wal``) if its index (``-shm``) lies beside it. Without a log, the file is complete. Only
-    for a log without its index SQLite has to write: then a copy is read.
+    Without a log (``-wal``), the file is complete. SQLite can read a log whose index (``-shm``) exists; if the index is
+    missing, SQLite would have to write it, so a temporary copy is read instead.
     """
 
     def __init__(self, file: Path) -> None:
@@ -376,7 +379,7 @@ class ReadOnlyFile:
 
         def connect() -> sqlite3.Connection:
             connection = sqlite3.connect(uri, uri=True, timeout=busy_s, check_same_thread=False)
-            connection.isolation_level = None  # We begin transactions, not the driver.
+            connection.isolation_level = None  # We begin transactions ourselves; the driver must not.
             return connection
 
         engine = sa.create_engine("sqlite://", creator=connect, poolclass=QueuePool)

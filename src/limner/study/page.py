@@ -1,4 +1,4 @@
-"""The web page of a study: the raters' forms, and the admin's overview."""
+"""The web pages of a study: the raters' forms and the admin's overview."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ from .records import CLOSED, IMPORTED, OPEN, StudyAnswer, StudyRater, load_answe
 
 HERE = Path(__file__).parent
 MAX_ANSWERS = 200
-"""Answers accepted in one request: those that were queued while offline."""
+"""The most answers in one request; a browser queues answers while it is offline."""
 CACHE_CONTROL = "private, max-age=86400, immutable"
-"""The rater's browser may cache pictures: their names are unique."""
+"""The header that lets a rater's browser cache pictures, whose names are unique."""
 
 
 class StudyPages:
@@ -81,7 +81,7 @@ class StudyPages:
         return {"title": title, "base": f"/r/{token}", "csrf": csrf_token(token), "now": now()}
 
     def begin(self, request: Request) -> Response:
-        """Redirect to the consent, to the first open place, or to the end."""
+        """Show the consent form or that the study is closed; otherwise redirect to the first open place or the end."""
         token, rater = self._rater(request)
         if self._closed:
             return self._pages.response("closed.html", 200, **self._common(token, "This study is closed"))
@@ -90,14 +90,14 @@ class StudyPages:
             words = self._study.design.instructions
             common = self._common(token, "Before you begin")
             return self._pages.response("consent.html", consent=text, instructions=words, **common)
-        first_open = take_seat(self._study, rater).first_open
+        first_open = load_seat(self._study, rater).first_open
         return RedirectResponse(f"/r/{token}/{first_open}" if first_open else f"/r/{token}/end", 303)
 
     async def consent(self, request: Request) -> Response:
-        """Store the consent."""
+        """Store the rater's consent."""
         token, rater = await asyncio.to_thread(self._rater, request)
         await check_change(request, token)
-        await asyncio.to_thread(agree, self._store, rater)
+        await asyncio.to_thread(save_consent, self._store, rater)
         return RedirectResponse(f"/r/{token}", 303)
 
     def place(self, request: Request) -> Response:
@@ -105,16 +105,16 @@ class StudyPages:
         token, rater = self._rater(request)
         if "consent" not in rater.body or self._closed:
             return RedirectResponse(f"/r/{token}", 303)
-        seat, n = take_seat(self._study, rater), request.path_params["n"]
+        seat, n = load_seat(self._study, rater), request.path_params["n"]
         if not 1 <= n <= len(seat.places):
             raise HTTPException(404)
         view = place_view(self._study, seat, n)
         return self._pages.response("place.html", **view, **self._common(token, f"{n} of {view['of']}"))
 
     def end(self, request: Request) -> Response:
-        """Show the thanks and the link back to the panel, or what is still open."""
+        """Thank the rater and link back to the panel, or show how many places are still open."""
         token, rater = self._rater(request)
-        seat = take_seat(self._study, rater)
+        seat = load_seat(self._study, rater)
         completion = self._study.study.body.get("completion") if seat.first_open is None else None
         return self._pages.response(
             "end.html", open=seat.first_open, left=seat.done.count(False), completion=completion,
@@ -122,7 +122,7 @@ class StudyPages:
         )  # fmt: skip
 
     async def image(self, request: Request) -> Response:
-        """Return a picture by its name for this rater."""
+        """Return a picture by the name it has for this rater."""
         _, rater = await asyncio.to_thread(self._rater, request)
         name = request.path_params["name"]
         for place in places_of(rater):
@@ -147,11 +147,13 @@ class StudyPages:
         try:
             data = await self._pictures.get(sha256)
         except (LostImage, BadImage) as error:
-            raise HTTPException(404, "This picture cannot be shown. Please skip this one and say why.") from error
+            raise HTTPException(
+                404, "This picture cannot be shown. Please skip it and give that as the reason."
+            ) from error
         return Response(data, media_type="image/jpeg", headers={"Cache-Control": CACHE_CONTROL})
 
     async def answers(self, request: Request) -> Response:
-        """Store answers; those reported as saved are committed, and sending them again changes nothing."""
+        """Store answers. Those reported as saved are committed, and sending them again changes nothing."""
         token = request.path_params["token"]
         await check_change(request, token)
         try:
@@ -177,9 +179,9 @@ class StudyPages:
         for answer in given:
             id = str(answer.get("id", ""))[:60] if isinstance(answer, dict) else ""
             try:
-                n, click = _click(answer)
+                n, click = _parse_click(answer)
                 if not 1 <= n <= len(places):
-                    raise ValueError("no such place")
+                    raise ValueError(f"there is no place {n}")
                 place = places[n - 1]
                 checked = stored_click(place, self._study.form(place), click)
                 saved.append({"id": id, "n": n, "done": save_clicks(connection, self._study, rater, place, [checked])})
@@ -188,7 +190,7 @@ class StudyPages:
         return saved, refused
 
     async def joined(self, request: Request) -> Response:
-        """Redirect from the panel's link to a personal place."""
+        """Redirect from the panel's link to the visitor's personal link."""
         if not secrets_equal(token_hash(request.path_params["token"]), self._study.study.body.get("join", "")):
             raise HTTPException(404)
         token = await asyncio.to_thread(join, self._store, self._study.name, dict(request.query_params))
@@ -218,8 +220,8 @@ class StudyPages:
         return RedirectResponse(f"/admin/{token}", 303)
 
 
-def _click(given: Any) -> tuple[int, Click]:
-    """Parse an answer sent by a page: the place's number and the click.
+def _parse_click(given: Any) -> tuple[int, Click]:
+    """Parse an answer sent by a page into the number of the place and the click.
 
     Raises:
         ValueError: It is not an answer.
@@ -229,8 +231,8 @@ def _click(given: Any) -> tuple[int, Click]:
     reason, numbers = given.get("reason"), []
     for name in ("seconds", "at"):
         number = given.get(name)
-        fits = isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
-        numbers.append(min(max(0.0, float(number or 0)), 1e10) if fits else None)
+        fits = isinstance(number, int | float) and not isinstance(number, bool) and abs(number) < math.inf
+        numbers.append(float(min(max(0, number or 0), 10**10)) if fits else None)
     seconds, at = numbers
     words = reason if isinstance(reason, str) else None
     return given["n"], Click(given["field"][:200], given.get("value"), words, seconds, now() if at is None else at)
@@ -252,24 +254,24 @@ def study_app(store: Store, name: str, limits: WebLimits | None = None) -> Starl
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 KEY_FOR_TEN = "t"
-"""The key for 10."""
+"""The keyboard key for the answer 10."""
 
 
 @dataclass(frozen=True)
 class FieldView:
-    """A field with its answer, and the key for each option."""
+    """A field as the page shows it, with its answer and the keyboard key for each option."""
 
     field: AnswerField
     label: str
     value: Any
     options: tuple[tuple[int | str, str, str], ...]
-    """Value, word, key."""
+    """The value, label and key of each option."""
     head: str = ""
 
 
 @dataclass(frozen=True)
 class Seat:
-    """A rater with all places and the answers at each."""
+    """A rater with all places and the answers given so far."""
 
     rater: StudyRater
     places: tuple[StudyPlace, ...]
@@ -278,12 +280,12 @@ class Seat:
 
     @property
     def first_open(self) -> int | None:
-        """The number of the first place that is not done, from 1."""
+        """The number of the first unfinished place, counted from 1; None if all are done."""
         return next((n for n, done in enumerate(self.done, 1) if not done), None)
 
 
-def take_seat(study: OpenStudy, rater: StudyRater) -> Seat:
-    """Return a rater's places with all answers so far."""
+def load_seat(study: OpenStudy, rater: StudyRater) -> Seat:
+    """Load a rater's places with all answers so far."""
     answers: dict[tuple[int, int], dict[str, StudyAnswer]] = {}
     for answer in load_answers(study.store, study.name, rater.rater):
         answers.setdefault((answer.item, answer.repeat), {})[answer.field] = answer
@@ -319,7 +321,7 @@ def place_view(study: OpenStudy, seat: Seat, n: int) -> dict[str, Any]:
 
 
 def reference_of(study: OpenStudy, question: Question[Any]) -> str | None:
-    """Return the hash of the reference image, if raters may see it."""
+    """Return the hash of the question's reference image, if raters may see it."""
     if not study.design.show.reference or question.reference is None:
         return None
     return question.reference.sha256
@@ -330,7 +332,7 @@ def _fields(form: Sequence[AnswerField], shown: Mapping[str, Any]) -> list[Field
     for place, field in enumerate(form):
         label = f"Figure {LETTERS[place]}" if field.kind == "rank" else field.text
         head = field.lead or (field.text if field.kind in ("choice", "rank") and place == 0 else "")
-        # A line separates groups of many criteria.
+        # A blank heading makes the page draw a line between groups of criteria.
         parted = field.group != group and field.group.count("/") > 0
         group = field.group
         options = tuple((value, _word(field, value, word), key_of(field, value)) for value, word in field.values)
@@ -345,7 +347,7 @@ def _word(field: AnswerField, value: int | str, word: str) -> str:
 
 
 def key_of(field: AnswerField, value: int | str) -> str:
-    """Return the key that gives this answer.
+    """Return the keyboard key for this answer; empty if there is none.
 
     >>> scale = AnswerField("overall", "scale", "", tuple((n, str(n)) for n in range(1, 11)))
     >>> key_of(scale, 1), key_of(scale, 10), key_of(AnswerField("point/1", "criterion", "", ((1, "yes"),)), 1)
@@ -359,15 +361,15 @@ def key_of(field: AnswerField, value: int | str) -> str:
 
 
 MAX_CACHED_BYTES = 192 * 2**20
-"""Bytes of prepared pictures that are cached."""
+"""The most bytes of prepared pictures in the cache."""
 MAKER_THREADS = 2
-"""Threads that prepare pictures."""
+"""The number of threads that prepare pictures."""
 MAKER_NICENESS = 10
 """The niceness of threads that prepare pictures: answers must not wait for them."""
 
 
 def _lower_priority() -> None:
-    """Lower this thread's priority, if the system supports that for single threads."""
+    """Lower this thread's priority, on systems that allow it for a single thread."""
     if sys.platform != "linux":
         return  # Elsewhere this would affect the whole process.
     with suppress(OSError):
@@ -380,7 +382,7 @@ class ShownPictures:
     def __init__(self, load: Callable[[str], bytes], side: int) -> None:
         self._load, self._side = load, side
         self._kept: OrderedDict[str, bytes] = OrderedDict()
-        self._flying: dict[str, asyncio.Task[bytes]] = {}
+        self._in_flight: dict[str, asyncio.Task[bytes]] = {}
         self._makers = ThreadPoolExecutor(MAKER_THREADS, "limner-pictures", _lower_priority)
         self._bytes = 0
 
@@ -389,11 +391,11 @@ class ShownPictures:
         if sha256 in self._kept:
             self._kept.move_to_end(sha256)
             return self._kept[sha256]
-        if sha256 not in self._flying:
+        if sha256 not in self._in_flight:
             task = asyncio.ensure_future(self._make(sha256))
-            self._flying[sha256] = task
-            task.add_done_callback(lambda done: self._flying.pop(sha256, None))
-        return await asyncio.shield(self._flying[sha256])
+            self._in_flight[sha256] = task
+            task.add_done_callback(lambda done: self._in_flight.pop(sha256, None))
+        return await asyncio.shield(self._in_flight[sha256])
 
     async def _make(self, sha256: str) -> bytes:
         loop = asyncio.get_running_loop()
@@ -405,14 +407,16 @@ class ShownPictures:
         return made
 
 
-PANEL = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+PANEL_ID = "PROLIFIC_PID"
+"""The parameter that identifies a panel's visitor."""
+PANEL_PARAMETERS = (PANEL_ID, "STUDY_ID", "SESSION_ID")
 """The parameters that Prolific adds to a link."""
 MAX_LINKS = 8
-"""Links of a panel's visitor that stay valid: each visit through the panel makes a new one."""
+"""The most earlier links of a panel's visitor that stay valid; each visit through the panel makes a new one."""
 
 
 def find_rater(store: Store, study: str, token: str) -> StudyRater:
-    """Return the rater of a token.
+    """Return the rater to whom a token belongs.
 
     Raises:
         HTTPException: 404 if there is none.
@@ -435,15 +439,15 @@ def join(store: Store, study: str, given: Mapping[str, str]) -> str:
     Raises:
         HTTPException: The visitor has no id (400), or no place is free (409).
     """
-    panel = {name: given[name][:200] for name in PANEL if given.get(name)}
-    if PANEL[0] not in panel:
-        raise HTTPException(400, f"Please open this link from the panel: it lacks {PANEL[0]}.")
+    panel = {name: given[name][:200] for name in PANEL_PARAMETERS if given.get(name)}
+    if PANEL_ID not in panel:
+        raise HTTPException(400, f"Please open this link from the panel's site: {PANEL_ID} is missing from it.")
     token = new_token()
 
     def operation(connection: sa.Connection) -> bool:
         query = sa.select(study_raters).where(study_raters.c.study == study).order_by(study_raters.c.rater)
         raters = [StudyRater(**row._mapping) for row in connection.execute(query)]
-        returning = [rater for rater in raters if rater.body.get("panel", {}).get(PANEL[0]) == panel[PANEL[0]]]
+        returning = [rater for rater in raters if rater.body.get("panel", {}).get(PANEL_ID) == panel[PANEL_ID]]
         free = [rater for rater in raters if "panel" not in rater.body and "consent" not in rater.body]
         if not returning and not free:
             return False
@@ -460,7 +464,7 @@ def join(store: Store, study: str, given: Mapping[str, str]) -> str:
     return token
 
 
-def agree(store: Store, rater: StudyRater) -> None:
-    """Store when a rater consented."""
+def save_consent(store: Store, rater: StudyRater) -> None:
+    """Store that a rater has consented, with the time."""
     row: dict[str, Any] = {**rater.__dict__, "body": {**rater.body, "consent": now()}, "updated": now()}
     store.write(lambda connection: store.upsert(connection, study_raters, row))

@@ -208,9 +208,9 @@ def test_long_method_text_is_sent_whole_and_truncation_is_noted(
     assert sum(long.strip() in body for body in sent) == 1
     (found,) = limner("scores", "aibench", "--store", tmp_path / "store", "--format", "json").json()
     (note,) = [remark for remark in found["remarks"] if "prompt" in remark]
-    assert note.startswith("1 of 2 drawings were made from the beginning of their prompt alone: the painter reads ")
-    assert f"reads {limit} characters and cuts off the rest, of up to 18," in note
+    assert note.startswith("1 of 2 drawings were made from only the beginning of their prompt: the painter reads ")
+    assert f"reads {limit} characters and cuts off the rest; up to 18," in note
     shown = limner("scores", "aibench", "--store", tmp_path / "store").out
-    assert "1 of 2 drawings were made from the beginning of their prompt alone" in " ".join(shown.split())
+    assert "1 of 2 drawings were made from only the beginning of their prompt" in " ".join(shown.split())
     page = limner("show", "aibench", ROW["id"], "--store", tmp_path / "store", "--json").json()
     assert f"{page['drawings'][0]['notes']['prompt_cut']['read']:,}" == limit

@@ -157,7 +157,7 @@ def test_cost_per_image_is_averaged(store: Store) -> None:
     assert rater.seconds.reason == "nothing was measured"
     desk.put("p", second, None, cost=None)
     (rater,) = agreement(desk).raters
-    assert rater.cost.reason == "the cost of 1 of 2 markings is not known"
+    assert rater.cost.reason == "the cost of 1 of 2 markings is unknown"
 
 
 @pytest.mark.slow

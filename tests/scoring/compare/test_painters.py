@@ -170,7 +170,7 @@ def test_decided_criteria_are_compared_when_judge_abstains(store: Store) -> None
     assert found.pairs[0].verdict == "good is better"
     unsettled = compared(desk, score="relaxed")
     assert "known for 0 of 2 painters" in (unsettled.reason or "")
-    assert all("is not known" in (place.reason or "") and place.bounds for place in unsettled.places)
+    assert all("is unknown" in (place.reason or "") and place.bounds for place in unsettled.places)
 
 
 def test_sparse_data_is_reported_with_reason(store: Store) -> None:

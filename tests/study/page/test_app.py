@@ -20,7 +20,7 @@ from limner.store import Store
 from limner.store.ratings import load_ratings
 from limner.study.new import new_link
 from limner.study.open import SIZE_STEP, open_study, places_of
-from limner.study.page import study_app
+from limner.study.page import _parse_click, study_app
 from limner.study.records import load_answers, load_rater, load_raters, load_study
 from tests.study.made import answer, fill, make
 from tests.study.page.visiting import agree, crawl, first_link, send, visitor
@@ -258,3 +258,10 @@ def test_the_page_needs_no_inline_script_or_style(store: Store, pilot: Any) -> N
         for path, got in crawl(client, token).items():
             if got.headers["content-type"].startswith("text/html"):
                 assert not re.search(r"<script(?![^>]*src=)|<style| style=| on\w+=", got.text), path
+
+
+@pytest.mark.parametrize(
+    ("seconds", "kept"), [(2.5, 2.5), (-1, 0.0), (10**400, 1e10), (float("inf"), None), (True, None)]
+)
+def test_time_of_answer_is_bounded(seconds: float, kept: float | None) -> None:
+    assert _parse_click({"n": 1, "field": "a", "value": 1, "seconds": seconds})[1].seconds == kept

@@ -1,4 +1,4 @@
-"""MMMG's protocol: one ask per drawing about a knowledge graph; fidelity times readability."""
+"""MMMG's protocol: one ask per drawing about a knowledge graph, scored as fidelity times readability."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .replies import FREE, SCHEMA, STRUCTURED, Items, read_answers, require_comp
 
 
 class Mmmg(Protocol[GraphRubric]):
-    """MMMG's protocol: fidelity to a knowledge graph times readability."""
+    """MMMG's protocol: the score is fidelity to a knowledge graph times readability."""
 
     scored = (
         Score("mmmg_release", 1, "readability times fidelity_release, mean over drawings", monotone=False, digits=3),
@@ -50,7 +50,7 @@ class Mmmg(Protocol[GraphRubric]):
         return [Criterion(*each, labels=(each[1],) if each[2] == "entity" else ()) for each in kinds]
 
     def templates(self, variant: Variant) -> tuple[str, ...]:
-        """Return the templates: main, meaning of relations, and form of the reply; or the release's."""
+        """Return the templates' names: instructions, meaning of relations and form of the reply; or the release's."""
         return variant.released or ("mark", f"relations-{variant.options['template']}", f"reply-{variant.name}")
 
     def asks(self, question: Question[GraphRubric], image: str, evidence: Evidence, variant: Variant) -> list[Ask]:
@@ -77,7 +77,7 @@ class Mmmg(Protocol[GraphRubric]):
         )
 
     def marks(self, question: Question[GraphRubric], replies: Sequence[Reply], reading: Reading) -> list[Mark]:
-        """Return the reply's answers, according to `reading`."""
+        """Return the reply's answers as marks, interpreted according to `reading`."""
         items = _items(question)
         try:
             reply = only_reply(replies, (STRUCTURED, FREE))
@@ -88,7 +88,7 @@ class Mmmg(Protocol[GraphRubric]):
     def scores(
         self, question: Question[GraphRubric], marks: Sequence[Mark], evidence: Evidence
     ) -> dict[str, float | None]:
-        """Return unrounded scores. Fidelity needs every item answered, MMMG-Score a region count too."""
+        """Return unrounded scores. Fidelity requires an answer for every item, the MMMG score also a region count."""
         answers, rubric = values(marks), question.rubric
         entities = [answers.get(f"entity/{n}") for n in range(1, len(rubric.elements) + 1)]
         dependencies = [answers.get(f"dependency/{n}") for n in range(1, len(rubric.dependencies) + 1)]
@@ -96,7 +96,7 @@ class Mmmg(Protocol[GraphRubric]):
         return compute_scores(rubric.elements, rubric.dependencies, (entities, dependencies), readable)
 
     def from_evidence(self, evidence: Evidence) -> dict[str, float]:
-        """Return readability, if the regions are counted."""
+        """Return readability, if the regions were counted."""
         readable = readability(measured_number(evidence, REGIONS), self.constants["n_min"], self.constants["n_max"])
         return {} if readable is None else {"readability": readable}
 
@@ -105,7 +105,7 @@ class Mmmg(Protocol[GraphRubric]):
         return super().nothing(question) | {"readability": 0.0, "mmmg_release": 0.0, "mmmg_exact": 0.0}
 
     def parts(self, row: Row) -> dict[str, tuple[float, float]]:
-        """Return every score as a mean over drawings; some also for the drawing's level."""
+        """Return the parts of every score, and for some scores those of the drawing's level as well."""
         parts = super().parts(row)
         level = row.question.tags.get("level", "")
         return parts | {f"{name}{LEVEL}{level}": parts[name] for name in AVERAGED if name in parts}
@@ -115,7 +115,7 @@ class Mmmg(Protocol[GraphRubric]):
         return with_level_averages(means)
 
     def analyses(self, rows: Sequence[Row]) -> dict[str, Any]:
-        """Return the paper's error analysis of low scores, and the recovery of each level."""
+        """Return the paper's error analysis of low scores, and the mean of each metric by level."""
         low = {name: analysis.failures(rows, name) for name in ("mmmg_release", "mmmg_exact")}
         return {"low_scores": low, "levels": analysis.recovery_by_level(rows)}
 
@@ -128,7 +128,7 @@ class Mmmg(Protocol[GraphRubric]):
 
 
 def _released(question: Question[GraphRubric], variant: Variant) -> str:
-    """Return the input of the release's script: the graph as JSON, its explanation on the next line."""
+    """Return the input as the released script writes it: the graph as JSON, then its explanation on a new line."""
     rubric = question.rubric
     graph = {"elements": rubric.elements, "dependencies": rubric.dependencies}
     text = f"{json.dumps(graph, ensure_ascii=False)}\n{rubric.annotation}"
@@ -141,19 +141,19 @@ def _items(question: Question[GraphRubric]) -> Items:
 
 
 def _listed(items: Sequence[str], free: bool) -> str:
-    """List items: numbered if the judge answers by number, plain if it copies the item."""
+    """List items, numbered if the judge answers by number, with dashes if it repeats the item's text."""
     return "\n".join(f"- {item}" if free else f"{n}. {item}" for n, item in enumerate(items, 1)) or "(There is none.)"
 
 
 AVERAGED = ("mmmg_release", "mmmg_exact", "fidelity_release", "fidelity_exact")
-"""Scores that also have a mean over the levels' means, as in the paper's tables."""
+"""The scores that also have a mean over the levels' means, as in the paper's tables."""
 LEVEL = "@"
-"""Separates a score's name from the level of the part."""
+"""The separator between a score's name and a level in the names of parts."""
 Answers = Sequence[int | None]
 
 
 def readability(regions: object, least: float, most: float) -> float | None:
-    """Return 1 up to `least` regions, 0 from `most` on, linear in between; None without a count.
+    """Return 1 for up to `least` regions, 0 from `most` on, and linear values in between; None without a count.
 
     >>> [round(readability(count, 70, 160), 2) for count in (70, 73, 115, 163)]
     [1.0, 0.97, 0.5, 0.0]
@@ -169,9 +169,9 @@ def compute_scores(
     shown: tuple[Answers, Answers],
     readable: float | None,
 ) -> dict[str, float | None]:
-    """Return all scores of one drawing, unrounded; `shown` answers the entities, then the dependencies.
+    """Return all scores of one drawing, unrounded; `shown` holds the answers for entities and for dependencies.
 
-    Fidelity needs every item answered; the release's is missing too where the released scorer stops with an error.
+    Fidelity requires an answer for every item. The release's fidelity is also None if its scorer stops with an error.
     """
     entities, links = shown
     results: dict[str, float | None] = dict.fromkeys(AVERAGED)
@@ -197,7 +197,7 @@ def _share(answers: Answers) -> float | None:
 
 @lru_cache(maxsize=8192)
 def release_graph(elements: tuple[str, ...], dependencies: tuple[str, ...]) -> graph.ReleaseGraph | None:
-    """Return the reference graph as the released scorer builds it; None if it stops with an error."""
+    """Return the reference graph as the released scorer builds it; None if the scorer stops with an error."""
     try:
         return graph.build(dict.fromkeys(elements, True), dict.fromkeys(dependencies, True))
     except graph.ScorerError:
@@ -205,7 +205,7 @@ def release_graph(elements: tuple[str, ...], dependencies: tuple[str, ...]) -> g
 
 
 def with_level_averages(means: Mapping[str, Any]) -> dict[str, Any]:
-    """Return means, with ``…_avg`` beside some: the plain mean of the means of the levels present.
+    """Return the means without those of levels, adding ``…_avg`` for some scores: the unweighted mean over levels.
 
     Works on numbers and on arrays of resamples, in which a level may be missing (NaN).
 

@@ -1,4 +1,4 @@
-"""The judges' data: marks for the pages of questions, and numbers for tables, gathered judge by judge."""
+"""The judges' data for the site: marks for the question pages and numbers for the tables, judge by judge."""
 
 from __future__ import annotations
 
@@ -24,23 +24,25 @@ from .inventory import DrawingSlot, Inventory
 from .pair_data import PairData
 
 MAX_REASON = 4000
-"""Characters shown of a reason or an error."""
+"""The most characters shown of a reason or an error."""
 UNDECIDED = 255
-"""The byte of an undecided mark."""
+"""The byte that stands for an undecided mark in `JudgeData.vectors`."""
 BATCH_DRAWINGS = 500
 """The approximate number of drawings whose reasons are in memory at a time."""
 
 
 @dataclass
 class JudgeTable:
-    """An evaluator's table, with when and how much it marked.
+    """An evaluator's table, with the number of its markings and their times.
 
     Attributes:
         id: The digest of the setup.
-        boards: The board of all painters, then the one without painters that cut the common questions.
+        boards: The board of all painters, then one without painters that reduce the common questions too much.
         cost: Dollars for marking one drawing; None if unknown.
         differs: Painter and strategy -> differences from the paper's settings.
-        certificate: The file with its certificate, beside the exam's pages; None if it was not examined.
+        certificate: The file with its certificate, next to the exam's pages; None if it was not examined.
+        first: The time of the first marking.
+        last: The time of the last marking.
     """
 
     number: int
@@ -65,7 +67,7 @@ class JudgeTable:
         return self.boards[0].rows
 
     def count(self, time: float) -> None:
-        """Count a marking."""
+        """Count a marking that was made at this time."""
         self.markings += 1
         self.first = time if self.first is None else min(self.first, time)
         self.last = time if self.last is None else max(self.last, time)
@@ -77,12 +79,12 @@ class JudgeData:
     Reasons are read only in batches, when the pages of questions are written.
 
     Attributes:
-        tables: One table for each judge and each way it was asked.
+        tables: One table for each evaluator.
         met: For each table and drawing, the share of decided criteria that are met; NaN if none is decided.
         decided: For each table and drawing, the number of decided criteria, summed over repeats.
-        vectors: For each drawing, its markings as table, repeat and one byte for each criterion.
-        failures: Drawings that could not be marked: table, slot, kind, detail.
-        pairs: Every two painters, seeds and judges, for the comparison page.
+        vectors: For each drawing, its markings, each as table, repeat and one byte per criterion.
+        failures: Drawings that could not be marked, each as table, slot, kind and detail.
+        pairs: All pairs of painters, seeds and judges, for the comparison page.
     """
 
     def __init__(self, inventory: Inventory, chunks: Chunks) -> None:
@@ -114,9 +116,11 @@ class JudgeData:
         side = own if own.on == "common" else comparable(groups, inventory.protocol, "common")
         comparison = table.boards[0].comparison if side is own else None
         self.pairs.add(table.number, side, groups, comparison)
-        asked = questions_of(inventory.kind.name)
+        paper_questions = questions_of(inventory.kind.name)
         for group in groups:
-            table.differs[group.painter, group.strategy] = deviations(inventory.kind, group, terms.reading, asked)
+            table.differs[group.painter, group.strategy] = deviations(
+                inventory.kind, group, terms.reading, paper_questions
+            )
         table.boards = [compute_board(board) for board in table.boards]
         for slot, entry in self._by_question(groups):
             self._entry(table, slot, entry)
@@ -132,12 +136,12 @@ class JudgeData:
             backends=terms.backends,
             brief=True,
         )
-        # Controls test the judge even if they are not shown.
+        # Warnings about a judge rest on its controls too, even if the pages do not show controls.
         groups = with_warnings(groups, inventory.protocol)
         return [group for group in groups if (group.painter, group.strategy) in inventory.places]
 
     def _by_question(self, groups: Sequence[Group]) -> Iterator[tuple[DrawingSlot, Entry]]:
-        """Yield the entries with the reasons of their marks, in the order of the questions' ids."""
+        """Yield the entries with the reasons for their marks, ordered by question id."""
         inventory = self.inventory
         questions: dict[int, list[tuple[DrawingSlot, Entry]]] = {}
         for group in groups:
@@ -159,7 +163,7 @@ class JudgeData:
         if marking is not None:
             table.count(marking.created)
         if entry.drawing.status != "done" or (marking is None and not entry.scored):
-            return  # A drawing that failed is listed elsewhere; one that is not marked yet has no marks.
+            return  # Failed drawings are listed elsewhere; a drawing that is not marked yet has no marks to show.
         body: dict[str, Any] = {"d": slot.short, "way": table.number, "status": entry.status}
         if marking is not None:
             body |= {"repeat": marking.repeat, "calls": [reply[-1][:12] for reply in marking.replies][:40]}
@@ -179,7 +183,7 @@ class JudgeData:
         self.chunks.add(f"q/{self.inventory.keys[slot.question]}", {"marking": body})
 
     def _version(self, slot: DrawingSlot, entry: Entry, criteria: Sequence[Criterion]) -> str:
-        """Write the earlier version of a question that the drawing was made for, and return its short hash."""
+        """Write the version of the question that the drawing was made for, once, and return its short hash."""
         hash = entry.question.hash
         if hash not in self._versions:
             self._versions.add(hash)
@@ -193,7 +197,7 @@ class JudgeData:
         share = sum((value or 0) / top for value, top in marked) / len(marked) if marked else float("nan")
         met, decided = self.met[table.number], self.decided[table.number]
         before, now = decided[slot.number], len(marked)
-        if marked and before:  # Average over repeats.
+        if marked and before:  # Average over repeats, weighted by decided criteria.
             share = (met[slot.number] * before + share * now) / (before + now)
         if marked:
             met[slot.number], decided[slot.number] = share, before + now
@@ -203,7 +207,7 @@ class JudgeData:
 
 
 def questions_of(kind: str) -> int | None:
-    """Return the number of questions behind the paper's figures, if its tables say so.
+    """Return the number of questions behind the paper's figures, if a table layout states it.
 
     >>> questions_of("genexam")
     1000
@@ -217,7 +221,7 @@ def criteria_json(criteria: Sequence[Criterion]) -> list[dict[str, Any]]:
 
 
 def _marks(entry: Entry, criteria: Sequence[Criterion]) -> list[list[Any]]:
-    """Return each mark: criterion by number or name, value, reason, and the verdict unless it is an answer."""
+    """Return each mark as a list: criterion (number or name), value, reason, and any verdict but ``answer``."""
     places = {criterion.id: place for place, criterion in enumerate(criteria)}
     rows: list[list[Any]] = []
     for mark in entry.marks:
@@ -235,13 +239,13 @@ def _short(finding: Mapping[str, Any]) -> dict[str, Any]:
 
 
 MAX_EXAMPLES = 6
-"""Drawings shown for a kind of fault."""
+"""The most drawings shown for a sort of fault."""
 MAX_EXAMPLE_TEXT = 400
-"""Characters shown of an example's text."""
+"""The most characters shown of an example's text."""
 
 
 def sort_of(criterion: Criterion) -> str:
-    """Return the kind of a criterion: its name without the numbers of the single criterion.
+    """Return the sort of a criterion: its id in words, without the part that numbers single criteria.
 
     >>> some = ("point/3", "", "point"), ("spelling", "", "rating"), ("text/t1/exact", "", "exact")
     >>> [sort_of(Criterion(*one)) for one in some]
@@ -257,21 +261,21 @@ def sort_of(criterion: Criterion) -> str:
     return " ".join(parts).replace("_", " ")
 
 
-Seen = tuple[DrawingSlot, Criterion, Mark]
-"""An example before it is formatted, which happens only if it is shown."""
+FaultExample = tuple[DrawingSlot, Criterion, Mark]
+"""An example of a fault, formatted only if it is shown."""
 
 
 @dataclass
 class FaultSort:
-    """How often criteria of one kind were decided and met, with the worst failures."""
+    """The counts of decided and met criteria of one sort, with the worst failures."""
 
     decided: int = 0
     met: float = 0.0
     failed: int = 0
-    worst: dict[int, tuple[float, int, Seen]] = field(default_factory=dict)
+    worst: dict[int, tuple[float, int, FaultExample]] = field(default_factory=dict)
 
-    def fail(self, question: int, weight: float, chance: int, seen: Seen) -> None:
-        """Store a failure if it is among the worst, at most one for each question; chance breaks ties."""
+    def fail(self, question: int, weight: float, chance: int, seen: FaultExample) -> None:
+        """Keep a failure if it is among the worst, at most one for each question; `chance` breaks ties."""
         new = (weight, chance, seen)
         if question not in self.worst or new[:2] > self.worst[question][:2]:
             self.worst[question] = new
@@ -292,14 +296,14 @@ def _example(slot: DrawingSlot, criterion: Criterion, mark: Mark) -> dict[str, A
 
 
 class Faults:
-    """The faults of all painters under all judges, with a few examples of each kind."""
+    """The faults of all painters under all judges, with a few examples of each sort."""
 
     def __init__(self) -> None:
         self._sorts: dict[tuple[int, int], dict[str, FaultSort]] = {}
         self._names: dict[tuple[str, str], str] = {}
 
     def add(self, way: int, slot: DrawingSlot, entry: Entry, criteria: Sequence[Criterion]) -> None:
-        """Count one marked drawing."""
+        """Count the marks of one drawing."""
         by_id = {criterion.id: criterion for criterion in criteria}
         sorts = self._sorts.setdefault((slot.painter, way), {})
         for mark in entry.marks:
@@ -323,6 +327,6 @@ class Faults:
         return self._names[key]
 
     def of(self, painter: int, way: int) -> list[dict[str, Any]]:
-        """Return a painter's faults under one judge, the kind with the smallest share met first."""
+        """Return a painter's faults under one judge, starting with the sort of which the smallest share is met."""
         faults = [{"sort": name, **sort.to_json()} for name, sort in self._sorts.get((painter, way), {}).items()]
         return sorted(faults, key=lambda sort: (sort["met"] / sort["decided"], -sort["decided"], sort["sort"]))

@@ -1,4 +1,4 @@
-"""Judges compared, as tables and as CSV."""
+"""Tables and CSV records of the agreement between judges."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ HEADS = {
 }  # fmt: skip
 COUNTS = ("first_only", "second_only")
 SHORT = ("shift", "ac1", "ac2", "alpha_nominal", "alpha_interval", *ICC)
-"""Measures that are shown without their interval."""
+"""The measures that are shown without their interval."""
 
 
 def agreement_tables(agreement: Agreement) -> list[Table]:
-    """Return the judges one by one, then every two evaluators: marks, drawings and painters; then all together."""
-    tables = [_judges(agreement), *_pair_tables(agreement)]
+    """Return the tables: single judges, pairs of evaluators (by mark, drawing and painter), all judges together."""
+    tables = [_judges_table(agreement), *_pair_tables(agreement)]
     if agreement.together:
-        tables.append(_together(agreement))
+        tables.append(_all_judges_table(agreement))
     return tables
 
 
-def _judges(agreement: Agreement) -> Table:
+def _judges_table(agreement: Agreement) -> Table:
     rows: list[Cells] = []
     notes = [agreement.reason] if agreement.reason else []
     for rater in agreement.raters:
@@ -48,7 +48,7 @@ def _judges(agreement: Agreement) -> Table:
     if any(rater.flips.n for rater in agreement.raters):
         notes.append("flips: percent of marks on which two repeats of the same marking differ")
     else:
-        notes.append("no flip rate: nothing was marked more than once; `--repeats` does that")
+        notes.append("no flip rate: nothing was marked more than once; mark again with `--repeats`")
     notes += [each.sentence for each in agreement.replacements if each.sentence]
     title = f"{agreement.exam} · judges · reading {agreement.reading}"
     return simple_table(title, ["judge", "drawings", "markings", "flips %", "$ per image", "s per image"], rows, notes)
@@ -59,7 +59,7 @@ def _percent(share: Interval) -> Cell:
     return interval_cell(value, low, high, 1)
 
 
-def _together(agreement: Agreement) -> Table:
+def _all_judges_table(agreement: Agreement) -> Table:
     lines = _lines(each for each in agreement.together if each.measure in MARKS)
     rows: list[Cells] = [
         [score, str(line["alpha_nominal"].n), *(_cell(line.get(f"alpha_{level}")) for level in ("nominal", "interval"))]
@@ -74,13 +74,13 @@ def _together(agreement: Agreement) -> Table:
 
 
 def agreement_records(agreement: Agreement) -> Iterator[dict[str, Any]]:
-    """Yield one row per number."""
+    """Yield one record per number."""
     for each in (*_own_numbers(agreement), *agreement.numbers, *agreement.together):
         yield {"exam": agreement.exam, "reading": agreement.reading, **each.to_json()}
 
 
 def _own_numbers(agreement: Agreement) -> Iterator[AgreementNumber]:
-    """Yield the numbers of each judge alone, and whether it may replace a person."""
+    """Yield the numbers of each single judge, then its win rates in the test whether it may replace a person."""
     for rater in agreement.raters:
         head = AgreementNumber(rater.name, "", unit="")
         yield make_number(head, "flip_rate", rater.flips.rate)
@@ -95,26 +95,28 @@ def _own_numbers(agreement: Agreement) -> Iterator[AgreementNumber]:
 
 CEILING = "one person (ceiling)"
 Line = tuple[str, str, str, str, str]
-"""First, second, tag, category, score."""
+"""What identifies a table row: first, second, tag, category, score."""
 
 
 def _pair_tables(agreement: Agreement) -> list[Table]:
-    """Return the tables of two evaluators that have a row: mark by mark, drawing by drawing, painter by painter."""
-    pairs = [each for each in agreement.numbers if not each.first.startswith("person/") or _apart(each)]
+    """Return the tables of pairs: mark by mark, drawing by drawing, painter by painter; empty ones are left out."""
+    pairs = [each for each in agreement.numbers if not each.first.startswith("person/") or _is_of_pair(each)]
     drawings = [each for each in pairs if each.unit == "drawing"]
     marked = {(each.first, each.second, each.score) for each in drawings if each.measure == "accuracy"}
     marks = [each for each in drawings if each.measure in MARKS and (each.first, each.second, each.score) in marked]
     tables = [
-        _table("mark by mark", marks, MARKS, "criteria"),
-        _table("drawing by drawing", [each for each in drawings if each.measure not in MARKS], SCORES),
-        _table("painter by painter", [each for each in pairs if each.unit != "drawing"], SCORES),
-        _deviations([each for each in agreement.numbers if each.first.startswith("person/") and not _apart(each)]),
+        _pair_table("mark by mark", marks, MARKS, "criteria"),
+        _pair_table("drawing by drawing", [each for each in drawings if each.measure not in MARKS], SCORES),
+        _pair_table("painter by painter", [each for each in pairs if each.unit != "drawing"], SCORES),
+        _deviations_table(
+            [each for each in agreement.numbers if each.first.startswith("person/") and not _is_of_pair(each)]
+        ),
     ]
     return [table for table in tables if table is not None]
 
 
-def _apart(each: AgreementNumber) -> bool:
-    """Return whether a person is compared with somebody else than the others of the same study."""
+def _is_of_pair(each: AgreementNumber) -> bool:
+    """Return whether a person's number belongs in the tables of pairs, not in that of deviations from the study."""
     return each.first == ANYONE or not each.second.startswith(PEOPLE_PREFIX) or each.p is not None
 
 
@@ -138,7 +140,7 @@ def _cell(each: AgreementNumber | None, short: Sequence[str] = SHORT) -> str | C
 
 
 def p_words(p: float | None) -> str:
-    """Return a p as tables show it.
+    """Return a p-value as tables show it.
 
     >>> p_words(24 / 720), p_words(0.00001), p_words(None)
     ('0.033', '<0.001', '–')
@@ -148,7 +150,7 @@ def p_words(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _table(
+def _pair_table(
     title: str, numbers: Sequence[AgreementNumber], measures: Sequence[str], what: str = "score"
 ) -> Table | None:
     lines = _lines(numbers)
@@ -175,27 +177,29 @@ def _notes(numbers: Sequence[AgreementNumber], kept: Sequence[str]) -> list[str]
     notes = []
     units = {each.unit for each in numbers}
     if "spearman" in kept:
-        over = "drawings" if units == {"drawing"} else "painters, or painters by values of the tag"
+        over = "drawings" if units == {"drawing"} else "painters, or painters on each value of the tag"
         notes.append(f"n: {over}; [low, high]: 95% interval over questions; p: two-sided, exact where n is small")
     if "ac1" in kept:
         notes.append("n: marks that both decided; 1st only, 2nd only: marks that only one of them decided")
-        notes.append("a mark is the majority's, of repeats and of people; kappa is Cohen's, AC1 and AC2 are Gwet's")
-        notes.append("alpha is Krippendorff's, interval counts how far marks are apart; 1 full agreement, 0 chance")
+        notes.append("a mark is the majority of repeats or people; kappa is Cohen's, AC1 and AC2 are Gwet's")
+        notes.append(
+            "alpha is Krippendorff's; interval weighs how far apart marks are; 1 is full agreement, 0 is chance"
+        )
     notes += list(dict.fromkeys(f"{each.first} and {each.second}: {each.reason}" for each in numbers if each.reason))
     if "shift" in kept:
-        notes.append("shift: how much higher the second one's numbers are")
+        notes.append("shift: how much higher the second evaluator's numbers are")
     if ICC[0] in kept:
-        notes.append("ICC: (2,1) the same score, (3,1) the same up to a constant")
+        notes.append("ICC: (2,1) agreement on the score itself, (3,1) agreement up to a constant")
     if any(" / " in each.score for each in numbers):
         notes.append(
-            "A / B: the first one's score A, the second one's B; where B is a rank, 1 is best and agreement negative"
+            "A / B: score A of the first, B of the second; if B is a rank, 1 is best, so agreement is negative"
         )
     if any(each.first == ANYONE for each in numbers):
         notes.append(f"{CEILING}: each person against the others of the study, averaged over people")
     return notes
 
 
-def _deviations(numbers: Sequence[AgreementNumber]) -> Table | None:
+def _deviations_table(numbers: Sequence[AgreementNumber]) -> Table | None:
     rows: list[Cells] = [
         [first, score, str(line["mae"].n), *(_cell(line.get(measure), ()) for measure in ("shift", "mae", "spearman"))]
         for (first, _, _, _, score), line in _lines(numbers).items()
@@ -204,5 +208,5 @@ def _deviations(numbers: Sequence[AgreementNumber]) -> Table | None:
     if not rows:
         return None
     heads = ["person", "score", "drawings", "shift", "MAE", "Spearman"]
-    notes = ["each person against the mean of the others; shift: how much higher theirs are"]
+    notes = ["each person against the mean of the others; shift: how much higher the others' numbers are"]
     return simple_table("how people deviate from each other", heads, rows, notes, names=2)

@@ -1,4 +1,4 @@
-"""Opinions: every evaluator's scores, ratings and marks of drawings, and the numbers of agreement."""
+"""Opinions: each evaluator's scores, ratings and marks of drawings, from which agreement is computed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..stats import Correlation, Flips, Interval, Measure, RatedUnit, flips
 from ..stats.types import Plain
 
 PEOPLE_PREFIX = "people/"
-"""What the names of a study's people together begin with."""
+"""The prefix of the name under which a study's people are combined."""
 ANYONE = "person/*"
-"""Stands for each of a study's people in turn."""
+"""The name that stands for each of a study's people in turn."""
 DrawingParts = Mapping[str, tuple[float, float]]
 """What a drawing adds to each summary number: numerator and denominator."""
 NO_FLIPS = flips([])
@@ -27,11 +27,11 @@ UNMEASURED = Measure(None, 0, "nothing was measured")
 
 @dataclass(frozen=True)
 class SeenDrawing:
-    """A drawing as agreement sees it.
+    """The facts about a drawing that are needed to compute agreement.
 
     Attributes:
         painter: The painter's row in tables.
-        cluster: What is left out and exchanged as a whole: its question with its kin.
+        cluster: The question with related ones, which intervals and p-values treat as a whole.
         control: Whether the painter is a control.
     """
 
@@ -48,28 +48,28 @@ class SeenDrawing:
 
 @dataclass(frozen=True)
 class Opinion:
-    """One evaluator's numbers: the one container that every number of agreement is computed from.
+    """One evaluator's numbers; every number of agreement is computed from opinions.
 
-    The rule: an evaluator's opinion on a criterion of a drawing is the majority of its repeats, of people together that
-    of the persons; a tie is left out and counted. Scores and ratings of a drawing are means over repeats. Painters are
-    ranked on the questions, and with the painters, that `limner.scoring.comparable` allows; where people of a study
-    take part, on what it sampled, with its weights. A shift is the second one's number minus the first one's.
+    On a criterion of a drawing, an evaluator's opinion is the majority of its repeats; the opinion of a study's people
+    combined is the majority of the persons. A tie is left out and counted. A drawing's scores and ratings are means
+    over repeats. Painters are ranked by the rule of `limner.scoring.comparable`; if people of a study take part, on
+    the drawings that it sampled, with its weights. A shift is the second evaluator's number minus the first's.
 
     Attributes:
-        kind: The evaluator's; ``people`` for the people of a study together.
-        study: The study that a person, or people, took part in.
+        kind: The kind of evaluator; ``people`` for the people of a study combined.
+        study: The study in which the person or people took part.
         scores: Score or scale -> drawing -> number.
         parts: Drawing -> what it adds to the exam's summary numbers.
-        marks: Drawing -> criterion -> share of its best value.
-        scales: Those of the scores that are ratings, not the exam's own.
-        painters: Scale -> painter -> number, for metrics of painters alone.
-        unsettled: Scores of the exam that abstentions leave open for some of the drawings.
-        ties: Criteria of drawings without a majority.
-        evaluator: Who it is; None for people together.
-        markings: How many markings its marks come from.
+        marks: Drawing -> criterion -> the mark as a share of the best value.
+        scales: The names in `scores` that are ratings, not scores of the exam.
+        painters: Scale -> painter -> number, for metrics that rate painters rather than drawings.
+        unsettled: The exam's scores that are unknown for some drawings because of abstentions.
+        ties: The number of criteria of drawings without a majority.
+        evaluator: The evaluator; None for people combined.
+        markings: The number of markings behind the marks.
         flips: How often repeats of the same marking differ.
-        cost: Dollars for one image marked once, failed tries included; `n` counts the tries.
-        seconds: Seconds that the calls for one image took; imported marks have none.
+        cost: Dollars for marking one image once, failed tries included; `n` counts the tries.
+        seconds: Seconds that the calls for one image took; unmeasured for imported marks.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Opinion:
     seconds: Measure = UNMEASURED
 
     def to_json(self) -> dict[str, Any]:
-        """Return the facts about this evaluator alone."""
+        """Return the facts about this evaluator by itself, as JSON."""
         setup = dict(self.evaluator.setup) if self.evaluator else {}
         body = {"name": self.name, "judge": setup.get("judge"), "setup": setup, "drawings": len(self.parts)}
         body |= {"markings": self.markings, "ties": self.ties, "flips": self.flips.to_json()}
@@ -97,7 +97,7 @@ class Opinion:
 
 
 def drawings_seen(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[str, SeenDrawing]:
-    """Return every drawing of the groups."""
+    """Return every drawing of the groups, by id."""
     drawings = {}
     for group in groups:
         for entry in group.entries:
@@ -108,7 +108,7 @@ def drawings_seen(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[str,
 
 
 def rated_scale(scale: str, protocol: Protocol[Any]) -> str:
-    """Return a scale's name among scores: its own, unless the exam has a score of that name."""
+    """Return the name of a scale among the scores, marked as rated if the exam has a score of the same name."""
     return f"{scale} (rated)" if scale in {score.name for score in protocol.scored} else scale
 
 
@@ -123,12 +123,12 @@ def opinion_of(
     """Return one evaluator's opinion.
 
     Args:
-        evaluator: Who it is.
-        entries: The drawings it marked or failed to mark.
+        evaluator: The evaluator.
+        entries: The drawings that it marked or failed to mark.
         ratings: Its ratings of drawings.
-        metrics: Its numbers of painters.
-        protocol: The exam's.
-        took: Call -> the seconds it took.
+        metrics: Its ratings of painters.
+        protocol: The exam's protocol.
+        took: The seconds that each call took, by key.
     """
     clusters = {entry.drawing.id: protocol.cluster(entry.question) for entry in entries}
     tried = [entry.marking for entry in entries if entry.marking]
@@ -154,7 +154,7 @@ def opinion_of(
             scales.add(name := rated_scale(rating.scale, protocol))
             scores.setdefault(name, {}).setdefault(rating.drawing, []).append(rating.value)
     if open_scores:
-        # Where abstentions leave scores open, what was decided still says something.
+        # If abstentions leave scores unknown, the share of decided criteria that are met is still informative.
         met = {id: [100 * _mean([_mean(values) for values in given.values()])] for id, given in marks.items()}
         scores[MET.name] = met
     of_painters: dict[str, dict[str, list[float]]] = {}
@@ -184,7 +184,7 @@ def opinion_of(
 
 def _mean_cost(costs: Sequence[float | None]) -> Measure:
     if None in costs:
-        return Measure(None, len(costs), f"the cost of {costs.count(None)} of {len(costs)} markings is not known")
+        return Measure(None, len(costs), f"the cost of {costs.count(None)} of {len(costs)} markings is unknown")
     return _measured([cost for cost in costs if cost is not None])
 
 
@@ -198,7 +198,7 @@ def _measured(numbers: Sequence[float]) -> Measure:
 
 
 def merge_people(study: str, people: Sequence[Opinion]) -> Opinion:
-    """Return the people of a study as one: means of their scores and ratings, and the majority of their marks."""
+    """Combine the people of a study into one opinion: mean scores and ratings, majority marks."""
     scores: dict[str, dict[str, list[float]]] = {}
     parts: dict[str, list[DrawingParts]] = {}
     marks: dict[str, dict[str, list[float]]] = {}
@@ -226,7 +226,7 @@ def merge_people(study: str, people: Sequence[Opinion]) -> Opinion:
 
 
 def majority(values: Sequence[float]) -> float | None:
-    """Return the most frequent value; None where two are equally frequent.
+    """Return the most frequent value; None if two values tie.
 
     >>> majority([1.0, 0.0, 1.0]), majority([1.0, 0.0])
     (1.0, None)
@@ -236,7 +236,7 @@ def majority(values: Sequence[float]) -> float | None:
 
 
 def majorities(given: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[dict[str, dict[str, float]], int]:
-    """Return drawing -> criterion -> the majority's value, and how many criteria have none and are left out."""
+    """Return drawing -> criterion -> the majority's value, and the number of ties, which are left out."""
     ties, marks = 0, dict[str, dict[str, float]]()
     for id, criteria in given.items():
         agreed = {criterion: majority(values) for criterion, values in criteria.items()}
@@ -246,7 +246,7 @@ def majorities(given: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[dict
 
 
 def mean_parts(given: Sequence[DrawingParts]) -> dict[str, tuple[float, float]]:
-    """Return numerators and denominators, each the mean of those who have it."""
+    """Return the mean numerator and denominator of each number, over those that have it."""
     names = {name for parts in given for name in parts}
     means = {}
     for name in names:
@@ -261,12 +261,12 @@ def _mean(values: Sequence[float]) -> float:
 
 UNITS = ("drawing", "painter", "painter_tag")
 ALL_CRITERIA = "all"
-"""Stands for all sorts of criteria merge_people."""
+"""The name that stands for criteria of all sorts together."""
 T = TypeVar("T")
 
 
 def group_by_sort(rows: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
-    """Group rows by the sort of their criteria (how their ids begin), and all together; a single sort is only all.
+    """Group rows by the sort of their criterion (its id up to the slash), after all rows; a single sort is left out.
 
     >>> group_by_sort([("text/1", "a"), ("layout/1", "b")])
     {'all': ['a', 'b'], 'text': ['a'], 'layout': ['b']}
@@ -285,14 +285,14 @@ class AgreementNumber(Plain):
     """One number of agreement.
 
     Attributes:
-        first: The first evaluator; empty for a number of all judges together.
-        second: The second evaluator; empty for a number of the first alone.
-        unit: What is compared: ``drawing``, ``painter`` or ``painter_tag``.
-        tag: By which tag; ``painter`` for each painter's drawings by themselves.
-        category: The single value of the tag; None where its values are points, or there is no tag.
-        score: The score, or the sort of criteria; the first's and the second's where these differ.
-        p: Two-sided; by exchange where the points are few.
-        n: How many points, or marks, it rests on.
+        first: The first evaluator; empty for a number about all judges together.
+        second: The second evaluator; empty for a number about the first alone.
+        unit: What is compared: ``drawing``, ``painter`` or ``painter_tag`` (a painter on one value of a tag).
+        tag: The tag of a breakdown; ``painter`` breaks down by painter.
+        category: The tag's value; None without a tag, or if each of its values is one of the points.
+        score: The score or the sort of criteria; both evaluators' scores if they differ.
+        p: The two-sided p-value, by permutation if there are few points.
+        n: The number of points, or of marks.
         reason: Why there is no value.
     """
 
@@ -313,16 +313,16 @@ class AgreementNumber(Plain):
 
 @dataclass(frozen=True)
 class ComparedDrawings:
-    """What two evaluators are compared on.
+    """The drawings on which evaluators are compared, and how.
 
     Attributes:
         seen: The drawings.
-        weights: Drawing -> what it counts; 1 where it is not there.
+        weights: The weight of each drawing, by id; 1 if it is not listed.
         shared: Whether painters are compared on the questions that all of them have.
-        units: What scores are compared on; marks are compared without any.
-        score: A score that is compared wherever both have it.
-        only: Whether it alone is compared.
-        kept: Painters' numbers that were computed already.
+        units: The units on which scores are compared; marks are compared in any case.
+        score: A score that is compared whenever both evaluators have it.
+        only: Whether only `score` is compared.
+        kept: A cache of painters' numbers.
     """
 
     protocol: Protocol[Any]
@@ -343,13 +343,13 @@ class ComparedDrawings:
         return RatedUnit(self.seen[drawing].cluster, tuple(values), self.weight(drawing))
 
     def values(self, tags: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Yield every value of the tags, in the exam's order."""
+        """Yield each tag with each of its values, in the exam's order."""
         for tag in tags:
-            values_there = {value for seen in self.seen.values() if (value := seen.value(tag)) is not None}
-            yield from ((tag, category) for category in self.protocol.in_order(tag, values_there))
+            present = {value for seen in self.seen.values() if (value := seen.value(tag)) is not None}
+            yield from ((tag, category) for category in self.protocol.in_order(tag, present))
 
     def only_with(self, tag: str, category: str) -> ComparedDrawings:
-        """Return the field with the drawings of one value of a tag alone."""
+        """Return a copy restricted to the drawings with one value of a tag."""
         return replace(self, kept={}, seen={id: seen for id, seen in self.seen.items() if seen.value(tag) == category})
 
 
@@ -358,20 +358,20 @@ Names = tuple[str, str]
 
 
 def score_words(pair: Names) -> str:
-    """Return two scores in words: one name where they are the same."""
+    """Return the names of two scores as text, once if they are the same."""
     return pair[0] if pair[0] == pair[1] else f"{pair[0]} / {pair[1]}"
 
 
 def make_number(
     head: AgreementNumber, measure: str, number: Interval | Correlation | Measure, n: int | None = None
 ) -> AgreementNumber:
-    """Return a number under its heading."""
+    """Return the heading completed with a measure and its number."""
     values = vars(number) if n is None else {**vars(number), "n": n}
     return replace(head, measure=measure, **values)
 
 
 def sum_common_marks(opinions: Sequence[Opinion], drawing: str) -> tuple[list[float], int]:
-    """Return each one's sum of marks of a drawing, over the criteria that all have decided, and how many these are."""
+    """Return each evaluator's sum of marks over the criteria of a drawing that all decided, and their number."""
     given = [opinion.marks.get(drawing, {}) for opinion in opinions]
     common = sorted(set.intersection(*map(set, given)))
     return [sum(marks[name] for name in common) for marks in given], len(common)

@@ -1,4 +1,4 @@
-"""Painters compared: their places, who is better than whom, and how many questions would show it."""
+"""Comparisons of painters: their places, which one is better, and how many questions it takes to tell."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ def painters(
 ) -> list[Comparison]:
     """Compare every painter with every other, under each evaluator, on the questions that all of them have.
 
-    Controls are compared too, but have no place, and their pairs no part in the correction for many tests.
+    Controls are compared too, but get no place, and their pairs do not count in the correction for multiple tests.
 
     Args:
         exam: The exam's name in the store.
-        score: Which score; by default the first that is known for all painters.
-        by: A tag: one comparison for each of its values.
-        gap: How wide a gap the number of questions needed is for; by default the difference seen.
+        score: The score to compare; by default the first that is known for all painters.
+        by: A tag; there is then one comparison for each of its values.
+        gap: The difference for which to compute how many questions are needed; by default the observed one.
         reading: How stored replies are read.
-        constants: Numbers the exam's scores are computed with, in place of the usual ones.
-        on: ``all`` compares every painter on all its own questions, and every two on those the two have.
+        constants: Numbers to compute the exam's scores with, instead of the usual ones.
+        on: ``common``, or ``all`` to rank each painter on all its own questions and each pair on those both have.
         **which: ``store``, ``painters``, ``judges``, ``variant``, ``options``, …; see `limner.api.groups`.
 
     Raises:
-        UsageError: There is no such score or tag, or the gap is zero.
+        UsageError: There is no such score or tag, or the gap is not positive.
     """
     if gap is not None and not gap > 0:
         raise UsageError(f"--gap {gap:g}: a gap must be above 0")
@@ -56,23 +56,23 @@ def painters(
     comparisons = []
     for side in comparables(groups, kind.protocol, checked_on(on)):
         parts = _categories(side, by)
-        tests = sum(_tests(part) for _, part in parts)
-        asked = _Terms(exams.stored_name(exam), parse_reading(reading), side.score(score), by, gap, tests)
-        comparisons += with_corrected_p([_compared(asked, part, category) for category, part in parts])
+        tests = sum(_count_tests(part) for _, part in parts)
+        terms = _SharedTerms(exams.stored_name(exam), parse_reading(reading), side.score(score), by, gap, tests)
+        comparisons += with_corrected_p([_comparison(terms, part, category) for category, part in parts])
     return comparisons
 
 
 def painters_of(rows: Sequence[Standing], score: Score) -> Comparison:
-    """Compare the painters of one table by one score, as `painters` does with all questions."""
+    """Compare the painters of one table by one score, as `painters` does without a tag."""
     first = rows[0]
-    asked = _Terms(first.exam, first.reading, score, None, None, _tests(first.compared))
-    (comparison,) = with_corrected_p([_compared(asked, first.compared, None, rows)])
+    terms = _SharedTerms(first.exam, first.reading, score, None, None, _count_tests(first.compared))
+    (comparison,) = with_corrected_p([_comparison(terms, first.compared, None, rows)])
     return comparison
 
 
 @dataclass(frozen=True)
-class _Terms:
-    """What holds for all comparisons that are shown together; `tests` is how many tests they have at most."""
+class _SharedTerms:
+    """The settings that comparisons shown together share; `tests` is the most tests they can have."""
 
     exam: str
     reading: Reading
@@ -82,12 +82,13 @@ class _Terms:
     tests: int
 
 
-def _tests(side: Comparable) -> int:
-    """Return how many pairs of two painters there are; a pair with a control is not a test."""
+def _count_tests(side: Comparable) -> int:
+    """Return the number of tests, which is the number of pairs without a control."""
     return comb(sum(not group.control for group in side.groups), 2)
 
 
 def _categories(side: Comparable, tag: str | None) -> list[tuple[str | None, Comparable]]:
+    """Return the painters on the questions of each value of the tag; without a tag, on all questions."""
     if tag is None:
         return [(None, side)]
     tags = {name for group in side.everyone for entry in group.entries for name in entry.question.tags}
@@ -96,66 +97,70 @@ def _categories(side: Comparable, tag: str | None) -> list[tuple[str | None, Com
     values = {entry.question.tags.get(tag, "(none)") for group in side.everyone for entry in group.entries}
     categories: list[tuple[str | None, Comparable]] = []
     for value in side.protocol.in_order(tag, values):
-        kept = [_with_value(group, tag, value) for group in side.everyone]
+        kept = [_restricted(group, tag, value) for group in side.everyone]
         if having := [group for group in kept if group.entries]:
             categories.append((value, comparable(having, side.protocol, side.on)))
     return categories
 
 
-def _with_value(group: Group, tag: str, value: str) -> Group:
+def _restricted(group: Group, tag: str, value: str) -> Group:
+    """Return the group restricted to questions with this value of a tag."""
     entries = tuple(e for e in group.entries if e.question.tags.get(tag, "(none)") == value)
     return replace(group, entries=entries, absent=tuple(q for q in group.absent if q.tags.get(tag, "(none)") == value))
 
 
-def _compared(asked: _Terms, side: Comparable, category: str | None, standing: Sequence[Standing] = ()) -> Comparison:
-    score = asked.score
-    rows = {row.name: row for row in standing or standings_of(side, asked.exam, asked.reading)}
-    drawn = {
+def _comparison(
+    terms: _SharedTerms, side: Comparable, category: str | None, standing: Sequence[Standing] = ()
+) -> Comparison:
+    score = terms.score
+    rows = {row.name: row for row in standing or standings_of(side, terms.exam, terms.reading)}
+    resampled = {
         name: values[score.name]
         for name, values, painter_values in zip(side.names, side.drawn, side.values, strict=True)
         if score.name in painter_values
     }
     controls = {group.name for group in side.everyone if group.control}
-    rivals = {name: values for name, values in drawn.items() if name not in controls}
+    rivals = {name: values for name, values in resampled.items() if name not in controls}
     ranks = rank_intervals(rivals) if len(rivals) > 1 else {}
     places = [_place(side, at, rows[group.name], score, ranks) for at, group in enumerate(side.groups)]
-    places += [_apart(rows[group.name], score) for group in (*side.beside, *side.left_out)]
+    places += [_uncompared_place(rows[group.name], score) for group in (*side.beside, *side.left_out)]
     places.sort(key=lambda p: (p.name in controls, p.score.value is None, -(p.score.value or 0.0), p.name))
     reason = None
     if not side.groups:
         reason = "no painter has a score"
     elif not side.questions and side.on == "common":
-        reason = "no question is common to all painters; --painter chooses some of them"
+        reason = "no question is common to all painters; choose some of them with --painter"
     elif len(side.groups) < 2:
         reason = ONE_PAINTER
-    elif len(drawn) < 2:
-        reason = f"{score.name} is known for {len(drawn)} of {len(side.groups)} painters; --score takes another"
+    elif len(resampled) < 2:
+        known = f"{len(resampled)} of {len(side.groups)} painters"
+        reason = f"{score.name} is known for {known}; choose another score with --score"
     return Comparison(
-        exam=asked.exam,
-        reading=asked.reading,
+        exam=terms.exam,
+        reading=terms.reading,
         evaluator=side.evaluator,
         compared=side,
         score=score,
-        by=asked.by,
+        by=terms.by,
         category=category,
         questions=len(side.questions),
         places=tuple(places),
-        pairs=tuple(_pairs(side, score, asked.tests, asked.gap)),
+        pairs=tuple(_pairs(side, score, terms.tests, terms.gap)),
         tests=0,
         reason=reason,
     )
 
 
 def side_pairs(side: Comparable, score: Score) -> tuple[Pair, ...]:
-    """Return every two painters of one side: the pairs that `painters` gives for all questions.
+    """Return the same pairs of painters as `painters` does without a tag.
 
-    No places are computed, so it is faster than `painters`.
+    This is faster, because no places are computed.
     """
-    return tuple(with_verdicts(_pairs(side, score, _tests(side))))
+    return tuple(with_verdicts(_pairs(side, score, _count_tests(side))))
 
 
 def _pairs(side: Comparable, score: Score, tests: int, gap: float | None = None) -> list[Pair]:
-    """Return every two that have the score, the best first; pairs of two painters before those with a control."""
+    """Return all pairs that have the score, best first, pairs with a control last."""
     worth = {
         name: values[score.name] for name, values in zip(side.names, side.values, strict=True) if score.name in values
     }
@@ -165,7 +170,7 @@ def _pairs(side: Comparable, score: Score, tests: int, gap: float | None = None)
 
 
 def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap: float | None) -> Pair:
-    """Return two painters on the questions all have, or, where each has its own, on those the two share."""
+    """Compare two painters on the questions that all have, or with ``on="all"`` on those that the two share."""
     is_test = not any(group.control for group in side.groups if group.name in (one, other))
     if side.on == "all":
         two = [group for group in side.groups if group.name in (one, other)]
@@ -176,29 +181,29 @@ def _pair(side: Comparable, score: Score, tests: int, one: str, other: str, gap:
     else:
         first, second = at(one), at(other)
         both_have = score.name in side.values[first] and score.name in side.values[second]
-        drawn = (side.drawn[first][score.name], side.drawn[second][score.name]) if both_have else None
+        resampled = (side.drawn[first][score.name], side.drawn[second][score.name]) if both_have else None
         derive = make_derive(side.protocol)
         sides = side.parts[first], side.parts[second]
-        both = paired(*sides, score.name, derive, drawn, tests if is_test else 1, score.top)
+        both = paired(*sides, score.name, derive, resampled, tests if is_test else 1, score.top)
     return make_pair(one, other, both, gap, side.per_cluster, corrected=is_test)
 
 
 def _place(side: Comparable, at: int, standing: Standing, score: Score, ranks: Mapping[str, RankInterval]) -> Place:
     name, score_interval = side.names[at], side.interval(at, score.name)
     ends = standing.bounds.get(score.name)
-    place = _apart(standing, score)
+    place = _uncompared_place(standing, score)
     return replace(
         place,
         score=score_interval,
         rank=ranks.get(name),
         bounds={"low": ends[0], "high": ends[1]} if ends else None,
         wilson=_wilson(side, at, score),
-        reason=_why(side, score) if score_interval.value is None else None,
+        reason=_no_value_reason(side, score) if score_interval.value is None else None,
     )
 
 
-def _apart(standing: Standing, score: Score) -> Place:
-    """Return a painter that is not compared: without a score, or a control on other questions."""
+def _uncompared_place(standing: Standing, score: Score) -> Place:
+    """Return the place of a painter that is not compared: one without a score, or a control with other questions."""
     return Place(
         painter=standing.painter,
         strategy=standing.strategy,
@@ -210,12 +215,12 @@ def _apart(standing: Standing, score: Score) -> Place:
         failures=standing.failures,
         pessimistic=standing.pessimistic.value(score.name),
         bounds=None,
-        reason="a control on part of the questions" if standing.n else "no score",
+        reason="a control that has only part of the questions" if standing.n else "no score",
     )
 
 
 def _wilson(side: Comparable, at: int, score: Score) -> Interval | None:
-    """Return the share of all with its Wilson interval, where every question is all or nothing."""
+    """Return the share of full scores with its Wilson interval, if every question scores all or nothing."""
     if score.name == MET.name or score.name not in side.parts[at]:
         return None
     tops, bottoms = (each[side.parts[at][score.name][1] > 0] for each in side.parts[at][score.name])
@@ -224,20 +229,20 @@ def _wilson(side: Comparable, at: int, score: Score) -> Interval | None:
     return wilson(round(float(shares.sum())), len(shares)) if plain and len(shares) else None
 
 
-def _why(side: Comparable, score: Score) -> str:
+def _no_value_reason(side: Comparable, score: Score) -> str:
     if not side.questions:
         return "no question in common with the others"
-    return f"{score.name} is not known: the judge abstained, or what it is computed from is missing"
+    return f"{score.name} is unknown: the judge abstained, or something it is computed from is missing"
 
 
 @dataclass(frozen=True)
 class MarkedSide:
-    """One of the two.
+    """One of two sides to compare in `differences`: its markings.
 
     Attributes:
-        rows: What every marking adds to the numbers.
-        met: The share of every criterion that each marking gave.
-        abstained: Whether some mark is left open: a score that is settled for some rows only is then no score.
+        rows: What each marking adds to the numbers.
+        met: For each marking, how far each criterion is met.
+        abstained: Whether any mark is an abstention; a score that is known for only some rows then does not count.
     """
 
     rows: tuple[RowParts, ...]
@@ -245,19 +250,19 @@ class MarkedSide:
     abstained: bool = False
 
     def on(self, places: frozenset[tuple[str, str]]) -> MarkedSide:
-        """Return the side on these questions (and clusters) alone."""
+        """Return the side restricted to these questions, each given with its cluster."""
         rows = tuple(row for row in self.rows if (row.question, row.cluster) in places)
         met = {key: shares for key, shares in self.met.items() if (key[1], key[0]) in places}
         return MarkedSide(rows, met, self.abstained)
 
     @property
     def places(self) -> frozenset[tuple[str, str]]:
-        """Its questions, with the clusters they are in."""
+        """The questions of the side, each with its cluster."""
         return frozenset((row.question, row.cluster) for row in self.rows)
 
     @property
     def parts(self) -> Parts:
-        """What its numbers are made of."""
+        """The numerators and denominators of its numbers."""
         parts, settled = gather_parts(self.rows)
         if self.abstained:
             return {name: part for name, part in parts.items() if settled[name] == len(self.rows)}
@@ -266,7 +271,7 @@ class MarkedSide:
 
 @dataclass(frozen=True)
 class Gap:
-    """A number of both on the questions both have, and the first one's minus the second's with its interval."""
+    """One number of two sides on their common questions, and the first minus the second with its interval."""
 
     one: float
     other: float
@@ -274,10 +279,10 @@ class Gap:
 
 
 def differences(one: MarkedSide, other: MarkedSide, protocol: Protocol[Any], names: Iterable[str]) -> dict[str, Gap]:
-    """Return the numbers that both have, and their differences, on the questions both have.
+    """Return the numbers that both sides have, and their differences, on the common questions.
 
-    The interval is that of painters who are compared; see `limner.scoring.stats.paired`. `MET` is over the criteria
-    that both decided.
+    Intervals are computed as for pairs of painters; see `limner.scoring.stats.paired`. `MET` is over the criteria that
+    both sides decided.
     """
     common = one.places & other.places
     first, second = one.on(common), other.on(common)

@@ -359,7 +359,7 @@ def flips(marks: Iterable[tuple[str, Sequence[float | None]]]) -> Flips:
     repeated = [(question, given) for question, given in repeated if len(given) > 1]
     if not repeated:
         blank = Interval()
-        return Flips(0, blank, blank, "nothing was marked more than once; `--repeats` does that")
+        return Flips(0, blank, blank, "nothing was marked more than once; mark again with `--repeats`")
     places = {question: place for place, question in enumerate(dict.fromkeys(question for question, _ in repeated))}
     rate, ever, total = (np.zeros(len(places)) for _ in range(3))
     for question, given in repeated:
