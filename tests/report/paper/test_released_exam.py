@@ -21,7 +21,7 @@ def released() -> Exam[ScoringPointsRubric]:
 
 
 @pytest.mark.slow
-def test_table_1(released: Exam[ScoringPointsRubric], store: Store) -> None:
+def test_table_1_counts_match_paper(released: Exam[ScoringPointsRubric], store: Store) -> None:
     add_exam(store, released)
     (sheet,) = build(find("genexam:table1"), store).sheets
     told = {line.label: [cell.text for cell in line.cells] for line in sheet.rows()}
@@ -43,7 +43,7 @@ def test_table_1(released: Exam[ScoringPointsRubric], store: Store) -> None:
 
 
 @pytest.mark.parametrize("level", [1, 2])
-def test_the_taxonomys_counts(released: Exam[ScoringPointsRubric], level: int) -> None:
+def test_taxonomy_counts(released: Exam[ScoringPointsRubric], level: int) -> None:
     names = [f"taxonomy{n}" for n in range(1, level + 1)]
     counted = Counter(
         tuple(question.tags[name].replace("_", " ").casefold() for name in names) for question in released.questions

@@ -123,7 +123,7 @@ def items(body: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", PAPERS)
-def test_a_paper_is_reproduced(
+def test_paper_is_reproduced_end_to_end(
     kind: str, shop: tuple[BilledImages, ExaminerServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     images, examiner = shop
@@ -183,7 +183,7 @@ def section(page: str, name: str) -> str:
     return page.partition(f'<section id="{anchor}">')[2].partition("</section>")[0]
 
 
-def test_the_budget_holds_over_all_rows_and_a_purse_goes_on(
+def test_budget_covers_all_rows_and_purse_continues_run(
     shop: tuple[BilledImages, ExaminerServer], tmp_path: Path
 ) -> None:
     images, examiner = shop
@@ -198,7 +198,7 @@ def test_the_budget_holds_over_all_rows_and_a_purse_goes_on(
     assert set(examiner.counts()["answered_by_key"].values()) == {1}
 
 
-def test_a_table_of_judges_is_filled_judge_by_judge(shop: tuple[BilledImages, ExaminerServer]) -> None:
+def test_table_of_judges_is_filled_for_each_judge(shop: tuple[BilledImages, ExaminerServer]) -> None:
     words = ("reproduce", "sample/genexam", "--item", "Table 4", "--painter", "GPT-Image-1=drawing/one", "--limit", "1")
     judges = ("--judge", JUDGES[0], "--judge", f"GPT-4o / Img={JUDGES[1]}")
     before = limner(*words, *judges, "--json").json()
@@ -211,7 +211,7 @@ def test_a_table_of_judges_is_filled_judge_by_judge(shop: tuple[BilledImages, Ex
     assert cells[1]["filled"] == 16
 
 
-def test_what_cannot_start_is_left_out_and_reported(shop: tuple[BilledImages, ExaminerServer]) -> None:
+def test_rows_that_cannot_start_are_skipped_and_reported(shop: tuple[BilledImages, ExaminerServer]) -> None:
     images, _ = shop
     said = limner(
         "reproduce", "sample/worldgenbench", "--painter", "GPT-4o=drawing/one", "--painter", "SDXL=drawing/dear",
