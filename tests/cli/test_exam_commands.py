@@ -16,7 +16,7 @@ from tests.conformance.verdicts import released_rows, verdicts, write_replay, wr
 from tests.support import picture
 
 
-def test_exams_are_listed_with_all_they_offer() -> None:
+def test_exams_are_listed_with_details() -> None:
     out = limner("exams").out
     assert f"genexam: {GENEXAM.title}" in out
     for fact in ("strict (0-100): ", "relaxed (0-100): ", "variants: release, paper", "bundled sample: sample/genexam"):
@@ -34,12 +34,12 @@ def test_exams_are_listed_with_all_they_offer() -> None:
         (["nowhere.toml"], 1, "nowhere.toml: cannot be read"),
     ],
 )
-def test_checking_what_is_not_there(words: list[str], code: int, said: str) -> None:
+def test_check_of_missing_exam_is_reported(words: list[str], code: int, said: str) -> None:
     assert said in limner("exam", "check", *words, code=code).err
 
 
 @pytest.mark.slow
-def test_an_exam_of_ones_own(tmp_path: Path) -> None:
+def test_custom_exam_is_checked_and_run(tmp_path: Path) -> None:
     """Started, edited, checked, run, shown, exported, imported; at the end without its data."""
     said = limner("exam", "new", "mine").out
     assert "limner exam check mine/exam.toml" in said
@@ -74,7 +74,7 @@ def test_an_exam_of_ones_own(tmp_path: Path) -> None:
         assert limner("mark", word, "--painter", "me", "--judge", judge, "--json").json()["stored"] == 6
 
 
-def test_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_command(monkeypatch: pytest.MonkeyPatch) -> None:
     from limner import doctor
     from limner.doctor import Check
 
@@ -87,7 +87,7 @@ def test_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_the_demo() -> None:
+def test_demo_command() -> None:
     said = limner("demo").out
     for name in SHIPPED:
         assert re.search(rf"^│ {name} +│ 1 │ +\d+% │ +100% │ +\d?\d% │ +\d?\d% │$", said, re.MULTILINE), said

@@ -30,7 +30,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_contradictions_are_listed_and_the_earlier_may_stand() -> None:
+def test_contradictions_are_listed_and_earlier_rows_can_be_kept() -> None:
     said = limner("merge", "all", "one", "two", code=1)
     assert "rows that contradict another store's: 1" in said.err
     assert "two: drawings d: another image; the slot was drawn twice" in said.err
@@ -47,7 +47,7 @@ def test_contradictions_are_listed_and_the_earlier_may_stand() -> None:
         assert found.exec_driver_sql(query).scalar() == wanted.exec_driver_sql(query).scalar()
 
 
-def test_what_is_left_out_is_reported_by_the_exit_code() -> None:
+def test_omitted_rows_set_exit_code() -> None:
     with Store("one") as store:
         store.write(lambda connection: connection.execute(calls.update().values(status="submitted")))
     said = limner("merge", "all", "one", code=3)
@@ -59,7 +59,7 @@ def test_what_is_left_out_is_reported_by_the_exit_code() -> None:
     assert "drawing of q by mine" in said.out
 
 
-def test_a_dry_run_writes_nothing() -> None:
+def test_merge_dry_run_writes_no_files() -> None:
     said = limner("merge", "all", "one", "--dry-run")
     assert said.out.splitlines()[-1] == "all: nothing was written (--dry-run)"
     assert not Path("all").exists()

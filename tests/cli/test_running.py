@@ -47,7 +47,7 @@ def everything(store: str | Path) -> dict[str, list[Any]]:
         return {table.name: sorted(map(repr, connection.execute(sa.select(table)))) for table in metadata.sorted_tables}
 
 
-def test_run_draws_marks_and_shows(words: list[str], judge: str) -> None:
+def test_run_draws_marks_and_prints_scores(words: list[str], judge: str) -> None:
     said = limner("run", "genexam", *words, "--judge", judge)
     assert f"genexam · judge {judge} (not examined) · reading careful" in said.out
     assert "mine" in said.out
@@ -63,7 +63,7 @@ def test_draw_then_mark(words: list[str], judge: str, small_exam: SmallExam) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["run", "draw"])
-def test_a_dry_run_writes_nothing(
+def test_dry_run_writes_no_files(
     command: str, words: list[str], chat: ChatServer, small_exam: SmallExam, tmp_path: Path
 ) -> None:
     """Nor does it call anyone, with a store or without."""
@@ -98,7 +98,9 @@ def test_the_same_sample_is_drawn_marked_and_estimated(words: list[str], judge: 
     }  # fmt: skip
 
 
-def test_selection(words: list[str], judge: str, small_exam: SmallExam) -> None:
+def test_questions_are_selected_by_ids_tags_limit_and_subset(
+    words: list[str], judge: str, small_exam: SmallExam
+) -> None:
     Path("ids.txt").write_text("\n".join(small_exam.ids[:3]), "utf-8")
     picked = ("--ids", "@ids.txt", "--where", "difficulty=medium", "--limit", "1")
     limner("run", "genexam", *words, "--judge", judge, *picked)
@@ -146,7 +148,7 @@ WRONG: dict[str, tuple[Callable[[SmallExam], list[str]], int, str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("given", "code", "said"), WRONG.values(), ids=WRONG)
-def test_mistakes_are_named_and_leave_nothing_behind(
+def test_usage_errors_are_reported_and_create_no_files(
     small_exam: SmallExam, given: Callable[[SmallExam], list[str]], code: int, said: str
 ) -> None:
     drawn = ("--painter", f"mine=folder/{small_exam.drawings}", "--data", small_exam.data)
@@ -163,7 +165,7 @@ def test_mistakes_are_named_and_leave_nothing_behind(
     assert everything("old") == before
 
 
-def test_a_preset_is_named_with_what_differs_from_it(words: list[str], judge: str) -> None:
+def test_differences_from_preset_are_reported(words: list[str], judge: str) -> None:
     asked = ("--preset", "paper", "--judge", judge, "--variant", "release", "--judge-arg", "seed=7")
     said = limner("run", "genexam", *words, *asked)
     assert f"differs from preset paper: judge {judge} instead of openai/gpt-5-2025-08-07" in said.err
@@ -184,7 +186,7 @@ def test_files_for_the_same_id_are_reported(words: list[str], judge: str, small_
     assert states == {id: "missing" if id == first else "done" for id in small_exam.ids}
 
 
-def test_misnamed_files_are_reported_and_a_list_renames_them(
+def test_misnamed_files_are_reported_and_fixed_by_rename_list(
     words: list[str], judge: str, small_exam: SmallExam, tmp_path: Path
 ) -> None:
     for file in small_exam.drawings.iterdir():
@@ -199,14 +201,14 @@ def test_misnamed_files_are_reported_and_a_list_renames_them(
     assert limner("exam", "rename", "genexam", small_exam.drawings, "--store", "store").out == ""
 
 
-def test_a_store_from_the_environment(words: list[str], judge: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_is_taken_from_environment(words: list[str], judge: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_STORE", "elsewhere")
     limner("run", "genexam", *words[:4], "--judge", judge)
     assert Path("elsewhere", "limner.db").is_file()
     assert "mine" in limner("scores", "genexam").out
 
 
-def test_the_budget_of_a_shard_is_its_own_and_it_is_reported() -> None:
+def test_budget_applies_per_shard_and_note_reports_it() -> None:
     words = ["run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--limit", "2", "--dry-run"]
     said = limner(*words, "--shard", "1/4", "--budget", "5")
     assert "note: --budget 5 is for this shard alone: all 4 shards together may spend $20\n" in said.err
@@ -244,7 +246,7 @@ def progress() -> Progress:
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
-def test_everyone_has_a_bar_with_rate_spend_and_time_left(progress: Progress, width: int) -> None:
+def test_each_painter_and_judge_has_progress_bar(progress: Progress, width: int) -> None:
     lines = drawn(progress, width)
     assert max(map(len, lines)) <= width
     first, second, third, last = lines
@@ -258,7 +260,7 @@ def test_everyone_has_a_bar_with_rate_spend_and_time_left(progress: Progress, wi
     assert "━━" in first
 
 
-def test_names_cannot_drive_the_terminal() -> None:
+def test_control_characters_in_names_are_neutralised() -> None:
     found = Progress(total=1)
     found.part("draw", "evil\x1b[2J\nname[red]").total = 1
     (line, _) = drawn(found, 140)
@@ -310,7 +312,7 @@ def draw(prompt):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("times", [0, 1, 2])
-def test_on_a_real_terminal(tmp_path: Path, times: int) -> None:
+def test_terminal_is_restored_after_run_and_interrupts(tmp_path: Path, times: int) -> None:
     """Run to its end, interrupted once, and twice: the cursor is back, and no mode is left on."""
     (tmp_path / "slow.py").write_text(SLOW, "utf-8")
     if not times:
@@ -353,24 +355,24 @@ def test_piped_lines_stay_plain(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command", ["run", "draw", "mark", "evidence", "build run", "examine-judge", "exam prove", "modes", "rate"]
 )
-def test_every_command_that_works_here_has_them(command: str) -> None:
+def test_commands_have_ray_options(command: str) -> None:
     said = limner(*command.split(), "--help").out
     assert "--ray auto|HOST:PORT" in said
     assert "--ray-gpus" in said
 
 
-def test_shares_without_a_cluster_are_a_mistake() -> None:
+def test_ray_gpus_without_ray_is_usage_error() -> None:
     said = limner("run", "sample/genexam", "--painter", "control/reference", "--ray-gpus", "0.5", code=2).err
     assert "--ray-gpus and --ray-workers need --ray" in said
 
 
-def test_a_dry_run_joins_no_cluster() -> None:
+def test_dry_run_joins_no_cluster() -> None:
     words = ("run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--ray", "nowhere:1")
     assert "to do for" in limner(*words, "--dry-run").out
     assert limner(*words[:-1], "ray://x:1", code=2).err.count("--ray ray://x:1: give auto or HOST:PORT") == 1
 
 
-def test_a_cluster_that_is_not_running_is_an_error() -> None:
+def test_unreachable_cluster_is_an_error() -> None:
     need("ray", find_spec("ray") is not None, "pip install 'limner[ray]'")
     words = ("run", "sample/genexam", "--painter", "control/reference", "--limit", "1", "--ray", "nowhere:1")
     assert "no cluster found" in limner(*words, code=2).err

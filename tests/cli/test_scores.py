@@ -42,7 +42,7 @@ def test_scores_as_json(marked: Marked) -> None:
     assert means(marked.sets["one"][:3])["relaxed"].agrees(one["common"]["scores"]["relaxed"]["value"])
 
 
-def test_scores_as_a_table(marked: Marked) -> None:
+def test_scores_as_table(marked: Marked) -> None:
     out = limner("scores", "genexam", "--store", marked.store, "--by", "difficulty").out
     assert f"genexam · judge {marked.judge} (not examined) · reading careful" in out
     assert "compared on the 3 questions that all painters have" in out
@@ -52,7 +52,7 @@ def test_scores_as_a_table(marked: Marked) -> None:
     assert "two by difficulty" in out
 
 
-def test_scores_of_some(marked: Marked) -> None:
+def test_scores_of_selected_painters_judges_and_questions(marked: Marked) -> None:
     words = ("--store", marked.store, "--format", "json")
     (standing,) = limner("scores", "genexam", *words, "--painter", "two", "--judge", marked.judge).json()
     assert (standing["painter"], standing["common"]) == ("two", None)
@@ -63,14 +63,14 @@ def test_scores_of_some(marked: Marked) -> None:
 
 
 @pytest.mark.parametrize("command", [["scores", "genexam"], ["export", "genexam"], ["show", "genexam", "Biology_0"]])
-def test_a_store_or_exam_that_is_not_there(marked: Marked, command: list[str]) -> None:
+def test_missing_store_or_exam_is_reported(marked: Marked, command: list[str]) -> None:
     assert "no store at nowhere" in limner(*command, "--store", "nowhere", code=1).err
     assert not Path("nowhere").exists()
     command[1] = "genexom"
     assert "has no exam 'genexom'; it has: genexam" in limner(*command, "--store", marked.store, code=1).err
 
 
-def test_nothing_marked_yet(marked: Marked) -> None:
+def test_scores_and_export_of_unmarked_store(marked: Marked) -> None:
     drawn = ("--painter", f"mine=folder/{marked.small.drawings}", "--data", marked.small.data)
     limner("draw", "genexam", *drawn, "--limit", "1", "--store", "new")
     assert "nothing is marked yet" in limner("scores", "genexam", "--store", "new").out
@@ -155,7 +155,7 @@ def exported(store: str, *words: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in limner("export", "genexam", "--store", store, *words).out.splitlines()]
 
 
-def test_exporting_images(marked: Marked) -> None:
+def test_images_are_exported(marked: Marked) -> None:
     said = limner("export", "genexam", "--store", marked.store, "--images", "images", "--output", "rows.jsonl")
     assert "7 images in images" in said.err
     found = {path.relative_to("images").as_posix(): path.read_bytes() for path in Path("images").rglob("*.png")}
@@ -164,7 +164,7 @@ def test_exporting_images(marked: Marked) -> None:
     assert found == expected
 
 
-def test_exporting_to_a_place_that_cannot_be_written(marked: Marked, tmp_path: Path) -> None:
+def test_export_to_unwritable_path_is_reported(marked: Marked, tmp_path: Path) -> None:
     said = limner("export", "genexam", "--store", marked.store, "--output", tmp_path, code=1)
     assert said.err.startswith("limner: ")
     assert "Is a directory" in said.err
@@ -237,19 +237,19 @@ def said(stored: Path, *words: str) -> str:
 
 
 @pytest.mark.parametrize("more", [(), ("--painter", "alpha")])
-def test_scores(stored: Path, more: tuple[str, ...]) -> None:
+def test_scores_warns_of_lenient_judge(stored: Path, more: tuple[str, ...]) -> None:
     assert said(stored, "scores", "sample/genexam", "--judge", BLIND, *more).count(LINE) == 1
     assert "passes wrong" not in said(stored, "scores", "sample/genexam", "--judge", FAIR, *more)
 
 
 @pytest.mark.parametrize("more", [(), ("--score", "relaxed")])
-def test_compare(stored: Path, more: tuple[str, ...]) -> None:
+def test_compare_warns_of_lenient_judge(stored: Path, more: tuple[str, ...]) -> None:
     assert said(stored, "compare", "sample/genexam", "--judge", BLIND, *more).count(LINE) == 1
     assert "passes wrong" not in said(stored, "compare", "sample/genexam", "--judge", FAIR, *more)
 
 
 @pytest.mark.parametrize("form", ["text", "html"])
-def test_table(stored: Path, form: str) -> None:
+def test_table_warns_of_lenient_judge(stored: Path, form: str) -> None:
     words = ("table", "genexam:table2", "--exam", "sample/genexam", "--no-published", "--format", form)
     told = "passes wrong drawings: another question"
     assert said(stored, *words).count(told) == 1
@@ -257,7 +257,7 @@ def test_table(stored: Path, form: str) -> None:
     assert told not in said(stored, *words, "--judge", FAIR)
 
 
-def test_several_exams(stored: Path) -> None:
+def test_lenient_judge_warning_for_several_exams(stored: Path) -> None:
     words = ("compare", "--exams", "sample/genexam,sample/fepbench", "--judge", BLIND)
     assert said(stored, *words).count(f"sample/genexam: {LINE}") == 1
     first, second = json.loads(said(stored, *words, "--format", "json"))["exams"]
@@ -265,7 +265,7 @@ def test_several_exams(stored: Path) -> None:
     assert second["passes_wrong_drawings"] is None
 
 
-def test_the_end_of_a_run(tmp_path: Path) -> None:
+def test_run_ends_with_lenient_judge_warning(tmp_path: Path) -> None:
     """The controls were drawn in an earlier run; the line stands below the run of a painter alone too."""
     small = write_exam(tmp_path, 10)
     rows = verdicts(small.rows, 5)

@@ -20,7 +20,7 @@ def world(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
-def test_a_whole_store(world: ExamRun) -> None:
+def test_intact_store_is_verified(world: ExamRun) -> None:
     said = limner("verify", "--store", "store")
     assert [line[:20].strip().split(":")[0] for line in said.out.splitlines()] == [
         "ok  database", "ok  references", "ok  images", "ok  orphans",
@@ -30,7 +30,7 @@ def test_a_whole_store(world: ExamRun) -> None:
 
 
 @pytest.mark.slow
-def test_a_damaged_image_and_its_repair(world: ExamRun) -> None:
+def test_damaged_image_is_reported_and_repaired(world: ExamRun) -> None:
     image = str(world.drawings()[0].image)
     damage(world.blob(), "truncated")
     said = limner("verify", "--store", "store", code=1)
@@ -42,6 +42,6 @@ def test_a_damaged_image_and_its_repair(world: ExamRun) -> None:
     limner("verify", "--store", "store")
 
 
-def test_no_store_is_not_a_whole_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_store_is_not_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "no store at nothing" in limner("verify", "--store", "nothing", code=1).err
