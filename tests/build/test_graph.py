@@ -90,7 +90,7 @@ def killed(place: Path, llm: Scripted) -> dict[str, Any]:
     return told
 
 
-def test_nothing_is_paid_twice(killed: dict[str, Any], place: Path, llm: Scripted) -> None:
+def test_killed_build_pays_each_call_once(killed: dict[str, Any], place: Path, llm: Scripted) -> None:
     assert llm.refused == []
     assert len(llm.killed_in_flight) == KILLS
     # Two were under way at each kill at most.
@@ -107,7 +107,7 @@ def test_nothing_is_paid_twice(killed: dict[str, Any], place: Path, llm: Scripte
     assert llm.total == asked
 
 
-def test_every_filter_takes_out_what_it_is_for(killed: dict[str, Any], place: Path) -> None:
+def test_every_filter_drops_its_planted_items(killed: dict[str, Any], place: Path) -> None:
     assert why(place, "found")["found-1"] == "no prompt for this picture: found/stray.png"
     assert why(place, "duplicates")["heart valves"].startswith("near-duplicate: of ")
     assert len(why(place, "duplicates")) == 1
@@ -127,7 +127,7 @@ def unreviewed(killed: dict[str, Any]) -> str:
     return limner("build", "status", "school")
 
 
-def test_each_stage_is_shown_beside_the_papers(killed: dict[str, Any], unreviewed: str) -> None:
+def test_each_stage_is_shown_beside_paper(killed: dict[str, Any], unreviewed: str) -> None:
     steps = {step["place"]: step for step in killed["steps"]}
     assert (steps["prompts"]["made"], steps["prompts"]["paper"]) == (12, 56830)
     assert steps["concepts"]["miles"] == {"concepts": 11}, "two prompts are about photosynthesis"
@@ -185,7 +185,7 @@ def finished(killed: dict[str, Any], unreviewed: str, place: Path, llm: Scripted
     return told
 
 
-def test_the_split_shares_no_topic_and_no_concept(finished: dict[str, Any], place: Path) -> None:
+def test_split_shares_no_topic_or_concept(finished: dict[str, Any], place: Path) -> None:
     with Store(place / "limner-store") as store:
         _, items = open_build(store, "school").look()
     test, train = ([one.body for one in items.values() if one.body.get("part") == part] for part in ("test", "train"))
@@ -203,7 +203,7 @@ def test_the_split_shares_no_topic_and_no_concept(finished: dict[str, Any], plac
     assert len(train) == 3
 
 
-def test_text_of_a_reviewer_wins(finished: dict[str, Any], place: Path) -> None:
+def test_reviewer_text_takes_precedence(finished: dict[str, Any], place: Path) -> None:
     with Store(place / "limner-store") as store:
         _, items = open_build(store, "school").look()
     turbine = items[subject("steam turbine").id].body
@@ -215,7 +215,7 @@ def test_text_of_a_reviewer_wins(finished: dict[str, Any], place: Path) -> None:
     assert turbine["reviewers"] == ["anna"]
 
 
-def test_replies_that_break_the_rules_are_objected_to(finished: dict[str, Any], llm: Scripted) -> None:
+def test_replies_that_break_rules_are_sent_back(finished: dict[str, Any], llm: Scripted) -> None:
     for mark in MARKS.values():
         assert any(heard.turn for heard in llm.asked(mark)), mark
     objections = "\n".join(heard.text for _, heard in llm.heard if heard.turn)
@@ -225,7 +225,7 @@ def test_replies_that_break_the_rules_are_objected_to(finished: dict[str, Any], 
         assert said in objections, said
 
 
-def test_the_training_part_is_written_as_training_reads_it(finished: dict[str, Any], place: Path) -> None:
+def test_training_part_is_written_in_training_format(finished: dict[str, Any], place: Path) -> None:
     said = limner("build", "export", "school", "samples", "--train")
     assert "3 samples of 3 concepts are now in samples" in said
     rows = [json.loads(line) for line in (place / "samples" / "train.jsonl").read_text("utf-8").splitlines()]

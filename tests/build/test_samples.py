@@ -45,7 +45,7 @@ def limner(*words: str) -> str:
 
 
 @pytest.mark.parametrize("recipe", [one.name for one in recipes() if one.name not in ELSEWHERE])
-def test_a_sample_build_is_marked_and_served(recipe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sample_build_is_marked_and_served(recipe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("starlette", reason="servers come with limner[web]")
     monkeypatch.chdir(tmp_path)
     sample = SAMPLES[recipe]
