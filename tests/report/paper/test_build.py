@@ -124,7 +124,7 @@ def _scored_questions(store: Store) -> list[str]:
 def test_rows_that_differ_from_paper_setup_are_footnoted(filled: dict[str, Store]) -> None:
     table = made(filled, "genexam:table2")
     (note,) = {line.notes for line in own(table) if line.about["painter"] not in (UNDECIDED, "control/reference")}
-    said = table.footnotes[note[0] - 1]
+    footnote = table.footnotes[note[0] - 1]
     for words in (
         "judge fake/judge instead of openai/gpt-5-2025-08-07",
         "reading careful instead of paper",
@@ -133,7 +133,7 @@ def test_rows_that_differ_from_paper_setup_are_footnoted(filled: dict[str, Store
         "prompts in another wording (0123)",
         "64 questions where the paper has 1000",
     ):
-        assert words in said
+        assert words in footnote
 
 
 def test_undecided_scores_are_shown_as_bounds_and_not_ranked(filled: dict[str, Store]) -> None:
@@ -235,10 +235,10 @@ def test_each_setup_of_one_judge_has_its_own_row(store: Store) -> None:
             assert line.cells[6].text == "0.0120"
             assert 1 <= float(line.cells[7].text) <= 9
             (note,) = line.notes
-            told = table.footnotes[note - 1]
-            assert (f"reasoning_effort={effort} instead of low" in told) == (effort != "low")
-            assert ("reference=none instead of image" in told) == (reference == "none")
-            assert "prompts in another wording (0123); 13 questions where the paper has 1000" in told
+            footnote = table.footnotes[note - 1]
+            assert (f"reasoning_effort={effort} instead of low" in footnote) == (effort != "low")
+            assert ("reference=none instead of image" in footnote) == (reference == "none")
+            assert "prompts in another wording (0123); 13 questions where the paper has 1000" in footnote
     few = build(find("genexam:table4"), store, TableChoice(which={"judges": ["openai/gpt-5?reasoning_effort=low"]}))
     assert {line.label.rpartition("=")[2] for line in own(few)} == {"low"}
     few = build(find("genexam:table4"), store, TableChoice(which={"options": {"reference": "none"}}))
@@ -253,5 +253,5 @@ def test_coverage_refers_to_whole_exam_for_imported_drawings(store: Store) -> No
     made_up = build(find("genexam:table2"), store)
     (line,) = own(made_up)
     assert line.covered == "20% covered"
-    assert any(said.startswith("This store: exam genexam, 10 of its 50 questions scored") for said in made_up.caption)
+    assert any(text.startswith("This store: exam genexam, 10 of its 50 questions scored") for text in made_up.caption)
     assert "10 questions where the paper has 1000" in made_up.footnotes[0]

@@ -70,7 +70,7 @@ def _height(path: Path) -> float:
 
 
 @pytest.mark.parametrize(
-    ("name", "file", "width", "said"),
+    ("name", "file", "width", "message"),
     [
         ("nonsense", "a.svg", "double", "no plot 'nonsense'; available: categories, heatmap"),
         ("heatmap", "a.jpg", "double", "must end in one of svg, pdf, png"),
@@ -78,8 +78,8 @@ def _height(path: Path) -> float:
     ],
 )
 def test_invalid_plot_arguments_are_refused(
-    name: str, file: str, width: str, said: str, filled: dict[str, Store], tmp_path: Path
+    name: str, file: str, width: str, message: str, filled: dict[str, Store], tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         plot(name, ["genexam"], tmp_path / file, PlotChoice(store=filled["genexam"]), width)
     assert not (tmp_path / file).exists()

@@ -86,8 +86,8 @@ def test_fepbench_shows_figure_1c_and_table_5() -> None:
         table = [row for row in csv.DictReader(file) if row["table"] == "Table 5"]
     sizes = {row["category"]: float(row["value"]) for row in table if row["metric"] == "N"}
     # Eight figures of the sample where the paper has 1,300: its shares.
-    for group, row, told in zip(panel.groups, panel.rows, panel.printed, strict=True):
-        assert told == pytest.approx(8 * sizes[f"{group} / {row}"] / 1300)
+    for group, row, printed in zip(panel.groups, panel.rows, panel.printed, strict=True):
+        assert printed == pytest.approx(8 * sizes[f"{group} / {row}"] / 1300)
     assert sum(value for (value,) in panel.values) == 8
     for role in ("instruction", "reasoning"):
         atoms = titled(found, f"{role.capitalize()} atoms")
@@ -131,12 +131,12 @@ def test_missing_or_invalid_data_set_description_is_reported(tmp_path: Path, mon
         sheet("sample/genexam")
     path = tmp_path / "data.toml"
     monkeypatch.setattr(paper, "paper_file", lambda exam, file: path)
-    for body, said in (
+    for body, message in (
         ("[[panels]]\ntitle='x'\nshow='map'\ntag='a'\n", "map needs by"),
         ("[[panels]]\ntitle='x'\nshow='cake'\n", "panels.0.show"),
         ("", "panels"),
     ):
         path.write_text(body, "utf-8")
         data_set._read_once.cache_clear()
-        with pytest.raises(DataError, match=said):
+        with pytest.raises(DataError, match=message):
             data_panels("genexam")

@@ -34,12 +34,12 @@ Sources = Callable[..., StoreSource]
 def test_failures_of_other_exams_are_drawings_without_score(source: Sources) -> None:
     found = source("genexam")
     grid = failures(found)
-    told = {s.painter: s for s in api.scores("genexam", store=found.choice.store)}
+    standings = {s.painter: s for s in api.scores("genexam", store=found.choice.store)}
     for name, cells in zip(grid.rows, grid.cells, strict=True):
         shares = {kind: cell.value for kind, cell in zip(grid.columns, cells, strict=True)}
-        for kind, count in told[name].failures.items():
-            assert shares[kind] == pytest.approx(count / told[name].expected)
-        assert sum(value or 0 for value in shares.values()) == pytest.approx(1 - told[name].coverage, abs=1e-4)
+        for kind, count in standings[name].failures.items():
+            assert shares[kind] == pytest.approx(count / standings[name].expected)
+        assert sum(value or 0 for value in shares.values()) == pytest.approx(1 - standings[name].coverage, abs=1e-4)
 
 
 def test_row_height_fits_its_name(matplotlib: None) -> None:
@@ -71,11 +71,11 @@ def test_judges_are_compared_pairwise(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "genexam", painters=4, judges=("one", "two", "three"), images=False)
         kappa, order = judges("genexam", PlotChoice(store=store))
-        told = compare.judges("genexam", store=store)
+        comparison = compare.judges("genexam", store=store)
         assert kappa.rows == ("three", "two")
         assert kappa.columns == ("one", "three")
-        marks = told.number("one", "two", "kappa", "all")
-        painters = told.number("one", "two", "spearman", told.score.name, unit="painter")
+        marks = comparison.number("one", "two", "kappa", "all")
+        painters = comparison.number("one", "two", "spearman", comparison.score.name, unit="painter")
         assert marks is not None
         assert painters is not None
         assert (kappa.cells[1][0].value, order.cells[1][0].value) == (marks.value, painters.value)
@@ -151,8 +151,8 @@ def test_pictures_keep_their_shape_and_broken_ones_are_reported(matplotlib: None
     for panel in axes[:7]:
         box = panel.get_window_extent()
         assert box.width / box.height == pytest.approx(2.0, rel=0.01)
-    said = [[text.get_text() for text in panel.texts] for panel in axes[7:]]
-    assert all("no image" in words for words in said)
+    captions = [[text.get_text() for text in panel.texts] for panel in axes[7:]]
+    assert all("no image" in words for words in captions)
 
 
 def counts() -> list[StepCount]:

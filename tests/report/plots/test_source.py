@@ -114,9 +114,9 @@ def test_heatmap_starts_with_overall_scores_of_scores_command(source: Sources) -
     assert grid.columns[0] == "all"
     common = {s.painter: s.common for s in api.scores("worldgenbench", store=source("worldgenbench").choice.store)}
     for name, cells in zip(grid.rows, grid.cells, strict=True):
-        told = common[name]
-        assert told is not None
-        assert cells[0].value == told.value("checklist")
-        assert cells[0].low == told.scores["checklist"].low
+        standing = common[name]
+        assert standing is not None
+        assert cells[0].value == standing.value("checklist")
+        assert cells[0].low == standing.scores["checklist"].low
         if cells[0].value is None:
-            assert (cells[0].least, cells[0].most) == told.bounds["checklist"]
+            assert (cells[0].least, cells[0].most) == standing.bounds["checklist"]

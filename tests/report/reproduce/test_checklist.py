@@ -41,8 +41,8 @@ def test_unknown_prices_are_reported_as_unknown_not_zero() -> None:
     (step,) = body["steps"]
     assert (step["dollars"], step["calls"]) == (None, 16)
     assert {item["dollars"] for item in body["items"] if item["name"] == "Table 1"} == {None}
-    said = limner("reproduce", SAMPLE, "--painter", "Ideogram 2.0").out
-    assert "plus the unknown price of ideogram/v2" in said
+    output = limner("reproduce", SAMPLE, "--painter", "Ideogram 2.0").out
+    assert "plus the unknown price of ideogram/v2" in output
     assert money(None) == "unknown"
 
 
@@ -51,8 +51,8 @@ def test_calls_and_prices_are_unknown_without_data() -> None:
     assert (body["calls"], body["dollars"]) == (None, None)
     assert "name the data folder with --data" in body["notes"][0]
     assert all("--data DIR" in step["command"] for step in body["steps"] if not step["cannot"])
-    said = limner("reproduce", "worldgenbench", "--run", "--budget", "1", code=2).err
-    assert "name the data folder with --data" in said
+    output = limner("reproduce", "worldgenbench", "--run", "--budget", "1", code=2).err
+    assert "name the data folder with --data" in output
 
 
 @pytest.mark.slow
@@ -106,17 +106,17 @@ def test_drawings_marked_by_two_judges_are_paid_once(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--run",), "--run spends money: set a limit with --budget DOLLARS"),
         (("--budget", "1"), "--budget, --purse and --retry-failed need --run"),
         (("--item", "Table 77"), "the paper has no 'Table 77'"),
     ],
 )
-def test_invalid_arguments_are_usage_errors(words: tuple[str, ...], said: str) -> None:
-    assert said in limner("reproduce", SAMPLE, *words, code=2).err
+def test_invalid_arguments_are_usage_errors(words: tuple[str, ...], message: str) -> None:
+    assert message in limner("reproduce", SAMPLE, *words, code=2).err
 
 
 def test_unknown_exam_is_usage_error(tmp_path: Path) -> None:
-    said = limner("reproduce", "nothing", code=2).err
-    assert "nothing" in said
+    output = limner("reproduce", "nothing", code=2).err
+    assert "nothing" in output

@@ -20,9 +20,9 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_missing_browser_is_reported_and_html_page_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_BROWSER", "no-such-browser")
-    said = limner("reproduce", SAMPLE, "--item", "Table 1", "--item", "Table 6", "-o", "paper", code=3)
-    assert "no browser was found; install Chromium or Chrome" in said.err
-    assert "LIMNER_BROWSER" in said.err
+    result = limner("reproduce", SAMPLE, "--item", "Table 1", "--item", "Table 6", "-o", "paper", code=3)
+    assert "no browser was found; install Chromium or Chrome" in result.err
+    assert "LIMNER_BROWSER" in result.err
     assert not (tmp_path / "paper" / "document.pdf").exists()
     page = (tmp_path / "paper" / "document.html").read_text("utf-8")
     assert "Cannot be reproduced: a survey of other papers: nothing is measured." in page

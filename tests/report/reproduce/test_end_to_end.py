@@ -188,8 +188,8 @@ def test_budget_covers_all_rows_and_purse_continues_run(
 ) -> None:
     images, examiner = shop
     # Enough for the first row, not for both.
-    said = reproduce("worldgenbench", "--run", "--budget", "0.1", "--concurrency", "1", "--json", code=4)
-    body = json.loads(said.out)
+    result = reproduce("worldgenbench", "--run", "--budget", "0.1", "--concurrency", "1", "--json", code=4)
+    body = json.loads(result.out)
     assert body["run"]["stopped"].startswith("budget reached: $")
     billed = charged(examiner.counts()["bill"], PRICES) + IMAGE_PRICE * images.counts()["answered"]
     assert 0 < billed <= 0.1
@@ -202,10 +202,10 @@ def test_table_of_judges_is_filled_for_each_judge(shop: tuple[BilledImages, Exam
     words = ("reproduce", "sample/genexam", "--item", "Table 4", "--painter", "GPT-Image-1=drawing/one", "--limit", "1")
     judges = ("--judge", JUDGES[0], "--judge", f"GPT-4o / Img={JUDGES[1]}")
     before = limner(*words, *judges, "--json").json()
-    said = limner(*words, *judges, "--run", "--budget", "2", "--json", code=3)
+    result = limner(*words, *judges, "--run", "--budget", "2", "--json", code=3)
     # The other judges of the table have no key here; each is told.
-    assert "not run: GPT-Image-1: " in said.err
-    cells = [items(body)["Table 4"] for body in (before, said.json())]
+    assert "not run: GPT-Image-1: " in result.err
+    cells = [items(body)["Table 4"] for body in (before, result.json())]
     assert (cells[0]["filled"], cells[0]["missing"] > 0) == (0, True)
     # Cost and seconds of eight ways to ask: the paper's judge in seven, and the other one.
     assert cells[1]["filled"] == 16
@@ -213,9 +213,9 @@ def test_table_of_judges_is_filled_for_each_judge(shop: tuple[BilledImages, Exam
 
 def test_rows_that_cannot_start_are_skipped_and_reported(shop: tuple[BilledImages, ExaminerServer]) -> None:
     images, _ = shop
-    said = limner(
+    result = limner(
         "reproduce", "sample/worldgenbench", "--painter", "GPT-4o=drawing/one", "--painter", "SDXL=drawing/dear",
         "--judge", JUDGES[0], "--limit", "1", "--run", "--budget", "1", code=3,
     )  # fmt: skip
-    assert "not run: SDXL: --budget cannot be enforced: drawing/dear has no price" in said.err
+    assert "not run: SDXL: --budget cannot be enforced: drawing/dear has no price" in result.err
     assert images.counts()["answered"] == 1

@@ -236,8 +236,8 @@ def test_an_empty_store_is_reported(tmp_path: Path, store: Store) -> None:
 def test_report_command_builds_site(tmp_path: Path, store: Store) -> None:
     one, _ = tiny(store)
     mark(store, draw(store, "mine", one), 1)
-    said = limner("report", "-o", tmp_path / "out", "mine", "--store", tmp_path / "store", "--no-images")
-    assert re.search(r"index\.html: 1 exam, 1 drawing, 1 new picture, [\d.]+ s", said.out)
+    result = limner("report", "-o", tmp_path / "out", "mine", "--store", tmp_path / "store", "--no-images")
+    assert re.search(r"index\.html: 1 exam, 1 drawing, 1 new picture, [\d.]+ s", result.out)
     assert not (tmp_path / "out" / "images").exists()
     assert json.loads((tmp_path / "out" / ".limner-site.json").read_text())["images"] is False
     limner("report", "--store", tmp_path / "store", code=2)

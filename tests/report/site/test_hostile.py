@@ -73,15 +73,15 @@ def test_hostile_texts_are_shown_verbatim(browser: Browser, evil: Site) -> None:
     for number, (id, key) in enumerate(keys(data).items()):
         page = browser.open(home(evil) / "question.html", f"#q={key}")
         page.locator("article.drawing").first.wait_for()
-        said = seen(page.locator("main").text_content())
+        shown = seen(page.locator("main").text_content())
         for word in (id, bad(number, f"prompt {number}"), bad(number, f"point {number}.0"), bad(number, "subject")):
-            assert seen(word) in said, word
+            assert seen(word) in shown, word
         browser.leave(page)
     page = browser.open(home(evil) / "index.html")
     page.locator("tbody tr").first.wait_for()
-    said = seen(page.locator("main").text_content())
-    assert all(seen(bad(number, "painter")) in said for number in range(len(WORDS)))
-    assert seen(EXAM) in said
+    shown = seen(page.locator("main").text_content())
+    assert all(seen(bad(number, "painter")) in shown for number in range(len(WORDS)))
+    assert seen(EXAM) in shown
     assert page.evaluate("Object.keys(Object.prototype).length") == 0
 
 

@@ -185,11 +185,11 @@ def test_site_contains_no_local_folder_names(tmp_path: Path) -> None:
     limner("run", "genexam", "--painter", f"folder/{small.drawings}", *asked, code=None)
     build(tmp_path / "site", store=place)
     files = [file for file in (tmp_path / "site").rglob("*") if file.suffix in (".html", ".js")]
-    told = "".join(file.read_text("utf-8") for file in files)
-    assert "no file" in told, "the failure itself is told"
-    assert str(tmp_path) not in told
-    assert tmp_path.as_posix().replace("/", "\\/") not in told
-    assert first in told
+    contents = "".join(file.read_text("utf-8") for file in files)
+    assert "no file" in contents, "the failure itself is told"
+    assert str(tmp_path) not in contents
+    assert tmp_path.as_posix().replace("/", "\\/") not in contents
+    assert first in contents
 
 
 words = st.text(st.characters(exclude_categories=()), max_size=40)
@@ -201,10 +201,10 @@ plain = st.recursive(
 
 @given(plain)
 def test_encoded_json_round_trips_and_is_safe_in_scripts(value: Any) -> None:
-    said = encode(value)
-    assert json.loads(said) == value
-    assert said.isascii()
-    assert not set(said) & set("<>&\n\r")
+    encoded = encode(value)
+    assert json.loads(encoded) == value
+    assert encoded.isascii()
+    assert not set(encoded) & set("<>&\n\r")
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])

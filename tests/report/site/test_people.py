@@ -34,14 +34,14 @@ def test_numbers_match_agree_command(studied: Site, site: Site) -> None:
         for row in exam["people"]
         for name, each in row["measures"].items()
     }
-    told: dict[tuple[str, ...], Any] = {
+    numbers: dict[tuple[str, ...], Any] = {
         (one.first, one.second, one.measure, one.score): (one.value, one.low, one.high, one.n)
         for one in limner.agree("genexam", store=studied.store).numbers
         if one.unit == "drawing"
     }
     there = {(judge, people, measure) for judge, people, measure, _ in shown}
     assert {("fake/judge", "people/pilot", "kappa"), ("ocr", "people/pilot", "accuracy")} <= there
-    assert shown == {key: told[key] for key in shown}
+    assert shown == {key: numbers[key] for key in shown}
     assert "people" not in parts(site.data(), "exam")[0]
 
 

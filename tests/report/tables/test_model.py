@@ -70,15 +70,15 @@ def test_escape() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "width"),
+    ("columns", "width"),
     [(None, PLAIN_WIDTH), ("", PLAIN_WIDTH), ("wide", PLAIN_WIDTH), ("80", 80), ("300", 300), ("7", NARROWEST)],
 )
 def test_piped_output_width_follows_columns_variable(
-    monkeypatch: pytest.MonkeyPatch, said: str | None, width: int
+    monkeypatch: pytest.MonkeyPatch, columns: str | None, width: int
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
-    if said is not None:
-        monkeypatch.setenv("COLUMNS", said)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
     assert console().width == width
 
 

@@ -28,10 +28,10 @@ def test_escaped_text_can_be_written_and_stays_on_its_line(text: str) -> None:
 @given(anything)
 def test_letters_unsupported_by_pdflatex_are_listed(text: str) -> None:
     found = escape(text)
-    told = "\n".join(needs(found))
-    assert all(line.startswith("%") for line in told.split("\n"))
+    comments = "\n".join(needs(found))
+    assert all(line.startswith("%") for line in comments.split("\n"))
     for letter in found:
-        assert letter <= "\u017e" or f"U+{ord(letter):04X}" in told
+        assert letter <= "\u017e" or f"U+{ord(letter):04X}" in comments
 
 
 @given(anything, anything)
