@@ -153,7 +153,7 @@ def test_incomplete_form_is_kept_and_counts_once_complete(store: Store, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ("anna,genexam,nowhere,x,overall,1", "id nowhere: no drawing by 'x'"),
         ("anna,genexam,{id},nobody,overall,1", "no drawing by 'nobody'; this question was drawn by: "),
@@ -163,13 +163,13 @@ def test_incomplete_form_is_kept_and_counts_once_complete(store: Store, tmp_path
         ("anna,genexam,{id},{painter},overall,1,2", "more cells than columns"),
     ],
 )
-def test_mismatched_rows_are_reported_with_line_number(store: Store, tmp_path: Path, rows: str, said: str) -> None:
+def test_mismatched_rows_are_reported_with_line_number(store: Store, tmp_path: Path, rows: str, message: str) -> None:
     fill(store, "genexam", judges=())
     id = next(one.question_id for one in load_drawings(store, "genexam", PAINTER) if one.status == "done")
     text = "rater,exam,id,painter,criterion,value\n" + rows.format(id=id, painter=PAINTER)
     with pytest.raises(DataError, match=r"file\.csv:2") as caught:
         import_answers(store, "elsewhere", write(tmp_path, text))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert load_answers(store, "elsewhere") == []
 
 
