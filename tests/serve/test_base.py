@@ -54,9 +54,13 @@ def test_every_response_has_security_headers(visitor: TestClient, path: str) -> 
 
 
 def test_error_pages_reveal_no_internals(visitor: TestClient) -> None:
-    said = {path: visitor.get(path) for path in ("/nowhere", "/breaks", "/lost")}
-    assert {path: found.status_code for path, found in said.items()} == {"/nowhere": 404, "/breaks": 500, "/lost": 503}
-    for found in said.values():
+    responses = {path: visitor.get(path) for path in ("/nowhere", "/breaks", "/lost")}
+    assert {path: found.status_code for path, found in responses.items()} == {
+        "/nowhere": 404,
+        "/breaks": 500,
+        "/lost": 503,
+    }
+    for found in responses.values():
         assert "<h1>" in found.text
         assert "secret" not in found.text
     asked = visitor.get("/nowhere", headers={"accept": "application/json"})
