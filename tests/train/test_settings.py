@@ -22,7 +22,7 @@ def test_settings_are_parsed_from_strings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"ranks": "1"}, "--set ranks: no such setting; available: steps, size"),
         ({"rank": "x"}, "must be a number"),
@@ -32,6 +32,6 @@ def test_settings_are_parsed_from_strings() -> None:
         ({"precision": "fp8"}, "must be bf16 or no"),
     ],
 )
-def test_invalid_settings_are_reported(given: dict[str, str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_invalid_settings_are_reported(given: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         parse(given)

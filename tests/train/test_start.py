@@ -59,10 +59,10 @@ def test_train_command_trains_previews_marks_and_reports_overlap(data: Path, bas
     ]
     words += [word for name, value in FEW.items() for word in ("--set", f"{name}={value}")]
     words += ["--exam", "mmmg", "--exam-data", exam, "--allow-overlap", "--look-every", "2", "--traces", traces]
-    said = limner(*words, "--judge", "ocr")
-    assert said.code == 0, said.err
-    assert "step-000002: 1 pictures in" in said.out
-    assert "step-000002 · ocr:" in said.out
+    result = limner(*words, "--judge", "ocr")
+    assert result.code == 0, result.err
+    assert "step-000002: 1 pictures in" in result.out
+    assert "step-000002 · ocr:" in result.out
     lora = tmp_path / "out" / "flux-reason.safetensors"
     assert lora.is_file()
     assert (tmp_path / "out" / "validation" / "step-000002" / "PhD_Biology_1.png").is_file()
@@ -73,10 +73,10 @@ def test_train_command_trains_previews_marks_and_reports_overlap(data: Path, bas
         "--judge", "ocr", "--store", tmp_path / "store",
     )  # fmt: skip
     assert drawn.code == 0, drawn.err
-    told = "trained on 1 concepts that stand in 1 questions of mmmg (--allow-overlap)"
-    assert told in " ".join(drawn.out.split())
-    assert told in " ".join(limner("scores", "mmmg", "--store", tmp_path / "store").out.split())
-    assert told in limner("table", "mmmg:table2", "--store", tmp_path / "store", "--format", "md").out
+    overlap_note = "trained on 1 concepts that stand in 1 questions of mmmg (--allow-overlap)"
+    assert overlap_note in " ".join(drawn.out.split())
+    assert overlap_note in " ".join(limner("scores", "mmmg", "--store", tmp_path / "store").out.split())
+    assert overlap_note in limner("table", "mmmg:table2", "--store", tmp_path / "store", "--format", "md").out
 
 
 @pytest.mark.slow
@@ -103,8 +103,8 @@ def test_two_processes_match_one_with_two_accumulation_steps(data: Path, base: P
 
 
 def test_look_every_requires_exam(data: Path, base: Path) -> None:
-    said = limner("train", "flux-reason", "--data", data, "--base", base, "--look-every", "2", code=2)
-    assert "--look-every needs --exam" in said.err
+    result = limner("train", "flux-reason", "--data", data, "--base", base, "--look-every", "2", code=2)
+    assert "--look-every needs --exam" in result.err
 
 
 def test_missing_packages_are_reported(data: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

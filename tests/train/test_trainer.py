@@ -104,10 +104,10 @@ def test_pipeline_of_another_family_is_refused(data: Path, tmp_path: Path) -> No
 def test_weights_record_their_training_data(data: Path, tmp_path: Path) -> None:
     from limner.painters.diffusers.weights import training_metadata
 
-    told = {"overlap": {"exam": "e", "concepts": ["water cycle"], "questions": 2}}
-    made(data, tmp_path / "out", replace(SHORT, steps=1), about=told).train()
+    facts = {"overlap": {"exam": "e", "concepts": ["water cycle"], "questions": 2}}
+    made(data, tmp_path / "out", replace(SHORT, steps=1), about=facts).train()
     found = training_metadata(tmp_path / "out" / "flux-reason.safetensors")
-    assert found["overlap"] == told["overlap"]
+    assert found["overlap"] == facts["overlap"]
     assert (found["settings"]["rank"], found["samples"]) == (4, 4)
     assert training_metadata(data / "train.jsonl") == {}
     with pytest.raises(UsageError, match="a checkpoint of another base, samples or settings"):
