@@ -50,14 +50,14 @@ def test_new_build_keeps_settings_and_paths(tmp_path: Path) -> None:
 
 
 def test_invalid_arguments_create_no_store(tmp_path: Path) -> None:
-    for words, told in (
+    for words, message in (
         (("--recipe", "nix"), "no recipe 'nix'; the recipes are: "),
         (("--recipe", "exam", "--set", "nix.a=1"), "has no step 'nix'"),
         (("--recipe", "exam", "--set", "images"), "--set takes STEP.SETTING=VALUE"),
         (("--recipe", "exam", "-S", "cook=a/b"), "has no role 'cook'"),
         (("--recipe", "exam", "--set", "duplicates.bits=-1"), "step duplicates: bits"),
     ):
-        with pytest.raises(UsageError, match=told):
+        with pytest.raises(UsageError, match=message):
             run("new", "school", *words)
     assert not (tmp_path / "limner-store").exists()
 

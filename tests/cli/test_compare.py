@@ -56,7 +56,7 @@ def test_compare_as_csv(marked: Marked) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ([], "name one EXAM, or several with --exams"),
         (["genexam", "--exams", "genexam,mmmg"], "name one EXAM, or several with --exams"),
@@ -69,8 +69,8 @@ def test_compare_as_csv(marked: Marked) -> None:
         (["genexam", "--judge", "nobody"], "no judge 'nobody' in this store"),
     ],
 )
-def test_invalid_arguments_are_usage_errors(marked: Marked, words: list[str], said: str) -> None:
-    assert said in limner("compare", *words, "--store", marked.store, code=2).err
+def test_invalid_arguments_are_usage_errors(marked: Marked, words: list[str], message: str) -> None:
+    assert message in limner("compare", *words, "--store", marked.store, code=2).err
 
 
 @pytest.fixture
@@ -184,8 +184,8 @@ def test_agreement_with_people_and_ceiling(tmp_path: Path) -> None:
     assert 0 < tau["p"] <= 1
     named = limner("agree", "sample/genexam", "--store", tmp_path / "store", "--judges", f"person/anna,people/{STUDY}")
     assert "person/anna" in named.out
-    said = limner("agree", "sample/genexam", "--store", tmp_path / "store", "--study", "x", code=2).err
-    assert "sample/genexam has no such study; it has: pilot" in said
+    output = limner("agree", "sample/genexam", "--store", tmp_path / "store", "--study", "x", code=2).err
+    assert "sample/genexam has no such study; it has: pilot" in output
     scores = limner("scores", "sample/genexam", "--store", tmp_path / "store", "--format", "json").json()
     assert {row["judge"] for row in scores} == {"gpt", "other"}
     table = limner(

@@ -79,9 +79,9 @@ def test_judges_presets_strategies_and_tables_are_completed() -> None:
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_completion_script_of_each_shell(shell: str) -> None:
-    said = command("completion", shell).out
-    assert f"_LIMNER_COMPLETE={shell}_complete" in said
-    assert SHELLS[shell] in said
+    output = command("completion", shell).out
+    assert f"_LIMNER_COMPLETE={shell}_complete" in output
+    assert SHELLS[shell] in output
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_completion_script_of_each_shell(shell: str) -> None:
     ],
 )
 def test_completion_handles_bash_word_breaks(words: str, at: int, expected: list[str]) -> None:
-    told = {"COMP_WORDS": words.replace(" ", "\n"), "COMP_CWORD": str(at)}
-    with mock.patch.dict(os.environ, told):
+    variables = {"COMP_WORDS": words.replace(" ", "\n"), "COMP_CWORD": str(at)}
+    with mock.patch.dict(os.environ, variables):
         shell = complete.LimnerBash(limner, {}, "limner", complete.VARIABLE)
         lines = shell.complete().splitlines()
     assert [line.removeprefix("plain,") for line in lines][:2] == expected

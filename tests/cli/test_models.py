@@ -33,8 +33,8 @@ def test_models_are_listed_searched_and_unknown_refused() -> None:
 
 def test_update_of_model_facts_is_reported_and_stored(tmp_path: Path) -> None:
     (tmp_path / "news.toml").write_text('[models."openai/o3"]\nshutdown = 2026-11-01\n')
-    said = limner("models", "update", "news.toml").out
-    assert "openai/o3: shutdown is 2026-11-01 (was 2026-12-11)\n1 new fact; stored in " in said
+    output = limner("models", "update", "news.toml").out
+    assert "openai/o3: shutdown is 2026-11-01 (was 2026-12-11)\n1 new fact; stored in " in output
     (row,) = limner("models", "--find", "openai/o3", "--format", "json").json()
     assert row["state"] == "gone"
     assert "is neither TOML nor JSON" in limner("models", "update", __file__, code=1).err
@@ -44,9 +44,9 @@ def test_update_of_model_facts_is_reported_and_stored(tmp_path: Path) -> None:
 def test_run_warns_of_retired_models_and_keeps_preset_judge(small_exam: SmallExam) -> None:
     words = ("genexam", "--data", small_exam.data, "--painter", f"mine=folder/{small_exam.drawings}")
     for command in (("run", *words, "--preset", "paper", "--dry-run"), ("estimate", *words, "--preset", "paper")):
-        said = limner(*command).err
-        assert "warning: openai/gpt-5-2025-08-07 will be gone on 2026-12-11" in said
-        assert "with --judge openai/gpt-5.6-sol another evaluator marks" in said
+        output = limner(*command).err
+        assert "warning: openai/gpt-5-2025-08-07 will be gone on 2026-12-11" in output
+        assert "with --judge openai/gpt-5.6-sol another evaluator marks" in output
     named = limner("run", *words, "--judge", "openai/gpt-5", "--dry-run").err
     assert "warning: openai/gpt-5 will be gone" in named
     assert "another evaluator" not in named

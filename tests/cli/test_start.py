@@ -45,8 +45,8 @@ def test_start_imports_no_heavy_modules(words: list[str], tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("command", [*COMMANDS, "exam check", "exam new"])
 def test_every_command_has_help(command: str) -> None:
-    said = limner(*command.split(), "--help")
-    assert said.out.startswith(f"Usage: limner {command}")
+    result = limner(*command.split(), "--help")
+    assert result.out.startswith(f"Usage: limner {command}")
     assert "--help" in limner(*command.split(), "-h").out
 
 
@@ -61,7 +61,7 @@ def test_version_option() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["nonsense"], "No such command 'nonsense'"),
         (["scores"], "Missing argument 'EXAM'"),
@@ -73,9 +73,9 @@ def test_version_option() -> None:
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
 )
-def test_invalid_arguments_are_usage_errors(words: list[str], said: str) -> None:
+def test_invalid_arguments_are_usage_errors(words: list[str], message: str) -> None:
     found = limner(*words, code=2)
-    assert said in found.err
+    assert message in found.err
     assert "Traceback" not in found.err
 
 
@@ -110,14 +110,14 @@ def test_all_long_commands_have_sections_and_examples() -> None:
 
 @pytest.mark.parametrize("name", LONG)
 def test_every_option_is_in_one_section(name: str) -> None:
-    said = limner(name, "--help").out
-    assert OTHER_SECTION not in said, "an option that no section of help.toml names"
-    body = said.partition("\nExamples:")[0]
+    output = limner(name, "--help").out
+    assert OTHER_SECTION not in output, "an option that no section of help.toml names"
+    body = output.partition("\nExamples:")[0]
     for param in command(name).params:
         if isinstance(param, click.Option) and not param.hidden:
             shown = [line for line in body.splitlines() if line.strip().split(" ")[0].rstrip(",") in param.opts]
             assert len(shown) == 1, param.opts
-    assert said.index("\nStore and output:") < said.index("\nExamples:")
+    assert output.index("\nStore and output:") < output.index("\nExamples:")
 
 
 def test_sections_name_only_existing_options() -> None:

@@ -74,7 +74,7 @@ def test_answers_are_exported_and_imported(place: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("new", "a b", "--exam", "genexam", "--design", "genexam"), "letters, digits"),
         (("new", "p", "--exam", "genexam", "--design", "genexam"), "choose with --painter"),
@@ -92,8 +92,8 @@ def test_answers_are_exported_and_imported(place: str, tmp_path: Path) -> None:
         (("new", "p", "--exam", "mmmg", "--design", "mmmg"), "no exam 'mmmg'"),
     ],
 )
-def test_invalid_arguments_are_reported(place: str, words: tuple[str, ...], said: str) -> None:
-    with pytest.raises(LimnerError, match=re.escape(said)):
+def test_invalid_arguments_are_reported(place: str, words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(LimnerError, match=re.escape(message)):
         run(*words, place=place)
 
 

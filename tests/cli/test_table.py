@@ -43,9 +43,9 @@ def test_published_and_store_rows_are_shown(here: Path) -> None:
 
 def test_without_a_store_only_published_figures_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    said = limner("table", "genexam:table2")
-    assert "Nano Banana Pro" in said.out
-    assert "published figures only" in said.err
+    result = limner("table", "genexam:table2")
+    assert "Nano Banana Pro" in result.out
+    assert "published figures only" in result.err
     assert not (tmp_path / "limner-store").exists()
     assert "no store at" in limner("table", "genexam:table2", "--store", "elsewhere", code=1).err
     assert "no store at" in limner("table", "genexam:table2", "--no-published", code=1).err
