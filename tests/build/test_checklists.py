@@ -80,14 +80,14 @@ def test_error_rates_on_planted_faults(half: str) -> None:
     rows = [(one, n, entry["item"]) for one in lists for n, entry in enumerate(one.entries, 1)]
     counts = {}
     for name, labels in (("compound", COMPOUND), ("stated", STATED)):
-        told = [
+        reported = [
             (
                 n in labels.get(one.id, ()),
                 (why_several_facts(item) if name == "compound" else why_already_stated(item, one.prompt)) is not None,
             )
             for one, n, item in rows
         ]
-        true, false = ([hit for labelled, hit in told if labelled == there] for there in (True, False))
+        true, false = ([hit for labelled, hit in reported if labelled == there] for there in (True, False))
         counts[name] = (sum(true), len(true), sum(false), len(false))
     compounds, restated = planted_compounds(lists, forms, 1), planted_stated(lists, forms, 1)
     counts["planted"] = (

@@ -44,10 +44,10 @@ def made(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
 
 
 def test_export_is_readable_as_exam(made: tuple[Path, ExportResult]) -> None:
-    folder, told = made
+    folder, result = made
     exam = exams.read(exams.resolve(str(folder / "exam.toml")))
     assert (exam.name, exam.kind, len(exam.questions)) == ("school", "genexam", 6)
-    assert (told.questions, told.pictures, told.withheld) == (6, 5, 1)
+    assert (result.questions, result.pictures, result.withheld) == (6, 5, 1)
     assert {question.tags["subject"] for question in exam.questions} <= {"Biology", "Music"}
     assert len(exam.subsets["mini"]) == 2
     (absent,) = (question for question in exam.questions if question.reference and question.reference.path is None)
@@ -61,15 +61,15 @@ def test_export_is_readable_as_exam(made: tuple[Path, ExportResult]) -> None:
 
 
 def test_canary_is_in_data_and_pictures(made: tuple[Path, ExportResult]) -> None:
-    folder, told = made
+    folder, result = made
     found = sorted((folder / "data" / "images").rglob("*.png"))
     assert len(found) == 5
     for file in found:
         with Image.open(file) as image:
             image.load()
-            assert image.info["canary"] == told.canary
+            assert image.info["canary"] == result.canary
     for name in ("CANARY.txt", "README.md", "DATASHEET.md", "questions.jsonl"):
-        assert told.canary in (folder / name).read_text("utf-8"), name
+        assert result.canary in (folder / name).read_text("utf-8"), name
 
 
 def test_datasheet_has_counts(made: tuple[Path, ExportResult]) -> None:
@@ -90,8 +90,8 @@ def test_croissant_is_valid(made: tuple[Path, ExportResult]) -> None:
 
 
 def test_licences_can_be_allowed_and_folder_must_be_empty(build: Builder, tmp_path: Path) -> None:
-    told = export(build, tmp_path / "all", pass_on=["All rights reserved"])
-    assert (told.pictures, told.withheld, (tmp_path / "all" / "recover.csv").exists()) == (6, 0, False)
+    result = export(build, tmp_path / "all", pass_on=["All rights reserved"])
+    assert (result.pictures, result.withheld, (tmp_path / "all" / "recover.csv").exists()) == (6, 0, False)
     with pytest.raises(UsageError, match="not an empty folder"):
         export(build, tmp_path / "all")
 

@@ -67,7 +67,7 @@ def test_evidence_determines_split() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "told"),
+    ("path", "value", "message"),
     [
         ("visual.0.evidence", "Draw a golden cell", "visual atom 1: the prompt does not say"),
         ("text.0.evidence", None, "the prompt asks for 'Nucleus'"),
@@ -77,8 +77,8 @@ def test_evidence_determines_split() -> None:
         ("visual.0.count", 0, "from 1"),
     ],
 )
-def test_invalid_drafts_are_refused(path: str, value: Any, told: str) -> None:
-    with pytest.raises(Unreadable, match=told):
+def test_invalid_drafts_are_refused(path: str, value: Any, message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
         read_draft(changed(path, value), PROMPT, "single")
 
 
@@ -97,11 +97,11 @@ def test_empty_category_is_reported_with_its_reason() -> None:
 
 def test_doubts_are_listed_for_reviewers() -> None:
     draft = read_draft(changed("relation.1.source", "chloroplasts"), PROMPT, "single")
-    told = doubts(draft, PROMPT, [*LINES, {**LINES[0], "text": "Cytoplasm"}])
-    assert "t2: OCR has not read 'Ribosome'" in told
-    assert "no text atom has the line 'Cytoplasm'" in told
-    assert "r2: its source 'chloroplasts' is no visual or text atom" in told
-    assert not any(one.startswith("t1") for one in told)
+    messages = doubts(draft, PROMPT, [*LINES, {**LINES[0], "text": "Cytoplasm"}])
+    assert "t2: OCR has not read 'Ribosome'" in messages
+    assert "no text atom has the line 'Cytoplasm'" in messages
+    assert "r2: its source 'chloroplasts' is no visual or text atom" in messages
+    assert not any(one.startswith("t1") for one in messages)
 
 
 def body(**fields: Any) -> dict[str, Any]:
@@ -153,7 +153,7 @@ FREE = "Two red arrows lead from the sun to the leaf at the left. Write 'Light' 
 
 
 @pytest.mark.parametrize(
-    ("structured", "told"),
+    ("structured", "reported"),
     [
         ("Objects: two red arrows from the sun to the leaf. Text: 'Light' at the arrows", "dropped: the label 'leaf'"),
         ("Objects: two red arrows from the sun to the leaf. Text: 'Light', 'Leaf', 'Root'", "added: the label 'root'"),
@@ -163,8 +163,8 @@ FREE = "Two red arrows lead from the sun to the leaf at the left. Write 'Light' 
         ("Objects: two red arrows from the leaf to the sun. Text: 'Light', 'Leaf'", "was the other way round"),
     ],
 )  # fmt: skip
-def test_certain_rewordings_are_detected(structured: str, told: str) -> None:
-    assert any(told in str(one) for one in sure_rewordings(FREE, structured))
+def test_certain_rewordings_are_detected(structured: str, reported: str) -> None:
+    assert any(reported in str(one) for one in sure_rewordings(FREE, structured))
 
 
 def test_faithful_rewriting_has_no_certain_rewordings() -> None:

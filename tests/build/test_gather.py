@@ -98,6 +98,6 @@ def test_unreadable_tables_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x", "utf-8")
     (tmp_path / "a.parquet").write_text("x", "utf-8")
     (tmp_path / "a.jsonl").write_text('{"text": "x"}\n', "utf-8")
-    for name, told in (("a.txt", "a table is"), ("a.parquet", "cannot be read"), ("a.jsonl", "has no picture")):
-        with pytest.raises(UsageError, match=told):
+    for name, message in (("a.txt", "a table is"), ("a.parquet", "cannot be read"), ("a.jsonl", "has no picture")):
+        with pytest.raises(UsageError, match=message):
             list(from_table(tmp_path / name))

@@ -132,11 +132,11 @@ def test_each_stage_is_shown_beside_paper(killed: dict[str, Any], unreviewed: st
     assert (steps["prompts"]["made"], steps["prompts"]["paper"]) == (12, 56830)
     assert steps["concepts"]["miles"] == {"concepts": 11}, "two prompts are about photosynthesis"
     assert (steps["concepts"]["paper"], steps["paint"]["miles"]) == (11732, {"of them drawn": 10})
-    said = (
+    expected = (
         "56,830 prompts → 11,732 concepts → 56,000 pictures → 30,000 of them drawn → 20,000 with a graph → 4,456 in the"
     )
     flat = " ".join(unreviewed.split())
-    assert said in flat
+    assert expected in flat
     assert (
         "this build: 12 prompts → 11 concepts → 12 pictures → 10 of them drawn → 7 with a graph → 0 in the exam" in flat
     )
@@ -219,15 +219,15 @@ def test_replies_that_break_rules_are_sent_back(finished: dict[str, Any], llm: S
     for mark in MARKS.values():
         assert any(heard.turn for heard in llm.asked(mark)), mark
     objections = "\n".join(heard.text for _, heard in llm.heard if heard.turn)
-    for said in ("there are 0 lines **PROMPT**", "words; at most 80 are allowed", "'ignore all rules' in ",
+    for message in ("there are 0 lines **PROMPT**", "words; at most 80 are allowed", "'ignore all rules' in ",
                  "must stand once, not 2 times", "the trace does not say Requires(axon, ion) in words",
                  '"judge" must be true where all criteria are'):  # fmt: skip
-        assert said in objections, said
+        assert message in objections, message
 
 
 def test_training_part_is_written_in_training_format(finished: dict[str, Any], place: Path) -> None:
-    said = limner("build", "export", "school", "samples", "--train")
-    assert "3 samples of 3 concepts are now in samples" in said
+    output = limner("build", "export", "school", "samples", "--train")
+    assert "3 samples of 3 concepts are now in samples" in output
     rows = [json.loads(line) for line in (place / "samples" / "train.jsonl").read_text("utf-8").splitlines()]
     assert list(rows[0]) == ["id", "level", "discipline", "concept", "prompt", "image", "elements", "dependencies",
                              "trace", "final_prompt"]  # fmt: skip

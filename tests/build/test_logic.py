@@ -83,10 +83,10 @@ FAULTS: dict[str, tuple[Level, Change, str]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_every_planted_fault_is_reported(fault: str) -> None:
-    level, change, said = FAULTS[fault]
-    with pytest.raises(Unreadable) as told:
+    level, change, message = FAULTS[fault]
+    with pytest.raises(Unreadable) as raised:
         read(level, change(TIDE.questions(level)))
-    assert said in str(told.value)
+    assert message in str(raised.value)
 
 
 GRAPH_FAULTS: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
@@ -101,21 +101,21 @@ GRAPH_FAULTS: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] 
 
 @pytest.mark.parametrize("fault", GRAPH_FAULTS)
 def test_inconsistent_graphs_are_reported(fault: str) -> None:
-    change, said = GRAPH_FAULTS[fault]
-    with pytest.raises(Unreadable, match=said):
+    change, message = GRAPH_FAULTS[fault]
+    with pytest.raises(Unreadable, match=message):
         parse_graph(json.dumps(change(TIDE.graph)), text_of(TIDE))
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [({"name": "Challenger Model"}, "do not occur"), ({"action": "It outperforms all others"}, "outperforms"),
      ({"next_logic": "goes to PyTorch"}, "pytorch"), ({"input": ["invented data"]}, "invented data"),
      ({"action": ""}, "does not fit")],
 )  # fmt: skip
-def test_logs_that_depart_from_text_are_refused(change: dict[str, Any], said: str) -> None:
+def test_logs_that_depart_from_text_are_refused(change: dict[str, Any], message: str) -> None:
     log = TIDE.log
     log["steps"][0] |= change
-    with pytest.raises(Unreadable, match=said):
+    with pytest.raises(Unreadable, match=message):
         parse_log(json.dumps(log), text_of(TIDE), RULES.log)
 
 

@@ -151,7 +151,7 @@ def test_valid_traces_are_accepted(id: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda trace: trace.replace(" caterpillar", " creature"), "entity: 'caterpillar' is not named"),
         (
@@ -165,11 +165,11 @@ def test_valid_traces_are_accepted(id: str) -> None:
         (lambda trace: "An egg.", "short: the trace has 2 words"),
     ],
 )
-def test_traces_with_missing_parts_are_reported(change: Any, said: str) -> None:
+def test_traces_with_missing_parts_are_reported(change: Any, message: str) -> None:
     trace, final, names, links = cases()["preschool_Biology_1"]
     with pytest.raises(Unreadable) as found:
         read_trace(f"{change(trace)}\n\n{SEPARATOR}\n\n{final}", names, links, RULES)
-    assert said in str(found.value)
+    assert message in str(found.value)
 
 
 def test_missing_separator_and_final_prompt_are_reported() -> None:

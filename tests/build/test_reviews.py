@@ -107,15 +107,15 @@ def test_review_table_round_trips(store: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "said"),
+    ("cells", "message"),
     [({"action": "burn"}, "action is one of"), ({"action": "edit"}, "change says nothing"),
      ({"action": "edit", "change": "{"}, "change is not valid JSON")],
 )  # fmt: skip
-def test_errors_in_table_are_reported(store: Store, tmp_path: Path, cells: dict[str, str], said: str) -> None:
+def test_errors_in_table_are_reported(store: Store, tmp_path: Path, cells: dict[str, str], message: str) -> None:
     file = tmp_path / "mine.csv"
     write_review(open_build(store, "mine"), file, "dora")
     filled(file, **cells)
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         read_review(store, "mine", file, "dora")
     assert load_reviews(store, "mine") == {}
 

@@ -68,12 +68,12 @@ def test_sample_build_is_marked_and_served(recipe: str, tmp_path: Path, monkeypa
     assert [(row["painter"], row["n"]) for row in scores] == [(sample.painter, made.questions)]
     assert scores[0]["coverage"] == 1.0
     (tmp_path / "all.toml").write_text(DESIGN, "utf-8")
-    said = limner("study", "new", "pilot", "--exam", "out/exam.toml", "--design", "all.toml", "--painter",
+    output = limner("study", "new", "pilot", "--exam", "out/exam.toml", "--design", "all.toml", "--painter",
                   sample.painter, "--rater", "anna")  # fmt: skip
     from tests.study.page.visiting import agree, visitor
 
-    token = re.search(r"^anna\s+\S+/r/([\w-]+)$", said, re.MULTILINE)
-    assert token, said
+    token = re.search(r"^anna\s+\S+/r/([\w-]+)$", output, re.MULTILINE)
+    assert token, output
     protocol = exams.kind(made.exam.kind).protocol
     asked_for = {escape(one.text) for question in made.exam.questions for one in protocol.criteria(question)}
     with open_store("limner-store") as store, visitor(store) as client:

@@ -110,7 +110,7 @@ def test_lines_are_parsed_despite_surrounding_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "message"),
     [
         ("**PROMPT**: A map of x.\n" * 3, "there are 3 lines"),
         ("**PROMPT**: Explain tides.\n**CONCEPT**: tides", "names no visual form"),
@@ -118,10 +118,10 @@ def test_lines_are_parsed_despite_surrounding_text() -> None:
         ("**PROMPT**: A map.\n**CONCEPT**: m\n**PROMPT**: a MAP\n**CONCEPT**: m", "stands there twice"),
     ],
 )
-def test_errors_are_reported(reply: str, said: str) -> None:
+def test_errors_are_reported(reply: str, message: str) -> None:
     with pytest.raises(Unreadable) as found:
         read_prompts(reply, 2, how())
-    assert said in str(found.value)
+    assert message in str(found.value)
 
 
 RECIPE = Path(str(exams.kind("worldgenbench").recipe))
@@ -174,17 +174,17 @@ def test_custom_country_table_is_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("code,name\nA,B\n", "no column continent"),
         ("code,name,continent\nA,,Asia\n", "must all be there"),
         ("code,name,continent\nA,B,Asia\nA,C,Asia\n", "A stands there twice"),
     ],
 )
-def test_table_errors_are_reported_with_line(tmp_path: Path, text: str, told: str) -> None:
+def test_table_errors_are_reported_with_line(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "mine.csv"
     file.write_text(text, "utf-8")
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         read_regions(file)
 
 

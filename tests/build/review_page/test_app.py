@@ -165,7 +165,7 @@ def test_only_adjudicators_can_settle(anna: Visitor, store: Store) -> None:
 def test_state_invalid_for_exam_is_refused_on_save(anna: Visitor, store: Store) -> None:
     page = anna.data(ONE)
     rows = page["state"]["checklist"]
-    for broken, said in (
+    for broken, message in (
         ({"checklist": [{**rows[0], "correct_option": "C"}, *rows[1:]]}, "not one of the options"),
         ({"checklist": [*rows, rows[0]]}, "have the id"),
         ({"checklist": [*rows, "and one more"]}, "must be an object"),
@@ -174,7 +174,7 @@ def test_state_invalid_for_exam_is_refused_on_save(anna: Visitor, store: Store) 
     ):
         answer = anna.act(ONE, "save", page, state=broken)
         assert answer.status_code == 422, broken
-        assert said in answer.json()["error"]
+        assert message in answer.json()["error"]
     assert load_reviews(store, "mine") == {}
 
 
