@@ -100,8 +100,8 @@ def test_ideogram_takes_forms(store: Store) -> None:
         drawn = paint(painter, store, aspect="landscape")
         assert (drawn.image, drawn.prompt_sent) == (PICTURE, "A green leaf.")
         assert drawn.notes["prompt_rewritten"] is True
-        for prompt, said in ((BAD, "failed safety check"), ("Unsafe.", "false")):
-            with pytest.raises(Fault, match=said) as raised:
+        for prompt, message in ((BAD, "failed safety check"), ("Unsafe.", "false")):
+            with pytest.raises(Fault, match=message) as raised:
                 paint(painter, store, prompt)
             assert raised.value.kind == "refusal"
         paint(made("ideogram/v3", settings, store), store, aspect="portrait")
@@ -319,7 +319,7 @@ def test_key_repeated_in_error_is_not_stored(store: Store, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (('submit = "/draw/{model}"', ""), "painters.own.submit: Field required"),
         (("{prompt}", "{promt}"), "painters.own.body: {promt} cannot be filled; choose from: height, model"),
@@ -331,12 +331,14 @@ def test_key_repeated_in_error_is_not_stored(store: Store, tmp_path: Path) -> No
         (("image_price = 0.02", "models = { x = { submit = 3 } }"), "models.x.submit: Input should be a valid string"),
     ],
 )
-def test_wrong_description_is_reported_with_file_and_field(tmp_path: Path, change: tuple[str, str], said: str) -> None:
+def test_wrong_description_is_reported_with_file_and_field(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
     file = tmp_path / "limner.toml"
     file.write_text(OWN.replace("ROOT", "http://127.0.0.1:9").replace(*change), "utf-8")
     with pytest.raises(DataError) as raised:
         load(file)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert "limner.toml" in str(raised.value)
     assert "abc" not in str(raised.value)
 

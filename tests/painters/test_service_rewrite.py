@@ -56,8 +56,8 @@ def test_service_rewrite_is_off_by_default(
     shipped: Settings, store: Store, spec: str, path: str, off: Any, on: Any
 ) -> None:
     silent = open_service(spec, shipped, store.blobs)
-    told = [open_service(spec, shipped, store.blobs, {"service_rewrite": value}) for value in ("off", False)]
-    for painter in (silent, *told):
+    switched_off = [open_service(spec, shipped, store.blobs, {"service_rewrite": value}) for value in ("off", False)]
+    for painter in (silent, *switched_off):
         assert (value_at_path(body(painter), path), row(painter)) == (off, spec)
         assert "service_rewrite" not in str(body(painter))
     for value in ("on", True):

@@ -106,14 +106,18 @@ def test_loading_arguments_of_pipeline(monkeypatch: pytest.MonkeyPatch, flux: Pa
     """Splitting and remote code need GPUs or a hub: what diffusers is told is looked at instead."""
     from limner.painters.diffusers import pipeline as loading
 
-    told: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     diffusers: Any = import_module("diffusers")
-    monkeypatch.setattr(diffusers.DiffusionPipeline, "from_pretrained", lambda source, **how: told.update(how))
+    monkeypatch.setattr(diffusers.DiffusionPipeline, "from_pretrained", lambda source, **how: arguments.update(how))
     loading.load_pipeline(setup(flux, split=True, custom_pipeline="mine.py", trusted=True))
-    assert (told["device_map"], told["custom_pipeline"], told["trust_remote_code"]) == ("balanced", "mine.py", True)
-    told.clear()
+    assert (arguments["device_map"], arguments["custom_pipeline"], arguments["trust_remote_code"]) == (
+        "balanced",
+        "mine.py",
+        True,
+    )
+    arguments.clear()
     loading.load_pipeline(setup(flux))
-    assert set(told) == {"torch_dtype"}
+    assert set(arguments) == {"torch_dtype"}
 
 
 @pytest.mark.parametrize(
@@ -144,7 +148,7 @@ def test_any_lora_path_and_scale_is_parsed_back(loras: list[tuple[str, float]]) 
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"lora": ":0.5"}, "PATH or PATH:SCALE"),
         ({"scheduler": "a b"}, "DPMSolverMultistep"),
@@ -153,8 +157,8 @@ def test_any_lora_path_and_scale_is_parsed_back(loras: list[tuple[str, float]]) 
         ({"split": True, "devices": "0,1"}, "CUDA_VISIBLE_DEVICES"),
     ],
 )
-def test_invalid_options_are_reported(given: dict[str, Any], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_invalid_options_are_reported(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         options.parse(given, "diffusers/x")
 
 

@@ -56,7 +56,7 @@ def test_size_follows_aspect() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"hue": 1}, f"{SPEC} has no option 'hue'; it has: batch_size, "),
         ({"steps": 0}, "steps=0 is not valid; it is a whole number from 1"),
@@ -70,10 +70,10 @@ def test_size_follows_aspect() -> None:
         ({"steps": 4, "num_inference_steps": 5}, "steps is given twice"),
     ],
 )
-def test_invalid_options_are_reported(given: dict[str, Any], told: str) -> None:
+def test_invalid_options_are_reported(given: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as raised:
         parse(given, SPEC)
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_presets_of_papers_are_valid_options() -> None:

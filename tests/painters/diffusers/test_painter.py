@@ -107,8 +107,8 @@ def test_drawing_records_its_request(make: Make, store: Store) -> None:
     assert fill(painting.image) == (brush.colour("A leaf.", 7), (8, 8))
     body = painting.notes["body"]
     assert set(body["weights"]) == {"files"}
-    told = {"prompt": "A leaf.", "seed": 7, "dtype": "bfloat16", "width": 8, "height": 8, "steps": 4}
-    assert {name: value for name, value in body.items() if name != "weights"} == told
+    expected = {"prompt": "A leaf.", "seed": 7, "dtype": "bfloat16", "width": 8, "height": 8, "steps": 4}
+    assert {name: value for name, value in body.items() if name != "weights"} == expected
     assert painting.notes["about"] == {"device": "brush"}
     assert (painting.prompt_sent, painting.cost, len(painting.calls)) == ("A leaf.", 0.0, 1)
 
@@ -316,8 +316,8 @@ def test_command_reports_cut_prompts(
     monkeypatch.setattr(batched, "find_spec", lambda name: object())
     words: list[str | Path] = ["draw", "genexam", "--data", small_exam.data, "--painter", f"mine=diffusers/{folder}"]
     words += ["--painter-arg", "size=8x8", "--store", tmp_path / "own", "--painter-arg", "max_sequence_length=1"]
-    said = limner(*words)
-    assert f"note: {len(small_exam.ids)} prompts were longer than what the painter reads" in said.err
+    result = limner(*words)
+    assert f"note: {len(small_exam.ids)} prompts were longer than what the painter reads" in result.err
     shown = limner("show", "genexam", small_exam.ids[0], "--store", tmp_path / "own").out
     assert "the painter read 1 of" in shown
     # Nothing was drawn this time, so there is nothing to say.

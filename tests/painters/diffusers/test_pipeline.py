@@ -132,11 +132,11 @@ def test_options_reach_the_pipeline(loaded: Any) -> None:
     assert not np.array_equal(usual, draw(loaded, ITEMS[:1], DrawSettings(32, 32, steps=2, guidance=60))[0])
     assert draw(loaded, ITEMS[:1], DrawSettings(48, 32, steps=2))[0].shape == (32, 48, 3)
     (drawn,) = loaded.draw(DrawSettings(35, 33, steps=2, guidance=2.0), ITEMS[:1])
-    told: dict[str, Any] = {"width": 32, "height": 32, "num_inference_steps": 2}
+    expected: dict[str, Any] = {"width": 32, "height": 32, "num_inference_steps": 2}
     # Qwen-Image calls it something else, and leaves it out where there is no negative prompt.
     by_family = {"QwenImagePipeline": {"true_cfg_scale": 2.0, "negative_prompt": " "}}
-    told |= by_family.get(type(loaded.pipe).__name__, {"guidance_scale": 2.0})
-    assert (drawn.size, drawn.about["arguments"]) == ((32, 32), told)
+    expected |= by_family.get(type(loaded.pipe).__name__, {"guidance_scale": 2.0})
+    assert (drawn.size, drawn.about["arguments"]) == ((32, 32), expected)
     assert drawn.about["pipeline"] == type(loaded.pipe).__name__
     assert set(drawn.about) == {"pipeline", "arguments", "device", "diffusers", "torch", "batch"}
 

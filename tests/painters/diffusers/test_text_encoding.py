@@ -133,10 +133,10 @@ def test_unread_part_is_reported(loaded: Any) -> None:
     assert "cut" not in draw(loaded, "A cell.").about
     if read is None:  # How the others count is their own.
         return
-    told = draw(loaded, "a" * 700 + "zzz").about["cut"]
-    assert (told["read"], told["sent"] // 10, told["unit"]) == (read, 70, "tokens")
-    assert told["rest"].endswith(("zzz", "…"))
-    assert len(told["rest"]) < 320
+    cut = draw(loaded, "a" * 700 + "zzz").about["cut"]
+    assert (cut["read"], cut["sent"] // 10, cut["unit"]) == (read, 70, "tokens")
+    assert cut["rest"].endswith(("zzz", "…"))
+    assert len(cut["rest"]) < 320
 
 
 @flux

@@ -70,16 +70,16 @@ def test_unwritable_cache_is_harmless(folder: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("place", "told"),
+    ("place", "message"),
     [
         ("./none", "diffusers/./none: no such folder; a repository of the hub is written OWNER/NAME"),
         ("a/b/c", "no such folder"),
     ],
 )
-def test_invalid_folder_or_repository_is_reported(place: str, told: str) -> None:
+def test_invalid_folder_or_repository_is_reported(place: str, message: str) -> None:
     with pytest.raises(UsageError) as raised:
         weights.folder_of(place)
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_folder_without_pipeline_is_reported(tmp_path: Path) -> None:

@@ -141,17 +141,19 @@ def test_single_item_that_does_not_fit_is_reported(make: Make, store: Store) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("factory", "options", "told"),
+    ("factory", "options", "message"),
     [
         ("nothing", {}, "cannot be loaded: own_model:nothing returned NoneType"),
         ("open_model", {"colour": "red"}, "cannot be loaded: TypeError.*colour"),
         ("short", {}, "the model returned 0 images for 1 items"),
     ],
 )
-def test_unfit_worker_ends_the_run(make: Make, store: Store, factory: str, options: dict[str, Any], told: str) -> None:
+def test_unfit_worker_ends_the_run(
+    make: Make, store: Store, factory: str, options: dict[str, Any], message: str
+) -> None:
     (found,) = paint(make(factory, **options), store, ask())
     assert isinstance(found, UsageError)
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         raise found
 
 
@@ -195,7 +197,7 @@ def test_module_is_not_imported_in_main_process(make: Make, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("spec", "options", "told"),
+    ("spec", "options", "message"),
     [
         ("worker/own_model", {}, "write worker/module:function"),
         ("worker/no_such:thing", {}, "no module 'no_such', neither in the working folder nor installed"),
@@ -204,8 +206,10 @@ def test_module_is_not_imported_in_main_process(make: Make, tmp_path: Path) -> N
         ("worker/own_model:open_model", {"env": "OPENAI_API_KEY"}, "keys are not passed on"),
     ],
 )
-def test_invalid_options_are_reported(make: Make, store: Store, spec: str, options: dict[str, Any], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_invalid_options_are_reported(
+    make: Make, store: Store, spec: str, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
         WorkerPainter("mine", spec, store.blobs, options)
 
 

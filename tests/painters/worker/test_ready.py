@@ -68,7 +68,7 @@ def test_size_follows_aspect_and_option(folder: Callable[[str], Path], store: St
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"steps": 3}, "has no option 'steps'; it has: batch_size, devices, dtype"),
         ({"temperature": 0}, "a number above 0"),
@@ -76,9 +76,9 @@ def test_size_follows_aspect_and_option(folder: Callable[[str], Path], store: St
     ],
 )
 def test_invalid_options_are_reported(
-    folder: Callable[[str], Path], store: Store, options: dict[str, Any], told: str
+    folder: Callable[[str], Path], store: Store, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         made(folder("janus"), store, **options)
 
 
