@@ -36,7 +36,7 @@ def test_drawing_stage_is_inserted(word: str, chain: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "message"),
     [
         ("", "no strategy ''"),
         ("dream", "no strategy 'dream'"),
@@ -50,8 +50,8 @@ def test_drawing_stage_is_inserted(word: str, chain: list[str]) -> None:
         ("best-of-2+svg", "first those that change the prompt"),
     ],
 )
-def test_invalid_chain_is_refused(word: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_invalid_chain_is_refused(word: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         parse_strategy(word)
 
 
@@ -74,15 +74,15 @@ def test_a_missing_model_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "options", "said"),
+    ("word", "options", "message"),
     [
         ("reason", {"style": "r2"}, "it must be one of: o3, r1, r1-7b"),
         ("best-of-2", {"choose": "dice"}, "it must be one of: listwise, pairwise"),
         ("recaption", {"tokens": "many"}, "it must be a whole number"),
     ],
 )
-def test_options_are_checked_before_drawing(word: str, options: dict[str, str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_options_are_checked_before_drawing(word: str, options: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         made(word, None, **options)
 
 

@@ -110,5 +110,7 @@ def test_judge_criteria_contain_canaries() -> None:
         kind = exams.kind(named.kind)
         question = tampered(whole.questions[0], kind)
         assert question is not None, sample
-        said = " ".join(text for criterion in kind.protocol.criteria(question) for text in texts(criterion.text))
-        assert CANARY in said, sample
+        criteria_text = " ".join(
+            text for criterion in kind.protocol.criteria(question) for text in texts(criterion.text)
+        )
+        assert CANARY in criteria_text, sample

@@ -46,7 +46,7 @@ def test_rewritten_prompt_has_five_parts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"labels": ["Encoder", "Transformer"]}, "'Transformer'"),
         ({"labels": "Encoder"}, '"labels" must be a list'),
@@ -55,8 +55,8 @@ def test_rewritten_prompt_has_five_parts() -> None:
         ({"content": "x" * 2000}, "at most 1000 are allowed"),
     ],
 )
-def test_broken_plan_is_reported(change: dict[str, Any], said: str) -> None:
-    with pytest.raises(Unreadable, match=said):
+def test_broken_plan_is_reported(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
         format_plan({**PLAN, **change}, SOURCE, 1000)
 
 
@@ -242,7 +242,7 @@ def test_reordered_prompt_has_no_differences() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "difference"),
     [
         ("- magma chamber\n", "- magma chamber\n- crater lake\n", "added: crater, lake"),
         ("2 vents", "3 vents", "dropped: 2; added: 3"),
@@ -252,9 +252,9 @@ def test_reordered_prompt_has_no_differences() -> None:
         ("arrow leading", "line leading", "dropped: arrow"),
     ],
 )
-def test_additions_omissions_and_changes_are_reported(old: str, new: str, said: str) -> None:
+def test_additions_omissions_and_changes_are_reported(old: str, new: str, difference: str) -> None:
     assert old in ORDERED
-    assert said in "; ".join(differences(PROMPT, ORDERED.replace(", one the main vent", "").replace(old, new)))
+    assert difference in "; ".join(differences(PROMPT, ORDERED.replace(", one the main vent", "").replace(old, new)))
 
 
 @given(st.text(max_size=200))

@@ -128,10 +128,10 @@ def test_estimate_is_within_20_percent_of_cost(
     for role in roles:
         given += ["-S", f"{role}=studio/mind"]
     first = limner("draw", *given, "--limit", "20", "--json", cwd=tmp_path).json()
-    told = limner("estimate", *given, "--json", cwd=tmp_path).json()
+    estimate = limner("estimate", *given, "--json", cwd=tmp_path).json()
     rest = limner("draw", *given, "--json", cwd=tmp_path).json()
     assert (first["done"], rest["done"]) == (20, 40)
-    assert told["dollars"] == pytest.approx(rest["spent"], rel=0.2)
+    assert estimate["dollars"] == pytest.approx(rest["spent"], rel=0.2)
     bill = charged(studio.counts()["bill"], PRICES) + easel.counts()["bill"]["replies"] * IMAGE_PRICE
     assert first["spent"] + rest["spent"] == pytest.approx(bill, abs=1e-6)
 

@@ -73,13 +73,13 @@ def test_words_include_only_drawn_text() -> None:
 
 
 def test_error_messages_name_line() -> None:
-    with pytest.raises(BadSvg, match=r"^line 3: <sub>: no such element is drawn in SVG$") as told:
+    with pytest.raises(BadSvg, match=r"^line 3: <sub>: no such element is drawn in SVG$") as raised:
         clean(f"{HEAD}\n<g/>\n<text>H<sub>2</sub>O</text></svg>")
-    assert told.value.line == 3
+    assert raised.value.line == 3
 
 
 @pytest.mark.parametrize(
-    ("body", "limits", "told"),
+    ("body", "limits", "message"),
     [
         ("<g/><g/>", {"elements": 2}, "2 elements"),
         ("<g><g/></g>", {"depth": 2}, "2 deep"),
@@ -94,9 +94,9 @@ def test_error_messages_name_line() -> None:
         ("<g/>", {"longest_side": 99}, "99"),
     ],
 )
-def test_limits_are_enforced(body: str, limits: dict[str, float], told: str) -> None:
+def test_limits_are_enforced(body: str, limits: dict[str, float], message: str) -> None:
     inside(body)
-    with pytest.raises(BadSvg, match=told):
+    with pytest.raises(BadSvg, match=message):
         inside(body, **limits)
 
 
@@ -129,7 +129,7 @@ def test_embedded_pictures_are_checked() -> None:
     assert inside(picture("png", data)) == picture("png", data)
     broken = picture("png", data).replace("base64,", "base64,\n ")
     assert inside(broken) == picture("png", data)
-    for body, limits, told in (
+    for body, limits, message in (
         (picture("jpeg", data), {}, "it is PNG"),
         (picture("png", data[:8]), {}, "image"),
         (picture("png", data).replace("base64,", "base64,*"), {}, "image"),
@@ -137,5 +137,5 @@ def test_embedded_pictures_are_checked() -> None:
         (picture("png", data), {"image_pixels": 599}, "pixels"),
         (picture("png", data) * 2, {"image_bytes": 2 * len(data) - 1}, "bytes of pictures"),
     ):
-        with pytest.raises(BadSvg, match=told):
+        with pytest.raises(BadSvg, match=message):
             inside(body, **limits)

@@ -45,7 +45,7 @@ def test_svg_is_extracted_from_reply(reply: str, wanted: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "message"),
     [
         ("", "no <svg>"),
         ("I cannot draw that.", "no <svg>"),
@@ -59,8 +59,8 @@ def test_svg_is_extracted_from_reply(reply: str, wanted: str) -> None:
         ("x" * (8 * 2**20 + 1), "characters"),
     ],
 )
-def test_reply_without_complete_svg_is_refused(reply: str, told: str) -> None:
-    with pytest.raises(BadSvg, match=told):
+def test_reply_without_complete_svg_is_refused(reply: str, message: str) -> None:
+    with pytest.raises(BadSvg, match=message):
         extract(reply)
 
 

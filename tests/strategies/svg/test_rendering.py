@@ -53,9 +53,9 @@ def test_rendered_pixels() -> None:
 
 @pytest.mark.parametrize("side", [0, -5, 5000])
 def test_invalid_side_is_value_error(side: int) -> None:
-    with pytest.raises(ValueError, match="pixels") as told:
+    with pytest.raises(ValueError, match="pixels") as raised:
         render(WIDE, side)
-    assert not isinstance(told.value, BadSvg)
+    assert not isinstance(raised.value, BadSvg)
 
 
 def test_proportions_exceeding_pixel_limit_are_refused() -> None:
@@ -104,7 +104,7 @@ def child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], No
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "message"),
     [
         ("return 'no such thing'", "refuses it: no such thing"),
         ("import sys; sys.exit(3)", "broke down"),
@@ -114,9 +114,9 @@ def child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], No
         ("1 / 0", "broke down"),
     ],
 )
-def test_crashed_renderer_is_reported(child: Callable[[str], None], code: str, told: str) -> None:
+def test_crashed_renderer_is_reported(child: Callable[[str], None], code: str, message: str) -> None:
     child(code)
-    with pytest.raises(BadSvg, match=told):
+    with pytest.raises(BadSvg, match=message):
         render(WIDE)
 
 

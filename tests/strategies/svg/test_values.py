@@ -59,7 +59,7 @@ def test_attribute_values_are_normalised(name: str, given: str, wanted: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "told"),
+    ("name", "given", "message"),
     [
         ("fill", "url(a.svg#b)", "outside"),
         ("fill", "url(#a) url(b)", "outside"),
@@ -75,8 +75,8 @@ def test_attribute_values_are_normalised(name: str, given: str, wanted: str) -> 
         ("transform", "rotate3d(1,1,1,5deg)", "rotate3d"),
     ],
 )
-def test_invalid_attribute_values_are_refused(name: str, given: str, told: str) -> None:
-    with pytest.raises(BadSvg, match=told):
+def test_invalid_attribute_values_are_refused(name: str, given: str, message: str) -> None:
+    with pytest.raises(BadSvg, match=message):
         tidy(name, given)
 
 
@@ -184,7 +184,7 @@ def test_size_is_read_from_attributes(
 
 
 @pytest.mark.parametrize(
-    ("attributes", "told"),
+    ("attributes", "message"),
     [
         ({}, "viewBox"),
         ({"width": "100%", "height": "100%"}, "viewBox"),
@@ -195,8 +195,8 @@ def test_size_is_read_from_attributes(
         ({"width": "50vw", "height": "1"}, "unit vw"),
     ],
 )
-def test_invalid_size_is_refused(attributes: dict[str, str], told: str) -> None:
-    with pytest.raises(BadSvg, match=told):
+def test_invalid_size_is_refused(attributes: dict[str, str], message: str) -> None:
+    with pytest.raises(BadSvg, match=message):
         size(attributes, LIMITS)
 
 
