@@ -195,7 +195,7 @@ class Tags(HTMLParser):
 
 @pytest.mark.slow
 def test_hostile_names_stay_text(judged: Marked, tmp_path: Path) -> None:
-    """A painter, a prompt and a reason may hold anything: in a notebook they are words."""
+    """A painter, a prompt and a reason may contain any text; a notebook shows it as text."""
     place = tmp_path / "copy"
     shutil.copytree(judged.store, place)
     with limner.open_store(place) as store:

@@ -165,7 +165,7 @@ PRESSED = (
 
 @pytest.mark.slow
 def test_completion_in_real_bash(tmp_path: Path) -> None:
-    """Tab is pressed in bash itself, where a word has colons too."""
+    """Press Tab in bash itself, which also splits words at colons."""
     if shutil.which("bash") is None:
         pytest.skip("no bash")
     program(tmp_path)

@@ -268,7 +268,7 @@ def test_lenient_judge_warning_for_several_exams(stored: Path) -> None:
 
 
 def test_run_ends_with_lenient_judge_warning(tmp_path: Path) -> None:
-    """The controls were drawn in an earlier run; the line stands below the run of a painter alone too."""
+    """Warn after a run of one painter too, if the controls were drawn in an earlier run."""
     small = write_exam(tmp_path, 10)
     rows = verdicts(small.rows, 5)
     names = ("control/reference", "control/shuffled", "mine")

@@ -53,7 +53,7 @@ def test_several_files_for_one_question_are_reported(tmp_path: Path, names: tupl
 
 
 def test_names_differing_only_in_case(tmp_path: Path) -> None:
-    """Each is found by its own id; an id that is neither is not guessed; and they are told of."""
+    """Each file is found by its exact id, another spelling is not guessed, and the collision is reported."""
     painter = fill(tmp_path, "Q_a.png", "Q_A.png", "other.png")
     assert painter.find("Q_a") == tmp_path / "Q_a.png"
     assert painter.find("Q_A") == tmp_path / "Q_A.png"

@@ -103,7 +103,7 @@ def test_missing_quantisation_package_is_reported(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.slow
 def test_loading_arguments_of_pipeline(monkeypatch: pytest.MonkeyPatch, flux: Path) -> None:
-    """Splitting and remote code need GPUs or a hub: what diffusers is told is looked at instead."""
+    """Splitting and remote code need GPUs or a hub: check the arguments passed to diffusers instead."""
     from limner.painters.diffusers import pipeline as loading
 
     arguments: dict[str, Any] = {}

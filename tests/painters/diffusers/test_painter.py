@@ -269,7 +269,7 @@ def waiting_exam(exam: SmallExam) -> None:
 
 @pytest.mark.slow
 def test_interrupted_run_leaves_no_worker(small_exam: SmallExam, folder: Path, tmp_path: Path) -> None:
-    """Ctrl-C goes to everyone in the terminal: what is being drawn is finished."""
+    """Ctrl-C reaches every process of the terminal: drawings in progress are finished."""
     waiting_exam(small_exam)
     gate = brush.Gate(tmp_path, "0")
     words = ["draw", "genexam", "--data", str(small_exam.data), "--painter", f"mine=diffusers/{folder}"]

@@ -69,7 +69,7 @@ def test_leader_does_not_differ_from_second(store: Store, tmp_path: Path) -> Non
 def test_score_reached_by_controls_is_not_headline(
     store: Store, tmp_path: Path, others: list[str], wanted: str
 ) -> None:
-    """Nobody has a drawing wholly right, nor has the control: that score says nothing, and the next one answers."""
+    """No painter and no control has a fully correct drawing: the next score becomes the headline."""
     desk = Desk(store, EXAM)
     put(desk, "mine", [])
     put(desk, "other", [], 0)
