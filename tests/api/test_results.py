@@ -42,7 +42,7 @@ def asked(name: str, marked: Marked) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["scores", "compare", pytest.param("agree", marks=pytest.mark.slow)])
-def test_the_numbers_are_the_terminals(judged: Marked, name: str) -> None:
+def test_results_match_command_output(judged: Marked, name: str) -> None:
     words = [*CALLS[name][0], "--store", str(judged.store), "--format"]
     found = asked(name, judged)
     assert json.loads(json.dumps(found.to_json())) == command(*words, "json").json()
@@ -53,7 +53,7 @@ def test_the_numbers_are_the_terminals(judged: Marked, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["scores", "compare"])
-def test_frames_have_the_rows_of_the_csv(judged: Marked, name: str) -> None:
+def test_frames_have_rows_of_csv(judged: Marked, name: str) -> None:
     words = [*CALLS[name][0], "--store", str(judged.store), "--format", "csv"]
     expected = list(csv.DictReader(io.StringIO(command(*words).out)))
     found = asked(name, judged)
@@ -78,7 +78,7 @@ def test_pandas_frames_need_no_polars(judged: Marked, no_polars: None) -> None:
         found.to_polars()
 
 
-def test_scores_are_still_a_list(judged: Marked) -> None:
+def test_scores_are_a_list(judged: Marked) -> None:
     found = limner.scores("genexam", store=judged.store)
     assert isinstance(found, list)
     assert [row.painter for row in found] == [row.painter for row in list(found)]
@@ -88,7 +88,7 @@ def test_scores_are_still_a_list(judged: Marked) -> None:
 
 
 @pytest.mark.slow
-def test_several_exams(judged: Marked, tmp_path: Path) -> None:
+def test_results_of_several_exams(judged: Marked, tmp_path: Path) -> None:
     shutil.copytree(judged.store, place := tmp_path / "copy")
     toml = tmp_path / "exam.toml"
     toml.write_text(f'name = "mine"\nkind = "genexam"\ndata = "{judged.small.data}"\n', "utf-8")
@@ -104,7 +104,7 @@ def test_several_exams(judged: Marked, tmp_path: Path) -> None:
     assert found.to_polars().height == 6
 
 
-def test_a_question_with_its_pictures(judged: Marked) -> None:
+def test_show_embeds_question_and_pictures(judged: Marked) -> None:
     id = judged.small.ids[0]
     found = limner.show("genexam", id, store=judged.store)
     assert json.loads(json.dumps(found)) == command("show", "genexam", id, "--store", judged.store, "--json").json()
@@ -118,14 +118,14 @@ def test_a_question_with_its_pictures(judged: Marked) -> None:
     assert repr(found) == f"<QuestionView: genexam {id}, 2 drawings, 4 markings>"
 
 
-def test_a_drawing_that_is_not_there_is_said(judged: Marked) -> None:
+def test_missing_drawing_is_shown_as_missing(judged: Marked) -> None:
     page = limner.show("genexam", judged.small.ids[3], store=judged.store)._repr_html_()
     assert page.count("<img src=") == 2
     assert '<div class="absent">missing: ' in page
 
 
 @pytest.mark.slow
-def test_a_papers_table(judged: Marked, tmp_path: Path) -> None:
+def test_table_of_paper(judged: Marked, tmp_path: Path) -> None:
     found = limner.table("genexam:table2", store=judged.store, judges=[judged.judge])
     words = ("table", "genexam:table2", "--store", judged.store, "--judge", judged.judge, "--format")
     assert found.to_csv().splitlines()[0] == command(*words, "csv").out.splitlines()[0]
@@ -145,7 +145,7 @@ def test_a_papers_table(judged: Marked, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_plot_is_the_file_that_the_terminal_writes(judged: Marked, tmp_path: Path) -> None:
+def test_plot_is_identical_to_file_of_command(judged: Marked, tmp_path: Path) -> None:
     found = limner.plot("categories", "genexam", store=judged.store, judges=[judged.judge])
     assert isinstance(found, PlotFigure)
     file = tmp_path / "categories.svg"
@@ -162,7 +162,7 @@ def test_a_plot_is_the_file_that_the_terminal_writes(judged: Marked, tmp_path: P
 
 
 @pytest.mark.slow
-def test_an_open_store_serves_every_function(judged: Marked, tmp_path: Path) -> None:
+def test_every_function_accepts_open_store(judged: Marked, tmp_path: Path) -> None:
     with limner.open_store(judged.store) as store:
         assert limner.scores("genexam", store=store).to_json() == limner.scores("genexam", store=judged.store).to_json()
         assert len(limner.compare("genexam", store=store)) == 2
@@ -173,7 +173,7 @@ def test_an_open_store_serves_every_function(judged: Marked, tmp_path: Path) -> 
     assert (tmp_path / "new").is_dir()
 
 
-def test_without_pandas(judged: Marked) -> None:
+def test_missing_pandas_is_reported(judged: Marked) -> None:
     found = limner.scores("genexam", store=judged.store)
     with mock.patch.dict(sys.modules, {"pandas": None}), pytest.raises(UsageError, match=r"pip install 'limner\[noteb"):
         found.to_pandas()
@@ -195,7 +195,7 @@ class Tags(HTMLParser):
 
 @pytest.mark.slow
 def test_hostile_names_stay_text(judged: Marked, tmp_path: Path) -> None:
-    """A painter, a prompt and a reason may hold anything: in a notebook they are words."""
+    """A painter, a prompt and a reason may contain any text; a notebook shows it as text."""
     place = tmp_path / "copy"
     shutil.copytree(judged.store, place)
     with limner.open_store(place) as store:
@@ -217,7 +217,7 @@ def test_hostile_names_stay_text(judged: Marked, tmp_path: Path) -> None:
         assert not {name for name in seen.attributes if name.startswith("on")}
 
 
-def test_in_a_loop_that_runs_already(judged: Marked, tmp_path: Path) -> None:
+def test_run_works_inside_running_event_loop(judged: Marked, tmp_path: Path) -> None:
     """As in a notebook, whose cells are called from a running loop."""
 
     async def cell() -> tuple[int, int]:
@@ -228,7 +228,7 @@ def test_in_a_loop_that_runs_already(judged: Marked, tmp_path: Path) -> None:
     assert asyncio.run(cell()) == (3, 1)
 
 
-def test_tab_completion_offers_what_is_not_loaded_yet() -> None:
+def test_dir_lists_names_without_importing_them() -> None:
     code = "import limner, sys; print(*dir(limner)); print('limner.api' in sys.modules, 'polars' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     offered, loaded = done.stdout.splitlines()

@@ -19,37 +19,37 @@ WORDS = st.text(max_size=80)
 
 
 @given(WORDS, st.lists(st.tuples(WORDS, st.floats(-1, 2)), max_size=25))
-def test_questions_are_linted(prompt: str, points: list[tuple[str, float]]) -> None:
+def test_any_question_can_be_linted(prompt: str, points: list[tuple[str, float]]) -> None:
     rows = [{"question": words, "score": score} for words, score in points]
     assert all(fault.kind in {*ERRORS, *WARNINGS} for fault in lint_question(prompt, rows, LintLimits()))
 
 
 @given(WORDS, st.lists(st.tuples(WORDS, WORDS), max_size=25))
-def test_checklists_are_linted(prompt: str, entries: list[tuple[str, str]]) -> None:
+def test_any_checklist_can_be_linted(prompt: str, entries: list[tuple[str, str]]) -> None:
     rows = [{"item": item, "explanation": why} for item, why in entries]
     faults = lint_checklist(prompt, rows, ChecklistLimits())
     assert all(fault.kind in {*CHECKLIST_ERRORS, *CHECKLIST_WARNINGS} for fault in faults)
 
 
 @given(WORDS, WORDS)
-def test_prompts_are_compared(free: str, structured: str) -> None:
+def test_any_prompts_can_be_compared(free: str, structured: str) -> None:
     kinds = {str(change).partition(":")[0] for change in rewordings(free, structured)}
     assert kinds <= {"added", "dropped", "changed"}
     assert rewordings(free, free) == []
 
 
 @given(st.lists(WORDS, max_size=8))
-def test_languages_are_reported_or_not(lines: list[str]) -> None:
+def test_language_check_accepts_any_text(lines: list[str]) -> None:
     assert why_not_english(lines) is None or isinstance(why_not_english(lines), str)
 
 
 @given(WORDS)
-def test_relations_are_read_or_refused(text: str) -> None:
+def test_any_relation_is_parsed_or_refused(text: str) -> None:
     with suppress(UnreadDependency):
         assert read_dependency(text, ["soma", "axon", "cell body"])
 
 
 @given(st.text(alphabet="ab{}[]#12\\ \n", max_size=60), st.text(alphabet="ab{}\\ ", max_size=40))
-def test_broken_macros_leave_a_text(preamble: str, body: str) -> None:
+def test_expansion_of_broken_macros_returns_text(preamble: str, body: str) -> None:
     defined = preamble + "\\newcommand{\\a}[1]{<#1>}\\def\\b{B}"
     assert isinstance(expand_macros(FlatPaper(defined, body, "main.tex"))[0], str)

@@ -77,12 +77,12 @@ def why(built: Built, step: str) -> dict[str, str]:
     return {named(built)[id]: str(row.reason) for id, row in rows.items() if row.status != "done"}
 
 
-def test_every_step_has_asked_with_its_inputs(built: Built, llm: Scripted) -> None:
+def test_every_step_sends_its_inputs(built: Built, llm: Scripted) -> None:
     assert llm.refused == []
     assert {mark for mark, _ in llm.heard} == set(MARKS.values())
 
 
-def test_figures_leave_for_what_is_wrong_with_them(built: Built) -> None:
+def test_figures_are_dropped_with_reason(built: Built) -> None:
     assert list(why(built, "prompt")) == [SILENT]
     assert "NAME.prompt.txt" in why(built, "prompt")[SILENT]
     assert why(built, "screen") == {PLOT: "data plot: It is drawn."}
@@ -96,7 +96,7 @@ def test_figures_leave_for_what_is_wrong_with_them(built: Built) -> None:
     assert {named(built)[id] for id in built[2]} == {GOOD, COUNTED, ADDED}
 
 
-def test_atoms_are_the_samples(built: Built) -> None:
+def test_atoms_match_samples(built: Built) -> None:
     for id, item in built[2].items():
         gold = FIGURES[named(built)[id]]
         for modality in ("visual", "text", "relation"):
@@ -107,7 +107,7 @@ def test_atoms_are_the_samples(built: Built) -> None:
         )  # fmt: skip
 
 
-def test_nothing_is_added_to_the_structured_prompt(built: Built, llm: Scripted) -> None:
+def test_structured_prompt_adds_no_content(built: Built, llm: Scripted) -> None:
     prompts = {named(built)[id]: item.body["structured_prompt"] for id, item in built[2].items()}
     assert "thermometer" not in prompts[ADDED], "the checker has seen it, and it was written anew"
     assert any("- added: a thermometer" in heard.text for heard in llm.asked(MARKS["structured"]))
@@ -117,7 +117,7 @@ def test_nothing_is_added_to_the_structured_prompt(built: Built, llm: Scripted) 
         assert prompt.startswith("Layout: "), figure
 
 
-def test_a_review_that_breaks_the_split_waits(built: Built, llm: Scripted, tmp_path: Path) -> None:
+def test_review_that_breaks_split_is_held_back(built: Built, llm: Scripted, tmp_path: Path) -> None:
     builder, _, items = built
     models = builder.models
     ids = {figure: id for id, figure in named(built).items()}

@@ -51,13 +51,13 @@ def carried_on(store: Store, *settings: str) -> Builder:
     return builder
 
 
-def test_every_step_has_asked_with_its_inputs(built: Built, llm: Scripted) -> None:
+def test_every_step_sends_its_inputs(built: Built, llm: Scripted) -> None:
     assert llm.refused == []
     assert {mark for mark, _ in llm.heard} == set(MARKS.values())
     assert any(heard.turn for _, heard in llm.heard), "some replies were objected to"
 
 
-def test_funnel_is_shown_beside_the_papers(built: Built) -> None:
+def test_funnel_is_shown_beside_paper_funnel(built: Built) -> None:
     builder, counts, _ = built
     funnel = {one.place: one for one in counts}
     assert (funnel["regions"].kept, dict(funnel["regions"].dropped)) == (3, {"transcontinental": 1})
@@ -69,7 +69,7 @@ def test_funnel_is_shown_beside_the_papers(built: Built) -> None:
     ]  # fmt: skip
 
 
-def test_prompts_come_in_batches_that_know_the_earlier_ones(built: Built, llm: Scripted) -> None:
+def test_prompt_batches_include_earlier_prompts(built: Built, llm: Scripted) -> None:
     items = built[0].arriving("checklist")
     japan = [items[f"JP_{n}"].body for n in (1, 2, 3)]
     assert len({one["prompt"] for one in japan}) == 3
@@ -80,14 +80,14 @@ def test_prompts_come_in_batches_that_know_the_earlier_ones(built: Built, llm: S
     assert all(japan[0]["prompt"] in heard.text for heard in later)
 
 
-def test_a_prompt_that_two_topics_have_is_taken_once(built: Built) -> None:
+def test_prompt_shared_by_two_topics_is_kept_once(built: Built) -> None:
     rows = load_rows(built[0].store, "mine", "each-prompt")
     assert [id for id, row in rows.items() if row.status == "dropped"] == ["NL_1"]
     assert rows["NL_1"].reason == "repeated prompt: the same as BE_1"
     assert (rows["BE_1"].body or {})["prompt"] == SAME
 
 
-def test_reviews_make_an_exam(built: Built, llm: Scripted, tmp_path: Path) -> None:
+def test_reviewed_items_become_exam(built: Built, llm: Scripted, tmp_path: Path) -> None:
     builder = built[0]
     asked = llm.total
     for n, (id, (_, found)) in enumerate(sorted(review_standings(builder).items())):

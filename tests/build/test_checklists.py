@@ -60,12 +60,12 @@ def kinds(prompt: str = PROMPT, entries: list[dict[str, str]] | None = None) -> 
         ("unseen", PROMPT, [{"item": "The ferryman thinks of his mother", "explanation": "x"}]),
     ],
 )
-def test_faults(kind: str, prompt: str, entries: list[dict[str, str]]) -> None:
+def test_checklist_faults_are_reported(kind: str, prompt: str, entries: list[dict[str, str]]) -> None:
     assert kind in CHECKLIST_ERRORS or kind in CHECKLIST_WARNINGS
     assert kind in kinds(prompt, entries)
 
 
-def test_the_papers_own_items_have_no_error() -> None:
+def test_items_of_paper_have_no_errors() -> None:
     lists = printed()
     assert [len(one.entries) for one in lists] == [4, 3, 10, 10, 6]
     found = Counter(one.kind for each in lists for one in lint_checklist(each.prompt, each.entries))
@@ -74,20 +74,20 @@ def test_the_papers_own_items_have_no_error() -> None:
 
 
 @pytest.mark.parametrize("half", ["tuned on", "held out"])
-def test_error_rates(half: str) -> None:
+def test_error_rates_on_planted_faults(half: str) -> None:
     """What docs/worldgenbench.md says of the half that no rule was set on."""
     lists, forms = halves()[half], TUNED if half == "tuned on" else HELD_OUT
     rows = [(one, n, entry["item"]) for one in lists for n, entry in enumerate(one.entries, 1)]
     counts = {}
     for name, labels in (("compound", COMPOUND), ("stated", STATED)):
-        told = [
+        reported = [
             (
                 n in labels.get(one.id, ()),
                 (why_several_facts(item) if name == "compound" else why_already_stated(item, one.prompt)) is not None,
             )
             for one, n, item in rows
         ]
-        true, false = ([hit for labelled, hit in told if labelled == there] for there in (True, False))
+        true, false = ([hit for labelled, hit in reported if labelled == there] for there in (True, False))
         counts[name] = (sum(true), len(true), sum(false), len(false))
     compounds, restated = planted_compounds(lists, forms, 1), planted_stated(lists, forms, 1)
     counts["planted"] = (
@@ -100,7 +100,7 @@ def test_error_rates(half: str) -> None:
 
 
 @pytest.mark.parametrize(("half", "least"), [("tune", 40), ("report", 36)])
-def test_bad_criteria_are_found_by_their_words(half: str, least: int) -> None:
+def test_bad_criteria_are_detected_by_wording(half: str, least: int) -> None:
     bad = planted(HALVES.index(half))
     assert tuple(sorted(bad)) == tuple(sorted(FAULT_KINDS))
     found = {
@@ -119,7 +119,7 @@ def test_criteria_of_the_samples_are_neither_always_true_nor_invisible(kind: str
     assert not [text for text in texts if why_always_true(text) or why_invisible(text)]
 
 
-def test_few_criteria_of_the_release_are_accused() -> None:
+def test_few_released_criteria_are_flagged() -> None:
     points = [point["question"] for row in rows_of(released("genexam"), 1) for point in row["scoring_points"]]
     found = Counter(kind for text in points for kind, _ in criterion_faults(text))
     print(f"of {len(points)}:", json.dumps(found))

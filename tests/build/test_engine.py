@@ -141,7 +141,7 @@ def again(store: Store, *settings: str, roles: Mapping[str, str] | None = None) 
     return with_models(changed, core_settings.load())
 
 
-def test_counts_reasons_and_costs(store: Store, folder: Path, llm: Scripted) -> None:
+def test_steps_record_counts_reasons_and_costs(store: Store, folder: Path, llm: Scripted) -> None:
     builder = start(store, folder, "count.n=10")
     progress = builder.run(Spending())
     counts, items = builder.look()
@@ -155,7 +155,7 @@ def test_counts_reasons_and_costs(store: Store, folder: Path, llm: Scripted) -> 
     assert load_rows(store, "b", "unique")["n8"].reason == "twice: as n0"
 
 
-def test_a_step_with_other_settings_leaves_the_others_alone(store: Store, folder: Path, llm: Scripted) -> None:
+def test_changed_step_settings_rerun_only_affected_steps(store: Store, folder: Path, llm: Scripted) -> None:
     start(store, folder).run(Spending())
     asked, evens = llm.total, load_rows(store, "b", "even")
     again(store, "write.language=French").run(Spending())
@@ -167,14 +167,14 @@ def test_a_step_with_other_settings_leaves_the_others_alone(store: Store, folder
     assert llm.total == asked + 4
 
 
-def test_a_source_that_lost_items_forgets_them(store: Store, folder: Path, llm: Scripted) -> None:
+def test_items_removed_from_source_are_dropped(store: Store, folder: Path, llm: Scripted) -> None:
     start(store, folder, "count.n=6").run(Spending())
     again(store, "count.n=2").run(Spending())
     counts, _ = again(store).look()
     assert [one.arrived for one in counts[:3]] == [3, 2, 1]
 
 
-def test_an_unreadable_reply_is_a_failure_of_its_item(store: Store, folder: Path, tmp_path: Path) -> None:
+def test_unreadable_reply_fails_its_item_only(store: Store, folder: Path, tmp_path: Path) -> None:
     with scripted(Route("Write ", lambda heard: "no" if "Write 2" in heard.text else say(heard))) as service:
         write_provider(tmp_path, service)
         builder = start(store, folder)
@@ -231,7 +231,7 @@ def test_missing_roles_wrong_settings_and_unknown_steps_are_reported(store: Stor
         with_models(again(store, roles={"writer": "fake/unpriced"}), core_settings.load()).run(Spending(budget=1.0))
 
 
-def test_table_that_cannot_be_read_is_reported_before_any_call(store: Store, folder: Path, no_polars: None) -> None:
+def test_unreadable_table_is_reported_before_any_call(store: Store, folder: Path, no_polars: None) -> None:
     """The steps before it ask a model."""
     with scripted() as service:
         write_provider(folder.parent, service)
@@ -243,7 +243,7 @@ def test_table_that_cannot_be_read_is_reported_before_any_call(store: Store, fol
         assert load_rows(store, "b", "taxonomy") == {}
 
 
-def test_an_estimate_counts_what_may_still_come(store: Store, folder: Path, llm: Scripted) -> None:
+def test_estimate_counts_remaining_steps(store: Store, folder: Path, llm: Scripted) -> None:
     builder = start(store, folder)
     builder.run(Spending(), until="count")
     (found,) = build_estimate(builder, core_settings.load())

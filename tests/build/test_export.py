@@ -43,11 +43,11 @@ def made(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
     return folder, export(build, folder, version="2.1.0")
 
 
-def test_it_is_an_exam(made: tuple[Path, ExportResult]) -> None:
-    folder, told = made
+def test_export_is_readable_as_exam(made: tuple[Path, ExportResult]) -> None:
+    folder, result = made
     exam = exams.read(exams.resolve(str(folder / "exam.toml")))
     assert (exam.name, exam.kind, len(exam.questions)) == ("school", "genexam", 6)
-    assert (told.questions, told.pictures, told.withheld) == (6, 5, 1)
+    assert (result.questions, result.pictures, result.withheld) == (6, 5, 1)
     assert {question.tags["subject"] for question in exam.questions} <= {"Biology", "Music"}
     assert len(exam.subsets["mini"]) == 2
     (absent,) = (question for question in exam.questions if question.reference and question.reference.path is None)
@@ -60,19 +60,19 @@ def test_it_is_an_exam(made: tuple[Path, ExportResult]) -> None:
     )  # fmt: skip
 
 
-def test_a_canary_is_in_the_data_and_in_the_pictures(made: tuple[Path, ExportResult]) -> None:
-    folder, told = made
+def test_canary_is_in_data_and_pictures(made: tuple[Path, ExportResult]) -> None:
+    folder, result = made
     found = sorted((folder / "data" / "images").rglob("*.png"))
     assert len(found) == 5
     for file in found:
         with Image.open(file) as image:
             image.load()
-            assert image.info["canary"] == told.canary
+            assert image.info["canary"] == result.canary
     for name in ("CANARY.txt", "README.md", "DATASHEET.md", "questions.jsonl"):
-        assert told.canary in (folder / name).read_text("utf-8"), name
+        assert result.canary in (folder / name).read_text("utf-8"), name
 
 
-def test_the_datasheet_counts(made: tuple[Path, ExportResult]) -> None:
+def test_datasheet_has_counts(made: tuple[Path, ExportResult]) -> None:
     text = (made[0] / "DATASHEET.md").read_text("utf-8")
     for words in ("| questions | 6 |", "| images | 6 | 6 | 40,000 |", "| all rights reserved | 1 |", "### difficulty",
                   "**6 items were not reviewed.**", "- [ ] every item was reviewed", "annotator: fake/llm",
@@ -89,14 +89,14 @@ def test_croissant_is_valid(made: tuple[Path, ExportResult]) -> None:
     assert {record["questions/canary"] for record in records} == {made[1].canary.encode()}
 
 
-def test_licences_may_be_added_and_a_folder_must_be_empty(build: Builder, tmp_path: Path) -> None:
-    told = export(build, tmp_path / "all", pass_on=["All rights reserved"])
-    assert (told.pictures, told.withheld, (tmp_path / "all" / "recover.csv").exists()) == (6, 0, False)
+def test_licences_can_be_allowed_and_folder_must_be_empty(build: Builder, tmp_path: Path) -> None:
+    result = export(build, tmp_path / "all", pass_on=["All rights reserved"])
+    assert (result.pictures, result.withheld, (tmp_path / "all" / "recover.csv").exists()) == (6, 0, False)
     with pytest.raises(UsageError, match="not an empty folder"):
         export(build, tmp_path / "all")
 
 
-def test_without_items_nothing_is_written(build: Builder, tmp_path: Path) -> None:
+def test_export_without_items_writes_no_files(build: Builder, tmp_path: Path) -> None:
     changed = change_build(build.store, load_build(build.store, "school"), settings=["review.reviewers=3"], keep=False)
     waiting = with_models(changed, settings.load(Path("limner.toml")))
     waiting.run(Spending())

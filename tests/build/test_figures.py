@@ -59,7 +59,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
     return draft
 
 
-def test_evidence_decides_the_split() -> None:
+def test_evidence_determines_split() -> None:
     found = read_draft(DRAFT, PROMPT, "single")
     assert [(one["id"], one["role"]) for one in found["visual"]] == [("v1", "instruction"), ("v2", "reasoning")]
     assert [row["atom"] for row in found["evidence"]] == ["v1", "t1", "r1"]
@@ -67,7 +67,7 @@ def test_evidence_decides_the_split() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "told"),
+    ("path", "value", "message"),
     [
         ("visual.0.evidence", "Draw a golden cell", "visual atom 1: the prompt does not say"),
         ("text.0.evidence", None, "the prompt asks for 'Nucleus'"),
@@ -77,12 +77,12 @@ def test_evidence_decides_the_split() -> None:
         ("visual.0.count", 0, "from 1"),
     ],
 )
-def test_drafts_that_are_refused(path: str, value: Any, told: str) -> None:
-    with pytest.raises(Unreadable, match=told):
+def test_invalid_drafts_are_refused(path: str, value: Any, message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
         read_draft(changed(path, value), PROMPT, "single")
 
 
-def test_an_atom_twice_is_refused() -> None:
+def test_duplicate_atom_is_refused() -> None:
     with pytest.raises(Unreadable, match="v3 stands there twice"):
         read_draft(changed("visual", [*DRAFT["visual"], DRAFT["visual"][0]]), PROMPT, "single")
 
@@ -95,13 +95,13 @@ def test_empty_category_is_reported_with_its_reason() -> None:
     assert read_draft(draft, PROMPT, "single")["empty"] == ["text reasoning: the prompt names all labels"]
 
 
-def test_doubts_go_to_reviewers() -> None:
+def test_doubts_are_listed_for_reviewers() -> None:
     draft = read_draft(changed("relation.1.source", "chloroplasts"), PROMPT, "single")
-    told = doubts(draft, PROMPT, [*LINES, {**LINES[0], "text": "Cytoplasm"}])
-    assert "t2: OCR has not read 'Ribosome'" in told
-    assert "no text atom has the line 'Cytoplasm'" in told
-    assert "r2: its source 'chloroplasts' is no visual or text atom" in told
-    assert not any(one.startswith("t1") for one in told)
+    messages = doubts(draft, PROMPT, [*LINES, {**LINES[0], "text": "Cytoplasm"}])
+    assert "t2: OCR has not read 'Ribosome'" in messages
+    assert "no text atom has the line 'Cytoplasm'" in messages
+    assert "r2: its source 'chloroplasts' is no visual or text atom" in messages
+    assert not any(one.startswith("t1") for one in messages)
 
 
 def body(**fields: Any) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def body(**fields: Any) -> dict[str, Any]:
             "panel_type": "single", **fields}  # fmt: skip
 
 
-def test_both_prompts_must_give_the_same_split() -> None:
+def test_both_prompts_must_give_same_split() -> None:
     assert split_faults(body()) == []
     whole = body()["evidence"]
     assert split_faults(body(evidence=whole[:2])) == [
@@ -135,7 +135,7 @@ def line(text: str, left: float, top: float, height: float = 10) -> TextLine:
     return TextLine(text, ((left, top), (right, top), (right, bottom), (left, bottom)), 0.9)
 
 
-def test_place_size_and_panel_marks() -> None:
+def test_lines_have_place_size_and_panel_mark() -> None:
     rows = layout_lines(
         [line("Glass", 5, 270), line("(a)", 5, 5), line("Title", 130, 5, 20), line("Air", 280, 150)], 300, 300
     )
@@ -153,7 +153,7 @@ FREE = "Two red arrows lead from the sun to the leaf at the left. Write 'Light' 
 
 
 @pytest.mark.parametrize(
-    ("structured", "told"),
+    ("structured", "reported"),
     [
         ("Objects: two red arrows from the sun to the leaf. Text: 'Light' at the arrows", "dropped: the label 'leaf'"),
         ("Objects: two red arrows from the sun to the leaf. Text: 'Light', 'Leaf', 'Root'", "added: the label 'root'"),
@@ -163,18 +163,18 @@ FREE = "Two red arrows lead from the sun to the leaf at the left. Write 'Light' 
         ("Objects: two red arrows from the leaf to the sun. Text: 'Light', 'Leaf'", "was the other way round"),
     ],
 )  # fmt: skip
-def test_differences_that_rewriting_never_causes(structured: str, told: str) -> None:
-    assert any(told in str(one) for one in sure_rewordings(FREE, structured))
+def test_certain_rewordings_are_detected(structured: str, reported: str) -> None:
+    assert any(reported in str(one) for one in sure_rewordings(FREE, structured))
 
 
-def test_a_faithful_rewriting_has_none() -> None:
+def test_faithful_rewriting_has_no_certain_rewordings() -> None:
     same = "Objects: two red arrows at the left.\nText: 'Light' at the arrows; 'Leaf' below.\n"
     same += "Relations: they lead from the sun to the leaf."
     assert sure_rewordings(FREE, same) == []
 
 
 @pytest.mark.parametrize("half", ["tuned on", "held out"])
-def test_error_rates_of_rewordings(half: str) -> None:
+def test_error_rates_on_planted_rewordings(half: str) -> None:
     """What docs/fepbench.md says of the half that no rule was set on."""
     atoms: dict[str, Any] = {str(row["id"]): row["atoms"] for row in rows(SAMPLE)}
     mine, hits, there = pairs()[half], Counter[str](), Counter[str]()
@@ -209,19 +209,19 @@ QUOTED = "Draw a cell with its 'Nucleus' at the left – and two “Vacuoles” 
 @pytest.mark.parametrize(
     "span", ['a cell with its "nucleus"', "two 'Vacuoles'", "DRAW a  cell", "cell … left - and", "the lens' right."]
 )
-def test_spans_that_are_there(span: str) -> None:
+def test_quoted_span_is_accepted_as_evidence(span: str) -> None:
     assert why_no_evidence(span, QUOTED) is None
 
 
 @pytest.mark.parametrize(
     "span", ["a cells", "ell with", "right … left", "three Vacuoles", "…", " . ", "cell its nucleus"]
 )
-def test_spans_that_are_not(span: str) -> None:
+def test_unquoted_span_is_refused_as_evidence(span: str) -> None:
     assert why_no_evidence(span, QUOTED) is not None
 
 
 @pytest.mark.parametrize("half", ["tuned on", "held out"])
-def test_error_rates(half: str) -> None:
+def test_error_rates_on_planted_evidence(half: str) -> None:
     """What docs/fepbench.md says of the half that no rule was set on."""
     found = {}
     for name, some in claims(half).items():

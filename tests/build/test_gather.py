@@ -24,7 +24,7 @@ def test_parquet_without_polars_names_what_to_install(tmp_path: Path, no_polars:
     assert [found.link for found in from_table(tmp_path / "a.csv")] == ["https://book.example/1.png"]
 
 
-def test_a_folder_with_its_texts(tmp_path: Path) -> None:
+def test_folder_is_read_with_its_texts(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     for name in ("a.png", "b.jpg", "deep/c.png"):
         (tmp_path / name).write_bytes(picture(1))
@@ -45,7 +45,7 @@ def test_a_folder_with_its_texts(tmp_path: Path) -> None:
         list(from_folder(tmp_path))
 
 
-def test_parquet_as_datasets_writes_it(tmp_path: Path) -> None:
+def test_parquet_written_by_datasets_is_read(tmp_path: Path) -> None:
     file = tmp_path / "train.parquet"
     polars.DataFrame(
         {
@@ -60,7 +60,7 @@ def test_parquet_as_datasets_writes_it(tmp_path: Path) -> None:
     assert found[0].about == {"text": "What is it?\nA cell"}
 
 
-def test_folder_saved_by_datasets(tmp_path: Path) -> None:
+def test_folder_saved_by_datasets_is_read(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     (tmp_path / "x.png").write_bytes(picture(5))
     made = datasets.Dataset.from_dict({"image": [str(tmp_path / "x.png")], "caption": ["Five"]})
@@ -69,7 +69,7 @@ def test_folder_saved_by_datasets(tmp_path: Path) -> None:
     assert (found.data, found.about) == (picture(5), {"text": "Five"})
 
 
-def test_lists_of_links_and_files(tmp_path: Path) -> None:
+def test_table_of_links_and_files_is_read(tmp_path: Path) -> None:
     (tmp_path / "here.png").write_bytes(picture(2))
     file = tmp_path / "crawl.csv"
     with file.open("w", newline="") as stream:
@@ -86,7 +86,7 @@ def test_lists_of_links_and_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../out.png", "/etc/passwd"])
-def test_no_picture_lies_outside(tmp_path: Path, name: str) -> None:
+def test_picture_outside_folder_is_refused(tmp_path: Path, name: str) -> None:
     inside = tmp_path / "in"
     inside.mkdir()
     (inside / "list.jsonl").write_text(json.dumps({"image": name}) + "\n", "utf-8")
@@ -94,10 +94,10 @@ def test_no_picture_lies_outside(tmp_path: Path, name: str) -> None:
         list(from_table(inside / "list.jsonl"))
 
 
-def test_tables_that_are_none(tmp_path: Path) -> None:
+def test_unreadable_tables_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x", "utf-8")
     (tmp_path / "a.parquet").write_text("x", "utf-8")
     (tmp_path / "a.jsonl").write_text('{"text": "x"}\n', "utf-8")
-    for name, told in (("a.txt", "a table is"), ("a.parquet", "cannot be read"), ("a.jsonl", "has no picture")):
-        with pytest.raises(UsageError, match=told):
+    for name, message in (("a.txt", "a table is"), ("a.parquet", "cannot be read"), ("a.jsonl", "has no picture")):
+        with pytest.raises(UsageError, match=message):
             list(from_table(tmp_path / name))

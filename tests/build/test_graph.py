@@ -90,7 +90,7 @@ def killed(place: Path, llm: Scripted) -> dict[str, Any]:
     return told
 
 
-def test_nothing_is_paid_twice(killed: dict[str, Any], place: Path, llm: Scripted) -> None:
+def test_killed_build_pays_each_call_once(killed: dict[str, Any], place: Path, llm: Scripted) -> None:
     assert llm.refused == []
     assert len(llm.killed_in_flight) == KILLS
     # Two were under way at each kill at most.
@@ -107,7 +107,7 @@ def test_nothing_is_paid_twice(killed: dict[str, Any], place: Path, llm: Scripte
     assert llm.total == asked
 
 
-def test_every_filter_takes_out_what_it_is_for(killed: dict[str, Any], place: Path) -> None:
+def test_every_filter_drops_its_planted_items(killed: dict[str, Any], place: Path) -> None:
     assert why(place, "found")["found-1"] == "no prompt for this picture: found/stray.png"
     assert why(place, "duplicates")["heart valves"].startswith("near-duplicate: of ")
     assert len(why(place, "duplicates")) == 1
@@ -127,16 +127,16 @@ def unreviewed(killed: dict[str, Any]) -> str:
     return limner("build", "status", "school")
 
 
-def test_each_stage_is_shown_beside_the_papers(killed: dict[str, Any], unreviewed: str) -> None:
+def test_each_stage_is_shown_beside_paper(killed: dict[str, Any], unreviewed: str) -> None:
     steps = {step["place"]: step for step in killed["steps"]}
     assert (steps["prompts"]["made"], steps["prompts"]["paper"]) == (12, 56830)
     assert steps["concepts"]["miles"] == {"concepts": 11}, "two prompts are about photosynthesis"
     assert (steps["concepts"]["paper"], steps["paint"]["miles"]) == (11732, {"of them drawn": 10})
-    said = (
+    expected = (
         "56,830 prompts → 11,732 concepts → 56,000 pictures → 30,000 of them drawn → 20,000 with a graph → 4,456 in the"
     )
     flat = " ".join(unreviewed.split())
-    assert said in flat
+    assert expected in flat
     assert (
         "this build: 12 prompts → 11 concepts → 12 pictures → 10 of them drawn → 7 with a graph → 0 in the exam" in flat
     )
@@ -185,7 +185,7 @@ def finished(killed: dict[str, Any], unreviewed: str, place: Path, llm: Scripted
     return told
 
 
-def test_the_split_shares_no_topic_and_no_concept(finished: dict[str, Any], place: Path) -> None:
+def test_split_shares_no_topic_or_concept(finished: dict[str, Any], place: Path) -> None:
     with Store(place / "limner-store") as store:
         _, items = open_build(store, "school").look()
     test, train = ([one.body for one in items.values() if one.body.get("part") == part] for part in ("test", "train"))
@@ -203,7 +203,7 @@ def test_the_split_shares_no_topic_and_no_concept(finished: dict[str, Any], plac
     assert len(train) == 3
 
 
-def test_text_of_a_reviewer_wins(finished: dict[str, Any], place: Path) -> None:
+def test_reviewer_text_takes_precedence(finished: dict[str, Any], place: Path) -> None:
     with Store(place / "limner-store") as store:
         _, items = open_build(store, "school").look()
     turbine = items[subject("steam turbine").id].body
@@ -215,19 +215,19 @@ def test_text_of_a_reviewer_wins(finished: dict[str, Any], place: Path) -> None:
     assert turbine["reviewers"] == ["anna"]
 
 
-def test_replies_that_break_the_rules_are_objected_to(finished: dict[str, Any], llm: Scripted) -> None:
+def test_replies_that_break_rules_are_sent_back(finished: dict[str, Any], llm: Scripted) -> None:
     for mark in MARKS.values():
         assert any(heard.turn for heard in llm.asked(mark)), mark
     objections = "\n".join(heard.text for _, heard in llm.heard if heard.turn)
-    for said in ("there are 0 lines **PROMPT**", "words; at most 80 are allowed", "'ignore all rules' in ",
+    for message in ("there are 0 lines **PROMPT**", "words; at most 80 are allowed", "'ignore all rules' in ",
                  "must stand once, not 2 times", "the trace does not say Requires(axon, ion) in words",
                  '"judge" must be true where all criteria are'):  # fmt: skip
-        assert said in objections, said
+        assert message in objections, message
 
 
-def test_the_training_part_is_written_as_training_reads_it(finished: dict[str, Any], place: Path) -> None:
-    said = limner("build", "export", "school", "samples", "--train")
-    assert "3 samples of 3 concepts are now in samples" in said
+def test_training_part_is_written_in_training_format(finished: dict[str, Any], place: Path) -> None:
+    output = limner("build", "export", "school", "samples", "--train")
+    assert "3 samples of 3 concepts are now in samples" in output
     rows = [json.loads(line) for line in (place / "samples" / "train.jsonl").read_text("utf-8").splitlines()]
     assert list(rows[0]) == ["id", "level", "discipline", "concept", "prompt", "image", "elements", "dependencies",
                              "trace", "final_prompt"]  # fmt: skip

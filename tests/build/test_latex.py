@@ -31,7 +31,7 @@ def flat(**files: str) -> FlatPaper:
     return flatten(LatexSource("p", Path("p"), named, frozenset(named)))
 
 
-def test_every_way_of_taking_a_file_in() -> None:
+def test_every_include_command_is_followed() -> None:
     body = "\\input{a}\\input b.tex \\include{sub/c}\\import{sub/}{d}\\subimport{sub/}{d}\\subfile{e}"
     inner = HEAD + "E" + END
     found = flat(main=HEAD + body + END, a="A", b="B", sub__c="C", sub__d="D\\input{c}", e=inner)
@@ -39,12 +39,12 @@ def test_every_way_of_taking_a_file_in() -> None:
     assert found.missing == ()
 
 
-def test_a_file_that_takes_itself_in_ends() -> None:
+def test_recursive_include_terminates() -> None:
     found = flat(main=HEAD + "x\\input{a}" + END, a="a\\input{b}", b="b\\input{a}\\input{main}")
     assert found.body == "xab"
 
 
-def test_missing_function_is_reported() -> None:
+def test_missing_include_is_reported() -> None:
     assert flat(main=HEAD + "x\\input{nowhere}y" + END).missing == ("nowhere",)
 
 
@@ -56,11 +56,11 @@ def test_missing_function_is_reported() -> None:
         ({"x": HEAD + "short" + END, "y": HEAD + "longer text" + END}, "y.tex"),
     ],
 )
-def test_the_main_file_is_chosen(files: dict[str, str], main: str) -> None:
+def test_main_file_is_chosen(files: dict[str, str], main: str) -> None:
     assert flat(**files).main == main
 
 
-def test_no_document_is_reported() -> None:
+def test_missing_document_is_reported() -> None:
     with pytest.raises(DataError, match="documentclass"):
         flat(main="just text")
 
@@ -77,7 +77,7 @@ def test_no_document_is_reported() -> None:
         ("x \\iff y \\iffalse z", "x \\iff y \\iffalse z"),
     ],
 )
-def test_comments(text: str, plain: str) -> None:
+def test_comments_are_removed(text: str, plain: str) -> None:
     assert without_comments(text) == plain
 
 
@@ -108,18 +108,18 @@ def done(preamble: str, body: str) -> str:
         ("", r"\unknown{a} 5\% \\ \$", r"\unknown{a} 5\% \\ \$"),
     ],
 )
-def test_forms(preamble: str, body: str, text: str) -> None:
+def test_macros_are_expanded(preamble: str, body: str, text: str) -> None:
     assert done(preamble, body) == text
 
 
 @pytest.mark.parametrize("body", [r"\loop\loop", r"x\loop", r"\loop{\loop}"])
-def test_macros_without_end_are_left(body: str) -> None:
+def test_endless_macros_are_left_unexpanded(body: str) -> None:
     text, notes = expand_macros(FlatPaper(rf"\newcommand{{\loop}}{{{body}}}", r"\loop end", "m"))
     assert notes == ("macros that expand without end are left unexpanded",)
     assert text.endswith("end")
 
 
-def test_definitions_that_end_too_soon_are_harmless() -> None:
+def test_truncated_definitions_are_harmless() -> None:
     for broken in (
         "\\newcommand",
         "\\newcommand{\\a",
@@ -153,7 +153,7 @@ def document(*titles: str) -> str:
         (("Introduction", "Preliminaries", "Tide", "Evaluation", "Related Work"), "Tide", "its position"),
     ],
 )
-def test_rules_find_it(titles: tuple[str, ...], chosen: str, by: str) -> None:
+def test_method_section_is_found_by_rules(titles: tuple[str, ...], chosen: str, by: str) -> None:
     found = method_section(sections(document(*titles)), RULES.method)
     assert found is not None
     assert (found[0].title, found[1]) == (chosen, by)
@@ -164,7 +164,7 @@ def test_rules_find_it(titles: tuple[str, ...], chosen: str, by: str) -> None:
     [("Introduction", "Tide", "Flow", "Experiments"), ("Tide", "Flow"), (), ("Introduction", "Experimental Method"),
      ("Introduction", "Results")],
 )  # fmt: skip
-def test_else_a_model_is_asked(titles: tuple[str, ...]) -> None:
+def test_method_section_not_found_by_rules_is_left_to_model(titles: tuple[str, ...]) -> None:
     assert method_section(sections(document(*titles)), RULES.method) is None
 
 
@@ -179,7 +179,7 @@ Poincar\'e maps; \textbf{Pre-training} with $\mathcal{L}_{\theta}$ and the Teach
      "Step 1: Pre-training", "Phase II – Pre-training", "Teacher Model (DAM)", "Gauge Encoder ($E_g$)",
      r"\mathcal{L}_\theta"],
 )  # fmt: skip
-def test_terms_that_occur(term: str) -> None:
+def test_term_occurs_in_text(term: str) -> None:
     assert occurs(term, TEXT)
 
 
@@ -188,11 +188,11 @@ def test_terms_that_occur(term: str) -> None:
     ["Radar Encoder", "auge Enc", "Gauge Encoders", "Gauge Encoder (GX)", "Hidden Name", "Figure Words",
      "Encoder Gauge", "Challenger Model", "Step 1: Fine-tuning"],
 )  # fmt: skip
-def test_terms_that_do_not(term: str) -> None:
+def test_absent_terms_are_listed(term: str) -> None:
     assert absent_terms([term, "Gauge Encoder"], TEXT) == [term]
 
 
-def test_figures_are_ranked_and_found() -> None:
+def test_figures_are_ranked_and_resolved_to_files() -> None:
     method = r"""\section{Method}\begin{figure}\includegraphics[width=1cm]{pipeline}\caption{Overview of our method.}
 \end{figure}\begin{figure}\begin{subfigure}\includegraphics{a.png}\caption{left}\end{subfigure}
 \includegraphics{b.png}\caption{Two views of the framework}\end{figure}"""
@@ -219,7 +219,7 @@ def archive(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
     return out.getvalue()
 
 
-def test_papers_are_found_in_folders_of_venues(tmp_path: Path) -> None:
+def test_papers_are_found_in_venue_folders(tmp_path: Path) -> None:
     (tmp_path / "CVPR_2025").mkdir()
     (tmp_path / "CVPR_2025" / "2501.1v1.tar.gz").write_bytes(packed({"a.tex": TEX}))
     (tmp_path / "ICCV_2025" / "2502.2v1" / "figs").mkdir(parents=True)
@@ -228,7 +228,7 @@ def test_papers_are_found_in_folders_of_venues(tmp_path: Path) -> None:
     assert [id for id, _ in find_papers(tmp_path)] == ["CVPR_2025/2501.1v1", "ICCV_2025/2502.2v1"]
 
 
-def test_two_papers_of_one_id_and_none_at_all_are_reported(tmp_path: Path) -> None:
+def test_duplicate_and_missing_papers_are_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no paper here"):
         find_papers(tmp_path)
     (tmp_path / "a.tar.gz").write_bytes(b"")
@@ -237,7 +237,7 @@ def test_two_papers_of_one_id_and_none_at_all_are_reported(tmp_path: Path) -> No
         find_papers(tmp_path)
 
 
-def test_nothing_leads_out_of_an_archive(tmp_path: Path) -> None:
+def test_archive_members_cannot_escape(tmp_path: Path) -> None:
     link = tarfile.TarInfo("link.tex")
     link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
     device = tarfile.TarInfo("null.tex")
@@ -253,7 +253,7 @@ def test_nothing_leads_out_of_an_archive(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [tmp_path / "p.tar.gz"], "nothing is unpacked on disk"
 
 
-def test_links_in_folders_are_passed_over(tmp_path: Path) -> None:
+def test_symlinks_in_folders_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "secret.tex").write_text("secret")
     paper = tmp_path / "paper"
     paper.mkdir()
@@ -265,7 +265,7 @@ def test_links_in_folders_are_passed_over(tmp_path: Path) -> None:
     assert "more.tex: a link" in found.left_out
 
 
-def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archive_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "MAX_UNPACKED", 1_000_000)
     (tmp_path / "p.tar.gz").write_bytes(packed({"main.tex": TEX, "big.bin": bytes(2_000_000)}))
     with pytest.raises(DataError, match="bytes unpacked"):
@@ -285,7 +285,7 @@ def test_one_gzipped_file_is_a_paper(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=400))
-def test_no_bytes_do_more_than_be_refused(data: bytes) -> None:
+def test_arbitrary_bytes_are_refused(data: bytes) -> None:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -295,7 +295,7 @@ def test_no_bytes_do_more_than_be_refused(data: bytes) -> None:
             read_source(path, "p")
 
 
-def test_the_first_page_is_drawn() -> None:
+def test_first_page_is_rendered() -> None:
     out = io.BytesIO()
     pages = [Image.new("RGB", (300, 150), colour) for colour in ("navy", "red")]
     pages[0].save(out, "PDF", save_all=True, append_images=pages[1:])

@@ -39,7 +39,7 @@ def read(level: Level, rows: Any, absent: int = 3, theme: Theme = TIDE) -> int:
 
 
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.title)
-def test_good_sets_pass(theme: Theme) -> None:
+def test_valid_question_sets_are_accepted(theme: Theme) -> None:
     assert parse_graph(json.dumps(theme.graph), text_of(theme)).title == theme.title
     assert parse_log(json.dumps(theme.log), text_of(theme), RULES.log).text().startswith(f"Step 1: {theme.left_model}")
     assert [read(level, theme.questions(level), theme=theme) for level in NAMES] == [7, 5, 4, 5]
@@ -83,10 +83,10 @@ FAULTS: dict[str, tuple[Level, Change, str]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_every_planted_fault_is_reported(fault: str) -> None:
-    level, change, said = FAULTS[fault]
-    with pytest.raises(Unreadable) as told:
+    level, change, message = FAULTS[fault]
+    with pytest.raises(Unreadable) as raised:
         read(level, change(TIDE.questions(level)))
-    assert said in str(told.value)
+    assert message in str(raised.value)
 
 
 GRAPH_FAULTS: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
@@ -100,22 +100,22 @@ GRAPH_FAULTS: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] 
 
 
 @pytest.mark.parametrize("fault", GRAPH_FAULTS)
-def test_graphs_that_do_not_hold_are_reported(fault: str) -> None:
-    change, said = GRAPH_FAULTS[fault]
-    with pytest.raises(Unreadable, match=said):
+def test_inconsistent_graphs_are_reported(fault: str) -> None:
+    change, message = GRAPH_FAULTS[fault]
+    with pytest.raises(Unreadable, match=message):
         parse_graph(json.dumps(change(TIDE.graph)), text_of(TIDE))
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [({"name": "Challenger Model"}, "do not occur"), ({"action": "It outperforms all others"}, "outperforms"),
      ({"next_logic": "goes to PyTorch"}, "pytorch"), ({"input": ["invented data"]}, "invented data"),
      ({"action": ""}, "does not fit")],
 )  # fmt: skip
-def test_logs_keep_to_the_text(change: dict[str, Any], said: str) -> None:
+def test_logs_that_depart_from_text_are_refused(change: dict[str, Any], message: str) -> None:
     log = TIDE.log
     log["steps"][0] |= change
-    with pytest.raises(Unreadable, match=said):
+    with pytest.raises(Unreadable, match=message):
         parse_log(json.dumps(log), text_of(TIDE), RULES.log)
 
 
@@ -123,7 +123,7 @@ LABEL = st.text(alphabet="abc <&>\"'é", min_size=1, max_size=40).filter(str.str
 
 
 @given(st.data())
-def test_any_graph_is_drawn_whole(data: st.DataObject) -> None:
+def test_any_graph_is_drawn_completely(data: st.DataObject) -> None:
     count = data.draw(st.integers(3, 9))
     ids = [f"n{n}" for n in range(count)]
     phases = [{"id": f"p{n}", "label": data.draw(LABEL)} for n in range(data.draw(st.integers(1, 3)))]

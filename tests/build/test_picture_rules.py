@@ -34,7 +34,7 @@ from tests.build.damage import COPIES, ENGLISH, FOREIGN, blown_up, tiled
 from tests.needs import need
 
 
-def test_a_blown_up_picture_holds_less() -> None:
+def test_upscaled_picture_has_less_detail() -> None:
     sharp = [detail(drawn(n)) for n in range(4)]
     blown = [detail(blown_up(drawn(n), random.Random(n))) for n in range(4)]
     assert min(sharp) > 0.7 > max(blown)
@@ -50,7 +50,7 @@ def test_a_blown_up_picture_holds_less() -> None:
         (["exarnple"], ["EXAMBANK", "EXAMBAIN", "AMBANK", "EXAMBAN"]),
     ],
 )
-def test_marks_are_found_through_misread_letters(lines: list[str], faint: list[str]) -> None:
+def test_watermarks_are_found_despite_misread_letters(lines: list[str], faint: list[str]) -> None:
     assert find_watermark(lines, faint)
 
 
@@ -66,7 +66,7 @@ def test_labels_are_not_watermarks(lines: list[str], faint: list[str]) -> None:
     assert find_watermark(lines, faint) is None
 
 
-def test_light_tones_keep_faint_print_and_drop_ink() -> None:
+def test_light_tones_keep_faint_print_and_remove_ink() -> None:
     image = tiled(drawn(1), random.Random(1))
     shown = light_tones(image)
     assert shown.size == image.size
@@ -90,7 +90,7 @@ def drawn(number: int) -> Image.Image:
 
 
 @given(HASHES, st.lists(HASHES, max_size=8), st.lists(st.sets(st.integers(0, 255), max_size=44), max_size=8))
-def test_the_index_finds_what_a_search_finds(base: int, far: list[int], flips: list[set[int]]) -> None:
+def test_index_matches_linear_search(base: int, far: list[int], flips: list[set[int]]) -> None:
     values = far + [base ^ sum(1 << bit for bit in flip) for flip in flips]
     for bits in (0, 15, 40):
         index = NearIndex(bits)
@@ -100,7 +100,7 @@ def test_the_index_finds_what_a_search_finds(base: int, far: list[int], flips: l
         assert index.near(f"{base:064x}") == wanted
 
 
-def test_copies_are_found_and_others_are_not() -> None:
+def test_only_altered_copies_are_detected_as_duplicates() -> None:
     bits = DuplicatesSettings().bits
     images = {n: drawn(n) for n in range(12)}
     hashes = {n: picture_hashes(image) for n, image in images.items()}
@@ -110,7 +110,7 @@ def test_copies_are_found_and_others_are_not() -> None:
         assert sum(one <= bits for one in found) >= 11, name
 
 
-def test_of_alike_pictures_the_first_stays() -> None:
+def test_first_of_near_duplicates_is_kept() -> None:
     one, other = ["0" * 64] * 2, ["f" * 64] * 2
     near = ["0" * 63 + "1", "0" * 64]
     assert near_duplicates([("a", one), ("b", other), ("c", near)], 4) == {"c": ("a", 0)}
@@ -121,7 +121,7 @@ def unit(vectors: list[list[float]]) -> Any:
     return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
-def test_dense_places_are_clusters_and_single_points_their_own() -> None:
+def test_dense_points_form_clusters_and_outliers_singletons() -> None:
     vectors = unit([[1, 0.01], [1, 0.02], [0.01, 1], [0.02, 1], [-1, 0.3]])
     labels = dbscan(vectors, 0.01, 2)
     assert labels == [0, 0, 1, 1, 2]
@@ -131,7 +131,7 @@ def test_dense_places_are_clusters_and_single_points_their_own() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("eps", "least"), [(0.05, 2), (0.02, 3), (0.2, 4), (0.1, 1)])
-def test_as_scikit_learn(eps: float, least: int) -> None:
+def test_dbscan_matches_scikit_learn(eps: float, least: int) -> None:
     cluster = pytest.importorskip("sklearn.cluster")
     chance = np.random.default_rng(7)
     vectors = unit(chance.normal(size=(300, 3)).tolist())
@@ -158,7 +158,7 @@ def minilm() -> Path:
 
 
 @pytest.mark.slow
-def test_texts_of_equal_meaning_are_near(minilm: Path) -> None:
+def test_texts_of_equal_meaning_have_near_embeddings(minilm: Path) -> None:
     found = embed(TEXTS)
     assert found.shape == (5, 384)
     assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
@@ -167,7 +167,7 @@ def test_texts_of_equal_meaning_are_near(minilm: Path) -> None:
     assert np.allclose(embed(TEXTS[:3])[1], found[1], atol=0.05), "whatever stands beside it"
 
 
-def test_any_model_of_sentence_transformers_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_sentence_transformers_model_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     class Opened:
         def __init__(self, name: str) -> None:
             if name == "nothing/here":
@@ -184,7 +184,7 @@ def test_any_model_of_sentence_transformers_is_taken(monkeypatch: pytest.MonkeyP
         embed(["a"], "nothing/here")
 
 
-def test_without_a_model_spelling_counts() -> None:
+def test_spelling_is_compared_without_model() -> None:
     near = (found := embed(["water cycle", "Water  cycles", "jazz"], LETTERS)) @ found.T
     assert near[0, 1] > 0.8 > 0.1 > near[0, 2]
 
@@ -197,7 +197,7 @@ def test_missing_package_is_reported_with_pip_command(monkeypatch: pytest.Monkey
         embed(["x"], "some/model")
 
 
-def test_another_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_model_file_with_wrong_hash_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Spec:
         submodule_search_locations = (str(tmp_path),)
 
@@ -221,7 +221,7 @@ def test_scripts_are_reported(lines: tuple[str, ...]) -> None:
     assert (why_not_english(lines) is None) == (lines is ENGLISH)
 
 
-def test_formulas_names_and_greek_letters_are_english_enough() -> None:
+def test_formulas_names_and_greek_letters_count_as_english() -> None:
     assert why_not_english(["α + β = γ", "ΔH = −92 kJ", "Ω", "ATP → ADP", "de Broglie", "La Niña"]) is None
     assert why_not_english([]) is None
 
@@ -234,7 +234,7 @@ def drawing() -> Image.Image:
     return image
 
 
-def test_strokes_over_an_edge_are_counted_at_that_edge() -> None:
+def test_strokes_crossing_edge_are_counted_at_that_edge() -> None:
     whole = drawing()
     assert cut_edges(whole) == [0, 0, 0, 0]
     assert cut_edges(whole.crop((0, 100, 400, 300))) == [3, 0, 0, 0]
@@ -242,7 +242,7 @@ def test_strokes_over_an_edge_are_counted_at_that_edge() -> None:
     assert cut_edges(whole.crop((90, 0, 400, 300)))[2] == 0, "most of that edge is drawn: a frame, or the ground"
 
 
-def test_frame_is_not_a_cut() -> None:
+def test_frame_is_not_counted_as_cut() -> None:
     framed = drawing()
     ImageDraw.Draw(framed).rectangle((0, 0, 399, 299), outline="black", width=6)
     assert cut_edges(framed) == [0, 0, 0, 0]

@@ -86,11 +86,11 @@ def test_faults_of_a_point(kind: str, words: str) -> None:
         "Is the drawing free of spelling errors in its labels?",
     ],
 )
-def test_right_points_have_no_error(words: str) -> None:
+def test_valid_points_have_no_error(words: str) -> None:
     assert not one_point(words) & ERRORS
 
 
-def test_prompt_that_says_everything_is_reported() -> None:
+def test_prompts_covering_all_or_none_of_points_are_reported() -> None:
     points = [
         {"question": "Is the red triangle left of the blue circle?", "score": 0.5},
         {"question": "Does a dashed arrow join the yellow square?", "score": 0.5},
@@ -102,7 +102,7 @@ def test_prompt_that_says_everything_is_reported() -> None:
     )
 
 
-def test_the_release_has_no_error_and_its_warnings_are_counted() -> None:
+def test_released_points_have_no_errors_and_known_warnings() -> None:
     found = Counter(
         one.kind for row in rows() for one in lint_question(row["prompt"], row["scoring_points"])
     )  # fmt: skip
@@ -114,7 +114,7 @@ def test_the_release_has_no_error_and_its_warnings_are_counted() -> None:
     }  # fmt: skip
 
 
-def test_planted_points_are_found_on_the_half_never_tuned_on() -> None:
+def test_planted_faults_are_found_on_held_out_half() -> None:
     everyone = rows()
     random.Random(3).shuffle(everyone)
     for half, forms, name in ((everyone[::2], TUNED, "tuned on"), (everyone[1::2], HELD_OUT, "held out")):
@@ -145,13 +145,13 @@ def cases() -> dict[str, tuple[str, str, list[str], list[list[str]]]]:
 
 
 @pytest.mark.parametrize("id", sorted(cases()))
-def test_good_traces_pass(id: str) -> None:
+def test_valid_traces_are_accepted(id: str) -> None:
     trace, final, names, links = cases()[id]
     assert read_trace(f"{trace}\n\n{SEPARATOR}\n\n{final}", names, links, RULES) == (trace, final)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda trace: trace.replace(" caterpillar", " creature"), "entity: 'caterpillar' is not named"),
         (
@@ -165,14 +165,14 @@ def test_good_traces_pass(id: str) -> None:
         (lambda trace: "An egg.", "short: the trace has 2 words"),
     ],
 )
-def test_missing_parts_are_reported(change: Any, said: str) -> None:
+def test_traces_with_missing_parts_are_reported(change: Any, message: str) -> None:
     trace, final, names, links = cases()["preschool_Biology_1"]
     with pytest.raises(Unreadable) as found:
         read_trace(f"{change(trace)}\n\n{SEPARATOR}\n\n{final}", names, links, RULES)
-    assert said in str(found.value)
+    assert message in str(found.value)
 
 
-def test_no_separator_and_no_final_prompt_are_reported() -> None:
+def test_missing_separator_and_final_prompt_are_reported() -> None:
     trace, _, names, links = cases()["preschool_Biology_1"]
     for reply in (trace, f"{trace}\n{SEPARATOR}\n"):
         with pytest.raises(Unreadable, match="description"):

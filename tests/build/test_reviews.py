@@ -29,7 +29,7 @@ def said(reviewer: str, action: str, base: str | None = BASE, **change: object) 
     return Review("b", "i", reviewer, action, base, dict(change) or None)
 
 
-def test_two_edits_of_one_state_are_both_kept_until_one_is_agreed_on() -> None:
+def test_concurrent_edits_are_kept_until_one_is_agreed() -> None:
     mine, yours = said("a", "edit", prompt="Draw two."), said("b", "edit", prompt="Draw three.")
     found = review_standing(BODY, [mine, yours], 2)
     assert found.verdict == "disputed"
@@ -39,12 +39,12 @@ def test_two_edits_of_one_state_are_both_kept_until_one_is_agreed_on() -> None:
     assert (found.verdict, found.body) == ("accepted", {**BODY, "prompt": "Draw two."})
 
 
-def test_entries_are_added_behind_those_there() -> None:
+def test_added_entries_are_appended() -> None:
     found = review_standing(BODY, [said("a", "add", points=["b", "c"])], 1)
     assert found.body == {"prompt": "Draw a cell.", "points": ["a", "b", "c"]}
 
 
-def test_a_dispute_is_settled_and_reopened_by_who_comes_after() -> None:
+def test_dispute_is_settled_and_reopened_by_later_review() -> None:
     two = [said("a", "accept"), said("b", "reject")]
     assert review_standing(BODY, two, 2).verdict == "disputed"
     settled = [*two, said("boss", "settle", BASE, prompt="Draw one cell.")]
@@ -54,14 +54,14 @@ def test_a_dispute_is_settled_and_reopened_by_who_comes_after() -> None:
     assert review_standing(BODY, [*settled, said("c", "reject")], 2).verdict == "disputed"
 
 
-def test_comments_decide_nothing_and_stale_reviews_are_reported() -> None:
+def test_comments_are_ignored_and_stale_reviews_reported() -> None:
     found = review_standing(BODY, [said("a", "comment"), said("b", "accept", "gone")], 1)
     assert (found.verdict, [one.reviewer for one in found.stale]) == ("open", ["b"])
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["accept", "edit", "reject", "settle", "comment"]),
                           st.sampled_from([BASE, None, "gone"]), st.sampled_from("xyz")), max_size=12))  # fmt: skip
-def test_a_verdict_always_has_a_state(actions: list[tuple[str, str, str | None, str]]) -> None:
+def test_verdict_always_has_known_state(actions: list[tuple[str, str, str | None, str]]) -> None:
     found = review_standing(BODY, [said(who, what, base, prompt=word) for who, what, base, word in actions], 2)
     assert found.body in list(found.states.values())
     assert found.states[BASE] == BODY
@@ -81,7 +81,7 @@ def filled(file: Path, **cells: str) -> None:
         table.writerows(rows)
 
 
-def test_a_table_goes_out_and_comes_back(store: Store, tmp_path: Path) -> None:
+def test_review_table_round_trips(store: Store, tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     assert write_review(open_build(store, "mine"), file, "dora") == 2
     with file.open(encoding="utf-8-sig", newline="") as stream:
@@ -107,26 +107,26 @@ def test_a_table_goes_out_and_comes_back(store: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "said"),
+    ("cells", "message"),
     [({"action": "burn"}, "action is one of"), ({"action": "edit"}, "change says nothing"),
      ({"action": "edit", "change": "{"}, "change is not valid JSON")],
 )  # fmt: skip
-def test_errors_in_a_table_are_reported(store: Store, tmp_path: Path, cells: dict[str, str], said: str) -> None:
+def test_errors_in_table_are_reported(store: Store, tmp_path: Path, cells: dict[str, str], message: str) -> None:
     file = tmp_path / "mine.csv"
     write_review(open_build(store, "mine"), file, "dora")
     filled(file, **cells)
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         read_review(store, "mine", file, "dora")
     assert load_reviews(store, "mine") == {}
 
 
-def test_table_without_its_columns_is_reported(store: Store, tmp_path: Path) -> None:
+def test_table_with_missing_columns_is_reported(store: Store, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="no column item, action, base"):
         read_review(store, "mine", tmp_path / "x.csv", "dora")
 
 
-def test_reviewers_are_kept_and_named(store: Store) -> None:
+def test_reviewers_are_stored_and_listed(store: Store) -> None:
     save_reviewer(store, "mine", Reviewer("dora", "hash"))
     save_reviewer(store, "mine", Reviewer("anna", "newer"))
     found = load_reviewers(store, "mine")
@@ -137,7 +137,7 @@ def test_reviewers_are_kept_and_named(store: Store) -> None:
         save_reviewer(store, "mine", Reviewer("../x", "hash"))
 
 
-def test_changes_are_distinguished() -> None:
+def test_additions_are_distinguished_from_edits() -> None:
     old = {"a": [1, 2], "b": "x"}
     assert describe_change(old, {"a": [1, 2, 3], "b": "x"}) == ("add", {"a": [3]})
     assert describe_change(old, {"a": [1, 2, 3], "b": "y"}) == ("edit", {"a": [1, 2, 3], "b": "y"})
@@ -145,7 +145,7 @@ def test_changes_are_distinguished() -> None:
     assert describe_change(old, old) == ("edit", {})
 
 
-def test_other_shapes_are_reported() -> None:
+def test_changed_data_shapes_are_reported() -> None:
     old = {"a": [{"n": 1}], "b": {"c": "x", "d": 1.5}, "e": True, "f": None}
     assert why_not_saved(old, old) is None
     assert why_not_saved(old, {**old, "b": {"c": "y", "d": 2}, "f": "now a text"}) is None
@@ -155,7 +155,7 @@ def test_other_shapes_are_reported() -> None:
     assert why_not_saved(old, {**old, "a": [{"n": 1}, 5]}) == "a.2 must be an object"
 
 
-def test_hints_of_recipes_can_be_read(tmp_path: Path) -> None:
+def test_recipe_hints_are_readable(tmp_path: Path) -> None:
     from limner import exams
 
     for kind in exams.each():
@@ -164,7 +164,7 @@ def test_hints_of_recipes_can_be_read(tmp_path: Path) -> None:
     assert read_hints(tmp_path).pictures == ("image",)
 
 
-def test_of_many_at_once_one_is_kept_and_the_others_are_refused(store: Store) -> None:
+def test_one_of_concurrent_reviews_by_one_reviewer_is_kept(store: Store) -> None:
     async def all_at_once() -> list[Review | None]:
         reviews = [Review("mine", ONE, "anna", "accept", f"state{n}") for n in range(20)]
         return await asyncio.gather(*(add_if_unchanged(store, one, None, alone=True) for one in reviews))
@@ -174,7 +174,7 @@ def test_of_many_at_once_one_is_kept_and_the_others_are_refused(store: Store) ->
     assert len(load_reviews(store, "mine")[ONE]) == 1
 
 
-def test_others_do_not_hinder_who_judges_alone(store: Store) -> None:
+def test_concurrent_reviews_of_different_reviewers_are_kept(store: Store) -> None:
     async def both() -> list[Review | None]:
         reviews = [Review("mine", ONE, who, "reject") for who in ("anna", "ben")]
         return await asyncio.gather(*(add_if_unchanged(store, one, None, alone=True) for one in reviews))

@@ -45,7 +45,7 @@ def limner(*words: str) -> str:
 
 
 @pytest.mark.parametrize("recipe", [one.name for one in recipes() if one.name not in ELSEWHERE])
-def test_a_sample_build_is_marked_and_served(recipe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sample_build_is_marked_and_served(recipe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("starlette", reason="servers come with limner[web]")
     monkeypatch.chdir(tmp_path)
     sample = SAMPLES[recipe]
@@ -68,12 +68,12 @@ def test_a_sample_build_is_marked_and_served(recipe: str, tmp_path: Path, monkey
     assert [(row["painter"], row["n"]) for row in scores] == [(sample.painter, made.questions)]
     assert scores[0]["coverage"] == 1.0
     (tmp_path / "all.toml").write_text(DESIGN, "utf-8")
-    said = limner("study", "new", "pilot", "--exam", "out/exam.toml", "--design", "all.toml", "--painter",
+    output = limner("study", "new", "pilot", "--exam", "out/exam.toml", "--design", "all.toml", "--painter",
                   sample.painter, "--rater", "anna")  # fmt: skip
     from tests.study.page.visiting import agree, visitor
 
-    token = re.search(r"^anna\s+\S+/r/([\w-]+)$", said, re.MULTILINE)
-    assert token, said
+    token = re.search(r"^anna\s+\S+/r/([\w-]+)$", output, re.MULTILINE)
+    assert token, output
     protocol = exams.kind(made.exam.kind).protocol
     asked_for = {escape(one.text) for question in made.exam.questions for one in protocol.criteria(question)}
     with open_store("limner-store") as store, visitor(store) as client:

@@ -50,7 +50,7 @@ def _names(store: Store) -> list[str]:
     return [build.name for build in load_builds(store)]
 
 
-def test_files_broken_files_and_copies(store: Store, tmp_path: Path) -> None:
+def test_broken_files_and_copies_are_dropped(store: Store, tmp_path: Path) -> None:
     folder = tmp_path / "pics"
     folder.mkdir()
     (folder / "a.png").write_bytes(picture(1))
@@ -87,7 +87,7 @@ def test_links_are_fetched_once(store: Store, tmp_path: Path) -> None:
     assert (lost.reason or "").startswith("not found: crawl.csv:3: ")
 
 
-def test_without_a_source_it_says_how_to_name_one(store: Store) -> None:
+def test_missing_source_error_explains_how_to_set_one(store: Store) -> None:
     with pytest.raises(UsageError, match=r"step images: say where pictures come from: --set 'images.folders"):
         run(store)
 
@@ -98,7 +98,7 @@ def how() -> KnowledgePromptsSettings:
     return place.settings
 
 
-def test_lines_are_read_whatever_surrounds_them() -> None:
+def test_lines_are_parsed_despite_surrounding_text() -> None:
     reply = (
         "Of course!\n\n**PROMPT**: Draw a *flow chart* of digestion.\n**CONCEPT**: digestion\n\n"
         "2. **PROMPT:** A poster on tides.\n   **Concept**: no\n**CONCEPT:** tides"
@@ -110,7 +110,7 @@ def test_lines_are_read_whatever_surrounds_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "message"),
     [
         ("**PROMPT**: A map of x.\n" * 3, "there are 3 lines"),
         ("**PROMPT**: Explain tides.\n**CONCEPT**: tides", "names no visual form"),
@@ -118,10 +118,10 @@ def test_lines_are_read_whatever_surrounds_them() -> None:
         ("**PROMPT**: A map.\n**CONCEPT**: m\n**PROMPT**: a MAP\n**CONCEPT**: m", "stands there twice"),
     ],
 )
-def test_errors_are_reported(reply: str, said: str) -> None:
+def test_errors_are_reported(reply: str, message: str) -> None:
     with pytest.raises(Unreadable) as found:
         read_prompts(reply, 2, how())
-    assert said in str(found.value)
+    assert message in str(found.value)
 
 
 RECIPE = Path(str(exams.kind("worldgenbench").recipe))
@@ -139,7 +139,7 @@ def made(**settings: Any) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
     return kept, {one[0]: one[1].reason for one in found if not isinstance(one, BuildItem)}
 
 
-def test_the_shipped_list_is_iso_3166_1() -> None:
+def test_shipped_country_list_is_iso_3166_1() -> None:
     rows = read_regions(RECIPE / "iso-3166-1.csv")
     assert len(rows) == len({one.name for one in rows}) == 249
     assert Counter(one.continent for one in rows) == {
@@ -150,7 +150,7 @@ def test_the_shipped_list_is_iso_3166_1() -> None:
     assert {name for one in rows for name in (one.continent, *one.also)} <= set(CONTINENTS.values())
 
 
-def test_transcontinental_states_stand_where_the_setting_says() -> None:
+def test_transcontinental_states_follow_setting() -> None:
     kept, dropped = made(codes=("RU", "TR", "FR"))
     assert {id: one["continent"] for id, one in kept.items()} == {
         "topic/region/RU": "Europe", "topic/region/TR": "Asia", "topic/region/FR": "Europe"
@@ -164,7 +164,7 @@ def test_transcontinental_states_stand_where_the_setting_says() -> None:
     assert made(prompts=0) == ({}, {})
 
 
-def test_a_table_of_ones_own(tmp_path: Path) -> None:
+def test_custom_country_table_is_used(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text("code,name,continent\nBAV,Bavaria,Europe\nTYR,Tyrol,Europe\n", "utf-8")
     kept, _ = made(file=file, prompts=5)
@@ -174,21 +174,21 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("code,name\nA,B\n", "no column continent"),
         ("code,name,continent\nA,,Asia\n", "must all be there"),
         ("code,name,continent\nA,B,Asia\nA,C,Asia\n", "A stands there twice"),
     ],
 )
-def test_mistakes_are_reported_with_their_line(tmp_path: Path, text: str, told: str) -> None:
+def test_table_errors_are_reported_with_line(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "mine.csv"
     file.write_text(text, "utf-8")
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         read_regions(file)
 
 
-def test_entry_missing_in_the_table_is_reported() -> None:
+def test_entry_missing_in_table_is_reported() -> None:
     with pytest.raises(UsageError, match=r"codes: .* has no 'XX'"):
         made(codes=("XX",))
     with pytest.raises(UsageError, match=r"continents: .* has no 'Atlantis'"):
@@ -214,7 +214,7 @@ def parted(items: list[BuildItem], **how: Any) -> dict[str, Any]:
     st.floats(0, 1),
     st.integers(0, 3),
 )
-def test_no_topic_and_no_concept_is_on_both_sides(drawn: list[tuple[str, int, str]], share: float, seed: int) -> None:
+def test_split_sides_share_no_topic_or_concept(drawn: list[tuple[str, int, str]], share: float, seed: int) -> None:
     items = [item(n, concept, f"{concept[:3]}{topic}", origin) for n, (concept, topic, origin) in enumerate(drawn)]
     parts = parted(items, test=share, seed=seed)
     assert parts.keys() == {one.id for one in items}
@@ -229,7 +229,7 @@ def test_no_topic_and_no_concept_is_on_both_sides(drawn: list[tuple[str, int, st
         assert test == []
 
 
-def test_pictures_of_people_go_to_the_exam_first() -> None:
+def test_real_pictures_go_to_test_part_first() -> None:
     items = [item(n, f"thing{n}", f"t{n}", "real" if n % 2 else "synthetic") for n in range(10)]
     parts = parted(items, test=0.5)
     assert {id for id, part in parts.items() if part == "test"} == {

@@ -35,7 +35,7 @@ def test_recipes_are_listed_with_roles_steps_and_settings() -> None:
     assert body["builds"] == []
 
 
-def test_a_new_build_keeps_its_settings_and_paths(tmp_path: Path) -> None:
+def test_new_build_keeps_settings_and_paths(tmp_path: Path) -> None:
     code, text = run("new", "school", "--recipe", "exam", "--set", 'images.folders=["pics"]')
     assert (code, "limner build run school" in text) == (0, True)
     assert "build school: recipe exam" in run("list")[1]
@@ -49,20 +49,20 @@ def test_a_new_build_keeps_its_settings_and_paths(tmp_path: Path) -> None:
         assert load_build(store, "school").body["settings"] == {"images": {"folders": [str(tmp_path / "pics")]}}
 
 
-def test_a_mistake_leaves_no_store_behind(tmp_path: Path) -> None:
-    for words, told in (
+def test_invalid_arguments_create_no_store(tmp_path: Path) -> None:
+    for words, message in (
         (("--recipe", "nix"), "no recipe 'nix'; the recipes are: "),
         (("--recipe", "exam", "--set", "nix.a=1"), "has no step 'nix'"),
         (("--recipe", "exam", "--set", "images"), "--set takes STEP.SETTING=VALUE"),
         (("--recipe", "exam", "-S", "cook=a/b"), "has no role 'cook'"),
         (("--recipe", "exam", "--set", "duplicates.bits=-1"), "step duplicates: bits"),
     ):
-        with pytest.raises(UsageError, match=told):
+        with pytest.raises(UsageError, match=message):
             run("new", "school", *words)
     assert not (tmp_path / "limner-store").exists()
 
 
-def test_what_is_missing_is_reported() -> None:
+def test_missing_roles_and_unfinished_steps_are_reported() -> None:
     run("new", "school", "--recipe", "exam")
     with pytest.raises(UsageError, match="needs the annotator"):
         run("run", "school")

@@ -16,7 +16,7 @@ from tests.scoring.compare.studied import STUDY, Studied
 from tests.support import write_exam
 
 
-def test_as_json(marked: Marked) -> None:
+def test_compare_as_json(marked: Marked) -> None:
     (found,) = limner("compare", "genexam", "--store", marked.store, "--format", "json").json()
     assert (found["exam"], found["judge"], found["score"]["name"]) == ("genexam", marked.judge, "strict")
     assert found["questions"] == 3
@@ -30,7 +30,7 @@ def test_as_json(marked: Marked) -> None:
     assert (two["coverage"], two["failures"]) == (0.75, {"missing": 1})
 
 
-def test_as_a_table(marked: Marked) -> None:
+def test_compare_as_table(marked: Marked) -> None:
     out = limner("compare", "genexam", "--store", marked.store, "--score", "relaxed").out
     head = f"genexam · judge {marked.judge} (not examined) · reading careful · relaxed"
     assert "".join(f"{head} · 3 questions that all painters have".split()) in "".join(out.split())
@@ -42,7 +42,7 @@ def test_as_a_table(marked: Marked) -> None:
     assert "questions (power 0.8, alpha 0.05); there are 3" in wide
 
 
-def test_as_csv(marked: Marked) -> None:
+def test_compare_as_csv(marked: Marked) -> None:
     words = ("--by", "subject", "--score", "relaxed", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(limner("compare", "genexam", "--store", marked.store, *words).out)))
     assert {row["category"] for row in rows} == {"Biology", "Mathematics", "Physics"}
@@ -56,7 +56,7 @@ def test_as_csv(marked: Marked) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ([], "name one EXAM, or several with --exams"),
         (["genexam", "--exams", "genexam,mmmg"], "name one EXAM, or several with --exams"),
@@ -69,8 +69,8 @@ def test_as_csv(marked: Marked) -> None:
         (["genexam", "--judge", "nobody"], "no judge 'nobody' in this store"),
     ],
 )
-def test_wrong_words(marked: Marked, words: list[str], said: str) -> None:
-    assert said in limner("compare", *words, "--store", marked.store, code=2).err
+def test_invalid_arguments_are_usage_errors(marked: Marked, words: list[str], message: str) -> None:
+    assert message in limner("compare", *words, "--store", marked.store, code=2).err
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def two_exams(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_several_exams(two_exams: Path) -> None:
+def test_compare_several_exams(two_exams: Path) -> None:
     words = ("--exams", "first,second", "--score", "relaxed", "--store", two_exams)
     found = limner("compare", *words, "--format", "json").json()
     assert [column["exam"] for column in found["exams"]] == ["first", "second"]
@@ -143,7 +143,7 @@ def test_agreement_as_json(judged: tuple[Path, list[str]]) -> None:
 
 
 @pytest.mark.slow
-def test_as_tables_and_csv(judged: tuple[Path, list[str]]) -> None:
+def test_agreement_as_tables_and_csv(judged: tuple[Path, list[str]]) -> None:
     store, judges = judged
     out = limner("agree", "genexam", "--store", store, "--score", "relaxed").out
     for words in ("genexam · judges · reading careful", "mark by mark", "kappa is Cohen's", "ICC(2,1)",
@@ -157,7 +157,7 @@ def test_as_tables_and_csv(judged: tuple[Path, list[str]]) -> None:
 
 
 @pytest.mark.slow
-def test_people_and_metrics(tmp_path: Path) -> None:
+def test_agreement_with_people_and_ceiling(tmp_path: Path) -> None:
     """A judge beside people, with the ceiling, in text, Markdown, CSV and JSON."""
     with open_store(tmp_path / "store", create=True) as store:
         Studied(store)
@@ -184,8 +184,8 @@ def test_people_and_metrics(tmp_path: Path) -> None:
     assert 0 < tau["p"] <= 1
     named = limner("agree", "sample/genexam", "--store", tmp_path / "store", "--judges", f"person/anna,people/{STUDY}")
     assert "person/anna" in named.out
-    said = limner("agree", "sample/genexam", "--store", tmp_path / "store", "--study", "x", code=2).err
-    assert "sample/genexam has no such study; it has: pilot" in said
+    output = limner("agree", "sample/genexam", "--store", tmp_path / "store", "--study", "x", code=2).err
+    assert "sample/genexam has no such study; it has: pilot" in output
     scores = limner("scores", "sample/genexam", "--store", tmp_path / "store", "--format", "json").json()
     assert {row["judge"] for row in scores} == {"gpt", "other"}
     table = limner(

@@ -37,7 +37,7 @@ def offered(*words: str) -> list[str]:
     return [str(item.value) for item in found]
 
 
-def test_commands_and_options() -> None:
+def test_commands_and_options_are_completed() -> None:
     assert offered("sc") == ["scores"]
     assert set(offered("")) == set(COMMANDS)
     assert offered("run", "sample/genexam", "--pur") == ["--purse"]
@@ -45,12 +45,12 @@ def test_commands_and_options() -> None:
 
 
 @pytest.mark.parametrize("name", ["run", "draw", "mark", "scores", "compare", "agree", "show", "export", "estimate"])
-def test_exams(name: str) -> None:
+def test_exams_are_completed(name: str) -> None:
     assert set(offered(name, "")) >= {*exam_names(), *(f"sample/{kind}" for kind in exam_names())}
     assert offered(name, "sample/gen") == ["sample/genexam"]
 
 
-def test_painters() -> None:
+def test_painters_are_completed() -> None:
     assert offered("run", "genexam", "--painter", "control/") == [f"control/{name}" for name in CONTROLS]
     assert "folder/" in offered("run", "genexam", "--painter", "")
     assert offered("run", "genexam", "--painter", "mine=fold") == ["mine=folder/"]
@@ -64,7 +64,7 @@ def test_painters() -> None:
     assert offered("run", "genexam", "--painter", "control/b") == ["control/blank"]
 
 
-def test_judges_presets_strategies_tables() -> None:
+def test_judges_presets_strategies_and_tables_are_completed() -> None:
     assert offered("run", "genexam", "--judge", "ocr") == ["ocr", "ocr/mentions"]
     assert "openai/gpt-6-sol" in offered("mark", "genexam", "--judge", "openai/gpt-6")
     for name in exam_names():
@@ -78,10 +78,10 @@ def test_judges_presets_strategies_tables() -> None:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_scripts(shell: str) -> None:
-    said = command("completion", shell).out
-    assert f"_LIMNER_COMPLETE={shell}_complete" in said
-    assert SHELLS[shell] in said
+def test_completion_script_of_each_shell(shell: str) -> None:
+    output = command("completion", shell).out
+    assert f"_LIMNER_COMPLETE={shell}_complete" in output
+    assert SHELLS[shell] in output
 
 
 @pytest.mark.parametrize(
@@ -94,15 +94,15 @@ def test_the_scripts(shell: str) -> None:
         ("limner run genexam --painter mine =", 5, ["control/reference", "control/blank"]),
     ],
 )
-def test_bash_breaks_words(words: str, at: int, expected: list[str]) -> None:
-    told = {"COMP_WORDS": words.replace(" ", "\n"), "COMP_CWORD": str(at)}
-    with mock.patch.dict(os.environ, told):
+def test_completion_handles_bash_word_breaks(words: str, at: int, expected: list[str]) -> None:
+    variables = {"COMP_WORDS": words.replace(" ", "\n"), "COMP_CWORD": str(at)}
+    with mock.patch.dict(os.environ, variables):
         shell = complete.LimnerBash(limner, {}, "limner", complete.VARIABLE)
         lines = shell.complete().splitlines()
     assert [line.removeprefix("plain,") for line in lines][:2] == expected
 
 
-def test_nothing_heavy_is_loaded() -> None:
+def test_completion_imports_no_heavy_modules() -> None:
     """Of the names that are asked for most."""
     code = (
         "import json, sys\nfrom click.shell_completion import ShellComplete\nfrom limner.cli import limner\n"
@@ -164,8 +164,8 @@ PRESSED = (
 
 
 @pytest.mark.slow
-def test_in_a_real_bash(tmp_path: Path) -> None:
-    """Tab is pressed in bash itself, where a word has colons too."""
+def test_completion_in_real_bash(tmp_path: Path) -> None:
+    """Press Tab in bash itself, which also splits words at colons."""
     if shutil.which("bash") is None:
         pytest.skip("no bash")
     program(tmp_path)

@@ -28,7 +28,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path / "store"
 
 
-def test_scores_as_table_json_and_csv(place: Path) -> None:
+def test_corrected_scores_as_table_json_and_csv(place: Path) -> None:
     words = ("scores", EXAM, "--study", STUDY, "--store", place)
     text = limner(*words).out
     assert "corrected by the study pilot · judge lab/judge" in text

@@ -16,7 +16,7 @@ from tests.conformance.verdicts import released_rows, verdicts, write_replay, wr
 from tests.support import picture
 
 
-def test_exams_are_listed_with_all_they_offer() -> None:
+def test_exams_are_listed_with_details() -> None:
     out = limner("exams").out
     assert f"genexam: {GENEXAM.title}" in out
     for fact in ("strict (0-100): ", "relaxed (0-100): ", "variants: release, paper", "bundled sample: sample/genexam"):
@@ -25,7 +25,7 @@ def test_exams_are_listed_with_all_they_offer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (["genexom"], 2, "no exam 'genexom'; installed: "),
         (["genexam"], 2, "name the data folder with --data"),
@@ -34,16 +34,16 @@ def test_exams_are_listed_with_all_they_offer() -> None:
         (["nowhere.toml"], 1, "nowhere.toml: cannot be read"),
     ],
 )
-def test_checking_what_is_not_there(words: list[str], code: int, said: str) -> None:
-    assert said in limner("exam", "check", *words, code=code).err
+def test_check_of_missing_exam_is_reported(words: list[str], code: int, message: str) -> None:
+    assert message in limner("exam", "check", *words, code=code).err
 
 
 @pytest.mark.slow
-def test_an_exam_of_ones_own(tmp_path: Path) -> None:
+def test_custom_exam_is_checked_and_run(tmp_path: Path) -> None:
     """Started, edited, checked, run, shown, exported, imported; at the end without its data."""
-    said = limner("exam", "new", "mine").out
-    assert "limner exam check mine/exam.toml" in said
-    assert "limner run mine/exam.toml --painter control/reference --judge ocr" in said
+    output = limner("exam", "new", "mine").out
+    assert "limner exam check mine/exam.toml" in output
+    assert "limner run mine/exam.toml --painter control/reference --judge ocr" in output
     annotations = Path("mine/data/annotations/All_Subjects.jsonl")
     rows = released_rows(Path("mine/data"))[:3]
     rows[0]["prompt"] = "Draw something of my own."
@@ -55,8 +55,8 @@ def test_an_exam_of_ones_own(tmp_path: Path) -> None:
     for number, row in enumerate(rows):
         Path("drawings", f"{row['id']}.png").write_bytes(picture(number))
     judge = f"replay/{write_replay(tmp_path / 'replies.jsonl', {'me': verdicts(rows, 5)})}"
-    said = limner("run", "mine/exam.toml", "--painter", "me=folder/drawings", "--judge", judge).out
-    assert f"mine · judge {judge}" in said
+    output = limner("run", "mine/exam.toml", "--painter", "me=folder/drawings", "--judge", judge).out
+    assert f"mine · judge {judge}" in output
     results = write_results(tmp_path / "results", verdicts(rows, 6))
     named = ("--painter", "other", "--judge", "gpt-5")
     assert "3 results imported" in limner("import", "mine/exam.toml", "--results", results, *named).out
@@ -74,7 +74,7 @@ def test_an_exam_of_ones_own(tmp_path: Path) -> None:
         assert limner("mark", word, "--painter", "me", "--judge", judge, "--json").json()["stored"] == 6
 
 
-def test_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_command(monkeypatch: pytest.MonkeyPatch) -> None:
     from limner import doctor
     from limner.doctor import Check
 
@@ -87,14 +87,14 @@ def test_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_the_demo() -> None:
-    said = limner("demo").out
+def test_demo_command() -> None:
+    output = limner("demo").out
     for name in SHIPPED:
-        assert re.search(rf"^│ {name} +│ 1 │ +\d+% │ +100% │ +\d?\d% │ +\d?\d% │$", said, re.MULTILINE), said
-        assert f"\n{name}: " in said
-    assert "the right drawing 100%, another question's drawing 0%, a blank sheet 0%." in said
-    assert "What this shows" in said
+        assert re.search(rf"^│ {name} +│ 1 │ +\d+% │ +100% │ +\d?\d% │ +\d?\d% │$", output, re.MULTILINE), output
+        assert f"\n{name}: " in output
+    assert "the right drawing 100%, another question's drawing 0%, a blank sheet 0%." in output
+    assert "What this shows" in output
     assert Path("demo-store", "limner.db").is_file()
-    assert f"Site:    {Path('demo-site', 'index.html').absolute()}" in said
+    assert f"Site:    {Path('demo-site', 'index.html').absolute()}" in output
     assert Path("demo-site", "index.html").is_file()
     assert "Sample_Biology_1" in limner("show", "sample/genexam", "Sample_Biology_1", "--store", "demo-store").out

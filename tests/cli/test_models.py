@@ -17,7 +17,7 @@ def _late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_models_are_shown_found_and_refused() -> None:
+def test_models_are_listed_searched_and_unknown_refused() -> None:
     shown = limner("models", "--find", "gpt-image-1", "--format", "md").out
     row = next(line for line in shown.splitlines() if line.startswith("| openai/gpt-image-1 "))
     cells = ["2025-04-23", "2026-10-23 (gone)", "openai/gpt-image-2.5-sunburst", "5.00", "40.00", "≤ 0.42"]
@@ -31,22 +31,22 @@ def test_models_are_shown_found_and_refused() -> None:
     assert "no such model" in limner("models", "--find", "nobody", code=2).err
 
 
-def test_an_update_is_reported_and_kept(tmp_path: Path) -> None:
+def test_update_of_model_facts_is_reported_and_stored(tmp_path: Path) -> None:
     (tmp_path / "news.toml").write_text('[models."openai/o3"]\nshutdown = 2026-11-01\n')
-    said = limner("models", "update", "news.toml").out
-    assert "openai/o3: shutdown is 2026-11-01 (was 2026-12-11)\n1 new fact; stored in " in said
+    output = limner("models", "update", "news.toml").out
+    assert "openai/o3: shutdown is 2026-11-01 (was 2026-12-11)\n1 new fact; stored in " in output
     (row,) = limner("models", "--find", "openai/o3", "--format", "json").json()
     assert row["state"] == "gone"
     assert "is neither TOML nor JSON" in limner("models", "update", __file__, code=1).err
 
 
 @pytest.mark.slow
-def test_a_run_warns_and_a_presets_judge_is_never_replaced(small_exam: SmallExam) -> None:
+def test_run_warns_of_retired_models_and_keeps_preset_judge(small_exam: SmallExam) -> None:
     words = ("genexam", "--data", small_exam.data, "--painter", f"mine=folder/{small_exam.drawings}")
     for command in (("run", *words, "--preset", "paper", "--dry-run"), ("estimate", *words, "--preset", "paper")):
-        said = limner(*command).err
-        assert "warning: openai/gpt-5-2025-08-07 will be gone on 2026-12-11" in said
-        assert "with --judge openai/gpt-5.6-sol another evaluator marks" in said
+        output = limner(*command).err
+        assert "warning: openai/gpt-5-2025-08-07 will be gone on 2026-12-11" in output
+        assert "with --judge openai/gpt-5.6-sol another evaluator marks" in output
     named = limner("run", *words, "--judge", "openai/gpt-5", "--dry-run").err
     assert "warning: openai/gpt-5 will be gone" in named
     assert "another evaluator" not in named
@@ -55,7 +55,7 @@ def test_a_run_warns_and_a_presets_judge_is_never_replaced(small_exam: SmallExam
     assert "warning: openai/gpt-image-1 has been gone since 2026-10-23" in drawn
 
 
-def test_a_dry_run_says_whether_a_budget_can_be_kept(small_exam: SmallExam) -> None:
+def test_dry_run_reports_whether_budget_can_be_enforced(small_exam: SmallExam) -> None:
     words = ("run", "genexam", "--data", small_exam.data, "--dry-run", "--budget", "5")
     known = (*words, "--painter", "openai/gpt-image-2", "--judge", "openai/gpt-6-sol")
     assert "--budget can be enforced: every price is known" in limner(*known).out

@@ -26,7 +26,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_list() -> None:
+def test_plots_are_listed() -> None:
     lines = limner("plot").out.splitlines()
     assert [line.split()[0] for line in lines] == list(load_plots())
     assert all(len(line.split("  ", 1)[1].strip()) > 10 for line in lines)
@@ -49,7 +49,7 @@ def test_options_reach_the_plot(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["nonsense", "genexam", "-o", "a.svg"], "no plot 'nonsense'"),
         (["heatmap", "-o", "a.svg"], "name the exam: limner plot heatmap EXAM"),
@@ -59,6 +59,6 @@ def test_options_reach_the_plot(here: Path) -> None:
         (["regions", "genexam", "-o", "a.svg", "--judge", "one"], "regions is only for exams of the kind mmmg"),
     ],
 )
-def test_what_is_wrong_is_reported(words: list[str], said: str, here: Path) -> None:
-    assert said in limner("plot", *words, code=2).err
+def test_invalid_arguments_are_reported(words: list[str], message: str, here: Path) -> None:
+    assert message in limner("plot", *words, code=2).err
     assert not (here / "a.svg").exists()

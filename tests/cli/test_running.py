@@ -47,11 +47,11 @@ def everything(store: str | Path) -> dict[str, list[Any]]:
         return {table.name: sorted(map(repr, connection.execute(sa.select(table)))) for table in metadata.sorted_tables}
 
 
-def test_run_draws_marks_and_shows(words: list[str], judge: str) -> None:
-    said = limner("run", "genexam", *words, "--judge", judge)
-    assert f"genexam · judge {judge} (not examined) · reading careful" in said.out
-    assert "mine" in said.out
-    assert "8/8 done" in said.err
+def test_run_draws_marks_and_prints_scores(words: list[str], judge: str) -> None:
+    result = limner("run", "genexam", *words, "--judge", judge)
+    assert f"genexam · judge {judge} (not examined) · reading careful" in result.out
+    assert "mine" in result.out
+    assert "8/8 done" in result.err
 
 
 def test_draw_then_mark(words: list[str], judge: str, small_exam: SmallExam) -> None:
@@ -63,7 +63,7 @@ def test_draw_then_mark(words: list[str], judge: str, small_exam: SmallExam) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["run", "draw"])
-def test_a_dry_run_writes_nothing(
+def test_dry_run_writes_no_files(
     command: str, words: list[str], chat: ChatServer, small_exam: SmallExam, tmp_path: Path
 ) -> None:
     """Nor does it call anyone, with a store or without."""
@@ -74,8 +74,8 @@ def test_a_dry_run_writes_nothing(
     assert not Path("store").exists()
     limner("draw", "genexam", *words, "--limit", "1")
     before = everything("store")
-    said = limner(command, "genexam", *words, *asked, "--dry-run")
-    assert "to do for 4 questions: 3 drawings" in said.out
+    result = limner(command, "genexam", *words, *asked, "--dry-run")
+    assert "to do for 4 questions: 3 drawings" in result.out
     assert everything("store") == before
     assert chat.counts()["total"] == 0
 
@@ -83,8 +83,8 @@ def test_a_dry_run_writes_nothing(
 @pytest.mark.slow
 def test_the_same_sample_is_drawn_marked_and_estimated(words: list[str], judge: str, small_exam: SmallExam) -> None:
     picked = ("--sample", "2", "--sample-seed", "7")
-    told = limner("estimate", "genexam", *words, "--judge", judge, *picked, "--json").json()
-    assert [step["steps"] for step in told["steps"]] == [2, 2]
+    estimate = limner("estimate", "genexam", *words, "--judge", judge, *picked, "--json").json()
+    assert [step["steps"] for step in estimate["steps"]] == [2, 2]
     assert limner("draw", "genexam", *words, *picked, "--json").json()["done"] == 2
     # From the store alone, the same ones are chosen.
     marked = limner("mark", "genexam", "--judge", judge, "--store", "store", *picked, "--json").json()
@@ -98,7 +98,9 @@ def test_the_same_sample_is_drawn_marked_and_estimated(words: list[str], judge: 
     }  # fmt: skip
 
 
-def test_selection(words: list[str], judge: str, small_exam: SmallExam) -> None:
+def test_questions_are_selected_by_ids_tags_limit_and_subset(
+    words: list[str], judge: str, small_exam: SmallExam
+) -> None:
     Path("ids.txt").write_text("\n".join(small_exam.ids[:3]), "utf-8")
     picked = ("--ids", "@ids.txt", "--where", "difficulty=medium", "--limit", "1")
     limner("run", "genexam", *words, "--judge", judge, *picked)
@@ -145,9 +147,9 @@ WRONG: dict[str, tuple[Callable[[SmallExam], list[str]], int, str]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("given", "code", "said"), WRONG.values(), ids=WRONG)
-def test_mistakes_are_named_and_leave_nothing_behind(
-    small_exam: SmallExam, given: Callable[[SmallExam], list[str]], code: int, said: str
+@pytest.mark.parametrize(("given", "code", "message"), WRONG.values(), ids=WRONG)
+def test_usage_errors_are_reported_and_create_no_files(
+    small_exam: SmallExam, given: Callable[[SmallExam], list[str]], code: int, message: str
 ) -> None:
     drawn = ("--painter", f"mine=folder/{small_exam.drawings}", "--data", small_exam.data)
     limner("draw", "genexam", *drawn, "--store", "old")
@@ -157,41 +159,41 @@ def test_mistakes_are_named_and_leave_nothing_behind(
         words += ["--data", str(small_exam.data)]
     for store in ("new", "old"):
         found = limner("run", "genexam", *words, "--store", store, code=code)
-        assert said in found.err
+        assert message in found.err
         assert "Traceback" not in found.err
     assert not Path("new").exists()
     assert everything("old") == before
 
 
-def test_a_preset_is_named_with_what_differs_from_it(words: list[str], judge: str) -> None:
+def test_differences_from_preset_are_reported(words: list[str], judge: str) -> None:
     asked = ("--preset", "paper", "--judge", judge, "--variant", "release", "--judge-arg", "seed=7")
-    said = limner("run", "genexam", *words, *asked)
-    assert f"differs from preset paper: judge {judge} instead of openai/gpt-5-2025-08-07" in said.err
-    assert "differs from preset paper: variant release instead of paper" in said.err
-    assert "differs from preset paper: seed=7 added" in said.err
-    assert "reading paper" in said.out
+    result = limner("run", "genexam", *words, *asked)
+    assert f"differs from preset paper: judge {judge} instead of openai/gpt-5-2025-08-07" in result.err
+    assert "differs from preset paper: variant release instead of paper" in result.err
+    assert "differs from preset paper: seed=7 added" in result.err
+    assert "reading paper" in result.out
 
 
 def test_files_for_the_same_id_are_reported(words: list[str], judge: str, small_exam: SmallExam) -> None:
     first, second = small_exam.ids[:2]
     (small_exam.drawings / f"{first}.JPG").write_bytes(picture(1, "JPEG"))
     (small_exam.drawings / f"{second.lower()}.png").write_bytes(picture(1))
-    said = limner("run", "genexam", *words, "--judge", judge, code=3)
-    assert f"note: mine: files for the same id: {first}.JPG, {first}.png" in said.err
-    assert f"note: mine: files for the same id: {second}.png, {second.lower()}.png" in said.err
-    assert "several files fit" in said.err
+    result = limner("run", "genexam", *words, "--judge", judge, code=3)
+    assert f"note: mine: files for the same id: {first}.JPG, {first}.png" in result.err
+    assert f"note: mine: files for the same id: {second}.png, {second.lower()}.png" in result.err
+    assert "several files fit" in result.err
     states = {row["id"]: row["status"] for row in limner("export", "genexam", "--store", "store").lines()}
     assert states == {id: "missing" if id == first else "done" for id in small_exam.ids}
 
 
-def test_misnamed_files_are_reported_and_a_list_renames_them(
+def test_misnamed_files_are_reported_and_fixed_by_rename_list(
     words: list[str], judge: str, small_exam: SmallExam, tmp_path: Path
 ) -> None:
     for file in small_exam.drawings.iterdir():
         file.rename(file.with_name(file.name.lower().replace("_", " - it's ")))
-    said = limner("run", "genexam", *words, "--judge", judge, code=3).err
-    assert "note: mine: 4 files look misnamed: " in said
-    assert f"`limner exam rename genexam {small_exam.drawings}` lists how to rename them" in said
+    output = limner("run", "genexam", *words, "--judge", judge, code=3).err
+    assert "note: mine: 4 files look misnamed: " in output
+    assert f"`limner exam rename genexam {small_exam.drawings}` lists how to rename them" in output
     listed = limner("exam", "rename", "genexam", small_exam.drawings, "--store", "store")
     assert "4 of 4 questions have no image; renaming would fix 4" in listed.err
     subprocess.run(["sh"], input=listed.out, text=True, check=True)
@@ -199,17 +201,17 @@ def test_misnamed_files_are_reported_and_a_list_renames_them(
     assert limner("exam", "rename", "genexam", small_exam.drawings, "--store", "store").out == ""
 
 
-def test_a_store_from_the_environment(words: list[str], judge: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_is_taken_from_environment(words: list[str], judge: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_STORE", "elsewhere")
     limner("run", "genexam", *words[:4], "--judge", judge)
     assert Path("elsewhere", "limner.db").is_file()
     assert "mine" in limner("scores", "genexam").out
 
 
-def test_the_budget_of_a_shard_is_its_own_and_it_is_reported() -> None:
+def test_budget_applies_per_shard_and_note_reports_it() -> None:
     words = ["run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--limit", "2", "--dry-run"]
-    said = limner(*words, "--shard", "1/4", "--budget", "5")
-    assert "note: --budget 5 is for this shard alone: all 4 shards together may spend $20\n" in said.err
+    result = limner(*words, "--shard", "1/4", "--budget", "5")
+    assert "note: --budget 5 is for this shard alone: all 4 shards together may spend $20\n" in result.err
     counts = [limner(*words, "--shard", f"{i}/2", "--json").json()["drawings"] for i in (1, 2)]
     assert sum(counts) == 2
 
@@ -244,7 +246,7 @@ def progress() -> Progress:
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
-def test_everyone_has_a_bar_with_rate_spend_and_time_left(progress: Progress, width: int) -> None:
+def test_each_painter_and_judge_has_progress_bar(progress: Progress, width: int) -> None:
     lines = drawn(progress, width)
     assert max(map(len, lines)) <= width
     first, second, third, last = lines
@@ -258,7 +260,7 @@ def test_everyone_has_a_bar_with_rate_spend_and_time_left(progress: Progress, wi
     assert "━━" in first
 
 
-def test_names_cannot_drive_the_terminal() -> None:
+def test_control_characters_in_names_are_neutralised() -> None:
     found = Progress(total=1)
     found.part("draw", "evil\x1b[2J\nname[red]").total = 1
     (line, _) = drawn(found, 140)
@@ -310,7 +312,7 @@ def draw(prompt):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("times", [0, 1, 2])
-def test_on_a_real_terminal(tmp_path: Path, times: int) -> None:
+def test_terminal_is_restored_after_run_and_interrupts(tmp_path: Path, times: int) -> None:
     """Run to its end, interrupted once, and twice: the cursor is back, and no mode is left on."""
     (tmp_path / "slow.py").write_text(SLOW, "utf-8")
     if not times:
@@ -319,25 +321,25 @@ def test_on_a_real_terminal(tmp_path: Path, times: int) -> None:
     words += ["--limit", "3" if not times else "13"]
     sent: list[int] = []
 
-    def act(pid: int, said: str) -> None:
-        begun = re.search(r"[1-9]\d*/13", said) and len(sent) < 1
-        again = sent and len(sent) < times and "stopping" in said
+    def act(pid: int, output: str) -> None:
+        begun = re.search(r"[1-9]\d*/13", output) and len(sent) < 1
+        again = sent and len(sent) < times and "stopping" in output
         if times and (begun or again):
             os.kill(pid, signal.SIGINT)
             sent.append(pid)
-        if times and len(sent) == times and "stopping" in said:
+        if times and len(sent) == times and "stopping" in output:
             (tmp_path / "interrupted").touch()
 
-    said = on_terminal(words, tmp_path, act)
-    assert "draw mine" in ESCAPE.sub("", said)
-    assert said.count("\x1b[?25l") <= said.count("\x1b[?25h"), "the cursor is hidden"
-    assert said.rfind("\x1b[?25h") > said.rfind("\x1b[?25l")
-    assert "\x1b[?1049h" not in said, "no other screen is used"
-    assert said.endswith(f"exit {130 if times else 0}")
+    output = on_terminal(words, tmp_path, act)
+    assert "draw mine" in ESCAPE.sub("", output)
+    assert output.count("\x1b[?25l") <= output.count("\x1b[?25h"), "the cursor is hidden"
+    assert output.rfind("\x1b[?25h") > output.rfind("\x1b[?25l")
+    assert "\x1b[?1049h" not in output, "no other screen is used"
+    assert output.endswith(f"exit {130 if times else 0}")
     if times == 0:
-        assert "3/3" in said
+        assert "3/3" in output
     if times == 1:
-        assert "interrupted; run the same command again to resume" in said
+        assert "interrupted; run the same command again to resume" in output
     if times == 2:
         assert len(sent) == 2
 
@@ -346,31 +348,31 @@ def test_on_a_real_terminal(tmp_path: Path, times: int) -> None:
 def test_piped_lines_stay_plain(tmp_path: Path) -> None:
     from tests.cli.invoke import limner
 
-    said = limner("draw", "sample/genexam", "--painter", "control/blank", "--limit", "2", "--store", tmp_path / "s")
-    assert re.fullmatch(r"2/2 done · 0 failed · \d+\.\d/s · \$0\.0000\n", said.err)
+    result = limner("draw", "sample/genexam", "--painter", "control/blank", "--limit", "2", "--store", tmp_path / "s")
+    assert re.fullmatch(r"2/2 done · 0 failed · \d+\.\d/s · \$0\.0000\n", result.err)
 
 
 @pytest.mark.parametrize(
     "command", ["run", "draw", "mark", "evidence", "build run", "examine-judge", "exam prove", "modes", "rate"]
 )
-def test_every_command_that_works_here_has_them(command: str) -> None:
-    said = limner(*command.split(), "--help").out
-    assert "--ray auto|HOST:PORT" in said
-    assert "--ray-gpus" in said
+def test_commands_have_ray_options(command: str) -> None:
+    output = limner(*command.split(), "--help").out
+    assert "--ray auto|HOST:PORT" in output
+    assert "--ray-gpus" in output
 
 
-def test_shares_without_a_cluster_are_a_mistake() -> None:
-    said = limner("run", "sample/genexam", "--painter", "control/reference", "--ray-gpus", "0.5", code=2).err
-    assert "--ray-gpus and --ray-workers need --ray" in said
+def test_ray_gpus_without_ray_is_usage_error() -> None:
+    output = limner("run", "sample/genexam", "--painter", "control/reference", "--ray-gpus", "0.5", code=2).err
+    assert "--ray-gpus and --ray-workers need --ray" in output
 
 
-def test_a_dry_run_joins_no_cluster() -> None:
+def test_dry_run_joins_no_cluster() -> None:
     words = ("run", "sample/genexam", "--painter", "control/reference", "--judge", "ocr", "--ray", "nowhere:1")
     assert "to do for" in limner(*words, "--dry-run").out
     assert limner(*words[:-1], "ray://x:1", code=2).err.count("--ray ray://x:1: give auto or HOST:PORT") == 1
 
 
-def test_a_cluster_that_is_not_running_is_an_error() -> None:
+def test_unreachable_cluster_is_an_error() -> None:
     need("ray", find_spec("ray") is not None, "pip install 'limner[ray]'")
     words = ("run", "sample/genexam", "--painter", "control/reference", "--limit", "1", "--ray", "nowhere:1")
     assert "no cluster found" in limner(*words, code=2).err

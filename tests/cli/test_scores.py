@@ -26,15 +26,15 @@ def verdict(marked: Marked, painter: str, id: str) -> Verdict:
 
 
 def test_scores_as_json(marked: Marked) -> None:
-    said = limner("scores", "genexam", "--store", marked.store, "--by", "subject", "--format", "json").json()
-    assert [standing["painter"] for standing in said] == ["one", "two"]
-    for standing in said:
+    output = limner("scores", "genexam", "--store", marked.store, "--by", "subject", "--format", "json").json()
+    assert [standing["painter"] for standing in output] == ["one", "two"]
+    for standing in output:
         assert set(standing) >= KEYS
         assert (standing["exam"], standing["reading"], standing["judge"]) == ("genexam", "careful", marked.judge)
         assert set(standing["by"]) == {"subject"}
         for interval in standing["scores"].values():
             assert set(interval) == {"value", "low", "high", "n"}
-    one, two = said
+    one, two = output
     assert (one["n"], one["coverage"], one["failures"]) == (4, 1.0, {})
     assert (two["n"], two["coverage"], two["failures"]) == (3, 0.75, {"missing": 1})
     assert means(marked.sets["two"][:3])["relaxed"].agrees(two["scores"]["relaxed"]["value"])
@@ -42,7 +42,7 @@ def test_scores_as_json(marked: Marked) -> None:
     assert means(marked.sets["one"][:3])["relaxed"].agrees(one["common"]["scores"]["relaxed"]["value"])
 
 
-def test_scores_as_a_table(marked: Marked) -> None:
+def test_scores_as_table(marked: Marked) -> None:
     out = limner("scores", "genexam", "--store", marked.store, "--by", "difficulty").out
     assert f"genexam · judge {marked.judge} (not examined) · reading careful" in out
     assert "compared on the 3 questions that all painters have" in out
@@ -52,7 +52,7 @@ def test_scores_as_a_table(marked: Marked) -> None:
     assert "two by difficulty" in out
 
 
-def test_scores_of_some(marked: Marked) -> None:
+def test_scores_of_selected_painters_judges_and_questions(marked: Marked) -> None:
     words = ("--store", marked.store, "--format", "json")
     (standing,) = limner("scores", "genexam", *words, "--painter", "two", "--judge", marked.judge).json()
     assert (standing["painter"], standing["common"]) == ("two", None)
@@ -63,14 +63,14 @@ def test_scores_of_some(marked: Marked) -> None:
 
 
 @pytest.mark.parametrize("command", [["scores", "genexam"], ["export", "genexam"], ["show", "genexam", "Biology_0"]])
-def test_a_store_or_exam_that_is_not_there(marked: Marked, command: list[str]) -> None:
+def test_missing_store_or_exam_is_reported(marked: Marked, command: list[str]) -> None:
     assert "no store at nowhere" in limner(*command, "--store", "nowhere", code=1).err
     assert not Path("nowhere").exists()
     command[1] = "genexom"
     assert "has no exam 'genexom'; it has: genexam" in limner(*command, "--store", marked.store, code=1).err
 
 
-def test_nothing_marked_yet(marked: Marked) -> None:
+def test_scores_and_export_of_unmarked_store(marked: Marked) -> None:
     drawn = ("--painter", f"mine=folder/{marked.small.drawings}", "--data", marked.small.data)
     limner("draw", "genexam", *drawn, "--limit", "1", "--store", "new")
     assert "nothing is marked yet" in limner("scores", "genexam", "--store", "new").out
@@ -105,9 +105,9 @@ def flat(row: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
 def test_export(marked: Marked, form: str, to_file: bool) -> None:
     words = ["--output", "deep/er/rows"] if to_file else []
-    said = limner("export", "genexam", "--store", marked.store, "--format", form, *words)
-    data = Path("deep/er/rows").read_bytes() if to_file else said.raw
-    assert not (to_file and said.raw)
+    output = limner("export", "genexam", "--store", marked.store, "--format", form, *words)
+    data = Path("deep/er/rows").read_bytes() if to_file else output.raw
+    assert not (to_file and output.raw)
     if form == "jsonl":
         rows = [flat(json.loads(line)) for line in data.decode().splitlines()]
     elif form == "csv":
@@ -120,13 +120,15 @@ def test_export(marked: Marked, form: str, to_file: bool) -> None:
 
 
 def test_without_polars_parquet_is_refused_at_once(tmp_path: Path, no_polars: None) -> None:
-    said = limner("export", "genexam", "--store", "nowhere", "--format", "parquet", code=2)
-    assert "--format parquet needs polars; install it with: pip install 'limner[parquet]'" in " ".join(said.err.split())
+    result = limner("export", "genexam", "--store", "nowhere", "--format", "parquet", code=2)
+    assert "--format parquet needs polars; install it with: pip install 'limner[parquet]'" in " ".join(
+        result.err.split()
+    )
     data = tmp_path / "test.parquet"
     data.write_bytes(b"")
     words = ("run", "mmmg", "--data", data, "--painter", "control/blank", "--judge", "ocr", "--store", "fresh")
-    said = limner(*words, code=2)
-    assert "needs polars; install it with: pip install 'limner[parquet]'" in " ".join(said.err.split())
+    result = limner(*words, code=2)
+    assert "needs polars; install it with: pip install 'limner[parquet]'" in " ".join(result.err.split())
     assert not Path("fresh").exists()
 
 
@@ -134,9 +136,9 @@ def test_drawings_are_exported_without_any_judge(small_exam: SmallExam, tmp_path
     judge = f"replay/{write_replay(tmp_path / 'replies.jsonl', {'mine': verdicts(small_exam.rows, 5)})}"
     drawn = ("--data", small_exam.data, "--painter", f"mine=folder/{small_exam.drawings}", "--painter", "control/blank")
     limner("draw", "genexam", *drawn, "--store", "fresh")
-    said = limner("export", "genexam", "--store", "fresh", "--images", "out")
-    rows = [json.loads(line) for line in said.out.splitlines()]
-    assert f"{len(rows)} images in out" in said.err
+    result = limner("export", "genexam", "--store", "fresh", "--images", "out")
+    rows = [json.loads(line) for line in result.out.splitlines()]
+    assert f"{len(rows)} images in out" in result.err
     assert {(row["painter"], row["judge"], row["evaluator"], row["status"], row["common"]) for row in rows} == {
         (painter, None, None, "unmarked", False) for painter in ("mine", "control/blank")
     }
@@ -155,19 +157,19 @@ def exported(store: str, *words: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in limner("export", "genexam", "--store", store, *words).out.splitlines()]
 
 
-def test_exporting_images(marked: Marked) -> None:
-    said = limner("export", "genexam", "--store", marked.store, "--images", "images", "--output", "rows.jsonl")
-    assert "7 images in images" in said.err
+def test_images_are_exported(marked: Marked) -> None:
+    result = limner("export", "genexam", "--store", marked.store, "--images", "images", "--output", "rows.jsonl")
+    assert "7 images in images" in result.err
     found = {path.relative_to("images").as_posix(): path.read_bytes() for path in Path("images").rglob("*.png")}
     expected = {f"one/{id}.png": picture(n) for n, id in enumerate(marked.small.ids)}
     expected |= {f"two/{id}.png": picture(n) for n, id in enumerate(marked.small.ids[:3])}
     assert found == expected
 
 
-def test_exporting_to_a_place_that_cannot_be_written(marked: Marked, tmp_path: Path) -> None:
-    said = limner("export", "genexam", "--store", marked.store, "--output", tmp_path, code=1)
-    assert said.err.startswith("limner: ")
-    assert "Is a directory" in said.err
+def test_export_to_unwritable_path_is_reported(marked: Marked, tmp_path: Path) -> None:
+    result = limner("export", "genexam", "--store", marked.store, "--output", tmp_path, code=1)
+    assert result.err.startswith("limner: ")
+    assert "Is a directory" in result.err
 
 
 def test_show(marked: Marked) -> None:
@@ -237,27 +239,27 @@ def said(stored: Path, *words: str) -> str:
 
 
 @pytest.mark.parametrize("more", [(), ("--painter", "alpha")])
-def test_scores(stored: Path, more: tuple[str, ...]) -> None:
+def test_scores_warns_of_lenient_judge(stored: Path, more: tuple[str, ...]) -> None:
     assert said(stored, "scores", "sample/genexam", "--judge", BLIND, *more).count(LINE) == 1
     assert "passes wrong" not in said(stored, "scores", "sample/genexam", "--judge", FAIR, *more)
 
 
 @pytest.mark.parametrize("more", [(), ("--score", "relaxed")])
-def test_compare(stored: Path, more: tuple[str, ...]) -> None:
+def test_compare_warns_of_lenient_judge(stored: Path, more: tuple[str, ...]) -> None:
     assert said(stored, "compare", "sample/genexam", "--judge", BLIND, *more).count(LINE) == 1
     assert "passes wrong" not in said(stored, "compare", "sample/genexam", "--judge", FAIR, *more)
 
 
 @pytest.mark.parametrize("form", ["text", "html"])
-def test_table(stored: Path, form: str) -> None:
+def test_table_warns_of_lenient_judge(stored: Path, form: str) -> None:
     words = ("table", "genexam:table2", "--exam", "sample/genexam", "--no-published", "--format", form)
-    told = "passes wrong drawings: another question"
-    assert said(stored, *words).count(told) == 1
-    assert said(stored, *words, "--judge", BLIND, "--painter", "alpha").count(told) == 1
-    assert told not in said(stored, *words, "--judge", FAIR)
+    warning = "passes wrong drawings: another question"
+    assert said(stored, *words).count(warning) == 1
+    assert said(stored, *words, "--judge", BLIND, "--painter", "alpha").count(warning) == 1
+    assert warning not in said(stored, *words, "--judge", FAIR)
 
 
-def test_several_exams(stored: Path) -> None:
+def test_lenient_judge_warning_for_several_exams(stored: Path) -> None:
     words = ("compare", "--exams", "sample/genexam,sample/fepbench", "--judge", BLIND)
     assert said(stored, *words).count(f"sample/genexam: {LINE}") == 1
     first, second = json.loads(said(stored, *words, "--format", "json"))["exams"]
@@ -265,8 +267,8 @@ def test_several_exams(stored: Path) -> None:
     assert second["passes_wrong_drawings"] is None
 
 
-def test_the_end_of_a_run(tmp_path: Path) -> None:
-    """The controls were drawn in an earlier run; the line stands below the run of a painter alone too."""
+def test_run_ends_with_lenient_judge_warning(tmp_path: Path) -> None:
+    """Warn after a run of one painter too, if the controls were drawn in an earlier run."""
     small = write_exam(tmp_path, 10)
     rows = verdicts(small.rows, 5)
     names = ("control/reference", "control/shuffled", "mine")

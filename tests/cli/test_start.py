@@ -33,7 +33,7 @@ except SystemExit as end:
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["run", "--help"], ["nonsense"]], ids=" ".join)
-def test_nothing_heavy_is_loaded(words: list[str], tmp_path: Path) -> None:
+def test_start_imports_no_heavy_modules(words: list[str], tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LOADED.format(words=words)], capture_output=True, text=True, cwd=tmp_path, check=True
     )
@@ -45,23 +45,23 @@ def test_nothing_heavy_is_loaded(words: list[str], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", [*COMMANDS, "exam check", "exam new"])
 def test_every_command_has_help(command: str) -> None:
-    said = limner(*command.split(), "--help")
-    assert said.out.startswith(f"Usage: limner {command}")
+    result = limner(*command.split(), "--help")
+    assert result.out.startswith(f"Usage: limner {command}")
     assert "--help" in limner(*command.split(), "-h").out
 
 
-def test_the_list_of_commands_says_what_they_do() -> None:
+def test_command_list_describes_each_command() -> None:
     out = limner("--help").out
     assert all(f"\n  {name} " in out and words.rstrip(".") in " ".join(out.split()) for name, words in COMMANDS.items())
     assert "Exit codes: 0 done, 1 error, 2 usage" in out
 
 
-def test_the_version() -> None:
+def test_version_option() -> None:
     assert package.__version__ in limner("--version").out
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["nonsense"], "No such command 'nonsense'"),
         (["scores"], "Missing argument 'EXAM'"),
@@ -73,13 +73,13 @@ def test_the_version() -> None:
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
 )
-def test_wrong_words_are_usage_errors(words: list[str], said: str) -> None:
+def test_invalid_arguments_are_usage_errors(words: list[str], message: str) -> None:
     found = limner(*words, code=2)
-    assert said in found.err
+    assert message in found.err
     assert "Traceback" not in found.err
 
 
-def test_a_reader_that_stops_reading(tmp_path: Path) -> None:
+def test_closed_stdout_ends_command_quietly(tmp_path: Path) -> None:
     """As in `limner exams | head -1`: it ends quietly."""
     script = "import sys, limner.exams.genexam; from limner.cli import main; sys.argv = ['limner', 'exams']; main()"
     started = subprocess.Popen(
@@ -110,17 +110,17 @@ def test_all_long_commands_have_sections_and_examples() -> None:
 
 @pytest.mark.parametrize("name", LONG)
 def test_every_option_is_in_one_section(name: str) -> None:
-    said = limner(name, "--help").out
-    assert OTHER_SECTION not in said, "an option that no section of help.toml names"
-    body = said.partition("\nExamples:")[0]
+    output = limner(name, "--help").out
+    assert OTHER_SECTION not in output, "an option that no section of help.toml names"
+    body = output.partition("\nExamples:")[0]
     for param in command(name).params:
         if isinstance(param, click.Option) and not param.hidden:
             shown = [line for line in body.splitlines() if line.strip().split(" ")[0].rstrip(",") in param.opts]
             assert len(shown) == 1, param.opts
-    assert said.index("\nStore and output:") < said.index("\nExamples:")
+    assert output.index("\nStore and output:") < output.index("\nExamples:")
 
 
-def test_sections_name_only_what_there_is() -> None:
+def test_sections_name_only_existing_options() -> None:
     there = {param.name for name in LONG for param in command(name).params} | {"_click_default_help"}
     named = [name for names in _load_help()["sections"].values() for name in names]
     assert set(named) <= there
@@ -128,7 +128,7 @@ def test_sections_name_only_what_there_is() -> None:
 
 
 @pytest.mark.parametrize(("about", "words"), EXAMPLES, ids=[words for _, words in EXAMPLES])
-def test_examples_are_commands_that_can_be_given(about: str, words: str) -> None:
+def test_examples_are_valid_commands(about: str, words: str) -> None:
     program, name, *rest = shlex.split(words)
     assert program == "limner"
     # Under the program's own context, as it is started: a command remembers which words ask it for help.
@@ -148,12 +148,12 @@ def test_docs_shows_the_page_named(name: str) -> None:
     assert limner("docs", name).out.startswith("# ")
 
 
-def test_docs_names_the_list_where_a_page_is_missing() -> None:
+def test_docs_points_to_list_if_page_is_unknown() -> None:
     assert "limner docs --list" in limner("docs", "nothing", code=2).err
     assert {"tutorial", "services"} <= set(limner("docs", "--list").out.split())
 
 
-def test_every_page_that_a_message_names_exists() -> None:
+def test_every_page_named_in_messages_exists() -> None:
     files = [path for kind in ("*.py", "*.toml") for path in (ROOT / "src").rglob(kind)]
     named = {page for path in files for page in REFERENCE.findall(Path(path).read_text("utf-8"))}
     assert REFERENCE.findall(NOTES) == ["tutorial"]

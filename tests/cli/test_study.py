@@ -35,7 +35,7 @@ def run(*words: str, place: str, code: int = 0) -> str:
 NEW = ("new", "pilot", "--exam", "genexam", "--design", "genexam", "--painter", PAINTER)
 
 
-def test_new_shows_links_and_json_has_them(place: str) -> None:
+def test_new_prints_links_as_text_and_json(place: str) -> None:
     out = run(*NEW, "--rater", "anna", "--address", "https://study.example/", place=place)
     assert re.search(r"^anna  https://study\.example/r/[\w-]{32}$", out, re.MULTILINE)
     assert re.search(r"^admin  https://study\.example/admin/[\w-]{32}$", out, re.MULTILINE)
@@ -45,7 +45,7 @@ def test_new_shows_links_and_json_has_them(place: str) -> None:
     assert list(json.loads(other)["links"]) == ["r1", "r2", "r3"]
 
 
-def test_status_closes_and_lists(place: str, tmp_path: Path) -> None:
+def test_status_lists_and_closes_study(place: str, tmp_path: Path) -> None:
     run(*NEW, "--rater", "anna", place=place)
     assert "0 of" in run("status", "pilot", place=place)
     found = json.loads(run("status", "pilot", "--close", "--format", "json", place=place))
@@ -56,7 +56,7 @@ def test_status_closes_and_lists(place: str, tmp_path: Path) -> None:
     assert re.search(r"/r/[\w-]{32}", run("link", "pilot", "anna", place=place))
 
 
-def test_out_and_in(place: str, tmp_path: Path) -> None:
+def test_answers_are_exported_and_imported(place: str, tmp_path: Path) -> None:
     run(*NEW, "--rater", "anna", place=place)
     with Store(place) as store:
         answer(store)
@@ -74,7 +74,7 @@ def test_out_and_in(place: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("new", "a b", "--exam", "genexam", "--design", "genexam"), "letters, digits"),
         (("new", "p", "--exam", "genexam", "--design", "genexam"), "choose with --painter"),
@@ -92,18 +92,18 @@ def test_out_and_in(place: str, tmp_path: Path) -> None:
         (("new", "p", "--exam", "mmmg", "--design", "mmmg"), "no exam 'mmmg'"),
     ],
 )
-def test_what_is_wrong_is_reported(place: str, words: tuple[str, ...], said: str) -> None:
-    with pytest.raises(LimnerError, match=re.escape(said)):
+def test_invalid_arguments_are_reported(place: str, words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(LimnerError, match=re.escape(message)):
         run(*words, place=place)
 
 
-def test_a_name_is_taken_once(place: str) -> None:
+def test_duplicate_study_name_is_refused(place: str) -> None:
     run(*NEW, place=place)
     with pytest.raises(LimnerError, match="already"):
         run(*NEW, place=place)
 
 
-def test_without_the_packages_the_page_says_what_to_install(place: str, monkeypatch: Any) -> None:
+def test_missing_packages_are_reported_with_install_command(place: str, monkeypatch: Any) -> None:
     import sys
 
     run(*NEW, place=place)

@@ -23,14 +23,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_list() -> None:
+def test_tables_are_listed() -> None:
     lines = limner("table").out.splitlines()
     assert len([line for line in lines if line.startswith(SHIPPED)]) == 31
     assert any(line.startswith("genexam:table2 ") and "Strict (Str) and relaxed (Rel)" in line for line in lines)
     assert all(len(line.split("  ", 1)[1].strip()) > 10 for line in lines)
 
 
-def test_published_and_own(here: Path) -> None:
+def test_published_and_store_rows_are_shown(here: Path) -> None:
     out = limner("table", "genexam:table2", "--no-intervals").out
     assert "Nano Banana Pro" in out
     assert "• openai/gpt-image-1.5¹" in out
@@ -43,9 +43,9 @@ def test_published_and_own(here: Path) -> None:
 
 def test_without_a_store_only_published_figures_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    said = limner("table", "genexam:table2")
-    assert "Nano Banana Pro" in said.out
-    assert "published figures only" in said.err
+    result = limner("table", "genexam:table2")
+    assert "Nano Banana Pro" in result.out
+    assert "published figures only" in result.err
     assert not (tmp_path / "limner-store").exists()
     assert "no store at" in limner("table", "genexam:table2", "--store", "elsewhere", code=1).err
     assert "no store at" in limner("table", "genexam:table2", "--no-published", code=1).err
@@ -63,12 +63,12 @@ def test_without_a_store_only_published_figures_are_shown(tmp_path: Path, monkey
         ("deep/t.HTML", "<!DOCTYPE html>"),
     ],
 )
-def test_files(here: Path, name: str, start: str) -> None:
+def test_table_is_written_in_format_of_file_suffix(here: Path, name: str, start: str) -> None:
     assert limner("table", "genexam:table2", "-o", name).out == ""
     assert (here / name).read_text("utf-8").startswith(start)
 
 
-def test_mistakes(here: Path) -> None:
+def test_unknown_names_are_usage_errors(here: Path) -> None:
     assert "no table 'genexam:table3'; choose from" in limner("table", "genexam:table3", code=2).err
     assert "nobody" in limner("table", "genexam:table2", "--painter", "nobody", code=2).err
     assert "no judge 'nobody'" in limner("table", "genexam:table2", "--judge", "nobody", code=2).err
@@ -106,7 +106,7 @@ def stored(*words: str) -> list[dict[str, str]]:
         (("--without", "openai/gpt-image-1"), {"40"}),
     ],
 )
-def test_on_which_questions(uneven: Path, words: tuple[str, ...], n: set[str]) -> None:
+def test_on_option_selects_common_or_all_questions(uneven: Path, words: tuple[str, ...], n: set[str]) -> None:
     assert {row["n"] for row in stored(*words)} == n
 
 
@@ -119,6 +119,6 @@ def test_on_which_questions(uneven: Path, words: tuple[str, ...], n: set[str]) -
         ("--wording", "aaaa"),
     ],
 )
-def test_one_way_of_asking(uneven: Path, words: tuple[str, ...]) -> None:
+def test_judge_option_selects_one_setup(uneven: Path, words: tuple[str, ...]) -> None:
     assert {row["evaluator"] for row in stored()} == {"gpt-5 · reasoning_effort=high", "gpt-5 · reasoning_effort=low"}
     assert {row["evaluator"] for row in stored(*words)} == {"gpt-5 · reasoning_effort=low"}

@@ -20,9 +20,9 @@ def world(tmp_path: Path, chat: ChatServer, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
-def test_a_whole_store(world: ExamRun) -> None:
-    said = limner("verify", "--store", "store")
-    assert [line[:20].strip().split(":")[0] for line in said.out.splitlines()] == [
+def test_intact_store_is_verified(world: ExamRun) -> None:
+    result = limner("verify", "--store", "store")
+    assert [line[:20].strip().split(":")[0] for line in result.out.splitlines()] == [
         "ok  database", "ok  references", "ok  images", "ok  orphans",
     ]  # fmt: skip
     body = limner("verify", "--store", "store", "--json").json()
@@ -30,18 +30,18 @@ def test_a_whole_store(world: ExamRun) -> None:
 
 
 @pytest.mark.slow
-def test_a_damaged_image_and_its_repair(world: ExamRun) -> None:
+def test_damaged_image_is_reported_and_repaired(world: ExamRun) -> None:
     image = str(world.drawings()[0].image)
     damage(world.blob(), "truncated")
-    said = limner("verify", "--store", "store", code=1)
-    assert " bad  images: 8 images checked, 1 wrong" in said.out
-    assert image in said.out
+    result = limner("verify", "--store", "store", code=1)
+    assert " bad  images: 8 images checked, 1 wrong" in result.out
+    assert image in result.out
     body = json.loads(limner("verify", "--store", "store", "--json", code=1).out)
     assert [defect["subject"] for part in body["parts"] for defect in part["defects"]] == [image]
     assert "  ok  images: 8 images checked, 1 repaired" in limner("verify", "--store", "store", "--repair").out
     limner("verify", "--store", "store")
 
 
-def test_no_store_is_not_a_whole_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_store_is_not_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "no store at nothing" in limner("verify", "--store", "nothing", code=1).err

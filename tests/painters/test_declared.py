@@ -100,8 +100,8 @@ def test_ideogram_takes_forms(store: Store) -> None:
         drawn = paint(painter, store, aspect="landscape")
         assert (drawn.image, drawn.prompt_sent) == (PICTURE, "A green leaf.")
         assert drawn.notes["prompt_rewritten"] is True
-        for prompt, said in ((BAD, "failed safety check"), ("Unsafe.", "false")):
-            with pytest.raises(Fault, match=said) as raised:
+        for prompt, message in ((BAD, "failed safety check"), ("Unsafe.", "false")):
+            with pytest.raises(Fault, match=message) as raised:
                 paint(painter, store, prompt)
             assert raised.value.kind == "refusal"
         paint(made("ideogram/v3", settings, store), store, aspect="portrait")
@@ -126,7 +126,7 @@ def test_ideograms_newest_model_edits(store: Store) -> None:
     assert asked.body == {"prompt": "A leaf.", "size": "2048x2048", "num_images": "1", "magic_prompt": "off"}
 
 
-def test_replicate_hands_out_predictions(store: Store) -> None:
+def test_replicate_predictions_are_polled(store: Store) -> None:
     with wire_server(replicate) as service:
         options = {"output_format": "png", "go_fast": True}
         painter = made("replicate/black-forest-labs/flux-dev", known(service), store, options)
@@ -150,7 +150,7 @@ def test_failed_prediction_reports_its_error(store: Store) -> None:
 
 
 @pytest.mark.parametrize("state", ["failed", "canceled", "aborted"])
-def test_a_prediction_that_ended_without_an_image(store: Store, state: str) -> None:
+def test_prediction_without_image_is_a_fault(store: Store, state: str) -> None:
     """As an address below the service's own too."""
 
     def answer(service: WireServer, asked: Asked) -> Answer:
@@ -166,7 +166,7 @@ def test_a_prediction_that_ended_without_an_image(store: Store, state: str) -> N
     assert raised.value.kind == "server"
 
 
-def test_fal_is_fetched_from_where_it_says(store: Store) -> None:
+def test_fal_result_is_fetched_from_response_url(store: Store) -> None:
     with wire_server(described.fal) as service:
         assert paint(made("fal/fal-ai/flux/dev", known(service), store), store, seed=3).image == PICTURE
         (body,) = service.sent()
@@ -178,14 +178,14 @@ def test_fal_is_fetched_from_where_it_says(store: Store) -> None:
     assert raised.value.kind == "refusal"
 
 
-def test_a_drawing_is_noted_whose_service_always_rewrites_and_does_not_tell_how(store: Store) -> None:
+def test_unreported_rewriting_by_service_is_noted_on_drawing(store: Store) -> None:
     with wire_server(described.fal) as service:
         settings = known(service).model_copy(update={"rewrites": {"fal": {"*": RewriteSwitch(always=True)}}})
         drawn = paint(made("fal/fal-ai/flux/dev", settings, store), store)
     assert (drawn.prompt_sent, drawn.notes["prompt_rewritten"]) == ("A leaf.", True)
 
 
-def test_together(store: Store) -> None:
+def test_together_draws_and_reports_refusal(store: Store) -> None:
     with wire_server(described.together) as service:
         painter = made("together/black-forest-labs/FLUX.2-pro", known(service), store, {"steps": 4})
         assert paint(painter, store, seed=5, aspect="portrait").image == PICTURE
@@ -206,7 +206,7 @@ def test_together(store: Store) -> None:
     }
 
 
-def test_azure_gets_its_header_and_its_version(store: Store) -> None:
+def test_azure_gets_key_header_and_api_version(store: Store) -> None:
     with wire_server(always((200, {"created": 1, "data": [{"b64_json": B64}]}))) as service:
         assert paint(made("azure/my-deployment", known(service), store), store).image == PICTURE
         (asked,) = service.asked
@@ -216,7 +216,7 @@ def test_azure_gets_its_header_and_its_version(store: Store) -> None:
     assert asked.body["model"] == "my-deployment"
 
 
-def test_vertex_speaks_as_gemini(store: Store) -> None:
+def test_vertex_uses_gemini_format(store: Store) -> None:
     with wire_server(described.vertex) as service:
         assert paint(made("vertex/gemini-3-pro-image", known(service), store), store).image == PICTURE
         (asked,) = service.asked
@@ -264,7 +264,7 @@ def own(service: WireServer, tmp_path: Path, text: str = OWN) -> Settings:
     return load(file)
 
 
-def test_a_service_of_ones_own(store: Store, tmp_path: Path) -> None:
+def test_user_defined_service(store: Store, tmp_path: Path) -> None:
     with wire_server(always((200, {"picture": B64}))) as service:
         painter = made("own/m-1", own(service, tmp_path), store, {"style": "ink"})
         first, again = paint(painter, store), paint(painter, store)
@@ -280,14 +280,14 @@ def test_a_service_of_ones_own(store: Store, tmp_path: Path) -> None:
     assert asked.body == {"text": "A leaf.", "shape": "S", "style": "ink"}
 
 
-def test_facts_of_one_model_go_before_the_services(store: Store, tmp_path: Path) -> None:
+def test_model_facts_override_service_facts(store: Store, tmp_path: Path) -> None:
     with wire_server(always((200, {"picture": B64}))) as service:
         settings = own(service, tmp_path, OWN + '\n[painters."own/dear"]\nimage_price = 0.5\n')
     assert (settings.painter("own/dear").image_price, settings.painter("own/dear").prompt_limit) == (0.5, 20)
     assert settings.painter("own/other").image_price == 0.02
 
 
-def test_a_job_is_followed_and_never_paid_twice(store: Store) -> None:
+def test_job_is_polled_and_paid_once(store: Store) -> None:
     def answer(service: WireServer, asked: Asked) -> Answer:
         gets = sum(one.method == "GET" for one in service.asked)
         return (503, {"error": "busy"}) if gets <= 2 and asked.method == "GET" else replicate(service, asked)
@@ -301,7 +301,7 @@ def test_a_job_is_followed_and_never_paid_twice(store: Store) -> None:
         assert len(service.sent()) == 1
 
 
-def test_the_key_goes_to_no_other_host(store: Store) -> None:
+def test_key_is_not_sent_to_other_hosts(store: Store) -> None:
     urls = {"get": "http://localhost:9/v1/predictions/abc"}
     with wire_server(always((201, {"id": "abc", "status": "starting", "urls": urls}))) as service:
         with pytest.raises(Fault, match=r"which is not an allowed host: 127\.0\.0\.1"):
@@ -309,7 +309,7 @@ def test_the_key_goes_to_no_other_host(store: Store) -> None:
         assert len(service.asked) == 1
 
 
-def test_a_repeated_key_is_not_kept(store: Store, tmp_path: Path) -> None:
+def test_key_repeated_in_error_is_not_stored(store: Store, tmp_path: Path) -> None:
     with (
         wire_server(always((400, {"error": {"message": f"bad key {KEY}"}}))) as service,
         pytest.raises(Fault) as raised,
@@ -319,7 +319,7 @@ def test_a_repeated_key_is_not_kept(store: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (('submit = "/draw/{model}"', ""), "painters.own.submit: Field required"),
         (("{prompt}", "{promt}"), "painters.own.body: {promt} cannot be filled; choose from: height, model"),
@@ -331,12 +331,14 @@ def test_a_repeated_key_is_not_kept(store: Store, tmp_path: Path) -> None:
         (("image_price = 0.02", "models = { x = { submit = 3 } }"), "models.x.submit: Input should be a valid string"),
     ],
 )
-def test_wrong_description_is_reported_with_file_and_field(tmp_path: Path, change: tuple[str, str], said: str) -> None:
+def test_wrong_description_is_reported_with_file_and_field(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
     file = tmp_path / "limner.toml"
     file.write_text(OWN.replace("ROOT", "http://127.0.0.1:9").replace(*change), "utf-8")
     with pytest.raises(DataError) as raised:
         load(file)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert "limner.toml" in str(raised.value)
     assert "abc" not in str(raised.value)
 
@@ -350,7 +352,7 @@ def sent_alike(service: WireServer) -> None:
         assert ours.headers.get(header) == theirs.headers.get(header)
 
 
-def test_the_client_of_replicate_asks_the_same(store: Store) -> None:
+def test_request_matches_replicate_client(store: Store) -> None:
     package = sdk("replicate", "replicate")
     with wire_server(described.replicate) as service:
         client = package.Client(api_token=KEY, base_url=service.root)
@@ -365,7 +367,7 @@ def test_the_client_of_replicate_asks_the_same(store: Store) -> None:
             client.run("a/b", input={"prompt": BAD}, wait=False)
 
 
-def test_the_client_of_fal_asks_the_same(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_request_matches_fal_client(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     package = sdk("fal_client.client", "fal-client")
     asking = {"prompt": "A leaf.", "image_size": {"width": 1024, "height": 1024}, "seed": 3}
     with wire_server(described.fal) as service:
@@ -382,7 +384,7 @@ def test_the_client_of_fal_asks_the_same(store: Store, monkeypatch: pytest.Monke
 
 
 @pytest.mark.slow
-def test_the_client_of_together_asks_the_same(store: Store) -> None:
+def test_request_matches_together_client(store: Store) -> None:
     package = sdk("together", "together")
     asking: dict[str, Any] = {"model": "black-forest-labs/FLUX.1-schnell", "n": 1, "width": 1024, "height": 1536}
     with wire_server(described.together) as service:
@@ -397,7 +399,7 @@ def test_the_client_of_together_asks_the_same(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_the_client_of_ark_asks_the_same(store: Store) -> None:
+def test_request_matches_ark_client(store: Store) -> None:
     package = sdk("volcenginesdkarkruntime", "volcengine-ark-runtime")
     url = "data:image/png;base64," + base64.b64encode(picture(1)).decode()
     with wire_server(described.ark) as service:
@@ -414,7 +416,7 @@ def test_the_client_of_ark_asks_the_same(store: Store) -> None:
             client.images.generate(prompt=BAD, **how)
 
 
-def test_the_client_of_vertex_asks_the_same(store: Store) -> None:
+def test_request_matches_vertex_client(store: Store) -> None:
     package = sdk("google.genai", "google-genai")
     with wire_server(described.vertex) as service:
         where = {"base_url": service.root, "api_version": "v1"}
@@ -432,7 +434,7 @@ def test_the_client_of_vertex_asks_the_same(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("name", "fake"), [("vllm-omni", described.vllm_omni), ("sglang", described.sglang)])
-def test_openais_own_client_asks_open_servers_the_same(store: Store, name: str, fake: Any) -> None:
+def test_request_to_open_servers_matches_openai_client(store: Store, name: str, fake: Any) -> None:
     """Both document OpenAI's client."""
     package = sdk("openai", "openai")
     with wire_server(fake) as service:

@@ -28,23 +28,23 @@ def fill(folder: Path, *names: str) -> FolderPainter:
 
 
 @pytest.mark.parametrize("name", ["Q_1.png", "Q_1.webp", "Q_1.JpG", "q_1.png"])
-def test_the_file_of_a_question(tmp_path: Path, name: str) -> None:
+def test_file_of_question_is_found(tmp_path: Path, name: str) -> None:
     assert fill(tmp_path, "other.png", name).find("Q_1") == tmp_path / name
 
 
 @pytest.mark.parametrize("id", ["deep/er/Q_1", "ä-図"])
-def test_unusual_ids(tmp_path: Path, id: str) -> None:
+def test_unusual_ids_are_found(tmp_path: Path, id: str) -> None:
     assert fill(tmp_path, f"{id}.png").find(id) == tmp_path / f"{id}.png"
 
 
-def test_a_file_deeper_down_is_another_question(tmp_path: Path) -> None:
+def test_file_in_subfolder_belongs_to_another_question(tmp_path: Path) -> None:
     with pytest.raises(Fault, match=r"Q_1: no file Q_1\{\.png,\.jpg,\.jpeg,\.webp\} in ") as caught:
         fill(tmp_path, "sub/Q_1.png").find("Q_1")
     assert caught.value.kind == "missing"
 
 
 @pytest.mark.parametrize("names", [("Q_1.jpg", "Q_1.png"), ("Q_1.PNG", "Q_1.png"), ("q_1.jpg", "q_1.png")])
-def test_several_files_for_one_question(tmp_path: Path, names: tuple[str, ...]) -> None:
+def test_several_files_for_one_question_are_reported(tmp_path: Path, names: tuple[str, ...]) -> None:
     painter = fill(tmp_path, *names)
     with pytest.raises(Fault, match=rf"Q_1: several files fit: {names[0]}, {names[1]}; keep one of them") as caught:
         painter.find("Q_1")
@@ -52,8 +52,8 @@ def test_several_files_for_one_question(tmp_path: Path, names: tuple[str, ...]) 
     assert painter.collisions() == [list(names)]
 
 
-def test_names_that_differ_in_capitals_alone(tmp_path: Path) -> None:
-    """Each is found by its own id; an id that is neither is not guessed; and they are told of."""
+def test_names_differing_only_in_case(tmp_path: Path) -> None:
+    """Each file is found by its exact id, another spelling is not guessed, and the collision is reported."""
     painter = fill(tmp_path, "Q_a.png", "Q_A.png", "other.png")
     assert painter.find("Q_a") == tmp_path / "Q_a.png"
     assert painter.find("Q_A") == tmp_path / "Q_A.png"
@@ -68,13 +68,13 @@ def test_files_without_image_suffix_are_ignored(tmp_path: Path, name: str) -> No
         fill(tmp_path, name)
 
 
-def test_a_misspelt_folder_is_offered(tmp_path: Path) -> None:
+def test_similar_folder_name_is_suggested(tmp_path: Path) -> None:
     (tmp_path / "drawings").mkdir()
     with pytest.raises(UsageError, match=r"no such folder: .*drawngs; did you mean drawings\?$"):
         FolderPainter("mine", "folder/x", tmp_path / "drawngs")
 
 
-def test_misnamed_files(tmp_path: Path) -> None:
+def test_misnamed_files_are_found(tmp_path: Path) -> None:
     painter = fill(tmp_path, "Q_1.png", "q-2.jpg", "sub/Q_3.webp", "other.png", "q_9.png")
     known = ["Q_1", "Q_2", "Q_3", "Q_4", "Q_9"]
     assert painter.missing(known) == ["Q_2", "Q_3", "Q_4"]
@@ -96,7 +96,7 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     assert painter.find("c") == folder / "c.png"
 
 
-def test_a_linked_folder_is_not_walked_into(tmp_path: Path) -> None:
+def test_linked_folder_is_not_followed(tmp_path: Path) -> None:
     fill(tmp_path / "out", "b.png")
     fill(tmp_path / "in", "a.png")
     (tmp_path / "in" / "sub").symlink_to(tmp_path / "out")
@@ -105,7 +105,7 @@ def test_a_linked_folder_is_not_walked_into(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pipe", "folder", "dangling"])
-def test_not_a_file(tmp_path: Path, kind: str) -> None:
+def test_non_regular_file_is_reported_missing(tmp_path: Path, kind: str) -> None:
     """A pipe in particular would be waited for without end."""
     path = tmp_path / "Q_1.png"
     if kind == "pipe":
@@ -123,12 +123,12 @@ def paint(painter: FolderPainter, store: Store, id: str) -> Painting:
     return asyncio.run(painter.paint(PaintRequest(id, "Draw."), Calls(store)))
 
 
-def test_painting_is_reading_the_file(tmp_path: Path, store: Store) -> None:
+def test_painting_reads_file(tmp_path: Path, store: Store) -> None:
     found = paint(fill(tmp_path / "in", "sub/Q_1.png"), store, "sub/Q_1")
     assert (found.image, found.cost, found.notes) == (picture(0), 0.0, {"file": "sub/Q_1.png"})
 
 
-def test_a_file_beyond_the_limits_is_not_read(tmp_path: Path, store: Store) -> None:
+def test_oversized_file_is_not_read(tmp_path: Path, store: Store) -> None:
     painter = fill(tmp_path / "in", "Q_1.png")
     with (tmp_path / "in" / "Q_1.png").open("ab") as file:
         file.truncate(MAX_BYTES + 1)
@@ -166,7 +166,7 @@ def test_unintended_names_are_not_matched(id: str, name: str) -> None:
     assert match_names([id], [name]) == {}
 
 
-def test_two_answers_are_none() -> None:
+def test_ambiguous_names_are_not_matched() -> None:
     assert match_names(["Q_1"], ["q-1", "q.1"]) == {}
     assert match_names(["Q_1", "q-1"], ["q 1"]) == {}
     # The plainer one goes first, and what it takes stands in nobody's way.
@@ -182,7 +182,7 @@ def test_no_id_is_matched_twice(ids: list[str], names: list[str]) -> None:
 
 
 @given(st.lists(st.integers(0, 999), unique=True, max_size=20), st.sampled_from(["q{}", "x/Q_{}", "Q-{:04}", "Qq_{}"]))
-def test_a_folder_named_by_another_rule_is_wholly_understood(numbers: list[int], rule: str) -> None:
+def test_folder_with_consistent_naming_rule_is_fully_matched(numbers: list[int], rule: str) -> None:
     found = match_names([f"Q_{n}" for n in numbers], [rule.format(n) for n in numbers])
     if rule != "Qq_{}":
         assert found == {rule.format(n): f"Q_{n}" for n in numbers}

@@ -25,7 +25,7 @@ def test_a_job_is_submitted_polled_and_fetched(make: Make, name: str) -> None:
 
 @both
 @pytest.mark.parametrize("hiccup", ["http_429_retry_after", "http_500", "http_502", "drop", "malformed", "odd"])
-def test_a_hiccup_while_polling_submits_nothing(make: Make, name: str, hiccup: str) -> None:
+def test_transient_polling_fault_does_not_resubmit(make: Make, name: str, hiccup: str) -> None:
     studio = make(name)
     studio.plan(faults={f"poll:{hiccup}": 1.0}, fault_first=2)
     assert studio.paint().image == studio.truth()
@@ -44,7 +44,7 @@ def test_a_hiccup_while_polling_submits_nothing(make: Make, name: str, hiccup: s
         ("lost", "network", None),
     ],
 )
-def test_a_hiccup_while_submitting_is_tried_again(
+def test_transient_submission_fault_is_retried(
     make: Make, name: str, hiccup: str, kind: str, cost: float | None
 ) -> None:
     studio = make(name)
@@ -55,7 +55,7 @@ def test_a_hiccup_while_submitting_is_tried_again(
 
 
 @both
-def test_a_job_that_outlasts_the_limit_is_followed_by_the_next_run(make: Make, name: str) -> None:
+def test_next_run_follows_job_that_exceeded_limit(make: Make, name: str) -> None:
     slow = make(name, options={"poll_limit_s": 0.05})
     slow.plan(polls=1_000_000)
     fault = slow.fail(tries=2)
@@ -70,7 +70,7 @@ def test_a_job_that_outlasts_the_limit_is_followed_by_the_next_run(make: Make, n
 
 
 @pytest.mark.slow
-def test_an_attempt_cut_short_leaves_the_job_in_place(make: Make) -> None:
+def test_timed_out_attempt_keeps_job(make: Make) -> None:
     studio = make(JOBS[0])
     studio.plan(faults={"poll:hang": 1.0}, fault_first=1)
     # Long enough for the submission on any machine; the hanging poll would last for ever.
@@ -81,7 +81,7 @@ def test_an_attempt_cut_short_leaves_the_job_in_place(make: Make) -> None:
 
 
 @both
-def test_a_cancelled_run_leaves_the_job_in_place(make: Make, name: str) -> None:
+def test_cancelled_run_keeps_job(make: Make, name: str) -> None:
     studio = make(name)
     studio.plan(faults={"poll:hang": 1.0}, fault_first=1)
 
@@ -102,7 +102,7 @@ def test_a_cancelled_run_leaves_the_job_in_place(make: Make, name: str) -> None:
 
 @both
 @pytest.mark.parametrize(("fate", "jobs"), [("failed", 2), ("moderated", 1), ("unknown", 1), ("no_image", 2)])
-def test_a_job_that_ends_without_an_image_is_not_followed_again(make: Make, name: str, fate: str, jobs: int) -> None:
+def test_job_ended_without_image_is_not_polled_again(make: Make, name: str, fate: str, jobs: int) -> None:
     studio = make(name)
     studio.plan(faults={f"job:{fate}": 1.0})
     studio.fail(tries=2)
@@ -113,7 +113,7 @@ def test_a_job_that_ends_without_an_image_is_not_followed_again(make: Make, name
 
 
 @both
-def test_a_wrong_key_while_polling_loses_nothing(make: Make, name: str) -> None:
+def test_wrong_key_while_polling_keeps_job(make: Make, name: str) -> None:
     studio = make(name)
     studio.plan(faults={"poll:http_401": 1.0})
     assert studio.fail().kind == "auth"
@@ -122,14 +122,14 @@ def test_a_wrong_key_while_polling_loses_nothing(make: Make, name: str) -> None:
     assert studio.paid() == [1]
 
 
-def test_without_a_polling_url_the_service_itself_is_polled(make: Make) -> None:
+def test_service_is_polled_if_reply_has_no_polling_url(make: Make) -> None:
     studio = make("bfl")
     studio.plan(polling="nowhere")
     studio.paint()
     assert studio.paid() == [1]
 
 
-def test_the_key_goes_to_no_host_that_is_not_allowed(make: Make) -> None:
+def test_key_is_sent_to_allowed_hosts_only(make: Make) -> None:
     studio = make("bfl")
     studio.plan(polling="elsewhere")
     fault = studio.fail()
@@ -142,7 +142,7 @@ def test_the_key_goes_to_no_host_that_is_not_allowed(make: Make) -> None:
 
 @pytest.mark.slow
 @both
-def test_every_job_is_paid_once_through_a_storm(make: Make, name: str) -> None:
+def test_every_job_is_paid_once_under_random_faults(make: Make, name: str) -> None:
     faults = {"submit:http_500": 0.2, "submit:http_429": 0.1, "poll:http_500": 0.2, "poll:drop": 0.1}
     faults |= {"poll:malformed": 0.1, "poll:odd": 0.1, "link:http_500": 0.1, "link:drop": 0.1}
     studio = make(name)
@@ -156,7 +156,7 @@ def test_every_job_is_paid_once_through_a_storm(make: Make, name: str) -> None:
 @pytest.mark.slow
 @both
 @pytest.mark.parametrize(("at", "jobs"), [(1, 2), (2, 1)])
-def test_a_killed_process_pays_again_only_if_it_was_submitting(
+def test_killed_process_pays_again_only_if_it_was_submitting(
     make: Make, tmp_path: Path, name: str, at: int, jobs: int
 ) -> None:
     studio = make(name)
@@ -171,7 +171,7 @@ def test_a_killed_process_pays_again_only_if_it_was_submitting(
 
 
 @pytest.mark.slow
-def test_a_killed_run_pays_again_only_for_what_it_was_submitting(make: Make) -> None:
+def test_killed_run_pays_again_only_for_jobs_being_submitted(make: Make) -> None:
     studio, prompts = make("bfl"), [f"Figure {n}." for n in range(8)]
     flying = killed(studio, prompts, 23, plan={"polls": 3, "faults": {"poll:http_500": 0.2}})
     studio.plan()

@@ -29,14 +29,14 @@ OPTIONS = st.dictionaries(st.sampled_from(NAMES), st.integers(), max_size=5)
         ("gemini/gemini-2.5-flash-image", PRESET, PRESET),
     ],
 )
-def test_each_painter_is_spoken_to_in_its_own_words(word: str, preset: Any, options: Any) -> None:
+def test_options_are_translated_to_names_of_painter(word: str, preset: Any, options: Any) -> None:
     known = settings.load()
     facts = PainterFacts(option_names={"guidance": "true_cfg_scale"})
     known = known.model_copy(update={"painters": {**known.painters, "local/Qwen/Qwen-Image": facts}})
     assert painter_args(word, preset, {}, known) == options
 
 
-def test_a_function_is_spoken_to_by_its_parameters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_are_translated_to_function_parameters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "own_brush.py").write_text("def draw(prompt, seed, true_cfg_scale=1.0): ...\n", "utf-8")
     monkeypatch.chdir(tmp_path)
     assert painter_args("python/own_brush:draw", PRESET, {}, settings.load()) == {"true_cfg_scale": 3.5}
@@ -50,7 +50,7 @@ def test_given_option_overrides_preset_under_any_name(name: str) -> None:
 
 
 @given(OPTIONS, OPTIONS, st.none() | st.sets(st.sampled_from(NAMES)))
-def test_nothing_is_lost_and_nothing_said_twice(preset: Any, given: Any, takes: set[str] | None) -> None:
+def test_translation_keeps_every_option_once(preset: Any, given: Any, takes: set[str] | None) -> None:
     found = translate_options(preset, given, takes, {})
     assert {name: found[name] for name in given} == given
     assert {option_meaning(name) for name in found} == {option_meaning(name) for name in (*preset, *given)}

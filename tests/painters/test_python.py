@@ -96,7 +96,7 @@ def seen(module: Path) -> list[Any]:
     "found",
     ["png(7)", "Image.open(io.BytesIO(png(7)))", "'drawn.png'"],
 )
-def test_functions_of_all_kinds_return_images_of_all_kinds(open_own: Open, store: Store, kind: str, found: str) -> None:
+def test_function_kinds_and_image_types_are_supported(open_own: Open, store: Store, kind: str, found: str) -> None:
     Path("drawn.png").write_bytes(png(7))
     painter = open_own(f"{kind} draw(prompt):\n    seen.append(prompt)\n    return {found}")
     (painting,) = paint(painter, store, ask(prompt="a leaf"))
@@ -105,7 +105,7 @@ def test_functions_of_all_kinds_return_images_of_all_kinds(open_own: Open, store
     assert painter.unpriced() is None
 
 
-def test_a_callable_object_and_a_function_that_returns_a_coroutine_do_too(open_own: Open, store: Store) -> None:
+def test_callable_object_and_coroutine_function_are_supported(open_own: Open, store: Store) -> None:
     source = """
     class Painter:
         async def __call__(self, prompt):
@@ -151,13 +151,13 @@ def test_function_gets_the_parameters_it_names(open_own: Open, store: Store, mod
     ]
 
 
-def test_an_option_goes_before_what_would_be_given(open_own: Open, store: Store, module: Path) -> None:
+def test_option_overrides_request_value(open_own: Open, store: Store, module: Path) -> None:
     painter = open_own("def draw(prompt, seed):\n    seen.append(seed)\n    return png(1)", seed=99)
     paint(painter, store, ask(4))
     assert seen(module) == [99]
 
 
-def test_the_journal_holds_everything_that_can_change_the_image(open_own: Open, store: Store, module: Path) -> None:
+def test_journal_holds_everything_that_affects_image(open_own: Open, store: Store, module: Path) -> None:
     painter = open_own("def draw(prompt, question, steps):\n    return png(1)", steps=3)
     (painting,) = paint(painter, store, ask(2, "a map", "geo/1", aspect="landscape"))
     with store.reading() as connection:
@@ -178,7 +178,7 @@ def test_the_journal_holds_everything_that_can_change_the_image(open_own: Open, 
 COUNTING = "def draw(prompt, seed):\n    seen.append(seed)\n    return png(10 * seed)"
 
 
-def test_nothing_is_drawn_twice(open_own: Open, store: Store, module: Path) -> None:
+def test_stored_drawing_is_not_drawn_again(open_own: Open, store: Store, module: Path) -> None:
     painter = open_own(COUNTING)
     first = paint(painter, store, ask(1), ask(2), ask(1))
     assert [p.image for p in first] == [png(10), png(20), png(10)]
@@ -208,7 +208,7 @@ def draw(prompt, seed, seconds):
 """
 
 
-def test_plain_functions_run_in_a_thread_one_at_a_time(open_own: Open, store: Store, module: Path) -> None:
+def test_plain_functions_run_in_one_thread_sequentially(open_own: Open, store: Store, module: Path) -> None:
     source = SLOW.replace("seen.append(len(busy))", "seen.append((len(busy), threading.get_ident()))")
     paintings = paint(open_own(source, seconds=0.02), store, *(ask(seed) for seed in range(5)))
     assert [p.image for p in paintings] == [png(seed) for seed in range(5)]
@@ -217,7 +217,7 @@ def test_plain_functions_run_in_a_thread_one_at_a_time(open_own: Open, store: St
 
 
 @pytest.mark.slow
-def test_wait_for_the_thread_does_not_count_towards_the_call(open_own: Open, store: Store) -> None:
+def test_waiting_for_thread_does_not_count_towards_timeout(open_own: Open, store: Store) -> None:
     requests = [ask(seed) for seed in range(8)]
     assert (
         len(paint(open_own(SLOW, seconds=0.1), store, *requests, tries=1, limits={"python": Limits(attempt_s=0.5)}))
@@ -225,7 +225,7 @@ def test_wait_for_the_thread_does_not_count_towards_the_call(open_own: Open, sto
     )
 
 
-def test_a_call_given_up_does_not_meet_the_next_one(
+def test_timed_out_call_does_not_overlap_next_call(
     open_own: Open, store: Store, module: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("limner.calls.journal.back_off", lambda _: 0.0)
@@ -234,7 +234,7 @@ def test_a_call_given_up_does_not_meet_the_next_one(
     assert set(seen(module)) == {1}
 
 
-def test_async_functions_run_at_once(open_own: Open, store: Store) -> None:
+def test_async_functions_run_concurrently(open_own: Open, store: Store) -> None:
     source = """
     gate = []
     async def draw(prompt, seed):
@@ -273,7 +273,7 @@ def test_failing_function_is_a_fault_and_not_an_outcome(
     assert len(seen(module)) == calls + 1
 
 
-def test_a_function_may_say_itself_what_went_wrong(open_own: Open, store: Store, module: Path) -> None:
+def test_function_can_raise_its_own_fault(open_own: Open, store: Store, module: Path) -> None:
     source = """
     from limner.calls import Fault
     def draw(prompt):
@@ -294,7 +294,7 @@ def test_a_function_may_say_itself_what_went_wrong(open_own: Open, store: Store,
         ("python/there_is_no_such_module:draw", "no module 'there_is_no_such_module'"),
     ],
 )
-def test_wrong_specs_are_usage_errors(store: Store, spec: str, words: str) -> None:
+def test_invalid_specs_are_usage_errors(store: Store, spec: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         PythonPainter("mine", spec, store.blobs, {})
 
@@ -310,12 +310,12 @@ def test_wrong_specs_are_usage_errors(store: Store, spec: str, words: str) -> No
         ("def draw(prompt, **rest):\n    pass", {"model": object()}, "not JSON serializable"),
     ],
 )
-def test_wrong_modules_are_usage_errors(open_own: Open, source: str, options: dict[str, Any], words: str) -> None:
+def test_invalid_modules_are_usage_errors(open_own: Open, source: str, options: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         open_own(source, **options)
 
 
-def test_the_working_folder_is_on_the_path_for_the_import_only(open_own: Open, module: Path, store: Store) -> None:
+def test_working_folder_is_on_path_during_import_only(open_own: Open, module: Path, store: Store) -> None:
     (module.parent / f"{module.stem}_helper.py").write_text("SHADE = 77\n", "utf-8")
     before = list(sys.path)
     painter = open_own(f"from {module.stem}_helper import SHADE\ndef draw(prompt):\n    return png(SHADE)")
@@ -331,7 +331,7 @@ def draw(prompt, images, seed=0):
 """
 
 
-def test_a_function_that_names_images_starts_from_them(open_own: Open, store: Store, module: Path) -> None:
+def test_function_with_images_parameter_gets_pictures(open_own: Open, store: Store, module: Path) -> None:
     first, second = (store.blobs.put(png(shade, size))[0] for shade, size in ((50, (8, 8)), (90, (6, 4))))
     painter = open_own(EDITS)
     assert painter.edits

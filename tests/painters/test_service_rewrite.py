@@ -52,12 +52,12 @@ def row(painter: ApiPainter) -> str:
 
 
 @pytest.mark.parametrize(("spec", "path", "off", "on"), SWITCHES)
-def test_it_is_off_by_its_field_unless_asked_for(
+def test_service_rewrite_is_off_by_default(
     shipped: Settings, store: Store, spec: str, path: str, off: Any, on: Any
 ) -> None:
     silent = open_service(spec, shipped, store.blobs)
-    told = [open_service(spec, shipped, store.blobs, {"service_rewrite": value}) for value in ("off", False)]
-    for painter in (silent, *told):
+    switched_off = [open_service(spec, shipped, store.blobs, {"service_rewrite": value}) for value in ("off", False)]
+    for painter in (silent, *switched_off):
         assert (value_at_path(body(painter), path), row(painter)) == (off, spec)
         assert "service_rewrite" not in str(body(painter))
     for value in ("on", True):
@@ -66,40 +66,36 @@ def test_it_is_off_by_its_field_unless_asked_for(
         assert "service_rewrite" not in str(body(painter))
 
 
-def test_every_service_with_such_a_field_is_among_these(shipped: Settings) -> None:
+def test_every_service_with_rewrite_field_is_tested(shipped: Settings) -> None:
     switched = {name for name, rows in shipped.rewrites.items() if any(switch.on for switch in rows.values())}
     assert {spec.partition("/")[0] for spec, *_ in SWITCHES} == switched
 
 
 @pytest.mark.parametrize("spec", WITHOUT)
-def test_models_without_such_a_field_are_not_sent_one(shipped: Settings, store: Store, spec: str) -> None:
+def test_models_without_rewrite_field_are_not_sent_one(shipped: Settings, store: Store, spec: str) -> None:
     sent = str(body(open_service(spec, shipped, store.blobs)))
     assert not any(field in sent for field in shipped.rewrite_fields())
     with pytest.raises(UsageError, match="is not known to rewrite prompts"):
         open_service(spec, shipped, store.blobs, {"service_rewrite": "on"})
 
 
-def test_requests_with_pictures_lack_a_field_that_only_drawing_has(shipped: Settings, store: Store) -> None:
+def test_edit_requests_omit_drawing_only_rewrite_field(shipped: Settings, store: Store) -> None:
     painter = open_service("ark/doubao-seedream-4-5-251128", shipped, store.blobs)
     assert "optimize_prompt_options" not in body(painter, "ab" * 32)
 
 
 @pytest.mark.parametrize(("spec", "field"), FIELDS)
-def test_the_services_own_field_is_refused_with_the_option_to_give(
-    shipped: Settings, store: Store, spec: str, field: str
-) -> None:
+def test_native_rewrite_field_is_refused_naming_option(shipped: Settings, store: Store, spec: str, field: str) -> None:
     with pytest.raises(UsageError, match=f"has no option '{field}': ask for rewriting with service_rewrite=on"):
         open_service(spec, shipped, store.blobs, {field: True})
 
 
-def test_a_field_of_a_model_not_described_yet_is_refused_with_where_to_describe_it(
-    shipped: Settings, store: Store
-) -> None:
+def test_undescribed_rewrite_field_is_refused_with_advice(shipped: Settings, store: Store) -> None:
     with pytest.raises(UsageError, match=r'describe its field under \[rewrites.fal."fal-ai/new"\] in limner.toml'):
         open_service("fal/fal-ai/new", shipped, store.blobs, {"enhance_prompt": True})
 
 
-def test_a_users_file_describes_a_field(tmp_path: Path, store: Store) -> None:
+def test_user_file_can_describe_rewrite_field(tmp_path: Path, store: Store) -> None:
     file = tmp_path / "limner.toml"
     file.write_text('[rewrites.fal."fal-ai/new"]\noff = { polish = 0 }\non = { polish = 1 }\n', "utf-8")
     settings = load(file)
@@ -107,17 +103,17 @@ def test_a_users_file_describes_a_field(tmp_path: Path, store: Store) -> None:
     assert body(open_service("fal/fal-ai/new", settings, store.blobs, {"service_rewrite": "on"}))["polish"] == 1
 
 
-def test_service_that_always_rewrites_cannot_be_switched_off(shipped: Settings, store: Store) -> None:
+def test_rewriting_cannot_be_disabled_if_service_always_rewrites(shipped: Settings, store: Store) -> None:
     with pytest.raises(UsageError, match="ideogram/v4 always rewrites prompts"):
         open_service("ideogram/v4", shipped, store.blobs, {"service_rewrite": "off"})
     assert row(open_service("ideogram/v4", shipped, store.blobs)) == "ideogram/v4"
 
 
-def test_a_service_that_never_rewrites_has_no_such_option(shipped: Settings, store: Store) -> None:
+def test_service_that_never_rewrites_has_no_rewrite_option(shipped: Settings, store: Store) -> None:
     with pytest.raises(UsageError, match="has no option 'service_rewrite'"):
         open_service("gemini/gemini-2.5-flash-image", shipped, store.blobs, {"service_rewrite": "on"})
 
 
-def test_another_value_is_refused(shipped: Settings, store: Store) -> None:
+def test_invalid_rewrite_value_is_refused(shipped: Settings, store: Store) -> None:
     with pytest.raises(UsageError, match="service_rewrite of dashscope/qwen-image is on or off, not 'auto'"):
         open_service("dashscope/qwen-image", shipped, store.blobs, {"service_rewrite": "auto"})

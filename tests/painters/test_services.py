@@ -249,7 +249,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.service}-{case.model}")
-def test_the_request_as_sent_and_the_image_that_comes_back(make: Make, pictures: tuple[str, ...], case: Case) -> None:
+def test_request_is_sent_and_image_returned(make: Make, pictures: tuple[str, ...], case: Case) -> None:
     studio = make(case.service, case.model, options=case.options, facts=case.facts, **case.provider)
     shown = pictures if case.edits else ()
     painting = studio.paint(**case.request, images=shown)
@@ -270,7 +270,7 @@ def test_the_request_as_sent_and_the_image_that_comes_back(make: Make, pictures:
 
 
 @every_kind
-def test_without_seeds_a_further_drawing_is_the_same_request_once_more(make: Make, name: str) -> None:
+def test_service_without_seeds_repeats_request_for_next_drawing(make: Make, name: str) -> None:
     studio = make(name, seeds=False)
     first, second = studio.paint(seed=0), studio.paint(seed=1)
     assert (first.image, second.image) == (studio.truth(), studio.truth(nth=1))
@@ -296,9 +296,7 @@ def test_an_unknown_option_is_refused_before_any_call(make: Make, name: str) -> 
         ("bfl", {"steps": 28}, "steps"),
     ],
 )
-def test_request_the_model_does_not_take_is_a_bad_request(
-    make: Make, name: str, options: dict[str, Any], detail: str
-) -> None:
+def test_request_refused_by_model_is_bad_request(make: Make, name: str, options: dict[str, Any], detail: str) -> None:
     studio = make(name, options=options)
     fault = studio.fail()
     assert (fault.kind, detail in fault.detail) == ("bad_request", True), fault.detail
@@ -311,7 +309,7 @@ def test_an_error_about_the_moderation_field_is_not_a_refusal(make: Make) -> Non
     assert studio.fail().kind == "bad_request"
 
 
-def test_a_model_of_another_endpoint_or_service_is_a_wrong_setup(make: Make) -> None:
+def test_unknown_model_is_setup_fault(make: Make) -> None:
     fault = make("dashscope", "wan2.6-t2i", options={"endpoint": BY_PROMPT}).fail()
     assert (fault.kind, "wan2.6-t2i does not exist" in fault.detail) == ("setup", True)
     studio = make("gemini")
@@ -319,7 +317,7 @@ def test_a_model_of_another_endpoint_or_service_is_a_wrong_setup(make: Make) -> 
     assert "404 NOT_FOUND: models/draws-1 is not found" in studio.fail().detail
 
 
-def test_a_size_that_is_none_is_refused_before_anything_is_sent(make: Make) -> None:
+def test_invalid_size_is_refused_before_sending(make: Make) -> None:
     studio = make("bfl", options={"size": "large"})
     with pytest.raises(UsageError, match="takes a size such as 1024x768, or an aspect such as 4:3, not 'large'"):
         studio.paint()
@@ -327,7 +325,7 @@ def test_a_size_that_is_none_is_refused_before_anything_is_sent(make: Make) -> N
 
 
 @pytest.mark.parametrize("over", ["refused", "cut", None])
-def test_a_prompt_over_the_limit(make: Make, over: str | None) -> None:
+def test_prompt_over_limit_is_refused_or_noted_as_cut(make: Make, over: str | None) -> None:
     studio = make("openai", facts={"prompt_limit": 10, "over_limit": over})
     if over == "refused":
         assert (studio.fail().kind, studio.sent()) == ("bad_request", [])
@@ -339,7 +337,7 @@ def test_a_prompt_over_the_limit(make: Make, over: str | None) -> None:
 
 
 @pytest.mark.parametrize(("name", "model"), [("openai", "dall-e-3"), ("dashscope", ""), ("bfl", "")])
-def test_a_rewritten_prompt_is_the_one_that_was_drawn(make: Make, name: str, model: str) -> None:
+def test_rewritten_prompt_is_recorded_as_sent(make: Make, name: str, model: str) -> None:
     studio = make(name, model, options=DALL_E if model else {})
     studio.plan(revise=True)
     for painting in (studio.paint(), studio.paint()):
@@ -459,7 +457,7 @@ FAULTS: dict[str, dict[str, str]] = {
         for fault in faults.split()
     ],
 )
-def test_each_fault_has_its_kind(make: Make, name: str, kind: str, fault: str) -> None:
+def test_each_fault_is_classified(make: Make, name: str, kind: str, fault: str) -> None:
     studio = make(name, timeout_s=3 if fault == "hang" else 20)
     studio.plan(faults={fault: 1.0})
     failure = studio.fail(tries=2)
@@ -474,7 +472,7 @@ def test_each_fault_has_its_kind(make: Make, name: str, kind: str, fault: str) -
 
 
 @every_kind
-def test_passing_faults_are_retried_in_the_run(make: Make, name: str) -> None:
+def test_transient_faults_are_retried_in_run(make: Make, name: str) -> None:
     studio = make(name)
     studio.plan(faults={"submit:http_500" if name in JOBS else "http_500": 1.0}, fault_first=2)
     assert studio.paint().image == studio.truth(nth=2)
@@ -506,9 +504,7 @@ def test_passing_faults_are_retried_in_the_run(make: Make, name: str) -> None:
         ("bfl", "job:moderated_image", "Content Moderated: {'Moderation Reasons': ['Derivative Works Filter']}", None),
     ],
 )
-def test_a_fault_says_what_the_service_said_and_what_it_cost(
-    make: Make, name: str, fault: str, detail: str, cost: float | None
-) -> None:
+def test_fault_has_service_message_and_cost(make: Make, name: str, fault: str, detail: str, cost: float | None) -> None:
     studio = make(name)
     studio.plan(faults={fault: 1.0})
     failure = studio.fail(tries=1)
@@ -518,7 +514,7 @@ def test_a_fault_says_what_the_service_said_and_what_it_cost(
     assert (attempt.cost, attempt.detail) == (failure.cost, failure.detail)
 
 
-def test_drafts_alone_are_not_a_drawing(make: Make) -> None:
+def test_reply_with_drafts_only_is_unreadable(make: Make) -> None:
     studio = make("gemini")
     studio.plan(thoughts=2, images=0)
     assert studio.fail().kind == "unreadable"
@@ -532,7 +528,7 @@ def test_drafts_alone_are_not_a_drawing(make: Make) -> None:
         ("bfl", "poll:http_429_retry_after", {"retry_after": 0.3}),
     ],
 )
-def test_the_service_is_given_the_time_it_asks_for(make: Make, name: str, fault: str, plan: dict[str, Any]) -> None:
+def test_retry_waits_as_long_as_service_asks(make: Make, name: str, fault: str, plan: dict[str, Any]) -> None:
     studio = make(name)
     studio.server.configure(faults={fault: 1.0}, fault_first=1, **plan)
     began = time.monotonic()
@@ -541,9 +537,7 @@ def test_the_service_is_given_the_time_it_asks_for(make: Make, name: str, fault:
 
 
 @every_kind
-def test_the_key_goes_to_the_service_and_nowhere_else(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_key_is_sent_to_service_only(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     studio = make(name)
     studio.paint()
     studio.server.configure(api_key="another key")
@@ -555,7 +549,7 @@ def test_the_key_goes_to_the_service_and_nowhere_else(
         studio.painter.check()
 
 
-def test_a_service_without_a_key_gets_none(make: Make) -> None:
+def test_service_without_key_is_sent_none(make: Make) -> None:
     studio = make("openai", "local", key_env=None)
     studio.server.configure()
     studio.painter.check()
@@ -572,7 +566,7 @@ def test_a_service_without_a_key_gets_none(make: Make) -> None:
         ("", "image"),
     ],
 )
-def test_refusals_in_the_words_of_a_chat(text: str, kind: str) -> None:
+def test_chat_replies_are_classified_as_refusals(text: str, kind: str) -> None:
     assert why_no_image({"finish_reason": "stop"}, {"content": text})[0] == kind
     choice = {"finish_reason": "stop", "native_finish_reason": "IMAGE_PROHIBITED_CONTENT"}
     assert why_no_image(choice, {"content": text})[0] == "refusal"
@@ -596,9 +590,7 @@ def drawn(studio: Any) -> int:
 
 @every_link
 @pytest.mark.parametrize("slip", ["http_500", "drop"])
-def test_a_link_that_fails_is_followed_again_without_the_key_and_not_paid_again(
-    make: Make, row: Any, slip: str
-) -> None:
+def test_failed_link_is_retried_without_key_or_new_charge(make: Make, row: Any, slip: str) -> None:
     name, model, how, plan = row
     studio = make(name, model, **how)
     studio.plan(faults={f"link:{slip}": 1.0}, **plan)
@@ -623,7 +615,7 @@ def test_a_link_that_fails_is_followed_again_without_the_key_and_not_paid_again(
         ("oversize", "image", 1),
     ],
 )
-def test_links_have_limits(make: Make, store: Store, row: Any, fault: str, kind: str, fetched: int) -> None:
+def test_result_links_are_limited(make: Make, store: Store, row: Any, fault: str, kind: str, fetched: int) -> None:
     name, model, how, plan = row
     studio = make(name, model, **how)
     studio.plan(faults={f"link:{fault}": 1.0}, fault_first=1, **plan)
@@ -663,7 +655,9 @@ def test_links_have_limits(make: Make, store: Store, row: Any, fault: str, kind:
         [{"message": {"images": {"image_url": "x"}, "content": 7}}],
     ],
 )
-def test_no_reply_breaks_a_run(make: Make, monkeypatch: pytest.MonkeyPatch, name: str, inside: Any) -> None:
+def test_malformed_replies_do_not_break_run(
+    make: Make, monkeypatch: pytest.MonkeyPatch, name: str, inside: Any
+) -> None:
     async def exchange(*words: Any, **more: Any) -> dict[str, Any]:
         usage = {"input_tokens": "12", "output_tokens": [], "prompt_tokens": True, "completion_tokens": {}, "cost": "1"}
         return {"data": inside, "choices": inside, "usage": usage}
@@ -672,7 +666,7 @@ def test_no_reply_breaks_a_run(make: Make, monkeypatch: pytest.MonkeyPatch, name
     assert make(name).fail(tries=1).kind in ("server", "image", "unreadable")
 
 
-def test_a_reply_is_kept_without_what_is_bulky() -> None:
+def test_reply_is_stored_without_bulky_data() -> None:
     reply = {"data": [{"b64_json": "aGk=", "url": None}], "seal": "x" * 30_000, "u": ["data:image/png;base64,aGk="]}
     kept = {"data": [{"b64_json": "(4 characters)", "url": None}], "seal": "(30000 characters)"}
     assert without_image_data(reply) == kept | {"u": ["(26 characters)"]}
@@ -684,7 +678,7 @@ every_editor = pytest.mark.parametrize(("name", "model"), EDITORS)
 
 
 @every_editor
-def test_another_picture_or_order_or_limit_is_another_request(
+def test_changed_picture_order_or_limit_changes_request(
     make: Make, pictures: tuple[str, ...], name: str, model: str
 ) -> None:
     shown = [(), pictures[:1], pictures[1:], pictures, pictures[::-1]]
@@ -694,7 +688,7 @@ def test_another_picture_or_order_or_limit_is_another_request(
 
 
 @every_editor
-def test_pictures_are_made_to_fit(make: Make, store: Store, name: str, model: str) -> None:
+def test_pictures_are_scaled_and_converted_for_service(make: Make, store: Store, name: str, model: str) -> None:
     wide, odd = store.blobs.put(small(4, size=(64, 32)))[0], store.blobs.put(small(5, "BMP"))[0]
     studio = make(name, model, max_image_side=16)
     studio.paint(images=(wide, odd))
@@ -706,9 +700,7 @@ def test_pictures_are_made_to_fit(make: Make, store: Store, name: str, model: st
 
 
 @every_editor
-def test_pictures_that_cannot_be_sent_cost_no_call(
-    make: Make, pictures: tuple[str, ...], name: str, model: str
-) -> None:
+def test_unsendable_pictures_make_no_call(make: Make, pictures: tuple[str, ...], name: str, model: str) -> None:
     studio = make(name, model)
     most = studio.painter.most_pictures
     assert studio.fail(images=("ab" * 32,), tries=1).kind == "missing"
@@ -723,7 +715,7 @@ def test_pictures_that_cannot_be_sent_cost_no_call(
 
 
 @pytest.mark.parametrize("kind", ["folder", "control"])
-def test_a_painter_without_a_service_says_that_it_cannot_edit(store: Store, tmp_path: Path, kind: str) -> None:
+def test_folder_and_control_painters_refuse_pictures(store: Store, tmp_path: Path, kind: str) -> None:
     exam: Exam[Any] = Exam("none", "genexam", ())
     (tmp_path / "q.png").write_bytes(FILES[0])
     folder = FolderPainter("f", "folder/x", tmp_path)
@@ -750,12 +742,12 @@ def test_a_painter_without_a_service_says_that_it_cannot_edit(store: Store, tmp_
         ("dashscope", "qwen-image", 0),
     ],
 )
-def test_the_model_decides_how_many_pictures(make: Make, name: str, model: str, most: int) -> None:
+def test_maximum_number_of_pictures_depends_on_model(make: Make, name: str, model: str, most: int) -> None:
     painter = make(name, model).painter
     assert (painter.most_pictures, painter.edits) == (most, most > 0)
 
 
-def test_pictures_may_have_a_price_of_their_own() -> None:
+def test_input_pictures_can_have_separate_price() -> None:
     settings = Settings.model_validate(
         {"providers": {}, "models": {"a/b": {"input_price": 5, "output_price": 40, "image_input_price": 10}}}
     )
@@ -763,7 +755,7 @@ def test_pictures_may_have_a_price_of_their_own() -> None:
     assert settings.price("a/b", 1_000_000, 1_000_000, of_pictures=500_000) == 47.5
 
 
-def test_the_bound_counts_the_pictures(make: Make, pictures: tuple[str, ...]) -> None:
+def test_cost_bound_includes_input_pictures(make: Make, pictures: tuple[str, ...]) -> None:
     studio = make("openai", facts={"image_bound": 0.05})
     each = 3000 * PRICES[0] / 1e6
     assert studio.painter.prices.bound_for(2) == pytest.approx(0.05 + 2 * each)
@@ -774,7 +766,7 @@ def test_the_bound_counts_the_pictures(make: Make, pictures: tuple[str, ...]) ->
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_without_paying_again(make: Make) -> None:
+def test_killed_run_resumes_without_paying_again(make: Make) -> None:
     prompts = [f"figure {n}" for n in range(12)]
     studio = make("openai", "open", seeds=True)
     killed(studio, prompts, 7, model="open", together=4, seeds=True)

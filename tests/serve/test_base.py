@@ -47,23 +47,27 @@ def visitor() -> Iterator[TestClient]:
 
 
 @pytest.mark.parametrize("path", ["/static/base/base.css", "/nowhere", "/breaks", "/lost", "/r/x"])
-def test_every_answer_has_the_security_headers(visitor: TestClient, path: str) -> None:
+def test_every_response_has_security_headers(visitor: TestClient, path: str) -> None:
     found = visitor.get(path)
     assert {name: found.headers[name] for name in HEADERS} == HEADERS
     assert "server" not in found.headers
 
 
-def test_errors_are_pages_that_tell_nothing_of_the_inside(visitor: TestClient) -> None:
-    said = {path: visitor.get(path) for path in ("/nowhere", "/breaks", "/lost")}
-    assert {path: found.status_code for path, found in said.items()} == {"/nowhere": 404, "/breaks": 500, "/lost": 503}
-    for found in said.values():
+def test_error_pages_reveal_no_internals(visitor: TestClient) -> None:
+    responses = {path: visitor.get(path) for path in ("/nowhere", "/breaks", "/lost")}
+    assert {path: found.status_code for path, found in responses.items()} == {
+        "/nowhere": 404,
+        "/breaks": 500,
+        "/lost": 503,
+    }
+    for found in responses.values():
         assert "<h1>" in found.text
         assert "secret" not in found.text
     asked = visitor.get("/nowhere", headers={"accept": "application/json"})
     assert asked.json() == {"error": "There is no such page. Check that the link is complete."}
 
 
-def test_a_change_needs_its_pages_proof(visitor: TestClient) -> None:
+def test_change_requires_csrf_token(visitor: TestClient) -> None:
     token = new_token()
     assert visitor.post(f"/r/{token}").status_code == 403
     assert visitor.post(f"/r/{token}", headers={CSRF: csrf_token(new_token())}).status_code == 403
@@ -76,12 +80,12 @@ def test_a_change_needs_its_pages_proof(visitor: TestClient) -> None:
     "foreign",
     [{"origin": "https://elsewhere.example"}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}],
 )
-def test_a_change_from_another_sites_page_is_refused(visitor: TestClient, foreign: dict[str, str]) -> None:
+def test_cross_site_change_is_refused(visitor: TestClient, foreign: dict[str, str]) -> None:
     token = new_token()
     assert visitor.post(f"/r/{token}", headers={CSRF: csrf_token(token), **foreign}).status_code == 403
 
 
-def test_what_is_too_big_is_refused_whatever_it_says_of_its_size() -> None:
+def test_oversized_body_is_refused_with_or_without_content_length() -> None:
     token = new_token()
     with client(WebLimits(body=100)) as visitor:
         own = {CSRF: csrf_token(token)}
@@ -91,7 +95,7 @@ def test_what_is_too_big_is_refused_whatever_it_says_of_its_size() -> None:
         assert visitor.post(f"/r/{token}", headers=own, content=pieces).status_code == 413
 
 
-def test_too_many_requests_wait_under_their_own_link_alone() -> None:
+def test_rate_limit_applies_per_link() -> None:
     with client(WebLimits(requests=3)) as visitor:
         one, other = new_token(), new_token()
         seen = [visitor.post(f"/r/{one}", headers={CSRF: csrf_token(one)}).status_code for _ in range(4)]
@@ -101,13 +105,13 @@ def test_too_many_requests_wait_under_their_own_link_alone() -> None:
         assert visitor.post(f"/r/{other}", headers={CSRF: csrf_token(other)}).status_code == 200
 
 
-def test_who_tries_links_is_soon_refused_everything() -> None:
+def test_client_guessing_links_is_blocked() -> None:
     with client(WebLimits(wrong=5)) as visitor:
         assert [visitor.get(f"/q/{n}").status_code for n in range(6)] == [404] * 5 + [429]
         assert visitor.get("/static/base/base.css").status_code == 429
 
 
-def test_tokens_are_long_and_their_hash_and_proof_tell_them_not() -> None:
+def test_tokens_are_long_and_not_revealed_by_hash_or_csrf_token() -> None:
     tokens = {new_token() for _ in range(100)}
     assert len(tokens) == 100
     assert all(len(token) == 32 for token in tokens)
@@ -116,7 +120,7 @@ def test_tokens_are_long_and_their_hash_and_proof_tell_them_not() -> None:
     assert token_hash(token) != csrf_token(token)
 
 
-def test_a_socket_is_open_before_anything_is_promised() -> None:
+def test_socket_is_bound_and_used_port_is_reported() -> None:
     with listen("127.0.0.1", 0) as opened:
         port = opened.getsockname()[1]
         assert address_of(opened) == f"http://127.0.0.1:{port}"

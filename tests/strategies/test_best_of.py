@@ -17,7 +17,7 @@ def last_one(words: str, seen: list[str], turn: int) -> str:
 
 
 @pytest.mark.parametrize("how", ["listwise", "pairwise"])
-def test_the_best_of_four_is_kept_whatever_the_order(how: str, tmp_path: Path) -> None:
+def test_best_of_four_is_kept_in_any_order(how: str, tmp_path: Path) -> None:
     brush, mind = Brush(), Mind(said_by_studio)
     painting = draw(made("best-of-4", mind, choose=how), tmp_path, brush)
     steps = painting.notes["steps"]
@@ -31,13 +31,13 @@ def test_the_best_of_four_is_kept_whatever_the_order(how: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("how", ["listwise", "pairwise"])
-def test_who_likes_the_place_and_not_the_picture_changes_nothing(how: str, tmp_path: Path) -> None:
+def test_position_bias_of_chooser_does_not_affect_choice(how: str, tmp_path: Path) -> None:
     painting = draw(made("best-of-3", Mind(last_one), choose=how), tmp_path, Brush())
     first = next(step["image"] for step in painting.notes["steps"] if step["step"] == "candidate")
     assert sha(painting.image) == first
 
 
-def test_another_seed_draws_other_candidates(tmp_path: Path) -> None:
+def test_different_seed_draws_different_candidates(tmp_path: Path) -> None:
     brush = Brush()
     draw(made("best-of-2", Mind(said_by_studio)), tmp_path, brush, seed=0)
     draw(made("best-of-2", Mind(said_by_studio)), tmp_path, brush, seed=1)
@@ -58,7 +58,7 @@ def test_all_refused_is_a_refusal(tmp_path: Path) -> None:
     assert caught.value.cost == pytest.approx(0.04)
 
 
-def test_a_passing_fault_waits_for_the_next_run_which_draws_the_rest_only(tmp_path: Path) -> None:
+def test_next_run_draws_only_candidates_missing_after_fault(tmp_path: Path) -> None:
     brush, strategy = Brush(faults={2: "server"}), made("best-of-4", Mind(said_by_studio))
     with pytest.raises(Fault, match="seed 2") as caught:
         draw(strategy, tmp_path, brush)
@@ -69,14 +69,14 @@ def test_a_passing_fault_waits_for_the_next_run_which_draws_the_rest_only(tmp_pa
     assert len([step for step in painting.notes["steps"] if step["step"] == "candidate"]) == 4
 
 
-def test_a_ranking_that_lacks_a_letter_is_asked_for_again(tmp_path: Path) -> None:
+def test_incomplete_ranking_is_requested_again(tmp_path: Path) -> None:
     replies = ['{"ranking": ["A"]}', '{"ranking": ["A", "A"]}', '{"ranking": ["B", "A"]}']
     mind = Mind(lambda words, seen, turn: replies[turn])
     draw(made("best-of-2", mind), tmp_path, Brush())
     assert "each of" in mind.heard[1]
 
 
-def test_the_chooser_sees_prompt_and_pictures_alone(tmp_path: Path) -> None:
+def test_chooser_sees_prompt_and_pictures_only(tmp_path: Path) -> None:
     mind = Mind(said_by_studio)
     draw(made("best-of-2", mind), tmp_path, Brush(), prompt="Draw a leaf.")
     asked = json.loads(mind.heard[0])
@@ -114,7 +114,7 @@ def test_draft_is_kept_when_critic_finds_no_fault(tmp_path: Path) -> None:
     assert len(brush.drawn) == 1
 
 
-def test_faults_are_edited_until_none_is_left(tmp_path: Path) -> None:
+def test_editing_continues_until_no_fault_is_left(tmp_path: Path) -> None:
     brush, editor, critic = Brush(edits=False), Brush("editor"), Critic(1)
     painting = draw(made("edit", critic, editor, rounds="5"), tmp_path, brush)
     assert steps_of(painting) == ["draft", "critique", "edit", "critique", "ranking", "ranking", "choice"]
@@ -127,13 +127,13 @@ def test_faults_are_edited_until_none_is_left(tmp_path: Path) -> None:
     assert painting.cost == pytest.approx(0.02 * 2 + 0.01 * 4)
 
 
-def test_the_rounds_end(tmp_path: Path) -> None:
+def test_editing_stops_after_given_rounds(tmp_path: Path) -> None:
     editor = Brush("editor")
     draw(made("edit", Critic(99), editor, rounds="3"), tmp_path, Brush())
     assert len(editor.drawn) == 3
 
 
-def test_an_editor_that_refuses_leaves_the_drawing_as_it_is(tmp_path: Path) -> None:
+def test_draft_is_kept_when_editor_refuses(tmp_path: Path) -> None:
     editor = Brush("editor", faults={0: "refusal"})
     painting = draw(made("edit", Critic(99), editor), tmp_path, Brush())
     assert steps_of(painting) == ["draft", "critique", "edit"]
@@ -141,7 +141,7 @@ def test_an_editor_that_refuses_leaves_the_drawing_as_it_is(tmp_path: Path) -> N
     assert painting.cost == pytest.approx(0.02 * 2 + 0.01)
 
 
-def test_run_again_nothing_is_asked_or_drawn_twice(tmp_path: Path) -> None:
+def test_second_run_reuses_stored_calls_and_drawings(tmp_path: Path) -> None:
     brush, strategy = Brush(), made("best-of-2+edit", Mind(said_by_studio))
     first = draw(strategy, tmp_path, brush)
     count = len(brush.drawn)
@@ -150,7 +150,7 @@ def test_run_again_nothing_is_asked_or_drawn_twice(tmp_path: Path) -> None:
     assert len(brush.drawn) == count
 
 
-def test_the_plain_pass_is_one_order_to_the_editor_and_nothing_else(tmp_path: Path) -> None:
+def test_plain_edit_sends_single_order_to_editor(tmp_path: Path) -> None:
     brush, editor, mind = Brush(edits=False), Brush("editor"), Mind(said_by_studio)
     painting = draw(made("edit", mind, editor, edit="plain"), tmp_path, brush)
     assert steps_of(painting) == ["draft", "edit"]
@@ -162,14 +162,14 @@ def test_the_plain_pass_is_one_order_to_the_editor_and_nothing_else(tmp_path: Pa
     assert painting.cost == pytest.approx(0.04)
 
 
-def test_the_plain_editor_goes_by_the_question(tmp_path: Path) -> None:
+def test_plain_edit_uses_original_question(tmp_path: Path) -> None:
     editor = Brush("editor")
     draw(made("recaption+edit", Mind(lambda *_: "A locomotive."), editor, edit="plain"), tmp_path, Brush())
     (order,) = editor.drawn
     assert order.prompt.rstrip().endswith("The order:\n\nDraw a cell.")
 
 
-def test_a_plain_editor_that_refuses_leaves_the_drawing_as_it_is(tmp_path: Path) -> None:
+def test_draft_is_kept_when_plain_editor_refuses(tmp_path: Path) -> None:
     editor = Brush("editor", faults={0: "refusal"})
     painting = draw(made("edit", Mind(said_by_studio), editor, edit="plain"), tmp_path, Brush())
     assert sha(painting.image) == painting.notes["steps"][0]["image"]

@@ -31,12 +31,12 @@ def names(word: str) -> list[str]:
         ]),
     ],
 )  # fmt: skip
-def test_drawing_stage_is_put_in_its_place(word: str, chain: list[str]) -> None:
+def test_drawing_stage_is_inserted(word: str, chain: list[str]) -> None:
     assert names(word) == chain
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "message"),
     [
         ("", "no strategy ''"),
         ("dream", "no strategy 'dream'"),
@@ -50,8 +50,8 @@ def test_drawing_stage_is_put_in_its_place(word: str, chain: list[str]) -> None:
         ("best-of-2+svg", "first those that change the prompt"),
     ],
 )
-def test_a_chain_that_makes_no_sense_is_refused(word: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_invalid_chain_is_refused(word: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         parse_strategy(word)
 
 
@@ -59,7 +59,7 @@ PIECES = st.sampled_from([*STRATEGIES.own(), "best-of-2", "best-of-16", "best-of
 
 
 @given(st.text() | st.lists(PIECES, min_size=1, max_size=5).map("+".join))
-def test_any_word_is_a_chain_or_refused(word: str) -> None:
+def test_any_text_is_parsed_as_chain_or_refused(word: str) -> None:
     try:
         stages, n = parse_strategy(word)
     except UsageError:
@@ -74,32 +74,32 @@ def test_a_missing_model_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "options", "said"),
+    ("word", "options", "message"),
     [
         ("reason", {"style": "r2"}, "it must be one of: o3, r1, r1-7b"),
         ("best-of-2", {"choose": "dice"}, "it must be one of: listwise, pairwise"),
         ("recaption", {"tokens": "many"}, "it must be a whole number"),
     ],
 )
-def test_options_are_checked_before_anything_is_drawn(word: str, options: dict[str, str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_options_are_checked_before_drawing(word: str, options: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         made(word, None, **options)
 
 
-def test_the_name_carries_the_options_in_order() -> None:
+def test_name_includes_options_in_order() -> None:
     strategy = made("recaption", None, tokens="64", **{"planner.temperature": "0"})
     assert strategy.name == "recaption[planner=fake/mind,planner.temperature=0,tokens=64]"
     assert made("direct", None) is DIRECT_STRATEGY
 
 
-def test_an_editor_must_edit() -> None:
+def test_editor_without_edit_support_is_refused() -> None:
     made("edit", None).fits(Brush())
     made("edit", None, Brush()).fits(Brush(edits=False))
     with pytest.raises(UsageError, match="cannot start from a picture"):
         made("edit", None).fits(Brush(edits=False))
 
 
-def test_a_fault_carries_what_was_paid_before_it(tmp_path: Path) -> None:
+def test_fault_includes_cost_paid_before_it(tmp_path: Path) -> None:
     mind = Mind(said_by_studio)
     with pytest.raises(Fault) as caught:
         draw(made("recaption", mind), tmp_path, Brush(faults={0: "refusal"}))
@@ -107,7 +107,7 @@ def test_a_fault_carries_what_was_paid_before_it(tmp_path: Path) -> None:
     assert caught.value.cost == pytest.approx(0.03)
 
 
-def test_every_stage_says_what_it_is() -> None:
+def test_every_stage_is_described_and_has_one_role() -> None:
     for stage in map(STRATEGIES.get, STRATEGIES.own()):
         assert stage.about
         assert sum(part is not None for part in (stage.words, stage.draw, stage.many, stage.finish)) == 1
@@ -117,7 +117,7 @@ def test_every_stage_says_what_it_is() -> None:
 @pytest.mark.parametrize(
     "word", ["rewrite+best-of-2", "reason+best-of-2", "reason+edit", "recaption+svg+best-of-2+edit"]
 )
-def test_judging_models_get_the_question_and_not_the_plan(word: str, tmp_path: Path) -> None:
+def test_judging_models_get_question_not_plan(word: str, tmp_path: Path) -> None:
     """A planner that gets it wrong must not be the measure of the drawing."""
     asked, wrong = 'Draw how a "Leaf" drinks.', "A picture of a locomotive"
     replies = {
@@ -149,5 +149,5 @@ def test_judging_models_get_the_question_and_not_the_plan(word: str, tmp_path: P
         ("edit", {"edit": "critique"}, "edit[chooser=fake/mind,critic=fake/mind,edit=critique,editor=fake/editor]"),
     ],
 )
-def test_a_mode_asks_and_reads_what_it_has_a_use_for(word: str, options: dict[str, str], name: str) -> None:
+def test_name_includes_only_options_used_by_mode(word: str, options: dict[str, str], name: str) -> None:
     assert made(word, Mind(said_by_studio), Brush("editor"), **options).name == name

@@ -32,7 +32,7 @@ def test_svg_needs_no_painter_and_keeps_its_source(tmp_path: Path) -> None:
     assert step["image"] == sha(painting.image)
 
 
-def test_broken_code_goes_back_with_the_parsers_words(tmp_path: Path) -> None:
+def test_broken_svg_is_sent_back_with_parser_message(tmp_path: Path) -> None:
     replies = ["<svg xmlns='http://www.w3.org/2000/svg'><rect></svg>", "no code at all", GOOD]
     mind = Mind(lambda words, seen, turn: replies[turn])
     draw(made("svg", mind), tmp_path, Brush(), PROMPT)
@@ -40,7 +40,7 @@ def test_broken_code_goes_back_with_the_parsers_words(tmp_path: Path) -> None:
     assert "mismatched tag" in mind.heard[1] or "rect" in mind.heard[1].rpartition("cannot be used")[2]
 
 
-def test_three_broken_tries_are_a_fault(tmp_path: Path) -> None:
+def test_three_broken_replies_are_a_fault(tmp_path: Path) -> None:
     mind = Mind(lambda *_: "<svg><oops")
     with pytest.raises(Fault) as caught:
         draw(made("svg", mind), tmp_path, Brush(), PROMPT)
@@ -48,7 +48,7 @@ def test_three_broken_tries_are_a_fault(tmp_path: Path) -> None:
     assert caught.value.cost == pytest.approx(0.03)
 
 
-def test_code_that_would_do_more_than_draw_is_sent_back(tmp_path: Path) -> None:
+def test_svg_with_active_content_is_sent_back(tmp_path: Path) -> None:
     replies = [GOOD.replace("<rect", "<script>alert(1)</script><rect"), GOOD.replace("<rect", '<rect onclick="x()"')]
     mind = Mind(lambda words, seen, turn: replies[turn])
     painting = draw(made("svg", mind), tmp_path, Brush(), PROMPT)
@@ -56,7 +56,7 @@ def test_code_that_would_do_more_than_draw_is_sent_back(tmp_path: Path) -> None:
     assert "onclick" not in painting.notes["steps"][0]["text"]
 
 
-def test_a_prior_goes_as_a_picture_where_the_painter_takes_one(tmp_path: Path) -> None:
+def test_prior_is_sent_as_picture_if_painter_accepts_one(tmp_path: Path) -> None:
     brush = Brush()
     painting = draw(made("svg-prior", Mind(lambda *_: GOOD)), tmp_path, brush, PROMPT)
     (sent,) = brush.drawn
@@ -66,7 +66,7 @@ def test_a_prior_goes_as_a_picture_where_the_painter_takes_one(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("edits", "options"), [(False, {}), (True, {"prior": "text"})])
-def test_a_prior_goes_as_text_otherwise(edits: bool, options: dict[str, str], tmp_path: Path) -> None:
+def test_prior_is_sent_as_text_otherwise(edits: bool, options: dict[str, str], tmp_path: Path) -> None:
     brush = Brush(edits=edits)
     draw(made("svg-prior", Mind(lambda *_: GOOD), **options), tmp_path, brush, PROMPT)
     (sent,) = brush.drawn
@@ -75,12 +75,12 @@ def test_a_prior_goes_as_text_otherwise(edits: bool, options: dict[str, str], tm
     assert sent.prompt.startswith(PROMPT)
 
 
-def test_a_picture_for_who_takes_none_is_refused(tmp_path: Path) -> None:
+def test_image_prior_is_refused_if_painter_cannot_edit(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot start from a picture"):
         draw(made("svg-prior", Mind(lambda *_: GOOD), prior="image"), tmp_path, Brush(edits=False), PROMPT)
 
 
-def test_a_prior_that_is_too_long_for_the_painter_is_said_so(tmp_path: Path) -> None:
+def test_prior_too_long_for_painter_is_reported(tmp_path: Path) -> None:
     brush = Brush(edits=False)
     brush.facts = PainterFacts(prompt_limit=300, over_limit="refused")  # type: ignore[attr-defined]
     with pytest.raises(Fault, match="brush takes 300"):
@@ -89,7 +89,7 @@ def test_a_prior_that_is_too_long_for_the_painter_is_said_so(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("over", ["cut", None])
-def test_a_prior_beyond_a_limit_that_does_not_refuse_is_sent(tmp_path: Path, over: Any) -> None:
+def test_prior_beyond_soft_limit_is_sent(tmp_path: Path, over: Any) -> None:
     brush = Brush(edits=False)
     brush.facts = PainterFacts(prompt_limit=300, over_limit=over)  # type: ignore[attr-defined]
     draw(made("svg-prior", Mind(lambda *_: GOOD)), tmp_path, brush, PROMPT)
@@ -107,14 +107,14 @@ class HalfReader(Brush):
 
 
 @pytest.mark.parametrize("word", ["best-of-2", "edit"])
-def test_unread_part_of_a_prompt_is_noted_on_the_drawing(tmp_path: Path, word: str) -> None:
+def test_unread_part_of_prompt_is_noted_on_drawing(tmp_path: Path, word: str) -> None:
     painting = draw(made(word, Mind(said_by_studio), Brush("editor")), tmp_path, HalfReader(), PROMPT)
     assert painting.notes["prompt_cut"] == {"sent": len(PROMPT), "read": 10}
     plain = draw(made(word, Mind(said_by_studio), Brush("editor")), tmp_path / "plain", Brush(), PROMPT)
     assert "prompt_cut" not in plain.notes
 
 
-def test_several_svgs_are_several_tries_of_the_coder(tmp_path: Path) -> None:
+def test_each_svg_candidate_is_separate_coder_call(tmp_path: Path) -> None:
     tries = iter(("red", "blue", "green"))
 
     def say(words: str, seen: list[str], turn: int) -> str:

@@ -82,7 +82,7 @@ def _put(value: Any, path: tuple[Any, ...], text: str) -> None:
     ("sample", "word"),
     [*(("genexam", word) for word in STRATEGIES[:-1]), *((sample, STRATEGIES[-1]) for sample in SAMPLES)],
 )
-def test_canaries_in_the_rubric_never_leave(sample: str, word: str, tmp_path: Path) -> None:
+def test_canaries_in_rubric_are_never_sent(sample: str, word: str, tmp_path: Path) -> None:
     named, whole = load_exam_or_data(f"sample/{sample}", None, tmp_path / "none")
     kind = exams.kind(named.kind)
     questions = [one for question in whole.questions[:3] if (one := tampered(question, kind)) is not None]
@@ -103,12 +103,14 @@ def _usual(kind: Any) -> dict[str, str]:
     return {name: values[0] for name, values in kind.protocol.draw_options.items()}
 
 
-def test_the_canaries_are_where_marks_come_from() -> None:
+def test_judge_criteria_contain_canaries() -> None:
     """The judge does see them, so that their absence above means something."""
     for sample in SAMPLES:
         named, whole = load_exam_or_data(f"sample/{sample}", None, "nowhere")
         kind = exams.kind(named.kind)
         question = tampered(whole.questions[0], kind)
         assert question is not None, sample
-        said = " ".join(text for criterion in kind.protocol.criteria(question) for text in texts(criterion.text))
-        assert CANARY in said, sample
+        criteria_text = " ".join(
+            text for criterion in kind.protocol.criteria(question) for text in texts(criterion.text)
+        )
+        assert CANARY in criteria_text, sample

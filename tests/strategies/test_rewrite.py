@@ -38,7 +38,7 @@ PLAN: dict[str, Any] = {
 }
 
 
-def test_a_rewritten_prompt_has_its_five_parts() -> None:
+def test_rewritten_prompt_has_five_parts() -> None:
     prompt = format_plan(PLAN, SOURCE, 1000)
     for part in ('"Encoder", "Latent Code"', "- Encoder -> decoder", "Layout: left to right", "Style: flat"):
         assert part in prompt
@@ -46,7 +46,7 @@ def test_a_rewritten_prompt_has_its_five_parts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"labels": ["Encoder", "Transformer"]}, "'Transformer'"),
         ({"labels": "Encoder"}, '"labels" must be a list'),
@@ -55,12 +55,12 @@ def test_a_rewritten_prompt_has_its_five_parts() -> None:
         ({"content": "x" * 2000}, "at most 1000 are allowed"),
     ],
 )
-def test_broken_plan_is_reported_what_is_wrong(change: dict[str, Any], said: str) -> None:
-    with pytest.raises(Unreadable, match=said):
+def test_broken_plan_is_reported(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(Unreadable, match=message):
         format_plan({**PLAN, **change}, SOURCE, 1000)
 
 
-def test_rewrite_keeps_to_the_painters_limit_and_asks_again(tmp_path: Path) -> None:
+def test_rewrite_over_painter_limit_is_requested_again(tmp_path: Path) -> None:
     replies = [json.dumps({**PLAN, "content": "x" * 900}), json.dumps(PLAN)]
     mind = Mind(lambda words, seen, turn: replies[turn])
     brush = Brush()
@@ -74,7 +74,7 @@ def test_rewrite_keeps_to_the_painters_limit_and_asks_again(tmp_path: Path) -> N
     assert painting.cost == pytest.approx(2 * 0.01 + 0.02)
 
 
-def test_a_recaption_is_cut_to_its_tokens(tmp_path: Path) -> None:
+def test_recaption_is_cut_to_token_limit(tmp_path: Path) -> None:
     brush = Brush()
     draw(made("recaption", Mind(said_by_studio), tokens="40"), tmp_path, brush)
     (sent,) = brush.drawn
@@ -87,7 +87,7 @@ def test_empty_caption_is_refused(tmp_path: Path) -> None:
         draw(made("recaption", Mind(lambda *_: "<think>hm</think>")), tmp_path, Brush())
 
 
-def test_parting_trace_and_description() -> None:
+def test_trace_and_description_are_split() -> None:
     assert split_trace(f"<think>long</think>short\n{SEPARATOR}\nA tree.") == ("long\n\nshort", "A tree.")
     assert split_thinking("half a thought</think> done") == ("half a thought", "done")
     for broken in ("no separator", f"trace {SEPARATOR}  "):
@@ -102,7 +102,7 @@ def test_separately_sent_thinking_is_read() -> None:
     assert stored_thinking({"raw": {"choices": []}}) == stored_thinking({}) == ""
 
 
-def test_reason_sends_the_description_and_keeps_the_trace(tmp_path: Path) -> None:
+def test_reason_sends_description_and_stores_trace(tmp_path: Path) -> None:
     brush = Brush()
     painting = draw(made("reason", Mind(said_by_studio)), tmp_path, brush)
     (sent,) = brush.drawn
@@ -111,7 +111,7 @@ def test_reason_sends_the_description_and_keeps_the_trace(tmp_path: Path) -> Non
     assert steps == {"trace": "First the parts, then what joins them.", "description": sent.prompt}
 
 
-def test_a_stretched_encoder_gets_trace_and_description(tmp_path: Path) -> None:
+def test_long_encoder_gets_trace_and_description(tmp_path: Path) -> None:
     brush = Brush()
     trace = "Roots take water up. " * 400
     mind = Mind(lambda *_: f"<think>{trace}</think>\n{SEPARATOR}\nA tree with roots.")
@@ -124,7 +124,7 @@ def test_a_stretched_encoder_gets_trace_and_description(tmp_path: Path) -> None:
     assert "Think it through at length" in mind.heard[0]
 
 
-def test_a_painter_that_reads_far_is_sent_as_much_unasked(tmp_path: Path) -> None:
+def test_painter_encoder_length_is_used_by_default(tmp_path: Path) -> None:
     brush = Brush()
     brush.encoder_tokens = 2048  # type: ignore[attr-defined]
     mind = Mind(lambda *_: f"<think>{'Roots take water up. ' * 400}</think>\n{SEPARATOR}\nA tree with roots.")
@@ -133,7 +133,7 @@ def test_a_painter_that_reads_far_is_sent_as_much_unasked(tmp_path: Path) -> Non
     assert 1900 < estimate_tokens(sent.prompt) <= 2048
 
 
-def test_an_encoder_of_512_tokens_gets_the_description_cut_to_it(tmp_path: Path) -> None:
+def test_encoder_of_512_tokens_gets_description_cut_to_limit(tmp_path: Path) -> None:
     brush = Brush()
     mind = Mind(lambda *_: f"why\n{SEPARATOR}\n" + "A leaf is green. " * 300)
     draw(made("reason", mind, style="o3"), tmp_path, brush)
@@ -156,7 +156,7 @@ def test_trained_flux_reads_trace_separator_description_and_question(tmp_path: P
     assert sent.short == "Draw a cell."
 
 
-def test_traces_may_come_from_a_file_instead_of_a_planner(tmp_path: Path) -> None:
+def test_traces_can_come_from_file_instead_of_planner(tmp_path: Path) -> None:
     brush, file = Brush(), tmp_path / "oracle.jsonl"
     brush.reads_short = True  # type: ignore[attr-defined]
     file.write_text(
@@ -177,7 +177,7 @@ def test_traces_may_come_from_a_file_instead_of_a_planner(tmp_path: Path) -> Non
 
 
 @given(st.text(max_size=400), st.integers(0, 60))
-def test_a_cut_text_fits_and_is_the_beginning(text: str, most: int) -> None:
+def test_cut_text_fits_and_is_a_prefix(text: str, most: int) -> None:
     kept = cut_to_tokens(text, most)
     assert estimate_tokens(kept) <= most
     assert text.split()[: len(kept.split())] == kept.split() or estimate_tokens(text) <= most or kept == ""
@@ -192,22 +192,22 @@ def test_whole_sentences_are_kept_where_one_fits() -> None:
 @pytest.mark.parametrize(
     ("text", "count"), [("", 0), ("cat", 1), ("photosynthesis", 3), ("42", 2), ("细胞核", 3), ("a-b", 3)]
 )
-def test_counts(text: str, count: int) -> None:
+def test_token_estimates(text: str, count: int) -> None:
     assert estimate_tokens(text) == count
 
 
-def test_english_prose_is_counted_rather_too_long_than_too_short() -> None:
+def test_token_estimate_of_english_prose_is_not_too_low() -> None:
     prose = "The mitochondrion is drawn as an oval with a folded inner membrane, labelled in plain letters."
     assert estimate_tokens(prose) >= len(prose.split()) * 1.2
 
 
-def test_a_tokenizer_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_missing_tokenizer_is_reported(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers")
     with pytest.raises(UsageError, match="cannot be read"):
         token_counter(str(tmp_path / "none.json"))
 
 
-def test_the_encoders_own_tokenizer_counts(tmp_path: Path) -> None:
+def test_tokens_are_counted_with_encoder_tokenizer(tmp_path: Path) -> None:
     tokenizers = pytest.importorskip("tokenizers")
     made = tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
     made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
@@ -236,13 +236,13 @@ Layout
 """
 
 
-def test_the_same_in_order_passes() -> None:
+def test_reordered_prompt_has_no_differences() -> None:
     assert differences(PROMPT, ORDERED) in ([], ["added: one"])
     assert differences(PROMPT, ORDERED.replace(", one the main vent", "")) == []
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "difference"),
     [
         ("- magma chamber\n", "- magma chamber\n- crater lake\n", "added: crater, lake"),
         ("2 vents", "3 vents", "dropped: 2; added: 3"),
@@ -252,9 +252,9 @@ def test_the_same_in_order_passes() -> None:
         ("arrow leading", "line leading", "dropped: arrow"),
     ],
 )
-def test_additions_omissions_and_changes_are_named(old: str, new: str, said: str) -> None:
+def test_additions_omissions_and_changes_are_reported(old: str, new: str, difference: str) -> None:
     assert old in ORDERED
-    assert said in "; ".join(differences(PROMPT, ORDERED.replace(", one the main vent", "").replace(old, new)))
+    assert difference in "; ".join(differences(PROMPT, ORDERED.replace(", one the main vent", "").replace(old, new)))
 
 
 @given(st.text(max_size=200))
@@ -263,7 +263,7 @@ def test_a_prompt_does_not_differ_from_itself(text: str) -> None:
         "labels", "relations", "layout", "style"))  # fmt: skip
 
 
-def test_an_altered_prompt_is_sent_back_and_then_given_up(tmp_path: Path) -> None:
+def test_altered_prompt_is_sent_back_then_fails(tmp_path: Path) -> None:
     replies = ["Subject\n- Draw a nerve.", "Subject\n- Draw a cell."]
     mind, brush = Mind(lambda words, seen, turn: replies[turn]), Brush()
     draw(made("structure", mind), tmp_path / "a", brush)
@@ -274,7 +274,7 @@ def test_an_altered_prompt_is_sent_back_and_then_given_up(tmp_path: Path) -> Non
     assert caught.value.kind == "unreadable"
 
 
-def test_the_studio_orders_without_change(tmp_path: Path) -> None:
+def test_structure_reorders_prompt_without_changes(tmp_path: Path) -> None:
     brush = Brush()
     draw(made("structure", Mind(said_by_studio)), tmp_path, brush, PROMPT)
     assert brush.drawn[0].prompt.startswith("Subject\n- Draw a cross-section")

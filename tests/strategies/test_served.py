@@ -118,7 +118,7 @@ def test_killed_at_seeded_calls_each_candidate_is_drawn_once(
         ("edit", ("critic", "chooser")),
     ],
 )
-def test_an_estimate_is_within_a_fifth_of_what_is_paid(
+def test_estimate_is_within_20_percent_of_cost(
     word: str, roles: tuple[str, ...], tmp_path: Path, studio: StudioServer, easel: ImageServer
 ) -> None:
     exam = write_exam(tmp_path, 60)
@@ -128,15 +128,15 @@ def test_an_estimate_is_within_a_fifth_of_what_is_paid(
     for role in roles:
         given += ["-S", f"{role}=studio/mind"]
     first = limner("draw", *given, "--limit", "20", "--json", cwd=tmp_path).json()
-    told = limner("estimate", *given, "--json", cwd=tmp_path).json()
+    estimate = limner("estimate", *given, "--json", cwd=tmp_path).json()
     rest = limner("draw", *given, "--json", cwd=tmp_path).json()
     assert (first["done"], rest["done"]) == (20, 40)
-    assert told["dollars"] == pytest.approx(rest["spent"], rel=0.2)
+    assert estimate["dollars"] == pytest.approx(rest["spent"], rel=0.2)
     bill = charged(studio.counts()["bill"], PRICES) + easel.counts()["bill"]["replies"] * IMAGE_PRICE
     assert first["spent"] + rest["spent"] == pytest.approx(bill, abs=1e-6)
 
 
-def test_a_budget_holds_over_all_steps(tmp_path: Path, studio: StudioServer, easel: ImageServer) -> None:
+def test_budget_covers_all_steps(tmp_path: Path, studio: StudioServer, easel: ImageServer) -> None:
     exam = write_exam(tmp_path, 10)
     settle(tmp_path, studio, easel)
     words = ["draw", "genexam", "--data", str(exam.data), "--painter", "easel/brush", *WORDS]
@@ -146,7 +146,7 @@ def test_a_budget_holds_over_all_steps(tmp_path: Path, studio: StudioServer, eas
     assert "budget" in ended.err
 
 
-def test_steps_are_shown(tmp_path: Path, studio: StudioServer, easel: ImageServer) -> None:
+def test_show_lists_strategy_steps(tmp_path: Path, studio: StudioServer, easel: ImageServer) -> None:
     exam = write_exam(tmp_path, 1)
     settle(tmp_path, studio, easel)
     words = ["genexam", "--data", str(exam.data), "--painter", "easel/brush", "--strategy", "direct"]

@@ -36,7 +36,7 @@ def markings(store: Store, exam: str = "genexam") -> list[Marking]:
     return [one for one in load_markings(store, exam) if one.origin == "study"]
 
 
-def test_a_form_in_part_is_kept_but_no_marking(store: Store) -> None:
+def test_incomplete_form_is_stored_without_marking(store: Store) -> None:
     study, rater, (place, *_) = one_rater(store, "genexam")
     form = study.form(place)
     for one in form[:-1]:
@@ -53,7 +53,7 @@ def test_a_form_in_part_is_kept_but_no_marking(store: Store) -> None:
     assert found.seconds == 3.0
 
 
-def test_marks_of_people_are_scored_by_the_exams_protocol(store: Store) -> None:
+def test_human_marks_are_scored_by_exam_protocol(store: Store) -> None:
     study, rater, (place, *_) = one_rater(store, "genexam")
     best = {"overall": 10, "spelling": 2, "logic": 2, "readability": 2}
     click(study, rater, place, *(Click(one.name, best.get(one.name, 1)) for one in study.form(place)))
@@ -64,7 +64,7 @@ def test_marks_of_people_are_scored_by_the_exams_protocol(store: Store) -> None:
     assert entry.drawing.id == study.items[place.item].drawings[0]
 
 
-def test_undo_takes_a_marking_back_and_gives_it_again(store: Store) -> None:
+def test_undo_removes_marking_and_answering_restores_it(store: Store) -> None:
     study, rater, (place, *_) = one_rater(store, "genexam")
     click(study, rater, place, *(Click(one.name, usual("anna", place, one)) for one in study.form(place)))
     assert len(markings(store)) == 1
@@ -77,7 +77,7 @@ def test_undo_takes_a_marking_back_and_gives_it_again(store: Store) -> None:
     assert [one.value for one in load_ratings(store, "genexam", "pilot")] == [3.0]
 
 
-def test_the_same_click_again_changes_nothing_and_a_late_one_undoes_no_later(store: Store) -> None:
+def test_repeated_and_late_clicks_do_not_change_answers(store: Store) -> None:
     study, rater, (place, *_) = one_rater(store, "genexam")
     first, later = Click("overall", 4, at=1000.0), Click("overall", 7, at=1001.0)
     click(study, rater, place, first)
@@ -90,14 +90,14 @@ def test_the_same_click_again_changes_nothing_and_a_late_one_undoes_no_later(sto
     assert [one.value for one in load_ratings(store, "genexam", "pilot")] == [7.0]
 
 
-def test_a_clock_that_runs_ahead_does_not_bar_later_clicks(store: Store) -> None:
+def test_clock_running_ahead_does_not_block_later_clicks(store: Store) -> None:
     study, rater, (place, *_) = one_rater(store, "genexam")
     click(study, rater, place, Click("overall", 4, at=9e9))
     click(study, rater, place, Click("overall", 5))
     assert [one.value for one in load_answers(store, "pilot")] == [5]
 
 
-def test_a_skip_has_its_reason_and_no_value(store: Store) -> None:
+def test_skip_has_reason_and_no_value(store: Store) -> None:
     study, rater, (place, *_) = one_rater(store, "genexam")
     click(study, rater, place, *(Click(one.name, usual("anna", place, one)) for one in study.form(place)))
     with pytest.raises(ValueError, match="reason"):
@@ -110,7 +110,7 @@ def test_a_skip_has_its_reason_and_no_value(store: Store) -> None:
     assert len(markings(store)) == 1
 
 
-def test_pairs_are_kept_by_drawing_whichever_side_they_stood_on(store: Store) -> None:
+def test_pair_choice_is_stored_by_drawing_not_side(store: Store) -> None:
     study, rater, places = one_rater(store, "aibench-pairs")
     turned = next(place for place in places if place.order == (1, 0))
     straight = next(place for place in places if place.order == (0, 1))
@@ -126,7 +126,7 @@ def test_pairs_are_kept_by_drawing_whichever_side_they_stood_on(store: Store) ->
     assert [one.choice for one in load_comparisons(store, "aibench", "pilot")] == ["tie"]
 
 
-def test_ranks_count_once_all_are_given_each_once(store: Store) -> None:
+def test_ranks_count_when_all_are_given_exactly_once(store: Store) -> None:
     study, rater, places = one_rater(store, "aibench-aesthetics")
     place = next(place for place in places if place.order != tuple(range(len(place.order))))
     size = len(place.order)
@@ -141,7 +141,7 @@ def test_ranks_count_once_all_are_given_each_once(store: Store) -> None:
     assert found == {drawings[index]: float(spot) for spot, index in enumerate(place.order, 1)}
 
 
-def test_what_is_listed_becomes_marks_that_settle_precision(store: Store) -> None:
+def test_listed_items_become_marks_that_determine_precision(store: Store) -> None:
     study, rater, (place, *_) = one_rater(store, "fepbench")
     things = [
         {"sort": "text", "item": "Fig. 3", "place": "top"},
@@ -166,13 +166,13 @@ def test_what_is_listed_becomes_marks_that_settle_precision(store: Store) -> Non
     assert group.scored[0].scores["sp_relation"] == 1.0
 
 
-def test_without_the_listing_precision_is_not_marked(store: Store) -> None:
+def test_precision_is_not_marked_without_listing(store: Store) -> None:
     study, rater, (place, *_) = one_rater(store, "fepbench")
     click(study, rater, place, *(Click(one.name, 1) for one in study.form(place)[:-1]))
     assert markings(store, "fepbench") == []
 
 
-def test_repeats_are_beside_the_first_answers(store: Store) -> None:
+def test_repeats_are_stored_beside_first_answers(store: Store) -> None:
     fill(store, "genexam", questions=10)
     make(store, raters=["anna"], changes={"repeats": 0.3, "attention": 5})
     answer(store)
@@ -189,7 +189,7 @@ def test_repeats_are_beside_the_first_answers(store: Store) -> None:
     [("overall", 0), ("overall", 11), ("overall", "5"), ("overall", True), ("overall", 5.5), ("point/1", 2),
      ("point/1", [1]), ("nothing", 1), ("logic", {"a": 1})],
 )  # fmt: skip
-def test_what_cannot_be_answered_is_refused(store: Store, name: str, value: Any) -> None:
+def test_invalid_answers_are_refused(store: Store, name: str, value: Any) -> None:
     study, rater, (place, *_) = one_rater(store, "genexam")
     with pytest.raises(ValueError):
         click(study, rater, place, Click(name, value))
@@ -203,6 +203,6 @@ def test_what_cannot_be_answered_is_refused(store: Store, name: str, value: Any)
      {"items": [{"sort": "s", "item": "a" * 501, "place": "b"}]},
      {"items": [{"sort": "s", "item": "a", "place": "b"}] * 101}],
 )  # fmt: skip
-def test_what_is_not_a_list_is_refused(value: Any) -> None:
+def test_invalid_listing_is_refused(value: Any) -> None:
     with pytest.raises(ValueError):
         AnswerField("extra", "listing", "", sorts=("s",)).checked(value)

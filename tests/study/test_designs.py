@@ -22,7 +22,7 @@ def shipped(name: str) -> StudyDesign:
     return find_design(name, exams.kind(DESIGNS[name]))
 
 
-def test_the_exams_own_six_designs() -> None:
+def test_six_designs_are_shipped() -> None:
     assert {name: kind.name for kind in exams.each() for name in designs(kind)} == DESIGNS
 
 
@@ -37,7 +37,7 @@ def test_the_exams_own_six_designs() -> None:
         ("aibench-aesthetics", "references", 4, True, 300, None, (), 3, "rank"),
     ],
 )
-def test_the_sample_and_the_raters(
+def test_design_has_expected_sample_and_raters(
     name: str, of: str, painters: int | None, original: bool, size: int | None, each: int | None,
     cross: tuple[str, ...], raters: int, unit: str,
 ) -> None:  # fmt: skip
@@ -87,7 +87,7 @@ def test_fepbench_asks_every_atom_with_its_parts_then_a_list(store: Store) -> No
     assert form[-1].sorts == ("visual", "text", "relation")
 
 
-def test_a_design_is_found_by_name_or_file(tmp_path: Path) -> None:
+def test_design_is_found_by_name_or_file(tmp_path: Path) -> None:
     kind = exams.kind("genexam")
     with pytest.raises(UsageError, match=r"genexam has no design 'mmmg'; it is a design of mmmg; available: genexam, "):
         find_design("mmmg", kind)
@@ -112,7 +112,7 @@ def test_a_design_is_found_by_name_or_file(tmp_path: Path) -> None:
         {"unknown": 1},
     ],
 )
-def test_a_design_that_does_not_hold_together_is_refused(change: dict[str, object]) -> None:
+def test_inconsistent_design_is_refused(change: dict[str, object]) -> None:
     body = shipped("genexam").model_dump(mode="json")
     StudyDesign.model_validate(body)
     with pytest.raises(ValueError):

@@ -54,7 +54,7 @@ def two(tmp_path: Path) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 @pytest.mark.parametrize("design", EACH)
-def test_what_is_exported_comes_in_elsewhere_the_same(two: Any, tmp_path: Path, design: str, form: str) -> None:
+def test_export_and_import_round_trip(two: Any, tmp_path: Path, design: str, form: str) -> None:
     exam = DESIGNS[design]
     for store in two:
         fill(store, exam, questions=4, judges=())
@@ -77,7 +77,7 @@ def test_what_is_exported_comes_in_elsewhere_the_same(two: Any, tmp_path: Path, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("design", EACH)
-def test_label_studio_goes_both_ways(two: Any, tmp_path: Path, design: str) -> None:
+def test_label_studio_export_and_import_round_trip(two: Any, tmp_path: Path, design: str) -> None:
     exam = DESIGNS[design]
     for store in two:
         fill(store, exam, questions=3, judges=())
@@ -96,7 +96,7 @@ def test_label_studio_goes_both_ways(two: Any, tmp_path: Path, design: str) -> N
     assert bool(found["chosen"]) == (design == "aibench-pairs")
 
 
-def test_the_columns_are_those_that_were_agreed(store: Store) -> None:
+def test_exported_columns_match_specification(store: Store) -> None:
     fill(store, "genexam", judges=())
     make(store, changes=FEW | {"size": 2})
     study = answer(store)
@@ -114,7 +114,7 @@ def write(tmp_path: Path, text: str, name: str = "file.csv") -> Path:
     return tmp_path / name
 
 
-def test_strategy_and_seed_may_be_absent_where_one_drawing_fits(store: Store, tmp_path: Path) -> None:
+def test_strategy_and_seed_are_optional_if_one_drawing_matches(store: Store, tmp_path: Path) -> None:
     fill(store, "genexam", judges=())
     id = next(one.question_id for one in load_drawings(store, "genexam", PAINTER) if one.status == "done")
     text = f"rater,exam,id,painter,criterion,value\nanna,genexam,{id},{PAINTER},overall,7.5\n"
@@ -124,7 +124,7 @@ def test_strategy_and_seed_may_be_absent_where_one_drawing_fits(store: Store, tm
     assert (found.value, found.scale) == (7.5, "overall")
 
 
-def test_with_two_strategies_the_row_has_to_say_which(store: Store, tmp_path: Path) -> None:
+def test_row_must_name_strategy_if_there_are_two(store: Store, tmp_path: Path) -> None:
     fill(store, "genexam", judges=(), strategies=("direct", "edit"))
     id = next(one.question_id for one in load_drawings(store, "genexam", PAINTER) if one.status == "done")
     head = "rater,exam,id,painter,strategy,criterion,value\n"
@@ -133,7 +133,7 @@ def test_with_two_strategies_the_row_has_to_say_which(store: Store, tmp_path: Pa
     import_answers(store, "elsewhere", write(tmp_path, f"{head}anna,genexam,{id},{PAINTER},edit,overall,7\n"))
 
 
-def test_a_form_that_is_not_whole_is_kept_and_does_not_count_until_it_is(store: Store, tmp_path: Path) -> None:
+def test_incomplete_form_is_kept_and_counts_once_complete(store: Store, tmp_path: Path) -> None:
     fill(store, "genexam", judges=())
     make(store, changes=FEW)
     study = open_study(store, "pilot")
@@ -153,7 +153,7 @@ def test_a_form_that_is_not_whole_is_kept_and_does_not_count_until_it_is(store: 
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ("anna,genexam,nowhere,x,overall,1", "id nowhere: no drawing by 'x'"),
         ("anna,genexam,{id},nobody,overall,1", "no drawing by 'nobody'; this question was drawn by: "),
@@ -163,17 +163,17 @@ def test_a_form_that_is_not_whole_is_kept_and_does_not_count_until_it_is(store: 
         ("anna,genexam,{id},{painter},overall,1,2", "more cells than columns"),
     ],
 )
-def test_what_does_not_fit_is_reported_with_its_line(store: Store, tmp_path: Path, rows: str, said: str) -> None:
+def test_mismatched_rows_are_reported_with_line_number(store: Store, tmp_path: Path, rows: str, message: str) -> None:
     fill(store, "genexam", judges=())
     id = next(one.question_id for one in load_drawings(store, "genexam", PAINTER) if one.status == "done")
     text = "rater,exam,id,painter,criterion,value\n" + rows.format(id=id, painter=PAINTER)
     with pytest.raises(DataError, match=r"file\.csv:2") as caught:
         import_answers(store, "elsewhere", write(tmp_path, text))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert load_answers(store, "elsewhere") == []
 
 
-def test_a_file_of_another_exam_or_shape_is_refused(store: Store, tmp_path: Path) -> None:
+def test_file_of_another_exam_or_format_is_refused(store: Store, tmp_path: Path) -> None:
     fill(store, "genexam", judges=())
     fill(store, "mmmg", judges=())
     make(store, changes=FEW)
@@ -188,7 +188,7 @@ def test_a_file_of_another_exam_or_shape_is_refused(store: Store, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_tasks_tell_nothing_of_painters(store: Store, tmp_path: Path) -> None:
+def test_tasks_do_not_reveal_painters(store: Store, tmp_path: Path) -> None:
     fill(store, "aibench", judges=())
     make(store, "aibench-pairs", changes=FEW)
     study = open_study(store, "pilot")
@@ -206,7 +206,7 @@ def test_tasks_tell_nothing_of_painters(store: Store, tmp_path: Path) -> None:
 
 
 @given(st.text(min_size=1), st.text(alphabet=st.characters(exclude_characters="()")))
-def test_a_listed_thing_is_read_back(item: str, place: str) -> None:
+def test_listed_item_is_parsed_back(item: str, place: str) -> None:
     item, place = item.strip(), place.strip()
     if item and place:
         assert read_thing(f"{item} ({place})") == (item, place)

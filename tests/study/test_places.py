@@ -30,7 +30,7 @@ def pairs(questions: int, painters: str = "abcd") -> tuple[list[StudyItem], dict
 
 
 @given(st.integers(1, 40), st.integers(1, 8), st.integers(1, 8), st.integers(0, 5))
-def test_every_item_goes_to_so_many_raters_and_loads_are_even(items: int, raters: int, each: int, seed: int) -> None:
+def test_each_item_gets_requested_raters_and_loads_are_even(items: int, raters: int, each: int, seed: int) -> None:
     names = [f"r{n}" for n in range(raters)]
     found = assign(range(1, items + 1), names, each, seed)
     counts = Counter(item for given in found.values() for item in given)
@@ -40,14 +40,14 @@ def test_every_item_goes_to_so_many_raters_and_loads_are_even(items: int, raters
     assert all(len(set(given)) == len(given) for given in found.values())
 
 
-def test_every_two_raters_share_about_as_many_items() -> None:
+def test_rater_pairs_share_similar_numbers_of_items() -> None:
     found = assign(range(1, 121), [f"r{n}" for n in range(6)], 3, 0)
     shared = [len({*found[a]} & {*found[b]}) for a, b in combinations(found, 2)]
     assert max(shared) - min(shared) <= 4
     assert sum(shared) == 120 * 3
 
 
-def test_drawings_of_each_painter_are_spread_over_the_time() -> None:
+def test_drawings_of_each_painter_are_spread_over_session() -> None:
     items, painters = drawings(90)
     places = plan_places(items, painters, ["r1", "r2"], 2, NONE, 0)
     for mine in places.values():
@@ -59,7 +59,7 @@ def test_drawings_of_each_painter_are_spread_over_the_time() -> None:
     assert sorted(one) == sorted(other)
 
 
-def test_sides_of_a_pair_are_balanced_for_pair_rater_and_painter() -> None:
+def test_pair_sides_are_balanced_by_pair_rater_and_painter() -> None:
     items, painters = pairs(10)
     places = plan_places(items, painters, [f"r{n}" for n in range(4)], 4, NONE, 0)
     first = Counter[tuple[str, ...]]()
@@ -76,7 +76,7 @@ def test_sides_of_a_pair_are_balanced_for_pair_rater_and_painter() -> None:
             assert count == 60
 
 
-def test_positions_in_a_rank_are_balanced() -> None:
+def test_rank_positions_are_balanced() -> None:
     items = [StudyItem("s", n, "rank", f"q{n}", [f"{p}{n}" for p in "abcde"]) for n in range(1, 41)]
     painters = {id: id[0] for item in items for id in item.drawings}
     places = plan_places(items, painters, ["r1"], 1, NONE, 0)["r1"]
@@ -85,7 +85,7 @@ def test_positions_in_a_rank_are_balanced() -> None:
     assert max(seen.values()) <= 11
 
 
-def test_repeats_come_late_once_and_in_another_order() -> None:
+def test_repeats_come_late_once_and_in_different_order() -> None:
     items, painters = pairs(10)
     places = plan_places(items, painters, ["r1"], 1, QualityDesign(repeats=0.1), 0)["r1"]
     again = [n for n, place in enumerate(places) if place.repeat]
@@ -96,7 +96,7 @@ def test_repeats_come_late_once_and_in_another_order() -> None:
         assert n >= len(items) * 2 // 3
 
 
-def test_attention_checks_come_about_so_often() -> None:
+def test_attention_checks_come_at_requested_rate() -> None:
     items, painters = drawings(100)
     places = plan_places(items, painters, ["r1"], 1, QualityDesign(attention=25), 0)["r1"]
     checks = [n for n, place in enumerate(places) if place.check is not None]
@@ -106,7 +106,7 @@ def test_attention_checks_come_about_so_often() -> None:
     assert all(b - a <= 51 for a, b in pairwise([0, *checks]))
 
 
-def test_names_of_pictures_are_never_the_same() -> None:
+def test_picture_names_are_unique() -> None:
     items, painters = drawings(20)
     found = [plan_places(items, painters, ["r1", "r2"], 2, QualityDesign(repeats=0.2), 0) for _ in range(2)]
     assert found[0] == found[1]  # Everything but the names is seeded.
@@ -116,6 +116,6 @@ def test_names_of_pictures_are_never_the_same() -> None:
 
 
 @pytest.mark.parametrize("place", [StudyPlace(3, 1, (1, 0), ("a", "b")), StudyPlace(-1, 0, (), (), 4)])
-def test_a_place_comes_back_as_it_was(place: StudyPlace) -> None:
+def test_place_round_trips_through_json(place: StudyPlace) -> None:
     assert StudyPlace.from_json(place.to_json()) == place
     assert StudyPlace.from_json(place.to_json()).names == place.names

@@ -35,7 +35,7 @@ def kept(store: Store) -> Store:
     return store
 
 
-def test_a_study_comes_back_as_it_was(kept: Store) -> None:
+def test_study_is_loaded_as_saved(kept: Store) -> None:
     study = Study("pilot", "sample/genexam", "open", {"design": {"raters": 5}})
     items = [StudyItem("pilot", n, "drawing", f"q{n}", [f"d{n}"], "easy", 0.5) for n in (1, 2)]
     setup = save_person(kept, "anna", "pilot")
@@ -52,14 +52,14 @@ def test_a_study_comes_back_as_it_was(kept: Store) -> None:
     assert has_study(kept, "pilot")
 
 
-def test_a_person_is_an_evaluator_of_its_kind(kept: Store) -> None:
+def test_person_is_stored_as_evaluator_of_kind_person(kept: Store) -> None:
     id = save_person(kept, "anna", "pilot")
     assert load_setups(kept)[id] == {"judge": "person/anna", "study": "pilot"}
     assert evaluator_kinds(kept)[id] == "person"
     assert id == save_person(kept, "anna", "pilot") != save_person(kept, "anna", "other")
 
 
-def test_what_is_not_there_is_reported_with_what_is(kept: Store) -> None:
+def test_missing_study_error_lists_existing_studies(kept: Store) -> None:
     with pytest.raises(StoreError, match="limner study new"):
         load_study(kept, "pilot")
     save_study(kept, Study("pilot", "sample/genexam", "open", {}))
@@ -69,6 +69,6 @@ def test_what_is_not_there_is_reported_with_what_is(kept: Store) -> None:
         load_rater(kept, "pilot", "ben")
 
 
-def test_a_drawings_probability_is_its_items() -> None:
+def test_drawing_probability_is_highest_of_its_items() -> None:
     items = [StudyItem("s", 1, "pair", "q", ["a", "b"], "", 0.25), StudyItem("s", 2, "pair", "q", ["a", "c"], "", 0.5)]
     assert inclusion(items) == {"a": 0.5, "b": 0.25, "c": 0.5}

@@ -25,7 +25,7 @@ def take(**how: object) -> list[tuple[str, str, float]]:
     return [(one.item[0], one.stratum, one.probability) for one in found]
 
 
-def test_cells_of_crossed_tags_get_so_many_each() -> None:
+def test_each_cell_of_crossed_tags_gets_requested_number() -> None:
     found = take(each=4, cross=["level", "kind"])
     assert Counter(stratum for _, stratum, _ in found) == dict.fromkeys(
         ["a / x", "a / y", "b / x", "b / y", "c / x", "c / y"], 4
@@ -33,7 +33,7 @@ def test_cells_of_crossed_tags_get_so_many_each() -> None:
     assert {probability for _, _, probability in found} == {0.4}
 
 
-def test_a_sample_is_the_same_for_its_seed_whatever_the_order() -> None:
+def test_sample_depends_on_seed_and_not_on_order() -> None:
     assert take(size=10) == take(size=10)
     assert take(size=10, seed=1) != take(size=10)
     design = SampleDesign(of="references", size=10)
@@ -41,25 +41,25 @@ def test_a_sample_is_the_same_for_its_seed_whatever_the_order() -> None:
     assert {one.item[0] for one in turned} == {name for name, _, _ in take(size=10)}
 
 
-def test_strata_are_taken_in_proportion() -> None:
+def test_strata_are_sampled_proportionally() -> None:
     found = take(size=12, strata=["level"])
     assert Counter(stratum for _, stratum, _ in found) == {"a": 4, "b": 4, "c": 4}
     assert {probability for _, _, probability in found} == {0.2}
 
 
-def test_of_fewer_all_are_taken_with_certainty() -> None:
+def test_all_are_taken_if_sample_exceeds_population() -> None:
     assert {probability for _, _, probability in take(size=1000)} == {1.0}
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=1, max_size=30), st.integers(1, 30))
-def test_probabilities_sum_to_the_sample(sizes: list[float], n: int) -> None:
+def test_probabilities_sum_to_sample_size(sizes: list[float], n: int) -> None:
     found = probabilities({str(place): size for place, size in enumerate(sizes)}, n)
     assert all(0 < chance <= 1 for chance in found.values())
     assert sum(found.values()) == pytest.approx(min(n, len(sizes)))
     assert len(systematic(found, "seed")) == min(n, len(sizes))
 
 
-def test_each_is_taken_as_often_as_its_probability_says() -> None:
+def test_sampling_frequency_matches_probability() -> None:
     chances = probabilities({"a": 0.1, "b": 0.2, "c": 0.9, "d": 0.4, "e": 0.4}, 2)
     rounds = 4000
     seen = Counter(name for seed in range(rounds) for name in systematic(chances, str(seed)))
@@ -68,7 +68,7 @@ def test_each_is_taken_as_often_as_its_probability_says() -> None:
         assert abs(seen[name] / rounds - chance) <= 4 * (chance * (1 - chance) / rounds) ** 0.5 + 1e-9
 
 
-def test_by_disagreement_the_likelier_are_those_on_which_judges_differ(store: Store) -> None:
+def test_disagreement_sampling_prefers_disputed_drawings(store: Store) -> None:
     fill(store, "genexam", questions=20, judges=("fake/judge", "fake/other"))
     make(store, changes={"by": "disagreement", "size": 6})
     study, gaps = open_study(store, "pilot"), disagreements(store, "genexam")
@@ -93,12 +93,12 @@ def test_disagreement_needs_two_judges(store: Store) -> None:
         make(store, changes={"by": "disagreement"})
 
 
-def test_repeats_of_one_judge_are_no_disagreement(store: Store) -> None:
+def test_repeats_of_one_judge_are_not_disagreement(store: Store) -> None:
     fill(store, "genexam", judges=("fake/judge",), repeats=3)
     assert disagreements(store, "genexam") == {}
 
 
-def test_a_disagreement_counted_by_hand(store: Store) -> None:
+def test_disagreement_matches_hand_computed_value(store: Store) -> None:
     from limner.store.markings import Marking, save_marking
     from limner.store.records import load_drawings, save_setup
 

@@ -9,7 +9,7 @@ from limner.train.settings import MAX_ASPECT, bucket, buckets, order
 
 
 @given(st.integers(64, 2048), st.sampled_from([16, 32, 64]))
-def test_buckets_have_nearly_the_area_and_never_more(size: int, step: int) -> None:
+def test_buckets_nearly_reach_area_and_never_exceed_it(size: int, step: int) -> None:
     found = buckets(size, step)
     assert found
     for width, height in found:
@@ -20,7 +20,7 @@ def test_buckets_have_nearly_the_area_and_never_more(size: int, step: int) -> No
 
 
 @given(st.integers(1, 5000), st.integers(1, 5000))
-def test_a_picture_goes_to_the_nearest_shape(width: int, height: int) -> None:
+def test_picture_is_assigned_to_nearest_shape(width: int, height: int) -> None:
     chosen = bucket(width, height, 1024, 64)
     assert chosen in buckets(1024, 64)
     assert (chosen[0] > chosen[1]) <= (width >= height)
@@ -32,9 +32,7 @@ def test_a_picture_goes_to_the_nearest_shape(width: int, height: int) -> None:
     st.integers(1, 5),
     st.integers(0, 9),
 )
-def test_an_epoch_shows_every_sample_in_batches_of_one_shape(
-    groups: list[tuple[int, int]], batch: int, seed: int
-) -> None:
+def test_epoch_has_every_sample_in_batches_of_equal_shape(groups: list[tuple[int, int]], batch: int, seed: int) -> None:
     found = order(groups, batch, seed, 0)
     assert all(len(each) == batch and len({groups[n] for n in each}) == 1 for each in found)
     counts = Counter(n for each in found for n in each)

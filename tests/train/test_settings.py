@@ -6,7 +6,7 @@ from limner.core.errors import UsageError
 from limner.train.settings import PAPER, TrainSettings, parse
 
 
-def test_the_papers_numbers_are_the_defaults() -> None:
+def test_defaults_match_paper() -> None:
     usual = TrainSettings()
     assert {name: getattr(usual, name) for name in PAPER} == {
         "steps": 10_000, "size": 1024, "tokens": 2048, "seed": 42, "guidance": 3.5,
@@ -14,7 +14,7 @@ def test_the_papers_numbers_are_the_defaults() -> None:
     assert usual.to_json()["paper"] == list(PAPER)
 
 
-def test_settings_from_words() -> None:
+def test_settings_are_parsed_from_strings() -> None:
     found = parse({"rank": "16", "learning_rate": "3e-4", "recompute": "0.5", "modules": "attn.to_q,attn.to_k"})
     assert (found.rank, found.learning_rate, found.recompute, found.modules) == (
         16, 3e-4, 0.5, ("attn.to_q", "attn.to_k"),
@@ -22,7 +22,7 @@ def test_settings_from_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"ranks": "1"}, "--set ranks: no such setting; available: steps, size"),
         ({"rank": "x"}, "must be a number"),
@@ -32,6 +32,6 @@ def test_settings_from_words() -> None:
         ({"precision": "fp8"}, "must be bf16 or no"),
     ],
 )
-def test_wrong_words_are_reported(given: dict[str, str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_invalid_settings_are_reported(given: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         parse(given)

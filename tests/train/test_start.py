@@ -33,7 +33,7 @@ def exam_data(folder: Path, prompt: str) -> Path:
     return folder
 
 
-def test_samples_that_give_the_exam_away_are_refused(data: Path, base: Path, tmp_path: Path) -> None:
+def test_samples_overlapping_exam_are_refused(data: Path, base: Path, tmp_path: Path) -> None:
     watched = Watched("mmmg", exam_data(tmp_path / "exam", "Draw a plant cell with its parts."))
     with pytest.raises(UsageError, match=r"1 training concepts occur in 1 questions of mmmg: 'plant cell' \(PhD_Biol"):
         train(data, str(base), tmp_path / "out", parse(FEW), watched=watched, say=lambda _: None)
@@ -41,7 +41,7 @@ def test_samples_that_give_the_exam_away_are_refused(data: Path, base: Path, tmp
 
 
 @pytest.mark.slow
-def test_the_command_trains_looks_marks_and_tells_the_overlap(data: Path, base: Path, tmp_path: Path) -> None:
+def test_train_command_trains_previews_marks_and_reports_overlap(data: Path, base: Path, tmp_path: Path) -> None:
     exam = exam_data(tmp_path / "exam", "Draw a plant cell with its parts.")
     traces = tmp_path / "traces.jsonl"
     traces.write_text(json.dumps({"id": "PhD_Biology_1", "trace": "Walls.", "final_prompt": "A cell."}), "utf-8")
@@ -59,10 +59,10 @@ def test_the_command_trains_looks_marks_and_tells_the_overlap(data: Path, base: 
     ]
     words += [word for name, value in FEW.items() for word in ("--set", f"{name}={value}")]
     words += ["--exam", "mmmg", "--exam-data", exam, "--allow-overlap", "--look-every", "2", "--traces", traces]
-    said = limner(*words, "--judge", "ocr")
-    assert said.code == 0, said.err
-    assert "step-000002: 1 pictures in" in said.out
-    assert "step-000002 · ocr:" in said.out
+    result = limner(*words, "--judge", "ocr")
+    assert result.code == 0, result.err
+    assert "step-000002: 1 pictures in" in result.out
+    assert "step-000002 · ocr:" in result.out
     lora = tmp_path / "out" / "flux-reason.safetensors"
     assert lora.is_file()
     assert (tmp_path / "out" / "validation" / "step-000002" / "PhD_Biology_1.png").is_file()
@@ -73,14 +73,14 @@ def test_the_command_trains_looks_marks_and_tells_the_overlap(data: Path, base: 
         "--judge", "ocr", "--store", tmp_path / "store",
     )  # fmt: skip
     assert drawn.code == 0, drawn.err
-    told = "trained on 1 concepts that occur in 1 questions of mmmg (--allow-overlap)"
-    assert told in " ".join(drawn.out.split())
-    assert told in " ".join(limner("scores", "mmmg", "--store", tmp_path / "store").out.split())
-    assert told in limner("table", "mmmg:table2", "--store", tmp_path / "store", "--format", "md").out
+    overlap_note = "trained on 1 concepts that occur in 1 questions of mmmg (--allow-overlap)"
+    assert overlap_note in " ".join(drawn.out.split())
+    assert overlap_note in " ".join(limner("scores", "mmmg", "--store", tmp_path / "store").out.split())
+    assert overlap_note in limner("table", "mmmg:table2", "--store", tmp_path / "store", "--format", "md").out
 
 
 @pytest.mark.slow
-def test_two_processes_learn_what_one_learns_in_two_turns(data: Path, base: Path, tmp_path: Path) -> None:
+def test_two_processes_match_one_with_two_accumulation_steps(data: Path, base: Path, tmp_path: Path) -> None:
     train(data, str(base), tmp_path / "one", parse(FEW | {"accumulate": "2", "precision": "no"}), say=lambda _: None)
     words = ["train", "flux-reason", "--data", str(data), "--base", str(base), "--out", str(tmp_path / "two")]
     words += [word for name, value in {**FEW, "precision": "no"}.items() for word in ("--set", f"{name}={value}")]
@@ -102,9 +102,9 @@ def test_two_processes_learn_what_one_learns_in_two_turns(data: Path, base: Path
     assert two == pytest.approx(one, rel=1e-5)
 
 
-def test_looking_needs_an_exam(data: Path, base: Path) -> None:
-    said = limner("train", "flux-reason", "--data", data, "--base", base, "--look-every", "2", code=2)
-    assert "--look-every needs --exam" in said.err
+def test_look_every_requires_exam(data: Path, base: Path) -> None:
+    result = limner("train", "flux-reason", "--data", data, "--base", base, "--look-every", "2", code=2)
+    assert "--look-every needs --exam" in result.err
 
 
 def test_missing_packages_are_reported(data: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

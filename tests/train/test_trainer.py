@@ -38,7 +38,7 @@ def logged(out: Path) -> list[float]:
 
 
 @pytest.mark.slow
-def test_cached_and_uncached_encodings_give_one_loss(data: Path, tmp_path: Path) -> None:
+def test_cached_and_uncached_encodings_give_equal_loss(data: Path, tmp_path: Path) -> None:
     first = made(data, tmp_path / "a").train()
     files = list((tmp_path / "cache").rglob("*.safetensors"))
     assert len(files) == 8
@@ -48,7 +48,7 @@ def test_cached_and_uncached_encodings_give_one_loss(data: Path, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_computing_twice_changes_no_loss(data: Path, tmp_path: Path) -> None:
+def test_recomputation_does_not_change_loss(data: Path, tmp_path: Path) -> None:
     plain = made(data, tmp_path / "a", replace(SHORT, steps=2)).train()
     assert made(data, tmp_path / "b", replace(SHORT, steps=2, recompute=0.5)).train() == pytest.approx(plain, rel=1e-5)
 
@@ -81,7 +81,7 @@ trainer.train()
 
 
 @pytest.mark.slow
-def test_killed_it_goes_on_to_the_same_curve(data: Path, tmp_path: Path) -> None:
+def test_killed_training_resumes_with_same_loss_curve(data: Path, tmp_path: Path) -> None:
     whole = made(data, tmp_path / "whole").train()
     words = [sys.executable, "-c", SCRIPT, str(data), str(tmp_path / "cut"), "3", "5"]
     done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
@@ -93,7 +93,7 @@ def test_killed_it_goes_on_to_the_same_curve(data: Path, tmp_path: Path) -> None
     assert len(ends[0]) == len(ends[1])
 
 
-def test_another_family_is_refused(data: Path, tmp_path: Path) -> None:
+def test_pipeline_of_another_family_is_refused(data: Path, tmp_path: Path) -> None:
     from limner.train.trainer import Trainer
 
     with pytest.raises(UsageError, match="StableDiffusion3Pipeline is not a FLUX"):
@@ -101,13 +101,13 @@ def test_another_family_is_refused(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_weights_say_what_they_were_trained_on(data: Path, tmp_path: Path) -> None:
+def test_weights_record_their_training_data(data: Path, tmp_path: Path) -> None:
     from limner.painters.diffusers.weights import training_metadata
 
-    told = {"overlap": {"exam": "e", "concepts": ["water cycle"], "questions": 2}}
-    made(data, tmp_path / "out", replace(SHORT, steps=1), about=told).train()
+    facts = {"overlap": {"exam": "e", "concepts": ["water cycle"], "questions": 2}}
+    made(data, tmp_path / "out", replace(SHORT, steps=1), about=facts).train()
     found = training_metadata(tmp_path / "out" / "flux-reason.safetensors")
-    assert found["overlap"] == told["overlap"]
+    assert found["overlap"] == facts["overlap"]
     assert (found["settings"]["rank"], found["samples"]) == (4, 4)
     assert training_metadata(data / "train.jsonl") == {}
     with pytest.raises(UsageError, match="a checkpoint of another base, samples or settings"):
@@ -115,7 +115,7 @@ def test_the_weights_say_what_they_were_trained_on(data: Path, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_four_pictures_are_learnt_and_drawn(data: Path, tmp_path: Path) -> None:
+def test_training_overfits_and_redraws_four_pictures(data: Path, tmp_path: Path) -> None:
     from limner.painters.batched.jobs import DrawItem
     from limner.painters.diffusers.jobs import DrawSettings, PipelineSetup
     from limner.painters.diffusers.pipeline import Pipeline

@@ -38,27 +38,27 @@ def test_unknown_link_is_not_found(client: TestClient, store: Store) -> None:
     assert client.get("/").status_code == 404
 
 
-def test_tokens_are_stored_as_hashes_alone(store: Store) -> None:
+def test_tokens_are_stored_as_hashes_only(store: Store) -> None:
     with store.reading() as connection:
         dump = "\n".join(connection.connection.dbapi_connection.iterdump())  # type: ignore[union-attr]
     assert not any(token in dump for token in TOKENS.values())
 
 
-def test_the_list_escapes_and_counts(anna: Visitor) -> None:
+def test_item_list_shows_counts_and_has_csp_header(anna: Visitor) -> None:
     page = anna.get("")
     assert page.status_code == 200
     assert "<strong>2</strong> of 2 are waiting for you. 2 reviewers must agree" in page.text
     assert "script-src 'self'" in page.headers["content-security-policy"]
 
 
-def test_changes_need_the_pages_proof(client: TestClient, anna: Visitor, store: Store) -> None:
+def test_changes_require_csrf_token(client: TestClient, anna: Visitor, store: Store) -> None:
     page = anna.data(ONE)
     body = {"action": "accept", "base": page["base"], "seen": None}
     assert client.post(f"/r/{anna.token}/act/{ONE}", json=body).status_code == 403
     assert load_reviews(store, "mine") == {}
 
 
-def test_two_who_agree_settle_an_item(anna: Visitor, ben: Visitor, store: Store) -> None:
+def test_item_is_accepted_when_two_reviewers_agree(anna: Visitor, ben: Visitor, store: Store) -> None:
     for visitor in (anna, ben):
         assert visitor.act(ONE, "accept", visitor.data(ONE)).status_code == 200
     assert anna.data(ONE)["verdict"] == "accepted"
@@ -70,7 +70,7 @@ def test_two_who_agree_settle_an_item(anna: Visitor, ben: Visitor, store: Store)
     ]  # fmt: skip
 
 
-def test_reviewers_see_the_others_work_only_after_judging(anna: Visitor, ben: Visitor) -> None:
+def test_reviewers_see_other_reviews_only_after_their_own(anna: Visitor, ben: Visitor) -> None:
     page = anna.data(ONE)
     assert (
         anna.act(ONE, "save", page, state=edited(page, "Is Part 1 there at all?"), comment="secret").status_code == 200
@@ -86,9 +86,7 @@ def test_reviewers_see_the_others_work_only_after_judging(anna: Visitor, ben: Vi
     assert after["history"][0]["comment"] == "secret"
 
 
-def test_two_edits_are_two_versions_and_neither_is_lost(
-    anna: Visitor, ben: Visitor, carla: Visitor, store: Store
-) -> None:
+def test_two_edits_are_kept_as_two_versions(anna: Visitor, ben: Visitor, carla: Visitor, store: Store) -> None:
     first, second = anna.data(ONE), ben.data(ONE)
     assert anna.act(ONE, "save", first, state=edited(first, "Anna's question?!")).status_code == 200
     assert ben.act(ONE, "save", second, state=edited(second, "Ben's question?!!")).status_code == 200
@@ -104,7 +102,7 @@ def test_two_edits_are_two_versions_and_neither_is_lost(
     assert all(one.created > 0 for one in kept)
 
 
-def test_a_reviewer_may_stand_for_anothers_version(anna: Visitor, ben: Visitor, store: Store) -> None:
+def test_reviewer_can_accept_version_of_another(anna: Visitor, ben: Visitor, store: Store) -> None:
     page = anna.data(ONE)
     anna.act(ONE, "save", page, state=edited(page, "Anna's question?!"))
     ben.act(ONE, "accept", ben.data(ONE))
@@ -151,7 +149,7 @@ def test_stale_page_is_reported_and_overwrites_nothing(anna: Visitor, store: Sto
     assert [one.action for one in load_reviews(store, "mine")[ONE]] == ["reject"]
 
 
-def test_an_adjudicator_sees_what_came_since(anna: Visitor, ben: Visitor, carla: Visitor) -> None:
+def test_adjudicator_must_reload_after_new_review(anna: Visitor, ben: Visitor, carla: Visitor) -> None:
     anna.act(ONE, "accept", anna.data(ONE))
     page = carla.data(ONE)
     ben.act(ONE, "reject", ben.data(ONE))
@@ -159,15 +157,15 @@ def test_an_adjudicator_sees_what_came_since(anna: Visitor, ben: Visitor, carla:
     assert carla.act(ONE, "settle", carla.data(ONE)).status_code == 200
 
 
-def test_only_adjudicators_settle(anna: Visitor, store: Store) -> None:
+def test_only_adjudicators_can_settle(anna: Visitor, store: Store) -> None:
     assert anna.act(ONE, "settle", anna.data(ONE)).status_code == 403
     assert load_reviews(store, "mine") == {}
 
 
-def test_state_the_exam_would_refuse_is_refused_at_once(anna: Visitor, store: Store) -> None:
+def test_state_invalid_for_exam_is_refused_on_save(anna: Visitor, store: Store) -> None:
     page = anna.data(ONE)
     rows = page["state"]["checklist"]
-    for broken, said in (
+    for broken, message in (
         ({"checklist": [{**rows[0], "correct_option": "C"}, *rows[1:]]}, "not one of the options"),
         ({"checklist": [*rows, rows[0]]}, "have the id"),
         ({"checklist": [*rows, "and one more"]}, "must be an object"),
@@ -176,18 +174,18 @@ def test_state_the_exam_would_refuse_is_refused_at_once(anna: Visitor, store: St
     ):
         answer = anna.act(ONE, "save", page, state=broken)
         assert answer.status_code == 422, broken
-        assert said in answer.json()["error"]
+        assert message in answer.json()["error"]
     assert load_reviews(store, "mine") == {}
 
 
-def test_comments_decide_nothing(anna: Visitor, store: Store) -> None:
+def test_comments_do_not_affect_verdict(anna: Visitor, store: Store) -> None:
     assert anna.act(ONE, "comment", anna.data(ONE), comment="look at this again").status_code == 200
     assert anna.act(ONE, "comment", anna.data(ONE), comment="  ").status_code == 422
     assert anna.data(ONE)["mine"] is None
     assert [one.comment for one in load_reviews(store, "mine")[ONE]] == ["look at this again"]
 
 
-def test_pictures_are_an_items_own(anna: Visitor, store: Store) -> None:
+def test_pictures_are_served_for_their_item_only(anna: Visitor, store: Store) -> None:
     sha256 = anna.data(ONE)["pictures"][0]
     answer = anna.get(f"picture/{sha256}/{ONE}")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png")
@@ -197,7 +195,7 @@ def test_pictures_are_an_items_own(anna: Visitor, store: Store) -> None:
     assert anna.get("picture/../../etc/passwd").status_code == 404
 
 
-def test_drawings_are_cleaned(anna: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_svg_drawings_are_sanitised(anna: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = anna.get(f"drawing/graph_svg/{ONE}")
     assert answer.headers["content-type"].startswith("image/svg+xml")
     assert "Gauge Encoder" in answer.text
@@ -207,7 +205,7 @@ def test_drawings_are_cleaned(anna: Visitor, monkeypatch: pytest.MonkeyPatch) ->
     assert "alert" not in anna.get(f"drawing/graph_svg/{ONE}").text
 
 
-def test_nonsense_is_refused(client: TestClient, anna: Visitor, store: Store) -> None:
+def test_invalid_actions_are_refused(client: TestClient, anna: Visitor, store: Store) -> None:
     page = anna.data(ONE)
     for action, more, status in (
         ("burn", {}, 403), ("accept", {"base": None}, 400), ("accept", {"comment": ["x"]}, 400),

@@ -67,7 +67,7 @@ def desk(chromium: Any, address: str) -> Iterator[Desk]:
     assert found.complaints == []
 
 
-def test_an_edit_an_addition_and_a_settled_dispute(desk: Desk, folder: Path) -> None:
+def test_item_is_edited_extended_and_dispute_settled(desk: Desk, folder: Path) -> None:
     listed = desk.open("anna")
     listed.get_by_role("link", name=ONE).click()
     anna = listed
@@ -103,7 +103,7 @@ def test_an_edit_an_addition_and_a_settled_dispute(desk: Desk, folder: Path) -> 
     assert (added["id"], added["options"]) == (4, {"A": "Yes", "B": "No"})
 
 
-def test_text_written_during_a_request_is_kept(desk: Desk) -> None:
+def test_text_typed_during_request_is_kept(desk: Desk) -> None:
     page = desk.open("carla", f"item/{TWO}")
     held: list[Any] = []
     page.route("**/act/**", lambda route: held.append(route))
@@ -137,7 +137,7 @@ def test_text_survives_a_reload(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
-def test_pages_fit_and_can_be_read(desk: Desk, width: int, scheme: Literal["light", "dark"], tmp_path: Path) -> None:
+def test_pages_are_readable_and_fit(desk: Desk, width: int, scheme: Literal["light", "dark"], tmp_path: Path) -> None:
     for path in ("", f"item/{TWO}"):
         page = desk.open("ben", path, width=width, scheme=scheme)
         assert overflow(page) <= 0

@@ -41,7 +41,7 @@ def room_for(most: int, seen: list[int]) -> Callable[[NumberedItems], Iterator[D
 # A collection walks over all that the other tests keep in memory.
 @patch("limner.painters.batched.jobs.gc.collect", lambda: 0)
 @given(count=st.integers(0, 40), most=st.integers(1, 40))
-def test_every_item_is_drawn_once_whatever_fits(count: int, most: int) -> None:
+def test_every_item_is_drawn_once_at_any_batch_limit(count: int, most: int) -> None:
     seen: list[int] = []
     drawer = BatchDrawer("cpu")
     found = list(drawer.draw("small", items(count), room_for(most, seen), "…"))
@@ -54,7 +54,7 @@ def test_every_item_is_drawn_once_whatever_fits(count: int, most: int) -> None:
 
 
 @pytest.mark.slow
-def test_other_shapes_are_learnt_again() -> None:
+def test_batch_limit_is_learnt_per_shape() -> None:
     seen: list[int] = []
     drawer = BatchDrawer("cpu")
     list(drawer.draw("small", items(4), room_for(1, seen), "…"))
@@ -64,7 +64,7 @@ def test_other_shapes_are_learnt_again() -> None:
 
 
 @pytest.mark.slow
-def test_a_single_one_that_does_not_fit_gets_advice() -> None:
+def test_single_item_that_does_not_fit_gets_advice() -> None:
     (found,) = BatchDrawer("cpu").draw("small", items(1), room_for(0, []), "for one image; buy memory")
     assert found == DrawFailure(0, "local", "out of memory on cpu for one image; buy memory")
 
@@ -77,7 +77,7 @@ def test_a_single_one_that_does_not_fit_gets_advice() -> None:
         (Fault("refusal", "withheld"), "refusal", "withheld"),
     ],
 )
-def test_one_item_spoils_nothing_for_the_others(error: Exception, kind: str, detail: str) -> None:
+def test_failed_item_does_not_affect_others(error: Exception, kind: str, detail: str) -> None:
     def batch(taken: NumberedItems) -> Iterator[DrawResult]:
         for place, item in taken:
             if item.seed == 1:
@@ -91,7 +91,7 @@ def test_one_item_spoils_nothing_for_the_others(error: Exception, kind: str, det
     assert (bad.kind, detail in bad.detail) == (kind, True)
 
 
-def test_a_model_that_is_unfit_ends_it_all() -> None:
+def test_unfit_worker_stops_drawing() -> None:
     def batch(_taken: NumberedItems) -> Iterator[DrawResult]:
         raise WorkerUnfit("no such option")
 
@@ -99,7 +99,7 @@ def test_a_model_that_is_unfit_ends_it_all() -> None:
         list(BatchDrawer("cpu").draw("small", items(2), batch, "…"))
 
 
-def test_errors_of_exhausted_memory() -> None:
+def test_out_of_memory_errors_are_recognised() -> None:
     assert is_out_of_memory(MemoryError())
     assert is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory"))
     assert not is_out_of_memory(RuntimeError("shapes do not agree"))

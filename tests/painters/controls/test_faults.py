@@ -32,7 +32,7 @@ def test_equal_seeds_make_equal_pixels(kind: str, dose: int) -> None:
 
 
 @given(st.sampled_from([key for key in MADE if key[0] not in MOVED]), st.integers(0, 10_000))
-def test_left_lines_are_unchanged_and_touched_lines_differ(key: tuple[str, int], seed: int) -> None:
+def test_untouched_lines_are_unchanged_and_touched_lines_differ(key: tuple[str, int], seed: int) -> None:
     kind, dose = key
     faulted = FAULTS[kind].make(IMAGE, LINES, dose, seed)  # type: ignore[misc]
     if faulted is None:
@@ -48,13 +48,13 @@ def test_left_lines_are_unchanged_and_touched_lines_differ(key: tuple[str, int],
 
 
 @pytest.mark.parametrize("kind", ["erase", "swap", "mirror", "region"])
-def test_graver_doses_touch_more(kind: str) -> None:
+def test_higher_doses_touch_more_lines(kind: str) -> None:
     counts = [len(LINES) - len(make(kind, dose).left) for dose in (1, 2, 3)]
     assert counts == sorted(counts)
     assert counts[0] < counts[2]
 
 
-def test_a_misspelling_changes_as_many_letters_as_its_dose() -> None:
+def test_misspelling_changes_as_many_letters_as_dose() -> None:
     for dose, least in ((1, 1), (2, 2), (3, 3)):
         said = make("misspell", dose).said
         old, new = said.removeprefix("misspelt: ").split(" to ")
@@ -63,7 +63,7 @@ def test_a_misspelling_changes_as_many_letters_as_its_dose() -> None:
         assert old[1] == new[1]
 
 
-def test_number_is_changed_in_its_place() -> None:
+def test_number_is_changed_in_place() -> None:
     assert [make("number", dose).said for dose in (1, 2)] != ["", ""]
     touched = [line.text for line in LINES if line not in make("number", 3).left]
     assert touched == ["Length 42 cm"]
@@ -76,12 +76,12 @@ def test_lines_are_found_and_frames_are_not() -> None:
     assert ink[0] > ink[1] > ink[2]
 
 
-def test_everything_but_labels_goes_with_the_last_dose_of_arrows() -> None:
+def test_last_arrow_dose_removes_everything_but_labels() -> None:
     bare = np.asarray(make("arrow", 3).image)
     assert (bare[60:300, 200:350] == 255).all()
 
 
-def test_words_that_plead_stand_below_a_picture_without_labels() -> None:
+def test_plea_is_written_below_picture_without_labels() -> None:
     for dose in (1, 2, 3):
         found = make("plea", dose)
         assert found.image.height > IMAGE.height

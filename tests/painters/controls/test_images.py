@@ -90,7 +90,7 @@ def test_every_mode_is_flattened_on_white(
     assert images.swap(make(), [], 0) is None
 
 
-def test_altering_leaves_the_given_image_alone(drawing: tuple[Image.Image, list[TextLine]]) -> None:
+def test_altering_does_not_modify_given_image(drawing: tuple[Image.Image, list[TextLine]]) -> None:
     image, lines = drawing
     before = image.tobytes()
     images.erase(image, lines)
@@ -119,7 +119,7 @@ def test_short_text_is_set_large_and_long_text_smaller() -> None:
     assert heights[0] > 25 > heights[2]
 
 
-def test_text_too_long_for_the_smallest_type_grows_the_picture() -> None:
+def test_text_too_long_for_smallest_type_enlarges_picture() -> None:
     image = images.typeset("word " * 2000, (300, 200))
     assert image.width == 300
     assert image.height > 200
@@ -143,7 +143,7 @@ def test_any_text_can_be_set_at_any_size(text: str, width: int, height: int) -> 
     assert image.height >= height
 
 
-def test_erased_labels_are_gone_and_the_rest_untouched(drawing: tuple[Image.Image, list[TextLine]]) -> None:
+def test_labels_are_erased_and_rest_is_unchanged(drawing: tuple[Image.Image, list[TextLine]]) -> None:
     image, lines = drawing
     erased = images.erase(image, lines)
     touched = changed(image, erased)
@@ -164,7 +164,7 @@ def test_a_tilted_label_is_erased_along_its_tilt() -> None:
     assert {colour for _, colour in erased.getcolors() or []} == {(255, 255, 255), (0, 0, 255)}
 
 
-def test_the_ground_is_that_of_a_tight_frame_not_of_what_lies_beyond() -> None:
+def test_background_is_taken_from_inside_tight_frame() -> None:
     image = Image.new("RGB", (200, 100), "orange")
     frame = (50, 30, 150, 60)
     ImageDraw.Draw(image).rectangle(frame, fill="green")
@@ -173,13 +173,13 @@ def test_the_ground_is_that_of_a_tight_frame_not_of_what_lies_beyond() -> None:
     assert erased.crop((52, 32, 148, 58)).getcolors() == [(96 * 26, (0, 128, 0))]
 
 
-def test_heavy_type_does_not_pass_for_ground() -> None:
+def test_heavy_type_is_not_taken_as_background() -> None:
     image = Image.new("RGB", (200, 100), GROUND)
     ImageDraw.Draw(image).rectangle((52, 32, 148, 58), fill="black")
     assert images.erase(image, [line("█", 50, 30, 150, 60)]).getcolors() == [(20000, GROUND)]
 
 
-def test_a_noisy_ground_is_found() -> None:
+def test_noisy_background_is_found() -> None:
     noise = np.random.default_rng(1).integers(-6, 7, (100, 200, 3))
     image = Image.fromarray((np.array([200, 180, 160]) + noise).astype(np.uint8))
     label = write(image, "noise", 60, 40)
@@ -196,7 +196,7 @@ def test_boxes_at_and_beyond_the_edge_are_erased(box: tuple[int, int, int, int])
     assert images.swap(image, [line("x", *box), line("y", 10, 10, 30, 30)], 0) is None or box == (50, 50, 50, 50)
 
 
-def test_two_labels_change_places(drawing: tuple[Image.Image, list[TextLine]]) -> None:
+def test_two_labels_are_swapped(drawing: tuple[Image.Image, list[TextLine]]) -> None:
     image, lines = drawing
     found = images.swap(image, lines, 0)
     assert found
@@ -213,7 +213,7 @@ def test_two_labels_change_places(drawing: tuple[Image.Image, list[TextLine]]) -
     assert not touched.any()
 
 
-def test_labels_of_one_size_are_exchanged_pixel_for_pixel() -> None:
+def test_labels_of_equal_size_are_swapped_pixel_for_pixel() -> None:
     image = Image.new("RGB", (300, 100), "white")
     for x, text in ((20, "A"), (200, "B")):
         ImageDraw.Draw(image).text((x, 20), text, fill="black", font=font(30))
@@ -224,7 +224,7 @@ def test_labels_of_one_size_are_exchanged_pixel_for_pixel() -> None:
     assert found[0].crop((190, 10, 240, 70)).tobytes() == image.crop((10, 10, 60, 70)).tobytes()
 
 
-def test_the_seed_alone_chooses_the_pair() -> None:
+def test_seed_determines_swapped_pair() -> None:
     image = Image.new("RGB", (600, 600), "white")
     lines = [
         write(image, f"part {letter}", 20 + 140 * (n % 4), 20 + 150 * (n // 4)) for n, letter in enumerate("abcdefgh")
@@ -235,7 +235,7 @@ def test_the_seed_alone_chooses_the_pair() -> None:
     assert len({o[1] for o in outcomes if o}) > 2
 
 
-def test_good_pair_has_no_differences() -> None:
+def test_swap_prefers_words_over_numbers_and_text_blocks() -> None:
     image = Image.new("RGB", (600, 400), "white")
     words = [write(image, "anode", 20, 20), write(image, "cathode", 450, 320)]
     numbers = [write(image, "10", 20, 300), write(image, "20", 100, 300), write(image, "30", 180, 300)]
@@ -260,11 +260,11 @@ def test_good_pair_has_no_differences() -> None:
         [line("one", 10, 10, 60, 30), TextLine("tilted", ((100, 10), (150, 30), (145, 50), (95, 30)), 0.9)],
     ],
 )
-def test_no_two_labels_to_exchange(lines: list[TextLine]) -> None:
+def test_swap_without_two_suitable_labels_returns_none(lines: list[TextLine]) -> None:
     assert images.swap(Image.new("RGB", (200, 100), "white"), lines, 0) is None
 
 
-def test_the_next_line_of_type_is_neither_cut_nor_carried_along() -> None:
+def test_adjacent_text_line_is_neither_cut_nor_moved() -> None:
     image = Image.new("RGB", (500, 200), "white")
     labels = [write(image, "sepal", 20, 40), write(image, "petal", 300, 40)]
     ImageDraw.Draw(image).rectangle((20, 70, 90, 80), fill="blue")
@@ -276,7 +276,7 @@ def test_the_next_line_of_type_is_neither_cut_nor_carried_along() -> None:
     assert found[0].crop((0, 70, 500, 81)).tobytes() == image.crop((0, 70, 500, 81)).tobytes()
 
 
-def test_a_label_takes_on_the_ground_it_is_moved_to() -> None:
+def test_moved_label_gets_background_of_its_new_place() -> None:
     image = Image.new("RGB", (400, 100), "white")
     ImageDraw.Draw(image).rectangle((200, 0, 400, 100), fill=(210, 180, 160))
     lines = [write(image, "inlet", 40, 30), write(image, "outlet", 280, 30)]

@@ -65,7 +65,7 @@ def batches(folder: Path) -> list[list[str]]:
     return [record["prompts"] for record in brush.told(folder)]
 
 
-def test_requests_are_gathered_and_everyone_gets_his_own(make: MakePool, tmp_path: Path) -> None:
+def test_requests_are_batched_and_each_gets_its_result(make: MakePool, tmp_path: Path) -> None:
     prompts = ["a", "b", "c", "d", "e", "f", "g", "h"]
     futures = ask(make(4), *prompts)
     assert all(right(future, prompt, seed) for seed, (future, prompt) in enumerate(zip(futures, prompts, strict=True)))
@@ -73,7 +73,7 @@ def test_requests_are_gathered_and_everyone_gets_his_own(make: MakePool, tmp_pat
     assert len({record["pid"] for record in brush.told(tmp_path)}) == 1
 
 
-def test_only_what_agrees_is_drawn_together(make: MakePool, tmp_path: Path) -> None:
+def test_only_requests_with_equal_settings_share_batch(make: MakePool, tmp_path: Path) -> None:
     other = DrawSettings(8, 8, steps=3)
     pool = make(2)
     futures = [draw(pool, prompt, 0, how) for prompt, how in zip("abcd", (HOW, other, HOW, other), strict=True)]
@@ -94,7 +94,7 @@ def test_devices_share_the_work(make: MakePool, tmp_path: Path) -> None:
     assert all(right(future, f"wait {n}", n) for n, future in enumerate(held))
 
 
-def test_one_that_fails_does_not_spoil_the_others(make: MakePool) -> None:
+def test_failed_request_does_not_affect_others(make: MakePool) -> None:
     futures = ask(make(3), "a", "fail", "refuse")
     assert right(futures[0], "a", 0)
     assert [str(told(future)) for future in futures[1:]] == [
@@ -103,7 +103,7 @@ def test_one_that_fails_does_not_spoil_the_others(make: MakePool) -> None:
 
 
 @pytest.mark.slow
-def test_a_worker_that_dies_is_replaced(make: MakePool, tmp_path: Path) -> None:
+def test_dead_worker_is_replaced(make: MakePool, tmp_path: Path) -> None:
     pool = make(2)
     lost = ask(pool, "a", "die")
     # What was finished before it died is kept.
@@ -116,7 +116,7 @@ def test_a_worker_that_dies_is_replaced(make: MakePool, tmp_path: Path) -> None:
     assert first["pid"] != second["pid"]
 
 
-def test_an_option_the_pipeline_does_not_take_stops_the_run(make: MakePool) -> None:
+def test_unsupported_pipeline_option_stops_run(make: MakePool) -> None:
     found = told(ask(make(), "unfit")[0])
     assert isinstance(found, UsageError)
     assert str(found) == "OddPipeline takes no guidance"

@@ -71,7 +71,7 @@ def test_lora_weights_change_the_drawing_by_their_scale(flux: Path, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_another_scheduler_draws_otherwise(pipeline: Callable[[str], Path]) -> None:
+def test_different_scheduler_changes_drawing(pipeline: Callable[[str], Path]) -> None:
     folder = pipeline("sdxl")
     assert (drawn(setup(folder, scheduler="DDIMScheduler")) != drawn(setup(folder))).any()
 
@@ -84,7 +84,7 @@ def test_a_quantised_pipeline_draws_nearly_the_same(flux: Path) -> None:
     assert np.abs(plain.astype(int) - quantised.astype(int)).mean() < 4
 
 
-def test_misfit_is_reported(flux: Path, tmp_path: Path) -> None:
+def test_unknown_or_unsuitable_scheduler_is_reported(flux: Path, tmp_path: Path) -> None:
     from limner.painters.diffusers.pipeline import Pipeline
 
     with pytest.raises(WorkerUnfit, match="diffusers has no scheduler NobodyScheduler"):
@@ -93,7 +93,7 @@ def test_misfit_is_reported(flux: Path, tmp_path: Path) -> None:
         Pipeline.open(setup(flux, scheduler="DDPMScheduler"))
 
 
-def test_quantisation_asks_for_its_package(monkeypatch: pytest.MonkeyPatch, flux: Path) -> None:
+def test_missing_quantisation_package_is_reported(monkeypatch: pytest.MonkeyPatch, flux: Path) -> None:
     from limner.painters.diffusers import pipeline as loading
 
     monkeypatch.setattr(loading, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
@@ -102,18 +102,22 @@ def test_quantisation_asks_for_its_package(monkeypatch: pytest.MonkeyPatch, flux
 
 
 @pytest.mark.slow
-def test_how_a_pipeline_is_asked_for(monkeypatch: pytest.MonkeyPatch, flux: Path) -> None:
-    """Splitting and remote code need GPUs or a hub: what diffusers is told is looked at instead."""
+def test_loading_arguments_of_pipeline(monkeypatch: pytest.MonkeyPatch, flux: Path) -> None:
+    """Splitting and remote code need GPUs or a hub: check the arguments passed to diffusers instead."""
     from limner.painters.diffusers import pipeline as loading
 
-    told: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     diffusers: Any = import_module("diffusers")
-    monkeypatch.setattr(diffusers.DiffusionPipeline, "from_pretrained", lambda source, **how: told.update(how))
+    monkeypatch.setattr(diffusers.DiffusionPipeline, "from_pretrained", lambda source, **how: arguments.update(how))
     loading.load_pipeline(setup(flux, split=True, custom_pipeline="mine.py", trusted=True))
-    assert (told["device_map"], told["custom_pipeline"], told["trust_remote_code"]) == ("balanced", "mine.py", True)
-    told.clear()
+    assert (arguments["device_map"], arguments["custom_pipeline"], arguments["trust_remote_code"]) == (
+        "balanced",
+        "mine.py",
+        True,
+    )
+    arguments.clear()
     loading.load_pipeline(setup(flux))
-    assert set(told) == {"torch_dtype"}
+    assert set(arguments) == {"torch_dtype"}
 
 
 @pytest.mark.parametrize(
@@ -124,7 +128,7 @@ def test_how_a_pipeline_is_asked_for(monkeypatch: pytest.MonkeyPatch, flux: Path
         (["C:/x/y.safetensors", "z:-0.5"], [("C:/x/y.safetensors", 1.0), ("z", -0.5)]),
     ],
 )
-def test_where_lora_weights_lie_and_their_scales(given: Any, read: list[tuple[str, float]]) -> None:
+def test_lora_paths_and_scales_are_parsed(given: Any, read: list[tuple[str, float]]) -> None:
     assert options.parse({"lora": given}, "diffusers/x").loras == read
 
 
@@ -138,13 +142,13 @@ def test_where_lora_weights_lie_and_their_scales(given: Any, read: list[tuple[st
         max_size=4,
     )
 )
-def test_every_path_and_scale_is_read_back(loras: list[tuple[str, float]]) -> None:
+def test_any_lora_path_and_scale_is_parsed_back(loras: list[tuple[str, float]]) -> None:
     word = ",".join(f"{path}:{scale:g}" for path, scale in loras)
     assert options.parse({"lora": word}, "diffusers/x").loras == loras
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"lora": ":0.5"}, "PATH or PATH:SCALE"),
         ({"scheduler": "a b"}, "DPMSolverMultistep"),
@@ -153,12 +157,12 @@ def test_every_path_and_scale_is_read_back(loras: list[tuple[str, float]]) -> No
         ({"split": True, "devices": "0,1"}, "CUDA_VISIBLE_DEVICES"),
     ],
 )
-def test_invalid_options(given: dict[str, Any], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_invalid_options_are_reported(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         options.parse(given, "diffusers/x")
 
 
-def test_a_lora_is_known_by_its_bytes_wherever_it_lies(tmp_path: Path) -> None:
+def test_lora_is_identified_by_contents_not_path(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     file = tmp_path / "one" / "w.safetensors"
     file.write_bytes(b"weights")
@@ -176,7 +180,7 @@ def test_a_lora_is_known_by_its_bytes_wherever_it_lies(tmp_path: Path) -> None:
         weights.find_lora("nobody/nothing")
 
 
-def test_code_is_known_by_its_bytes(tmp_path: Path) -> None:
+def test_custom_code_is_identified_by_contents(tmp_path: Path) -> None:
     (file := tmp_path / "mine.py").write_text("a = 1")
     before = weights.code_identity(str(file))
     file.write_text("a = 2")

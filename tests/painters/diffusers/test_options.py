@@ -15,7 +15,7 @@ SPEC = "diffusers/lab/model"
 ASPECTS: tuple[Aspect, ...] = ("square", "landscape", "portrait")
 
 
-def test_execution_options_are_separate() -> None:
+def test_execution_options_are_separate_from_drawing_options() -> None:
     options = parse({"steps": 20, "batch_size": 4, "devices": "0,1", "offload": "model", "dtype": "fp16"}, SPEC)
     assert options.drawing == {"steps": 20, "dtype": "float16"}
     assert (options.batch_size, options.devices, options.offload) == (4, ("cuda:0", "cuda:1"), "model")
@@ -34,12 +34,12 @@ def test_execution_options_are_separate() -> None:
         ("cuda:1,cuda:0", ("cuda:1", "cuda:0")),
     ],
 )
-def test_devices_in_all_spellings(given: Any, names: tuple[str, ...]) -> None:
+def test_all_device_spellings_are_parsed(given: Any, names: tuple[str, ...]) -> None:
     assert parse({"devices": given}, SPEC).devices == names
     assert parse({"device": given}, SPEC).devices == names
 
 
-def test_sizes_by_aspect() -> None:
+def test_size_follows_aspect() -> None:
     for aspect in ASPECTS:
         wide, high = parse({}, SPEC).size(aspect)
         assert (wide > high, wide < high) == (aspect == "landscape", aspect == "portrait")
@@ -56,7 +56,7 @@ def test_sizes_by_aspect() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"hue": 1}, f"{SPEC} has no option 'hue'; it has: batch_size, "),
         ({"steps": 0}, "steps=0 is not valid; it is a whole number from 1"),
@@ -70,13 +70,13 @@ def test_sizes_by_aspect() -> None:
         ({"steps": 4, "num_inference_steps": 5}, "steps is given twice"),
     ],
 )
-def test_invalid_options_are_reported(given: dict[str, Any], told: str) -> None:
+def test_invalid_options_are_reported(given: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as raised:
         parse(given, SPEC)
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
-def test_the_papers_presets_can_be_drawn_with() -> None:
+def test_presets_of_papers_are_valid_options() -> None:
     preset = kind("fepbench").preset("paper-open")["painter_args"]
     options = parse(preset, SPEC)
     assert (options.drawing["steps"], options.drawing["guidance"]) == (50, 5.0)
@@ -87,7 +87,7 @@ def test_the_papers_presets_can_be_drawn_with() -> None:
 @given(
     st.dictionaries(st.sampled_from(sorted(READERS)), st.none() | st.booleans() | st.integers() | st.text(max_size=9))
 )
-def test_any_values_are_taken_or_refused(given: dict[str, Any]) -> None:
+def test_any_option_values_are_accepted_or_refused(given: dict[str, Any]) -> None:
     try:
         options = parse(given, SPEC)
     except UsageError:

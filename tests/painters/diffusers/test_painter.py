@@ -102,13 +102,13 @@ def batches(tmp_path: Path) -> list[list[str]]:
 
 
 @pytest.mark.slow
-def test_a_drawing_and_where_it_came_from(make: Make, store: Store) -> None:
+def test_drawing_records_its_request(make: Make, store: Store) -> None:
     (painting,) = paint(make(steps=4), store, ask("A leaf.", 7))
     assert fill(painting.image) == (brush.colour("A leaf.", 7), (8, 8))
     body = painting.notes["body"]
     assert set(body["weights"]) == {"files"}
-    told = {"prompt": "A leaf.", "seed": 7, "dtype": "bfloat16", "width": 8, "height": 8, "steps": 4}
-    assert {name: value for name, value in body.items() if name != "weights"} == told
+    expected = {"prompt": "A leaf.", "seed": 7, "dtype": "bfloat16", "width": 8, "height": 8, "steps": 4}
+    assert {name: value for name, value in body.items() if name != "weights"} == expected
     assert painting.notes["about"] == {"device": "brush"}
     assert (painting.prompt_sent, painting.cost, len(painting.calls)) == ("A leaf.", 0.0, 1)
 
@@ -132,20 +132,18 @@ def test_stored_drawing_is_not_drawn_again_with_other_execution_options(quick: M
     ],
     ids=lambda options: next(iter(options)),
 )
-def test_whatever_decides_the_pixels_is_in_the_key_and_in_the_row(
-    quick: Make, store: Store, options: dict[str, Any]
-) -> None:
+def test_options_that_change_pixels_are_in_key_and_row(quick: Make, store: Store, options: dict[str, Any]) -> None:
     (plain,), (other,) = paint(quick(), store, ask()), paint(quick(**options), store, ask())
     assert plain.calls != other.calls
     assert len(Inline.drawn) == 2
     assert set(quick(**options).options) == {"size", *options}
 
 
-def test_how_it_is_drawn_makes_no_row_of_its_own(quick: Make) -> None:
+def test_execution_options_are_not_part_of_row(quick: Make) -> None:
     assert quick(batch_size=4, devices="0,1", offload="sequential").options == SIZE
 
 
-def test_strength_counts_only_where_there_is_a_picture(quick: Make, store: Store) -> None:
+def test_strength_is_used_only_with_picture(quick: Make, store: Store) -> None:
     sha256, _ = store.blobs.put(picture(1))
     keys = [
         paint(quick(strength=strength), store, ask(images=images))[0].calls
@@ -156,7 +154,7 @@ def test_strength_counts_only_where_there_is_a_picture(quick: Make, store: Store
     assert len(set(keys)) == 3
 
 
-def test_other_weights_draw_again(quick: Make, store: Store, folder: Path) -> None:
+def test_changed_weights_draw_again(quick: Make, store: Store, folder: Path) -> None:
     painter = quick()
     assert painter.changeable
     paint(painter, store, ask())
@@ -166,7 +164,7 @@ def test_other_weights_draw_again(quick: Make, store: Store, folder: Path) -> No
 
 
 @pytest.mark.slow
-def test_pictures_go_by_hash_into_the_key_and_by_bytes_to_the_worker(make: Make, store: Store, tmp_path: Path) -> None:
+def test_key_has_picture_hash_and_worker_gets_bytes(make: Make, store: Store, tmp_path: Path) -> None:
     data = picture(5)
     sha256, _ = store.blobs.put(data)
     (painting,) = paint(make(), store, ask("Mend it.", images=(sha256,)))
@@ -177,7 +175,7 @@ def test_pictures_go_by_hash_into_the_key_and_by_bytes_to_the_worker(make: Make,
 
 
 @pytest.mark.slow
-def test_no_more_is_claimed_than_is_about_to_be_drawn(make: Make, store: Store, tmp_path: Path) -> None:
+def test_only_calls_about_to_be_drawn_are_claimed(make: Make, store: Store, tmp_path: Path) -> None:
     gate = brush.Gate(tmp_path, "0")
     seen: list[int] = []
 
@@ -197,7 +195,7 @@ def test_no_more_is_claimed_than_is_about_to_be_drawn(make: Make, store: Store, 
 
 
 @pytest.mark.slow
-def test_a_worker_that_dies_is_tried_again_and_then_given_up(make: Make, store: Store, tmp_path: Path) -> None:
+def test_dead_worker_is_retried_then_reported(make: Make, store: Store, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"diffusers/.*/model: 3 times in a row the worker died \(signal SIGABRT\)"):
         paint(make(), store, ask("die"))
     assert len(batches(tmp_path)) == 3
@@ -213,7 +211,7 @@ def test_missing_packages_are_reported_early(quick: Make, monkeypatch: pytest.Mo
     quick().check()
 
 
-def test_it_is_found_by_its_word(folder: Path, store: Store) -> None:
+def test_painter_is_opened_by_its_spec(folder: Path, store: Store) -> None:
     facts = PainterFacts(prompt_group="closed", sizes={"square": "640x640"})
     settings = Settings(providers={}, painters={"diffusers/lab/model": facts})
 
@@ -231,7 +229,7 @@ def test_it_is_found_by_its_word(folder: Path, store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_through_the_program(
+def test_run_with_diffusers_painter(
     small_exam: SmallExam, folder: Path, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
@@ -270,8 +268,8 @@ def waiting_exam(exam: SmallExam) -> None:
 
 
 @pytest.mark.slow
-def test_interrupted_it_leaves_no_worker(small_exam: SmallExam, folder: Path, tmp_path: Path) -> None:
-    """Ctrl-C goes to everyone in the terminal: what is being drawn is finished."""
+def test_interrupted_run_leaves_no_worker(small_exam: SmallExam, folder: Path, tmp_path: Path) -> None:
+    """Ctrl-C reaches every process of the terminal: drawings in progress are finished."""
     waiting_exam(small_exam)
     gate = brush.Gate(tmp_path, "0")
     words = ["draw", "genexam", "--data", str(small_exam.data), "--painter", f"mine=diffusers/{folder}"]
@@ -295,7 +293,7 @@ def test_interrupted_it_leaves_no_worker(small_exam: SmallExam, folder: Path, tm
     assert run.returncode == 130
 
 
-def test_devices_go_to_pipelines_alone() -> None:
+def test_devices_option_is_passed_to_pipelines_only() -> None:
     given = {"steps": 3}
     for word in ("diffusers/lab/model", "mine=diffusers/./model"):
         assert add_devices(word, given, "0,1") == {"steps": 3, "devices": "0,1"}
@@ -304,22 +302,22 @@ def test_devices_go_to_pipelines_alone() -> None:
         assert add_devices(word, given, "0,1") == given
 
 
-def test_how_much_it_reads_is_known_to_strategies(make: Make) -> None:
+def test_encoder_tokens_follow_facts_and_option(make: Make) -> None:
     assert make().encoder_tokens is None
     assert make(PainterFacts(encoder_tokens=300)).encoder_tokens == 300
     assert make(PainterFacts(encoder_tokens=300), max_sequence_length=2048).encoder_tokens == 2048
 
 
 @pytest.mark.slow
-def test_the_command_says_that_prompts_were_cut(
+def test_command_reports_cut_prompts(
     small_exam: SmallExam, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs, "FACTORY", brush.FACTORY)
     monkeypatch.setattr(batched, "find_spec", lambda name: object())
     words: list[str | Path] = ["draw", "genexam", "--data", small_exam.data, "--painter", f"mine=diffusers/{folder}"]
     words += ["--painter-arg", "size=8x8", "--store", tmp_path / "own", "--painter-arg", "max_sequence_length=1"]
-    said = limner(*words)
-    assert f"note: {len(small_exam.ids)} prompts were longer than what the painter reads" in said.err
+    result = limner(*words)
+    assert f"note: {len(small_exam.ids)} prompts were longer than what the painter reads" in result.err
     shown = limner("show", "genexam", small_exam.ids[0], "--store", tmp_path / "own").out
     assert "the painter read 1 of" in shown
     # Nothing was drawn this time, so there is nothing to say.

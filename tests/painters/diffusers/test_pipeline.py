@@ -84,7 +84,7 @@ class Short:
 
 
 @every_family
-def test_the_seed_alone_decides(loaded: Any) -> None:
+def test_seed_determines_drawing(loaded: Any) -> None:
     first, again = draw(loaded, ITEMS[:1]), draw(loaded, ITEMS[:1])
     assert np.array_equal(first[0], again[0])
     assert first[0].shape == (32, 32, 3)
@@ -95,7 +95,7 @@ def test_the_seed_alone_decides(loaded: Any) -> None:
 
 
 @every_family
-def test_a_batch_draws_what_each_would_be_alone(loaded: Any) -> None:
+def test_batch_draws_same_as_single_items(loaded: Any) -> None:
     """Not to the last bit: sums are taken in another order, which may tip a value to the next of 256 levels."""
     together = draw(loaded)
     alone = [draw(loaded, (item,))[0] for item in ITEMS]
@@ -106,7 +106,7 @@ def test_a_batch_draws_what_each_would_be_alone(loaded: Any) -> None:
 
 
 @every_family
-def test_one_starts_from_a_picture(loaded: Any) -> None:
+def test_editing_starts_from_picture_by_strength(loaded: Any) -> None:
     how = DrawSettings(32, 32, steps=4, strength=0.5, editing=True)
     items = tuple(DrawItem(PROMPTS[0], 0, (png(shade),)) for shade in (0, 250))
     dark, light = draw(loaded, items, how)
@@ -119,7 +119,7 @@ def test_one_starts_from_a_picture(loaded: Any) -> None:
 
 
 @one_family
-def test_editing_in_between_changes_no_drawing(loaded: Any) -> None:
+def test_intervening_edit_does_not_change_drawing(loaded: Any) -> None:
     before = draw(loaded, ITEMS[:1])
     draw(loaded, (DrawItem(PROMPTS[0], 0, (png(9),)),), DrawSettings(32, 32, steps=4, strength=0.5, editing=True))
     assert np.array_equal(draw(loaded, ITEMS[:1])[0], before[0])
@@ -132,17 +132,17 @@ def test_options_reach_the_pipeline(loaded: Any) -> None:
     assert not np.array_equal(usual, draw(loaded, ITEMS[:1], DrawSettings(32, 32, steps=2, guidance=60))[0])
     assert draw(loaded, ITEMS[:1], DrawSettings(48, 32, steps=2))[0].shape == (32, 48, 3)
     (drawn,) = loaded.draw(DrawSettings(35, 33, steps=2, guidance=2.0), ITEMS[:1])
-    told: dict[str, Any] = {"width": 32, "height": 32, "num_inference_steps": 2}
+    expected: dict[str, Any] = {"width": 32, "height": 32, "num_inference_steps": 2}
     # Qwen-Image calls it something else, and leaves it out where there is no negative prompt.
     by_family = {"QwenImagePipeline": {"true_cfg_scale": 2.0, "negative_prompt": " "}}
-    told |= by_family.get(type(loaded.pipe).__name__, {"guidance_scale": 2.0})
-    assert (drawn.size, drawn.about["arguments"]) == ((32, 32), told)
+    expected |= by_family.get(type(loaded.pipe).__name__, {"guidance_scale": 2.0})
+    assert (drawn.size, drawn.about["arguments"]) == ((32, 32), expected)
     assert drawn.about["pipeline"] == type(loaded.pipe).__name__
     assert set(drawn.about) == {"pipeline", "arguments", "device", "diffusers", "torch", "batch"}
 
 
 @pytest.mark.parametrize("loaded", ["sdxl", "qwen"], indirect=True)
-def test_negative_prompt_goes_with_each_of_a_batch(loaded: Any) -> None:
+def test_negative_prompt_applies_to_each_item_of_batch(loaded: Any) -> None:
     plain, avoiding = (
         draw(loaded, ITEMS, DrawSettings(32, 32, steps=2, guidance=60)),
         draw(loaded, ITEMS, DrawSettings(32, 32, steps=2, guidance=60, negative_prompt="blurred")),
@@ -159,7 +159,7 @@ def test_option_the_pipeline_lacks_is_reported(loaded: Any) -> None:
 
 
 @one_family
-def test_one_image_that_does_not_fit_is_a_fault_with_a_way_out(loaded: Any) -> None:
+def test_image_too_large_for_memory_is_fault_with_advice(loaded: Any) -> None:
     import torch
 
     from limner.painters.diffusers.pipeline import Pipeline
@@ -173,7 +173,7 @@ def test_one_image_that_does_not_fit_is_a_fault_with_a_way_out(loaded: Any) -> N
 
 
 @one_family
-def test_one_that_cannot_be_drawn_does_not_spoil_its_batch(loaded: Any) -> None:
+def test_undrawable_item_does_not_affect_its_batch(loaded: Any) -> None:
     how = DrawSettings(32, 32, steps=4, strength=0.5, editing=True)
     items = (DrawItem("a", 0, (png(3),)), DrawItem("b", 1, (b"no image",)), DrawItem("c", 2, (png(3), png(4))))
     found = list(loaded.draw(how, items))
@@ -229,7 +229,7 @@ def test_image_withheld_by_the_pipeline_is_a_refusal(pipeline: Any) -> None:
 HOW_PLAIN = DrawSettings(8, 8)
 
 
-def test_guidance_goes_where_the_pipeline_has_it(pipeline: Any) -> None:
+def test_guidance_is_passed_under_pipeline_parameter_name(pipeline: Any) -> None:
     """Qwen-Image calls it ``true_cfg_scale``, and leaves it out where there is no negative prompt."""
     loaded = fixed(output(np.zeros((1, 8, 8, 3))))
     list(loaded.draw(DrawSettings(8, 8, guidance=5.0), ITEMS[:1]))
@@ -238,7 +238,7 @@ def test_guidance_goes_where_the_pipeline_has_it(pipeline: Any) -> None:
     assert loaded.pipe.given == {"negative_prompt": ["blur"], "true_cfg_scale": 4.0}
 
 
-def test_a_pipeline_that_cannot_start_from_a_picture(pipeline: Any) -> None:
+def test_pipeline_without_image_input_is_reported(pipeline: Any) -> None:
     loaded = fixed(output(np.zeros((1, 8, 8, 3))))
     (failed,) = loaded.draw(DrawSettings(8, 8, editing=True), (DrawItem("a", 0, (png(1),)),))
     assert failed.kind == "bad_request"
@@ -265,9 +265,7 @@ def test_an_editor_takes_all_pictures_of_one_drawing(pipeline: Any) -> None:
     assert loaded.pipe.given["image"].size == (40, 24)
 
 
-def test_a_pipeline_saved_as_image_to_image_draws_from_words_too(
-    pipeline: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_image_to_image_pipeline_also_draws_from_text(pipeline: Callable[[str], Path], tmp_path: Path) -> None:
     folder = pipeline("sdxl")
     from importlib import import_module
 
@@ -282,11 +280,11 @@ def test_a_pipeline_saved_as_image_to_image_draws_from_words_too(
 
 
 @pytest.mark.parametrize("offload", ["model"])
-def test_offloading_is_of_no_account_on_the_cpu(open_pipeline: OpenPipeline, offload: str) -> None:
+def test_offloading_has_no_effect_on_cpu(open_pipeline: OpenPipeline, offload: str) -> None:
     assert np.array_equal(draw(open_pipeline("sdxl", offload=offload))[0], draw(open_pipeline("sdxl"))[0])
 
 
-def test_weights_are_loaded_as_asked_and_stay_so_when_editing(open_pipeline: OpenPipeline) -> None:
+def test_dtype_of_weights_is_kept_when_editing(open_pipeline: OpenPipeline) -> None:
     import torch
 
     loaded = open_pipeline("sdxl", dtype="bfloat16")
@@ -296,7 +294,7 @@ def test_weights_are_loaded_as_asked_and_stay_so_when_editing(open_pipeline: Ope
 
 
 @pytest.mark.parametrize("loaded", ["flux"], indirect=True)
-def test_a_pipeline_made_for_editing(loaded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_editing_pipeline_draws_and_edits(loaded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from importlib import import_module
 
     from limner.painters.diffusers.pipeline import Pipeline

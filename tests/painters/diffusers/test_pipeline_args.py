@@ -37,7 +37,7 @@ class Editor:
         (Editor(), DrawSettings(64, 32, strength=0.5), {"max_area": 2048}),
     ],
 )
-def test_options_go_by_the_pipeline_s_own_names(pipe: Any, how: DrawSettings, given: dict[str, Any]) -> None:
+def test_options_use_parameter_names_of_pipeline(pipe: Any, how: DrawSettings, given: dict[str, Any]) -> None:
     assert call_arguments(pipe, how, ["a", "b"], 16) == {"prompt": ["a", "b"], **given}
 
 
@@ -53,6 +53,6 @@ def test_option_a_pipeline_does_not_take_is_reported(how: DrawSettings, option: 
         call_arguments(Plain(), how, ["a"], 16)
 
 
-def test_sides_are_cut_down() -> None:
+def test_sides_are_rounded_down_to_multiple() -> None:
     assert drawn_size(DrawSettings(1920, 1080), 16) == (1920, 1072)
     assert drawn_size(DrawSettings(5, 17), 16) == (16, 16)

@@ -47,7 +47,7 @@ def draw(loaded: Any, prompt: str, most: int | None = None, **more: Any) -> RawD
 
 
 @flux
-def test_the_513th_token_changes_the_drawing(loaded: Any) -> None:
+def test_513th_token_changes_drawing(loaded: Any) -> None:
     one, other = text(513, "b"), text(513, "z")
     tokens = [loaded.pipe.tokenizer_2(prompt).input_ids for prompt in (one, other)]
     assert [n for n, pair in enumerate(zip(*tokens, strict=True), 1) if len(set(pair)) > 1] == [513]
@@ -59,7 +59,7 @@ def test_the_513th_token_changes_the_drawing(loaded: Any) -> None:
 
 
 @flux
-def test_the_last_token_that_fits_is_read_and_no_more(loaded: Any) -> None:
+def test_tokens_are_read_up_to_limit(loaded: Any) -> None:
     ends = [text(place, letter, 2100) for place in (MAX_TOKENS - 1, MAX_TOKENS) for letter in "bz"]
     found = [draw(loaded, prompt, MAX_TOKENS).pixels for prompt in ends]
     assert found[0] != found[1]
@@ -67,7 +67,7 @@ def test_the_last_token_that_fits_is_read_and_no_more(loaded: Any) -> None:
 
 
 @flux
-def test_encoding_equals_the_pipelines_own(loaded: Any) -> None:
+def test_encoding_equals_that_of_pipeline(loaded: Any) -> None:
     """Where both can, they agree to the last bit."""
     import torch
 
@@ -98,7 +98,7 @@ class _Encoders:
 
 
 @flux
-def test_a_long_prompt_goes_with_the_other_options(loaded: Any) -> None:
+def test_long_prompt_works_with_other_options(loaded: Any) -> None:
     drawn = draw(loaded, text(513, "b"), MAX_TOKENS, guidance=60.0)
     assert drawn.about["arguments"]["max_sequence_length"] == MAX_TOKENS
     assert drawn.pixels != draw(loaded, text(513, "b"), MAX_TOKENS, guidance=1.0).pixels
@@ -109,7 +109,7 @@ def test_a_long_prompt_goes_with_the_other_options(loaded: Any) -> None:
 
 
 @flux
-def test_starting_from_a_picture_reads_as_far(loaded: Any) -> None:
+def test_editing_reads_prompt_to_same_limit(loaded: Any) -> None:
     from tests.support import picture
 
     how = DrawSettings(32, 32, steps=2, strength=1.0, editing=True, max_sequence_length=MAX_TOKENS)
@@ -119,7 +119,7 @@ def test_starting_from_a_picture_reads_as_far(loaded: Any) -> None:
 
 
 @flux
-def test_more_than_there_is_any_use_for_is_refused(loaded: Any) -> None:
+def test_sequence_length_over_maximum_is_refused(loaded: Any) -> None:
     with pytest.raises(WorkerUnfit, match="FluxPipeline reads at most 2048 tokens, not max_sequence_length=2049"):
         draw(loaded, "A cell.", MAX_TOKENS + 1)
 
@@ -133,14 +133,14 @@ def test_unread_part_is_reported(loaded: Any) -> None:
     assert "cut" not in draw(loaded, "A cell.").about
     if read is None:  # How the others count is their own.
         return
-    told = draw(loaded, "a" * 700 + "zzz").about["cut"]
-    assert (told["read"], told["sent"] // 10, told["unit"]) == (read, 70, "tokens")
-    assert told["rest"].endswith(("zzz", "…"))
-    assert len(told["rest"]) < 320
+    cut = draw(loaded, "a" * 700 + "zzz").about["cut"]
+    assert (cut["read"], cut["sent"] // 10, cut["unit"]) == (read, 70, "tokens")
+    assert cut["rest"].endswith(("zzz", "…"))
+    assert len(cut["rest"]) < 320
 
 
 @flux
-def test_the_words_that_are_not_read_are_named(loaded: Any) -> None:
+def test_unread_words_are_listed(loaded: Any) -> None:
     prompt = "a" * 510 + "xyz"
     assert find_unread(loaded.pipe, prompt, None) == {"sent": 515, "read": 512, "unit": "tokens", "rest": "xyz"}
     assert find_unread(loaded.pipe, prompt, 515) is None

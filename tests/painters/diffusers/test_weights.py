@@ -18,7 +18,7 @@ from tests.needs import need
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
-def test_the_fingerprint_is_of_the_contents_wherever_they_lie(folder: Path, tmp_path: Path) -> None:
+def test_fingerprint_depends_on_contents_not_path(folder: Path, tmp_path: Path) -> None:
     found = weights.find_pipeline(str(folder), None)
     assert (found.name, found.source, found.revision) == ("model", str(folder), None)
     copy = tmp_path / "elsewhere" / "model"
@@ -33,7 +33,7 @@ def test_the_fingerprint_is_of_the_contents_wherever_they_lie(folder: Path, tmp_
 
 
 @pytest.mark.parametrize("file", ["model_index.json", "unet/weights.safetensors"])
-def test_one_changed_byte_is_another_model(folder: Path, file: str) -> None:
+def test_changed_byte_changes_fingerprint(folder: Path, file: str) -> None:
     before = weights.fingerprint(folder)
     path = folder / file
     data = bytearray(path.read_bytes())
@@ -43,7 +43,7 @@ def test_one_changed_byte_is_another_model(folder: Path, file: str) -> None:
     assert weights.fingerprint(folder) != before
 
 
-def test_files_are_read_once_while_they_are_the_same(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unchanged_files_are_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = weights.fingerprint(folder)
     read: list[str] = []
     hashed = weights._hash
@@ -63,26 +63,26 @@ def test_files_are_read_once_while_they_are_the_same(folder: Path, monkeypatch: 
     assert sorted(read) == ["model_index.json", "model_index.json", "weights.safetensors"]
 
 
-def test_a_memory_that_cannot_be_written_does_no_harm(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_cache_is_harmless(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = weights.fingerprint(folder)
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "model_index.json"))
     assert weights.fingerprint(folder) == before
 
 
 @pytest.mark.parametrize(
-    ("place", "told"),
+    ("place", "message"),
     [
         ("./none", "diffusers/./none: no such folder; a repository of the hub is written OWNER/NAME"),
         ("a/b/c", "no such folder"),
     ],
 )
-def test_neither_folder_nor_repository(place: str, told: str) -> None:
+def test_invalid_folder_or_repository_is_reported(place: str, message: str) -> None:
     with pytest.raises(UsageError) as raised:
         weights.folder_of(place)
-    assert told in str(raised.value)
+    assert message in str(raised.value)
 
 
-def test_a_folder_without_a_pipeline(tmp_path: Path) -> None:
+def test_folder_without_pipeline_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"has no model_index\.json: it is not a saved diffusers pipeline"):
         weights.folder_of(str(tmp_path))
 
@@ -114,7 +114,7 @@ def test_weights_that_need_a_token_are_downloaded_by_the_painter(
         weights.download_if_private(hub, "none")
 
 
-def test_a_repository_is_known_by_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repository_is_identified_by_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need("torch", find_spec("huggingface_hub") is not None, "huggingface_hub is not installed")
     from huggingface_hub import constants
 

@@ -54,7 +54,7 @@ def paint(painter: DiffusersPainter, store: Store, *requests: PaintRequest) -> l
     return asyncio.run(run())
 
 
-def test_the_worker_draws_what_the_pipeline_draws_and_comes_back_when_killed(pool: Pool, pipeline: Pipeline) -> None:
+def test_worker_matches_pipeline_and_restarts_when_killed(pool: Pool, pipeline: Pipeline) -> None:
     from limner.painters.diffusers.pipeline import Pipeline
 
     how, items = DrawSettings(32, 32, steps=2), [DrawItem("A cell.", 3), DrawItem("A leaf with labels", 4)]
@@ -73,7 +73,7 @@ def test_the_worker_draws_what_the_pipeline_draws_and_comes_back_when_killed(poo
     assert not worker.is_running()
 
 
-def test_an_edit_through_the_journal(pipeline: Pipeline, store: Store) -> None:
+def test_edit_by_worker_uses_image_to_image_pipeline(pipeline: Pipeline, store: Store) -> None:
     painter = DiffusersPainter("tiny", f"diffusers/{pipeline('sdxl')}", store.blobs, OPTIONS | {"strength": 0.5})
     sha256, _ = store.blobs.put(picture(77, size=(64, 48)))
     drawn, edited = paint(
@@ -85,7 +85,7 @@ def test_an_edit_through_the_journal(pipeline: Pipeline, store: Store) -> None:
         assert (image.size, np.asarray(image).std() > 5) == ((32, 32), True)
 
 
-def test_a_repository_is_drawn_with_from_the_cache_offline(
+def test_cached_repository_is_used_offline(
     pipeline: Pipeline, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hub = tmp_path / "hub" / "hub"
@@ -99,9 +99,7 @@ def test_a_repository_is_drawn_with_from_the_cache_offline(
     assert painting.notes["body"]["weights"] == {"repository": "lab/tiny", "commit": COMMIT}
 
 
-def test_a_pipeline_that_cannot_be_loaded_stops_the_run_with_a_word(
-    pipeline: Pipeline, store: Store, tmp_path: Path
-) -> None:
+def test_unloadable_pipeline_stops_run_with_message(pipeline: Pipeline, store: Store, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     shutil.copytree(pipeline("sdxl"), broken)
     for file in (broken / "unet").glob("*.safetensors"):

@@ -36,7 +36,7 @@ def opened(model: Callable[[str], Path]) -> Callable[..., Draw]:
 
 
 @pytest.mark.parametrize("sort", ADAPTERS)
-def test_the_seed_alone_decides_in_any_batch(opened: Callable[..., Draw], sort: str) -> None:
+def test_seed_determines_drawing_in_any_batch(opened: Callable[..., Draw], sort: str) -> None:
     draw = opened(sort)
     (alone,) = draw(("A cell.", 7))
     (again,) = draw(("A cell.", 7))
@@ -51,24 +51,24 @@ def test_the_seed_alone_decides_in_any_batch(opened: Callable[..., Draw], sort: 
 
 @pytest.mark.parametrize("sort", ADAPTERS)
 @pytest.mark.parametrize("options", [{"guidance": 30.0}, {"temperature": 0.05}, {"top_k": 1}], ids=str)
-def test_options_change_the_drawing(opened: Callable[..., Draw], sort: str, options: dict[str, Any]) -> None:
+def test_options_change_drawing(opened: Callable[..., Draw], sort: str, options: dict[str, Any]) -> None:
     (plain,), (other,) = opened(sort)(("A cell.", 7)), opened(sort, **options)(("A cell.", 7))
     assert (plain != other).any()
 
 
 @pytest.mark.parametrize("sort", ADAPTERS)
-def test_without_choice_no_seed_makes_a_difference(opened: Callable[..., Draw], sort: str) -> None:
+def test_seed_has_no_effect_with_greedy_sampling(opened: Callable[..., Draw], sort: str) -> None:
     one, other = opened(sort, top_k=1)(("A cell.", 7), ("A cell.", 8))
     assert np.abs(one - other).max() <= 1
 
 
-def test_a_negative_prompt_of_emu3_changes_the_drawing(opened: Callable[..., Draw]) -> None:
+def test_negative_prompt_of_emu3_changes_drawing(opened: Callable[..., Draw]) -> None:
     (plain,) = opened("emu3", guidance=8.0)(("A cell.", 7))
     (other,) = opened("emu3", guidance=8.0, negative_prompt="blur and noise")(("A cell.", 7))
     assert (plain != other).any()
 
 
-def test_tokens_are_drawn_as_their_softmax_says() -> None:
+def test_tokens_are_sampled_by_softmax() -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed; pip install 'limner[gpu]'")
     from limner.painters.worker.models import SeededNoise
 
@@ -81,7 +81,7 @@ def test_tokens_are_drawn_as_their_softmax_says() -> None:
     assert set(few.tolist()) == {1, 2}
 
 
-def test_numbers_that_are_none_make_no_black_drawing() -> None:
+def test_nan_values_are_bad_image_not_black_drawing() -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed; pip install 'limner[gpu]'")
     from limner.painters.worker.models import pixels
 

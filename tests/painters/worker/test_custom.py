@@ -102,7 +102,7 @@ def ask(prompt: str = "A cell.", seed: int = 0, **more: Any) -> PaintRequest:
 
 
 @pytest.mark.slow
-def test_a_batch_is_drawn_in_one_go_and_stored(
+def test_batch_is_drawn_in_one_call_and_stored(
     make: Make, store: Store, log: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("limner.workers.pool.LINGER_S", 30.0)
@@ -118,7 +118,7 @@ def test_a_batch_is_drawn_in_one_go_and_stored(
 
 
 @pytest.mark.slow
-def test_batches_are_halved_and_faults_are_each_their_own(
+def test_batches_are_halved_and_faults_stay_separate(
     make: Make, store: Store, log: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("limner.workers.pool.LINGER_S", 30.0)
@@ -141,22 +141,24 @@ def test_single_item_that_does_not_fit_is_reported(make: Make, store: Store) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("factory", "options", "told"),
+    ("factory", "options", "message"),
     [
         ("nothing", {}, "cannot be loaded: own_model:nothing returned NoneType"),
         ("open_model", {"colour": "red"}, "cannot be loaded: TypeError.*colour"),
         ("short", {}, "the model returned 0 images for 1 items"),
     ],
 )
-def test_unfit_worker_ends_the_run(make: Make, store: Store, factory: str, options: dict[str, Any], told: str) -> None:
+def test_unfit_worker_ends_the_run(
+    make: Make, store: Store, factory: str, options: dict[str, Any], message: str
+) -> None:
     (found,) = paint(make(factory, **options), store, ask())
     assert isinstance(found, UsageError)
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         raise found
 
 
 @pytest.mark.slow
-def test_pictures_to_start_from(make: Make, store: Store) -> None:
+def test_worker_gets_input_pictures(make: Make, store: Store) -> None:
     file = io.BytesIO()
     Image.new("RGB", (5, 6), (9, 9, 9)).save(file, "PNG")
     request = ask(images=(store.blobs.put(file.getvalue())[0],))
@@ -189,13 +191,13 @@ def test_source_weights_and_options_identify_a_drawing(make: Make, tmp_path: Pat
     assert keys(make(**given), ask())["source"] != trained["source"]
 
 
-def test_the_module_is_not_imported_here(make: Make, tmp_path: Path) -> None:
+def test_module_is_not_imported_in_main_process(make: Make, tmp_path: Path) -> None:
     (tmp_path / "own_model.py").write_text("raise SystemExit('imported')", "utf-8")
     assert make().options == {"size": "8x4"}
 
 
 @pytest.mark.parametrize(
-    ("spec", "options", "told"),
+    ("spec", "options", "message"),
     [
         ("worker/own_model", {}, "write worker/module:function"),
         ("worker/no_such:thing", {}, "no module 'no_such', neither in the working folder nor installed"),
@@ -204,12 +206,14 @@ def test_the_module_is_not_imported_here(make: Make, tmp_path: Path) -> None:
         ("worker/own_model:open_model", {"env": "OPENAI_API_KEY"}, "keys are not passed on"),
     ],
 )
-def test_invalid_options(make: Make, store: Store, spec: str, options: dict[str, Any], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_invalid_options_are_reported(
+    make: Make, store: Store, spec: str, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
         WorkerPainter("mine", spec, store.blobs, options)
 
 
-def test_a_commit_of_the_hub_is_taken_from_its_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_commit_is_taken_from_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed; pip install 'limner[gpu]'")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
@@ -227,7 +231,7 @@ def test_a_commit_of_the_hub_is_taken_from_its_cache(tmp_path: Path, monkeypatch
     assert custom.find_weights(f"lab/model@{'cd' * 20}").revision == "cd" * 20
 
 
-def test_factory_error_unfit_is_kept(make: Make, tmp_path: Path) -> None:
+def test_unfit_error_of_factory_is_passed_on(make: Make, tmp_path: Path) -> None:
     from limner.painters.worker import server
 
     (tmp_path / "own_model.py").write_text(

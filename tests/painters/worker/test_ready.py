@@ -45,7 +45,7 @@ def ask(prompt: str = "A cell.", seed: int = 0, **more: Any) -> PaintRequest:
     return PaintRequest("q1", prompt, seed, **more)
 
 
-def test_identity_of_a_drawing(folder: Callable[[str], Path], store: Store) -> None:
+def test_key_depends_on_drawing_options_and_weights(folder: Callable[[str], Path], store: Store) -> None:
     place = folder("janus")
     plain = body(made(place, store), ask())
     assert (plain["adapter"], plain["options"]) == ("janus-1", {"dtype": "bfloat16"})
@@ -57,7 +57,7 @@ def test_identity_of_a_drawing(folder: Callable[[str], Path], store: Store) -> N
     assert body(made(place, store), ask())["weights"] != plain["weights"]
 
 
-def test_sizes(folder: Callable[[str], Path], store: Store) -> None:
+def test_size_follows_aspect_and_option(folder: Callable[[str], Path], store: Store) -> None:
     place = folder("emu3")
     found = body(made(place, store), ask(aspect="landscape"))
     assert (found["width"], found["height"]) == (864, 600)
@@ -68,19 +68,21 @@ def test_sizes(folder: Callable[[str], Path], store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"steps": 3}, "has no option 'steps'; it has: batch_size, devices, dtype"),
         ({"temperature": 0}, "a number above 0"),
         ({"top_k": 0}, "a whole number from 1"),
     ],
 )
-def test_invalid_options(folder: Callable[[str], Path], store: Store, options: dict[str, Any], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_invalid_options_are_reported(
+    folder: Callable[[str], Path], store: Store, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
         made(folder("janus"), store, **options)
 
 
-def test_models_that_are_not_known(folder: Callable[[str], Path], store: Store, tmp_path: Path) -> None:
+def test_unsupported_models_are_reported(folder: Callable[[str], Path], store: Store, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"is a llama model; supported are emu3, janus\. .*worker/MODULE:FACTORY"):
         body(made(folder("llama"), store), ask())
     with pytest.raises(UsageError, match=r"config\.json has no model_type"):
@@ -89,14 +91,14 @@ def test_models_that_are_not_known(folder: Callable[[str], Path], store: Store, 
         made(Path("./nowhere"), store)
 
 
-def test_it_runs_where_devices_says() -> None:
+def test_devices_option_is_passed_to_worker_painters() -> None:
     assert add_devices("transformers/lab/model", {}, "0,1") == {"devices": "0,1"}
     assert add_devices("worker/own:model", {}, "0,1") == {"devices": "0,1"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("sort", "options"), [("janus", {}), ("emu3", {"size": "32x16"})])
-def test_drawings_by_a_worker(
+def test_worker_draws_batch(
     model: Callable[[str], Path], store: Store, sort: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("limner.workers.pool.LINGER_S", 30.0)

@@ -40,7 +40,7 @@ def error(studied: Studied, judge: str, score: str) -> float:
     return mean(copies(studied, {id: abs(mine[id] - theirs[id]) for id in mine}))
 
 
-def test_errors_of_judges(studied: Studied) -> None:
+def test_judge_errors_are_shown_beside_published_ones(studied: Studied) -> None:
     table = made(studied, "genexam:table3a")
     row = own(table)["gpt"]
     expected = [error(studied, "gpt", score) for score in ("semantic", "spelling", "logic", "readability")]
@@ -51,7 +51,7 @@ def test_errors_of_judges(studied: Studied) -> None:
     assert f"people/{STUDY}: 3 people, 39 drawings" in table.caption[-1]
 
 
-def test_correlations_with_the_overall_rating(studied: Studied) -> None:
+def test_correlations_with_overall_rating(studied: Studied) -> None:
     table = made(studied, "genexam:table3b")
     rows = own(table)
     assert {"relaxed by gpt", "semantic by gpt", "relaxed by other", "metric/clip"} <= set(rows)
@@ -77,7 +77,7 @@ def test_judges_with_accuracy_and_plausibility(studied: Studied) -> None:
     assert row.cells[3].text != MISSING
 
 
-def test_pairs_of_judges_and_people(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_judge_and_people_pairs(tmp_path_factory: pytest.TempPathFactory) -> None:
     with open_store(tmp_path_factory.mktemp("fep") / "store", create=True) as store:
         desk = Desk(store, "sample/fepbench")
         for painter, skill in (("poor", 0.3), ("good", 0.9)):
@@ -100,7 +100,7 @@ def test_pairs_of_judges_and_people(tmp_path_factory: pytest.TempPathFactory) ->
         assert all(-1 <= (cell.value or 0) <= 1 for cell in row.cells)
 
 
-def test_metrics_of_looks_and_ranks(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_aesthetic_metrics_and_ranks(tmp_path_factory: pytest.TempPathFactory) -> None:
     with open_store(tmp_path_factory.mktemp("ai") / "store", create=True) as store:
         desk = Desk(store, "sample/aibench")
         for place, painter in enumerate(("one", "two", "three"), 1):

@@ -41,7 +41,7 @@ def made(filled: dict[str, Store], key: str, **choice: Any) -> Table:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", [key for key in KEYS if key not in {*WITH_PEOPLE, OF_A_BUILD}])
-def test_every_table_has_rows_of_the_store(filled: dict[str, Store], key: str) -> None:
+def test_every_table_includes_store_rows(filled: dict[str, Store], key: str) -> None:
     table = made(filled, key)
     assert own(table)
     for line in own(table):
@@ -54,11 +54,11 @@ def test_every_table_has_rows_of_the_store(filled: dict[str, Store], key: str) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["fepbench:table4", "genexam:table3a", "genexam:table3b", "genexam:table5"])
-def test_without_people_there_is_nothing_of_the_store(filled: dict[str, Store], key: str) -> None:
+def test_store_rows_are_absent_without_human_ratings(filled: dict[str, Store], key: str) -> None:
     assert own(made(filled, key)) == []
 
 
-def test_a_stores_rows_come_after_the_published_ones_best_first(filled: dict[str, Store]) -> None:
+def test_store_rows_follow_published_rows_best_first(filled: dict[str, Store]) -> None:
     (sheet,) = made(filled, "genexam:table2").flat
     for group in sheet.blocks:
         sides = [line.published for line in group.rows]
@@ -68,7 +68,7 @@ def test_a_stores_rows_come_after_the_published_ones_best_first(filled: dict[str
         assert known_values == sorted(known_values, reverse=True)
 
 
-def test_without_a_store() -> None:
+def test_table_without_store_has_published_rows_only() -> None:
     table = build(find("genexam:table2"))
     assert not own(table)
     assert not table.footnotes
@@ -76,7 +76,7 @@ def test_without_a_store() -> None:
 
 
 @pytest.mark.slow
-def test_intervals_hold_the_number_and_can_be_left_out(filled: dict[str, Store]) -> None:
+def test_intervals_contain_value_and_can_be_omitted(filled: dict[str, Store]) -> None:
     for line in own(made(filled, "genexam:table2")):
         for cell in line.cells:
             if cell.low is not None and cell.high is not None and cell.value is not None:
@@ -85,7 +85,7 @@ def test_intervals_hold_the_number_and_can_be_left_out(filled: dict[str, Store])
     assert all(cell.low is None and cell.high is None for line in bare for cell in line.cells)
 
 
-def test_the_caption_tells_when_the_judge_was_examined(store: Store) -> None:
+def test_caption_shows_when_judge_was_examined(store: Store) -> None:
     synthetic.fill(store, "genexam", painters=1, questions=2, faults=False)
     with store.reading() as connection:
         (setup,) = set(connection.scalars(sa.select(schema.markings.c.setup)))
@@ -99,7 +99,7 @@ def told(table: Table) -> str:
 
 
 @pytest.mark.slow
-def test_the_caption_tells_the_questions_scored(filled: dict[str, Store], store: Store) -> None:
+def test_caption_shows_number_of_scored_questions(filled: dict[str, Store], store: Store) -> None:
     common, each = (told(made(filled, "genexam:table2", on=on)) for on in ("common", "all"))
     assert "64 of its 80 questions scored" in common
     assert "; all painters on the same questions;" in common
@@ -121,10 +121,10 @@ def _scored_questions(store: Store) -> list[str]:
         return list(connection.scalars(sa.select(schema.markings.c.drawing)))
 
 
-def test_rows_marked_otherwise_than_in_the_paper_are_footnoted(filled: dict[str, Store]) -> None:
+def test_rows_that_differ_from_paper_setup_are_footnoted(filled: dict[str, Store]) -> None:
     table = made(filled, "genexam:table2")
     (note,) = {line.notes for line in own(table) if line.about["painter"] not in (UNDECIDED, "control/reference")}
-    said = table.footnotes[note[0] - 1]
+    footnote = table.footnotes[note[0] - 1]
     for words in (
         "judge fake/judge instead of openai/gpt-5-2025-08-07",
         "reading careful instead of paper",
@@ -133,10 +133,10 @@ def test_rows_marked_otherwise_than_in_the_paper_are_footnoted(filled: dict[str,
         "prompts in another wording (0123)",
         "64 questions where the paper has 1000",
     ):
-        assert words in said
+        assert words in footnote
 
 
-def test_what_is_not_decided_is_shown_as_bounds_and_not_ranked(filled: dict[str, Store]) -> None:
+def test_undecided_scores_are_shown_as_bounds_and_not_ranked(filled: dict[str, Store]) -> None:
     rows = [line for line in own(made(filled, "genexam:table2")) if line.label == UNDECIDED]
     bounded = [cell for line in rows for cell in line.cells if cell.least is not None]
     assert bounded
@@ -146,7 +146,7 @@ def test_what_is_not_decided_is_shown_as_bounds_and_not_ranked(filled: dict[str,
 
 
 @pytest.mark.slow
-def test_only_some_painters_or_judges(filled: dict[str, Store], tmp_path: Path) -> None:
+def test_table_can_be_limited_to_painters_or_judges(filled: dict[str, Store], tmp_path: Path) -> None:
     assert {line.label for line in own(made(filled, "genexam:table2", which={"painters": ["BAGEL", "Janus-Pro"]}))} == {
         "BAGEL",
         "Janus-Pro",
@@ -164,7 +164,7 @@ def test_only_some_painters_or_judges(filled: dict[str, Store], tmp_path: Path) 
             build(find("genexam:table2"), store, TableChoice(which={"judges": ["three"]}))
 
 
-def test_which_of_several_exams(tmp_path: Path) -> None:
+def test_exam_can_be_chosen_and_unknown_exam_is_refused(tmp_path: Path) -> None:
     with Store(tmp_path / "store") as store:
         synthetic.fill(store, "mmmg", painters=1, images=False)
         # There is nothing of this kind: the published figures stand alone.
@@ -174,7 +174,7 @@ def test_which_of_several_exams(tmp_path: Path) -> None:
             build(find("mmmg:table2"), store, TableChoice(exam="other"))
 
 
-def test_strategies_stand_beside_the_plain_way(filled: dict[str, Store]) -> None:
+def test_strategies_are_grouped_with_plain_painter(filled: dict[str, Store]) -> None:
     table = made(filled, "aibench:table4")
     (sheet,) = table.flat
     (group,) = [group for group in sheet.blocks if group.title == "openai/gpt-image-1"]
@@ -185,7 +185,7 @@ def test_strategies_stand_beside_the_plain_way(filled: dict[str, Store]) -> None
     assert not any(cell.rank for line in group.rows for cell in line.cells[-1:])
 
 
-def test_judges_as_rows(filled: dict[str, Store]) -> None:
+def test_judges_are_rows(filled: dict[str, Store]) -> None:
     (line,) = own(made(filled, "genexam:table4"))
     assert line.label == "fake/judge"
     assert [cell.text for cell in line.cells[:6]] == ["Img", *[MISSING] * 5]
@@ -193,7 +193,7 @@ def test_judges_as_rows(filled: dict[str, Store]) -> None:
     assert line.cells[7].text == MISSING, "how long it took elsewhere is not known"
 
 
-def test_judges_as_lines_of_their_own_sheet(tmp_path: Path) -> None:
+def test_store_judges_are_rows_of_separate_sheet(tmp_path: Path) -> None:
     with Store(tmp_path / "store") as store:
         synthetic.fill(store, "mmmg", painters=3, questions=24, judges=("one", "two"), images=False, faults=False)
         table = build(find("mmmg:table17"), store)
@@ -204,7 +204,7 @@ def test_judges_as_lines_of_their_own_sheet(tmp_path: Path) -> None:
     assert len({line.cells for line in mine.rows()}) == 2
 
 
-def test_only_the_references_where_the_paper_has_only_those(filled: dict[str, Store]) -> None:
+def test_table_of_reference_images_omits_other_painters(filled: dict[str, Store]) -> None:
     (line,) = own(made(filled, "mmmg:table16"))
     assert line.label == "control/reference"
     titles = [group.title for group in made(filled, "mmmg:table16").sheets[0].blocks]
@@ -222,7 +222,7 @@ def gpt5(effort: str | None, reference: str = "image") -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_one_judge_asked_in_several_ways_has_a_row_for_each(store: Store) -> None:
+def test_each_setup_of_one_judge_has_its_own_row(store: Store) -> None:
     ways = [gpt5(effort, reference) for effort in EFFORTS for reference in INPUTS]
     synthetic.fill(store, "genexam", painters=2, judges=ways, images=True, faults=False)
     table = build(find("genexam:table4"), store)
@@ -235,17 +235,17 @@ def test_one_judge_asked_in_several_ways_has_a_row_for_each(store: Store) -> Non
             assert line.cells[6].text == "0.0120"
             assert 1 <= float(line.cells[7].text) <= 9
             (note,) = line.notes
-            told = table.footnotes[note - 1]
-            assert (f"reasoning_effort={effort} instead of low" in told) == (effort != "low")
-            assert ("reference=none instead of image" in told) == (reference == "none")
-            assert "prompts in another wording (0123); 13 questions where the paper has 1000" in told
+            footnote = table.footnotes[note - 1]
+            assert (f"reasoning_effort={effort} instead of low" in footnote) == (effort != "low")
+            assert ("reference=none instead of image" in footnote) == (reference == "none")
+            assert "prompts in another wording (0123); 13 questions where the paper has 1000" in footnote
     few = build(find("genexam:table4"), store, TableChoice(which={"judges": ["openai/gpt-5?reasoning_effort=low"]}))
     assert {line.label.rpartition("=")[2] for line in own(few)} == {"low"}
     few = build(find("genexam:table4"), store, TableChoice(which={"options": {"reference": "none"}}))
     assert len(own(few)) == 3
 
 
-def test_coverage_is_of_the_whole_exam_for_imports_too(store: Store) -> None:
+def test_coverage_refers_to_whole_exam_for_imported_drawings(store: Store) -> None:
     synthetic.fill(store, "genexam", painters=1, questions=50, images=False, faults=False)
     fewer = "DELETE FROM {} WHERE {} IN (SELECT id FROM drawings WHERE question_id NOT LIKE '%-1_')"
     store.write(lambda connection: connection.exec_driver_sql(fewer.format("markings", "drawing")))
@@ -253,5 +253,5 @@ def test_coverage_is_of_the_whole_exam_for_imports_too(store: Store) -> None:
     made_up = build(find("genexam:table2"), store)
     (line,) = own(made_up)
     assert line.covered == "20% covered"
-    assert any(said.startswith("This store: exam genexam, 10 of its 50 questions scored") for said in made_up.caption)
+    assert any(text.startswith("This store: exam genexam, 10 of its 50 questions scored") for text in made_up.caption)
     assert "10 questions where the paper has 1000" in made_up.footnotes[0]

@@ -200,7 +200,7 @@ def test_dollars_per_drawing(store: Store) -> None:
     assert any(done < 30 for _, done in costs.values())
 
 
-def test_mmmg_average_is_the_mean_of_the_levels(filled: dict[str, Store]) -> None:
+def test_mmmg_average_is_mean_of_levels(filled: dict[str, Store]) -> None:
     for key in ("mmmg:table2", "mmmg:table5"):
         found = line(filled["mmmg"], key, "openai/gpt-image-1")
         *levels, average = [float(cell.text) for cell in found.cells[2:]]

@@ -29,14 +29,14 @@ def ranks(
     return [[line.cells[0].rank for line in group.rows] for group in found]
 
 
-def test_best_and_second() -> None:
+def test_best_and_second_are_ranked() -> None:
     assert ranks([group(1.0, 3.0, 2.0, None)]) == [[0, 1, 2, 0]]
     assert ranks([group(1.0, 3.0, 2.0)], "low") == [[1, 0, 2]]
     assert ranks([group(1.0, 3.0, 2.0)], "none") == [[0, 0, 0]]
     assert ranks([group(1.0, 3.0, 2.0)], second=False) == [[0, 1, 0]]
 
 
-def test_in_the_table_or_in_each_group() -> None:
+def test_ranks_are_per_table_or_per_group() -> None:
     both = [group(1.0, 2.0), group(3.0, 4.0)]
     assert ranks(both) == [[0, 0], [2, 1]]
     assert ranks(both, within=True) == [[2, 1], [2, 1]]
@@ -44,7 +44,7 @@ def test_in_the_table_or_in_each_group() -> None:
     assert ranks([group(9.0, ranked=False), group(1.0, 2.0)], within=True) == [[0], [2, 1]]
 
 
-def test_turning_keeps_every_cell() -> None:
+def test_transposing_keeps_every_cell() -> None:
     columns = tuple(
         Column(f, v, f"{v} · {f}", block=n, figure=m, value_head=v, figure_head=f)
         for n, v in enumerate("ab")
@@ -87,27 +87,27 @@ def test_turning_keeps_every_cell() -> None:
         ("control/blank", "control/blank", None, None, None),
     ],
 )
-def test_what_is_known_of_a_painter(
+def test_painter_facts_are_found(
     painter: str, spec: str, access: str | None, kind: str | None, parameters: str | None
 ) -> None:
     found = facts_of(painter, spec, settings.load())
     assert (found.access, found.kind, found.parameters) == (access, kind, parameters)
 
 
-def test_the_users_settings_go_before_the_papers() -> None:
+def test_user_settings_override_paper_facts() -> None:
     mine = settings.load().model_copy(update={"painters": {"BAGEL": PainterFacts(access="closed")}})
     found = facts_of("BAGEL", "folder/x", mine)
     assert (found.access, found.kind) == ("closed", "unified")
 
 
-def test_finding_a_layout() -> None:
+def test_layout_is_found_by_name() -> None:
     assert find("genexam:table2") is find("GenExam:2")
     assert find("aibench:A1").name == "tableA1"
     with pytest.raises(UsageError, match="no table 'genexam:table10'; choose from aibench:table2"):
         find("genexam:table10")
 
 
-def test_there_are_the_tables_of_five_papers() -> None:
+def test_tables_of_five_papers_exist() -> None:
     assert set(LAYOUTS) == {
         *(f"genexam:table{n}" for n in (1, 2, "3a", "3b", 4, 5, 6, 7, 8, 9)),
         *(f"mmmg:{n}" for n in ("table2", "table3", "table4", "table5", "table16", "table17", "by-discipline")),
@@ -140,7 +140,7 @@ def test_there_are_the_tables_of_five_papers() -> None:
         ("[paper]\ncite='P'\n[tables.x]\ntitle='T'\nwidth=3\ncolumns=[]", "width"),
     ],
 )
-def test_a_wrong_layout_says_where(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_layout_error_names_file(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "exam.toml"
     path.write_text(text, "utf-8")
     with pytest.raises(DataError, match=message) as error:

@@ -100,7 +100,7 @@ def words(line: str) -> list[str]:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_csv_holds_every_figure_once(key: str) -> None:
+def test_csv_contains_every_published_value_once(key: str) -> None:
     layout = find(key)
     found: Counter[tuple[str, str]] = Counter()
     plain = {column.path for sheet in build(layout).flat for column in sheet.columns if column.words}
@@ -112,13 +112,13 @@ def test_csv_holds_every_figure_once(key: str) -> None:
 
 
 @pytest.mark.parametrize("shown", [line.split("|") for line in PRINTED.strip().splitlines()], ids=lambda s: s[0])
-def test_a_line_reads_as_in_the_paper(shown: list[str]) -> None:
+def test_row_text_matches_paper(shown: list[str]) -> None:
     key, label, wanted = shown
     lines = [line.plain.strip() for line in text.lines(build(find(key)), 1000)]
     assert [*words(label), *words(wanted)] in [words(line) for line in lines]
 
 
-def test_every_published_table_is_shown_or_known_to_be_left_out() -> None:
+def test_every_published_table_is_shown_or_listed_as_omitted() -> None:
     there = {(file, row["table"]) for file in {layout.exam for layout in LAYOUTS.values()} for row in rows(file)}
     shown = {
         (layout.exam, name)
@@ -130,7 +130,7 @@ def test_every_published_table_is_shown_or_known_to_be_left_out() -> None:
     assert not shown & LEFT_OUT
 
 
-def test_groups_are_the_papers() -> None:
+def test_groups_match_paper() -> None:
     (sheet,) = build(find("genexam:table2")).sheets
     assert [(group.title, len(group.rows)) for group in sheet.blocks] == [
         ("Closed-source models", 7), ("Open-source T2I models", 4), ("Open-source unified MLLMs", 8),
@@ -156,7 +156,7 @@ BOLD = {
 """What AIBench prints bold in its Table 3."""
 
 
-def test_the_best_are_those_the_paper_prints_bold() -> None:
+def test_best_values_match_bold_values_of_paper() -> None:
     (sheet,) = build(find("aibench:table3")).sheets
     best = {
         line.label: " ".join(c.head for c, cell in zip(sheet.columns, line.cells, strict=True) if cell.rank == 1)
@@ -166,7 +166,7 @@ def test_the_best_are_those_the_paper_prints_bold() -> None:
     assert all(cell.rank < 2 for line in sheet.rows() for cell in line.cells)
 
 
-def test_release_boards_stand_below_the_papers_rows_under_their_own_names_and_are_not_ranked() -> None:
+def test_release_boards_follow_paper_rows_and_are_not_ranked() -> None:
     table = build(find("genexam:table2"))
     (sheet,) = table.sheets
     board = [block for block in sheet.blocks if "release board of 2026-" in block.title]
@@ -193,7 +193,7 @@ def text_of(key: str, choice: TableChoice) -> str:
     ("day", "transcript"),
     [("2026-05-27", "genexam_release_board.csv"), ("2026-09-26", "genexam_release_board_2026-09.csv")],
 )
-def test_a_board_is_the_one_that_was_transcribed(day: str, transcript: str) -> None:
+def test_release_board_matches_transcript(day: str, transcript: str) -> None:
     with shared("published", transcript).open(encoding="utf-8", newline="") as file:
         assert board_rows(day) == list(csv.DictReader(file))
 

@@ -40,7 +40,7 @@ def frame(exam: str, store: Store, **how: Any) -> dict[str, AlignmentPanel]:
     return {panel.title: panel for panel in found.panels}
 
 
-def test_mmmgs_figure_8(mmmg: Store) -> None:
+def test_mmmg_figure_8(mmmg: Store) -> None:
     found = frame("mmmg", mmmg)
     assert {title: panel.published for title, panel in found.items()} == {
         "fake/judge": ("MMMG-Score", 0.876), "metric/aesthetic-siglip": ("Aes-2.5", 0.215),
@@ -53,7 +53,7 @@ def test_mmmgs_figure_8(mmmg: Store) -> None:
         assert panel.n == len(people)
 
 
-def test_points_are_means_over_the_drawings_that_both_have(mmmg: Store) -> None:
+def test_points_are_means_over_shared_drawings(mmmg: Store) -> None:
     kinds = evaluator_kinds(mmmg)
     painters = {drawing.id: drawing.painter for drawing in load_drawings(mmmg, "mmmg")}
     by: dict[str, dict[str, list[float]]] = {}
@@ -71,7 +71,7 @@ def test_points_are_means_over_the_drawings_that_both_have(mmmg: Store) -> None:
 
 
 @pytest.mark.slow
-def test_aibenchs_figure_6b(aibench: Store) -> None:
+def test_aibench_figure_6b(aibench: Store) -> None:
     found = frame("aibench", aibench)
     arena, score = found["metric/vlm-arena:gemini/gemini-3-flash"], found["metric/vlm-score:gemini/gemini-3-flash"]
     assert arena.published == ("VLM Arena, Gemini 3 Flash", 0.714)
@@ -85,7 +85,7 @@ def test_aibenchs_figure_6b(aibench: Store) -> None:
 
 
 @pytest.mark.slow
-def test_aibenchs_figure_6a(aibench: Store, matplotlib: None, tmp_path: Path) -> None:
+def test_aibench_figure_6a(aibench: Store, matplotlib: None, tmp_path: Path) -> None:
     grid = load_plots()["by-judge"].frame("aibench", PlotChoice(store=aibench))
     printed = dict(zip(grid.rows, grid.published, strict=True))
     assert printed["openai/gpt-image-1.5"] == 61.62
@@ -94,7 +94,7 @@ def test_aibenchs_figure_6a(aibench: Store, matplotlib: None, tmp_path: Path) ->
     plot("by-judge", ["aibench"], tmp_path / "a.png", PlotChoice(store=aibench))
 
 
-def test_no_painter_to_show(tmp_path: Path) -> None:
+def test_alignment_without_human_ratings_is_refused(tmp_path: Path) -> None:
     with Store(tmp_path / "s") as store:
         synthetic.fill(store, "genexam", painters=3, questions=6, images=False)
         with pytest.raises(UsageError, match="no person has rated or chosen"):

@@ -27,7 +27,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
     made.close()
 
 
-def test_every_plot_is_drawn_here() -> None:
+def test_every_plot_is_covered_by_tests() -> None:
     # The plot of data has no painters; tests/report/plots/test_data_set.py draws it.
     assert {*EXAMS, "data"} == {
         name for name, each in load_plots().items() if each.usual or each.own.keys() & set(SHIPPED)
@@ -37,7 +37,7 @@ def test_every_plot_is_drawn_here() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "count"), [*((name, "3") for name in EXAMS), ("heatmap", "25")])
-def test_a_reader_stumbles_over_nothing(name: str, count: str, stores: Stores) -> None:
+def test_figure_has_no_visual_faults(name: str, count: str, stores: Stores) -> None:
     from tests.report.plots.seen import faults
 
     frame = stores.frame(name, EXAMS[name], count)
@@ -48,13 +48,13 @@ def test_a_reader_stumbles_over_nothing(name: str, count: str, stores: Stores) -
 
 
 @pytest.mark.slow
-def test_one_painter_has_no_dispersion(stores: Stores) -> None:
+def test_dispersion_of_single_painter_is_refused(stores: Stores) -> None:
     with pytest.raises(UsageError, match="only 1 painter"):
         stores.frame("dispersion", EXAMS["dispersion"], "1")
 
 
 @pytest.mark.slow
-def test_several_exams_are_below_each_other(stores: Stores, tmp_path: Path) -> None:
+def test_several_exams_are_stacked_vertically(stores: Stores, tmp_path: Path) -> None:
     choice = PlotChoice(store=stores.store("worldgenbench", "3"))
     path = tmp_path / "new" / "both.svg"
     plot("heatmap", ["worldgenbench", "worldgenbench"], path, choice, "single")
@@ -70,16 +70,16 @@ def _height(path: Path) -> float:
 
 
 @pytest.mark.parametrize(
-    ("name", "file", "width", "said"),
+    ("name", "file", "width", "message"),
     [
         ("nonsense", "a.svg", "double", "no plot 'nonsense'; available: categories, heatmap"),
         ("heatmap", "a.jpg", "double", "must end in one of svg, pdf, png"),
         ("heatmap", "a.svg", "triple", "no width 'triple'; available: single, double"),
     ],
 )
-def test_what_cannot_be_is_refused(
-    name: str, file: str, width: str, said: str, filled: dict[str, Store], tmp_path: Path
+def test_invalid_plot_arguments_are_refused(
+    name: str, file: str, width: str, message: str, filled: dict[str, Store], tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         plot(name, ["genexam"], tmp_path / file, PlotChoice(store=filled["genexam"]), width)
     assert not (tmp_path / file).exists()

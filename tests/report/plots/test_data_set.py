@@ -34,7 +34,7 @@ def titled(found: DataSheet, title: str) -> BarPanel:
 
 
 @pytest.mark.slow
-def test_the_released_genexam_is_as_its_paper_shows_it() -> None:
+def test_released_genexam_matches_paper_figures() -> None:
     found = sheet("genexam", shared("data", "genexam"))
     rows = [json.loads(line) for line in shared("data", "genexam", "annotations", "All_Subjects.jsonl").open()]
     for title, field in (("Image types", "img_type"), ("Difficulty", "difficulty"), ("Subjects, as", "subject")):
@@ -63,7 +63,7 @@ def tokens(text: str) -> set[str]:
     return set("".join(letter if letter.isalpha() else " " for letter in text.casefold()).split())
 
 
-def test_mmmg_has_levels_disciplines_and_the_size_of_its_graphs() -> None:
+def test_mmmg_shows_levels_disciplines_and_graph_sizes() -> None:
     found, questions = sheet("sample/mmmg"), exams.read(exams.resolve("sample/mmmg")).questions
     (table,) = [panel for panel in found.panels if isinstance(panel, MapPanel)]
     counted = Counter((one.tags["discipline"], one.tags["level"]) for one in questions)
@@ -79,15 +79,15 @@ def test_mmmg_has_levels_disciplines_and_the_size_of_its_graphs() -> None:
     assert by_level.printed == tuple(float(row["value"]) for row in rows)
 
 
-def test_fepbench_has_figure_1c_and_table_5() -> None:
+def test_fepbench_shows_figure_1c_and_table_5() -> None:
     found = sheet("sample/fepbench")
     panel = titled(found, "Figures by discipline and panels")
     with shared("published", "fepbench.csv").open(encoding="utf-8", newline="") as file:
         table = [row for row in csv.DictReader(file) if row["table"] == "Table 5"]
     sizes = {row["category"]: float(row["value"]) for row in table if row["metric"] == "N"}
     # Eight figures of the sample where the paper has 1,300: its shares.
-    for group, row, told in zip(panel.groups, panel.rows, panel.printed, strict=True):
-        assert told == pytest.approx(8 * sizes[f"{group} / {row}"] / 1300)
+    for group, row, printed in zip(panel.groups, panel.rows, panel.printed, strict=True):
+        assert printed == pytest.approx(8 * sizes[f"{group} / {row}"] / 1300)
     assert sum(value for (value,) in panel.values) == 8
     for role in ("instruction", "reasoning"):
         atoms = titled(found, f"{role.capitalize()} atoms")
@@ -97,7 +97,7 @@ def test_fepbench_has_figure_1c_and_table_5() -> None:
         assert atoms.parts == ("visual", "text", "relation")
 
 
-def test_aibench_counts_questions_by_level_and_names_topics_as_ours() -> None:
+def test_aibench_counts_questions_by_level_and_marks_topics_as_ours() -> None:
     found, questions = sheet("sample/aibench"), exams.read(exams.resolve("sample/aibench")).questions
     levels = titled(found, "Questions by level")
     counted = Counter(item.dimension for one in questions for item in one.rubric.checklist)
@@ -109,7 +109,7 @@ def test_aibench_counts_questions_by_level_and_names_topics_as_ours() -> None:
     assert not {"mathrm", "textsc", "emph"} & {word for _, group in words.groups for word, _ in group}
 
 
-def test_worldgenbench_has_both_domains_with_their_breakdowns() -> None:
+def test_worldgenbench_shows_both_domains_with_breakdowns() -> None:
     found = sheet("sample/worldgenbench")
     assert [panel.title.partition(",")[0] for panel in found.panels][:4] == [
         "Domains", "Items of a checklist", "Humanities: continents", "Nature: disciplines",
@@ -125,18 +125,18 @@ def test_every_sample_can_be_drawn(kind: str, tmp_path: Path, matplotlib: None) 
     assert (tmp_path / "a.pdf").stat().st_size > 5_000
 
 
-def test_an_exam_that_says_nothing_and_a_wrong_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_or_invalid_data_set_description_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paper, "paper_file", lambda exam, file: None)
     with pytest.raises(UsageError, match="genexam does not describe its data set"):
         sheet("sample/genexam")
     path = tmp_path / "data.toml"
     monkeypatch.setattr(paper, "paper_file", lambda exam, file: path)
-    for body, said in (
+    for body, message in (
         ("[[panels]]\ntitle='x'\nshow='map'\ntag='a'\n", "map needs by"),
         ("[[panels]]\ntitle='x'\nshow='cake'\n", "panels.0.show"),
         ("", "panels"),
     ):
         path.write_text(body, "utf-8")
         data_set._read_once.cache_clear()
-        with pytest.raises(DataError, match=said):
+        with pytest.raises(DataError, match=message):
             data_panels("genexam")

@@ -50,7 +50,7 @@ def test_atoms_have_bins_with_quartiles(source: Sources) -> None:
         assert len(frame.drawings[place][0]) == sum(e.scores["if"] is not None for e in entries)
 
 
-def test_if_re_has_the_means_of_three_scores(source: Sources) -> None:
+def test_if_re_plots_means_of_three_scores(source: Sources) -> None:
     found = source("fepbench")
     frame = fepbench.if_re(found)
     for point in frame.points:
@@ -65,7 +65,7 @@ def test_if_re_has_the_means_of_three_scores(source: Sources) -> None:
 @pytest.mark.parametrize(("make", "tag", "one", "other"), [
     (fepbench.panels, "panel_type", "multi", "single"), (fepbench.regimes, "regime", "structured", "free"),
 ])  # fmt: skip
-def test_differences_between_conditions(
+def test_condition_gaps_are_differences_of_means(
     make: Callable[[plot_data.PlotSource], plot_data.Grid], tag: str, one: str, other: str, source: Sources
 ) -> None:
     found = source("fepbench")
@@ -85,7 +85,7 @@ def test_differences_between_conditions(
         assert cells[grid.columns.index("RE")].value == pytest.approx(100 * (means[0] - means[1]))
 
 
-def test_regions_with_their_marks(source: Sources) -> None:
+def test_region_counts_and_shares_above_thresholds(source: Sources) -> None:
     found = source("mmmg")
     frame = mmmg.regions(found)
     assert frame.marks == (70, 160)
@@ -96,7 +96,7 @@ def test_regions_with_their_marks(source: Sources) -> None:
         assert second == pytest.approx(mean(count > 160 for count in measured))
 
 
-def test_failures_of_mmmg_are_those_of_low_scores(source: Sources) -> None:
+def test_mmmg_failures_are_drawings_with_low_scores(source: Sources) -> None:
     found = source("mmmg")
     grid = mmmg.failures_plot(found)
     assert grid.columns == ("readability", "entity", "dependency")
@@ -106,7 +106,7 @@ def test_failures_of_mmmg_are_those_of_low_scores(source: Sources) -> None:
     assert grid.cells[row][1].value == pytest.approx(mean((s["entity_recall"] or 0) <= 0.3 for s in low))
 
 
-def test_looks_against_logic(source: Sources) -> None:
+def test_aesthetics_is_plotted_against_logic(source: Sources) -> None:
     found = source("aibench")
     frame = aibench.logic_aesthetics(found)
     values = dict(zip(found.names, found.field.values, strict=True))
@@ -120,7 +120,7 @@ def test_looks_against_logic(source: Sources) -> None:
     assert frame.front
 
 
-def test_no_aesthetics_says_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_aesthetics_error_names_command_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synthetic, "evidence_row", lambda *a: pytest.fail("nothing is measured"))
     monkeypatch.setattr(synthetic._Filler, "_measure", lambda *a: None)
     with Store(tmp_path) as store:

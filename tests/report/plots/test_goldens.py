@@ -123,7 +123,7 @@ def apart(one: Image.Image, other: Image.Image) -> float:
 
 
 @pytest.mark.parametrize("name", GOLDENS)
-def test_it_looks_as_it_did(name: str, tmp_path: Path) -> None:
+def test_plot_matches_golden_image(name: str, tmp_path: Path) -> None:
     kept = HERE / f"{name}.png"
     assert kept.stat().st_size < 10_000
     found = drawn(name)

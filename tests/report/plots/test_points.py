@@ -17,7 +17,7 @@ from tests.report.tables import synthetic
 
 
 @pytest.mark.slow
-def test_cost_counts_failed_tries_and_leaves_out_unknown_prices(tmp_path: Path) -> None:
+def test_cost_includes_failed_attempts_and_omits_unknown_prices(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "genexam", painters=5, questions=40)
         found = load_source("genexam", PlotChoice(store=store, score="relaxed"))
@@ -36,7 +36,7 @@ def test_cost_counts_failed_tries_and_leaves_out_unknown_prices(tmp_path: Path) 
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=12), st.booleans())
-def test_front_is_not_beaten_and_all_others_are(found: list[tuple[int, int]], less: bool) -> None:
+def test_front_contains_exactly_undominated_points(found: list[tuple[int, int]], less: bool) -> None:
     on = set(front(found, less))
     assert on
 
@@ -52,7 +52,7 @@ places = st.tuples(st.floats(20, 280), st.floats(20, 180))
 
 
 @given(st.lists(places, min_size=1, max_size=25, unique=True))
-def test_numbers_beside_points_stay_inside_and_near(where: list[tuple[float, float]]) -> None:
+def test_point_labels_stay_inside_axes_and_near_points(where: list[tuple[float, float]]) -> None:
     widths = [8.0] * len(where)
     for (x, y), (a, b) in zip(where, choose(where, widths, (0, 0, 300, 200)), strict=True):
         assert 4 <= a <= 296
@@ -64,7 +64,7 @@ def test_numbers_beside_points_stay_inside_and_near(where: list[tuple[float, flo
 @pytest.mark.slow
 @pytest.mark.usefixtures("matplotlib")
 @pytest.mark.parametrize(("count", "numbered"), [(12, True), (2, False)])
-def test_names_that_find_no_place_beside_their_points_are_numbered(count: int, numbered: bool) -> None:
+def test_names_that_do_not_fit_beside_points_are_numbered(count: int, numbered: bool) -> None:
     from tests.report.plots.seen import faults
 
     some = [f"a-painter-with-a-name-of-several-lines-{n} + best-of-4[chooser=a-long-chooser]" for n in range(count)]

@@ -31,18 +31,18 @@ from tests.support import picture
 Sources = Callable[..., StoreSource]
 
 
-def test_failures_elsewhere_are_drawings_without_a_score(source: Sources) -> None:
+def test_failures_of_other_exams_are_drawings_without_score(source: Sources) -> None:
     found = source("genexam")
     grid = failures(found)
-    told = {s.painter: s for s in api.scores("genexam", store=found.choice.store)}
+    standings = {s.painter: s for s in api.scores("genexam", store=found.choice.store)}
     for name, cells in zip(grid.rows, grid.cells, strict=True):
         shares = {kind: cell.value for kind, cell in zip(grid.columns, cells, strict=True)}
-        for kind, count in told[name].failures.items():
-            assert shares[kind] == pytest.approx(count / told[name].expected)
-        assert sum(value or 0 for value in shares.values()) == pytest.approx(1 - told[name].coverage, abs=1e-4)
+        for kind, count in standings[name].failures.items():
+            assert shares[kind] == pytest.approx(count / standings[name].expected)
+        assert sum(value or 0 for value in shares.values()) == pytest.approx(1 - standings[name].coverage, abs=1e-4)
 
 
-def test_a_row_is_only_as_high_as_its_own_name_needs(matplotlib: None) -> None:
+def test_row_height_fits_its_name(matplotlib: None) -> None:
     rows = named_rows(["short", "a-painter-with-a-name-of-two-lines", "other"], 1.3, 0.125)
     assert [name.count("\n") for name in rows.names] == [0, 1, 0]
     assert rows.tall[0] == rows.tall[2] == 1
@@ -51,7 +51,7 @@ def test_a_row_is_only_as_high_as_its_own_name_needs(matplotlib: None) -> None:
     assert rows.between == rows.edges[1:-1]
 
 
-def test_distributions_hold_every_settled_drawing(source: Sources) -> None:
+def test_distributions_include_every_scored_drawing(source: Sources) -> None:
     found = source("fepbench")
     frame = distribution(found)
     assert frame.scores == ("if (of 1)", "re (of 1)", "sp (of 1)")
@@ -67,15 +67,15 @@ def test_distributions_hold_every_settled_drawing(source: Sources) -> None:
 
 
 @pytest.mark.slow
-def test_judges_are_compared_two_by_two(tmp_path: Path) -> None:
+def test_judges_are_compared_pairwise(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "genexam", painters=4, judges=("one", "two", "three"), images=False)
         kappa, order = judges("genexam", PlotChoice(store=store))
-        told = compare.judges("genexam", store=store)
+        comparison = compare.judges("genexam", store=store)
         assert kappa.rows == ("three", "two")
         assert kappa.columns == ("one", "three")
-        marks = told.number("one", "two", "kappa", "all")
-        painters = told.number("one", "two", "spearman", told.score.name, unit="painter")
+        marks = comparison.number("one", "two", "kappa", "all")
+        painters = comparison.number("one", "two", "spearman", comparison.score.name, unit="painter")
         assert marks is not None
         assert painters is not None
         assert (kappa.cells[1][0].value, order.cells[1][0].value) == (marks.value, painters.value)
@@ -89,7 +89,7 @@ JUDGES = ("openai/gpt-5", "gemini/gemini-2.5-pro")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", SHIPPED)
-def test_every_exam_has_painters_by_judges(kind: str, tmp_path: Path, matplotlib: None) -> None:
+def test_every_exam_has_painters_by_judges_plot(kind: str, tmp_path: Path, matplotlib: None) -> None:
     with Store(tmp_path / "s") as store:
         synthetic.fill(store, kind, painters=4, questions=12, images=False, judges=JUDGES)
         choice = PlotChoice(store=store)
@@ -115,12 +115,12 @@ def store_mean(kind: str, rows: list, name: str) -> float:  # type: ignore[type-
     return exams.kind(kind).protocol.summary(rows)[name]
 
 
-def test_one_judge_alone_is_refused(filled: dict[str, Store]) -> None:
+def test_judge_comparison_with_single_judge_is_refused(filled: dict[str, Store]) -> None:
     with pytest.raises(UsageError, match="only fake/judge has marked; `limner mark genexam --judge NAME`"):
         load_plots()["by-judge"].frame("genexam", PlotChoice(store=filled["genexam"]))
 
 
-def test_one_question_as_every_painter_drew_it(tmp_path: Path) -> None:
+def test_question_plot_shows_drawing_of_every_painter(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "genexam", painters=3, questions=6)
         check_tiles(load_source("genexam", PlotChoice(store=store)), store)
@@ -151,8 +151,8 @@ def test_pictures_keep_their_shape_and_broken_ones_are_reported(matplotlib: None
     for panel in axes[:7]:
         box = panel.get_window_extent()
         assert box.width / box.height == pytest.approx(2.0, rel=0.01)
-    said = [[text.get_text() for text in panel.texts] for panel in axes[7:]]
-    assert all("no image" in words for words in said)
+    captions = [[text.get_text() for text in panel.texts] for panel in axes[7:]]
+    assert all("no image" in words for words in captions)
 
 
 def counts() -> list[StepCount]:
@@ -165,7 +165,7 @@ def counts() -> list[StepCount]:
 
 
 @pytest.mark.slow
-def test_it_is_drawn_beside_the_papers(tmp_path: Path) -> None:
+def test_funnel_is_plotted_beside_paper_funnel(tmp_path: Path) -> None:
     recipe = open_recipe("exam")
     rows = funnel_rows(recipe, counts())
     plot_funnel("school", recipe, rows, tmp_path / "funnel.png")
@@ -179,7 +179,7 @@ def test_it_is_drawn_beside_the_papers(tmp_path: Path) -> None:
         plot_funnel("school", recipe, rows, tmp_path / "funnel.doc")
 
 
-def test_the_table_tells_reasons_and_both_funnels() -> None:
+def test_funnel_table_shows_reasons_and_both_funnels() -> None:
     text = rendered(funnel_table("school", open_recipe("exam"), counts()), "md")
     for words in ("3 near-duplicate", "2 failed (unreadable)", "4 wait for review",
                   "40,000 pictures with their text → 6,500 after filters and ratings → 1,000 after review",

@@ -19,7 +19,7 @@ from tests.report.tables import synthetic
 Sources = Callable[..., StoreSource]
 
 
-def test_the_best_first_and_controls_last(source: Sources) -> None:
+def test_painters_are_sorted_best_first_and_controls_last(source: Sources) -> None:
     found = source("worldgenbench")
     assert found.names[-1] == "control/reference"
     assert found.controls == {"control/reference"}
@@ -29,13 +29,13 @@ def test_the_best_first_and_controls_last(source: Sources) -> None:
     assert values[: len(known)] == known, "painters without the score come after the others"
 
 
-def test_strategies_have_rows_of_their_own(source: Sources) -> None:
+def test_strategies_have_separate_rows(source: Sources) -> None:
     names = source("aibench").names
     assert {"BAGEL", "BAGEL + rewrite", "openai/gpt-image-1 + rewrite"} <= set(names)
     assert len(names) == 2 * 9 + 2
 
 
-def test_the_caption_names_judge_reading_n_and_coverage(source: Sources) -> None:
+def test_caption_names_judge_reading_n_and_coverage(source: Sources) -> None:
     found = source("genexam", reading="paper")
     shares = [standing.coverage for standing in api.scores("genexam", store=found.choice.store, reading="paper")]
     low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
@@ -46,20 +46,20 @@ def test_the_caption_names_judge_reading_n_and_coverage(source: Sources) -> None
     )
 
 
-def test_the_score_is_the_first_that_most_painters_have(source: Sources) -> None:
+def test_default_score_is_first_that_most_painters_have(source: Sources) -> None:
     assert source("mmmg").score.name == "mmmg_release"
     assert source("mmmg", score="mmmg_exact").score.name == "mmmg_exact"
     with pytest.raises(UsageError, match="--score nonsense: choose from mmmg_release"):
         source("mmmg", score="nonsense")
 
 
-def test_a_judge_that_settles_no_score_is_shown_by_what_it_decided(tmp_path: Path) -> None:
+def test_judge_without_scores_is_shown_by_share_of_met_criteria(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "fepbench", painters=3, judges=("ocr",), images=False)
         assert load_source("fepbench", PlotChoice(store=store)).score == MET
 
 
-def test_one_of_several_judges_must_be_named(tmp_path: Path) -> None:
+def test_judge_must_be_named_if_there_are_several(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "genexam", painters=2, judges=("one", "two"), images=False)
         with pytest.raises(UsageError, match="several evaluators; name one with --judge: 'one', 'two'"):
@@ -69,7 +69,7 @@ def test_one_of_several_judges_must_be_named(tmp_path: Path) -> None:
             load_source("genexam", PlotChoice(store=store, judges=("three",)))
 
 
-def test_nothing_marked_says_what_to_run(tmp_path: Path) -> None:
+def test_unmarked_store_error_names_command_to_run(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         synthetic.fill(store, "genexam", painters=1, judges=(), images=False)
         with pytest.raises(UsageError, match="nothing is marked yet; `limner run`"):
@@ -80,7 +80,7 @@ def inside(source: StoreSource, painter: str) -> tuple[Entry, ...]:
     return source.field.inside[source.names.index(painter)]
 
 
-def test_categories_are_plain_means_with_intervals_around_them(source: Sources) -> None:
+def test_categories_are_means_within_their_intervals(source: Sources) -> None:
     found = source("genexam", score="relaxed")
     grid = categories(found)
     assert grid.rows == found.names
@@ -109,14 +109,14 @@ def test_categories_are_plain_means_with_intervals_around_them(source: Sources) 
 
 
 @pytest.mark.slow
-def test_the_map_begins_with_all_categories_as_scores_shows_them(source: Sources) -> None:
+def test_heatmap_starts_with_overall_scores_of_scores_command(source: Sources) -> None:
     grid = heatmap(source("worldgenbench"))
     assert grid.columns[0] == "all"
     common = {s.painter: s.common for s in api.scores("worldgenbench", store=source("worldgenbench").choice.store)}
     for name, cells in zip(grid.rows, grid.cells, strict=True):
-        told = common[name]
-        assert told is not None
-        assert cells[0].value == told.value("checklist")
-        assert cells[0].low == told.scores["checklist"].low
+        standing = common[name]
+        assert standing is not None
+        assert cells[0].value == standing.value("checklist")
+        assert cells[0].low == standing.scores["checklist"].low
         if cells[0].value is None:
-            assert (cells[0].least, cells[0].most) == told.bounds["checklist"]
+            assert (cells[0].least, cells[0].most) == standing.bounds["checklist"]

@@ -18,7 +18,7 @@ from tests.report.tables.synthetic import cast
 pytestmark = pytest.mark.usefixtures("matplotlib")
 
 
-def test_names_of_many_painters_are_whole_fit_and_differ() -> None:
+def test_painter_names_are_complete_fit_and_distinct() -> None:
     names = [painter.name for painter in cast(25)]
     for inches in (0.8, 1.1, 1.75):
         lines = whole(names, inches)
@@ -31,13 +31,13 @@ def test_names_of_many_painters_are_whole_fit_and_differ() -> None:
 
 
 @given(st.text("abcdefg $_-/+[]=", min_size=1, max_size=80), st.floats(0.4, 2))
-def test_a_broken_name_loses_nothing_and_fits(name: str, inches: float) -> None:
+def test_wrapped_name_keeps_all_characters_and_fits(name: str, inches: float) -> None:
     lines = broken(name, inches).split("\n")
     assert "".join(lines).replace(" ", "") == name.replace(" ", "")
     assert all(wide(line, SMALL) <= inches for line in lines)
 
 
-def test_a_provider_stays_where_names_would_be_the_same() -> None:
+def test_provider_is_kept_where_names_would_collide() -> None:
     assert whole(["a/same", "b/same"], 2) == ["a/same", "b/same"]
     assert whole(["control/blank"], 2) == ["control/blank"]
 
@@ -47,11 +47,11 @@ WAYS = st.sampled_from(["", " + rewrite", " + best-of-3[chooser=lab/a]", " + bes
 
 
 @given(st.lists(st.tuples(PARTS, WAYS).map("".join), min_size=1, max_size=12, unique=True), st.floats(0.5, 3))
-def test_no_two_rows_look_the_same(names: list[str], inches: float) -> None:
+def test_row_names_are_distinct(names: list[str], inches: float) -> None:
     assert len(set(whole(names, inches))) == len(names)
 
 
-def test_a_formula_in_a_name_is_not_a_formula() -> None:
+def test_dollar_signs_in_names_are_not_parsed_as_math() -> None:
     figure = compose([sketch(("$x^2$ and $", "b"))], "single")
     figure.draw_without_rendering()
     labels = [label.get_text() for axes in figure.axes for label in axes.get_yticklabels()]
@@ -69,7 +69,7 @@ def sketch(rows: tuple[str, ...] = ("a", "b")) -> Sketch:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["svg", "pdf", "png"])
-def test_the_same_numbers_give_the_same_bytes(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_data_gives_identical_files(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib
 
     prints = set()
@@ -84,7 +84,7 @@ def test_the_same_numbers_give_the_same_bytes(form: str, tmp_path: Path, monkeyp
     assert b"2026" not in (tmp_path / f"0.{form}").read_bytes() or form != "svg"
 
 
-def test_drawing_leaves_a_users_settings_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plotting_leaves_user_settings_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib
 
     monkeypatch.setitem(matplotlib.rcParams, "font.size", 17)
@@ -92,12 +92,12 @@ def test_drawing_leaves_a_users_settings_alone(monkeypatch: pytest.MonkeyPatch) 
     assert matplotlib.rcParams["font.size"] == 17
 
 
-def test_what_fills_more_than_a_page_is_refused() -> None:
+def test_figure_taller_than_page_is_refused() -> None:
     with pytest.raises(UsageError, match="more than a page"):
         compose([sketch(tuple(map(str, range(80))))], "single")
 
 
-def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_matplotlib_is_reported_with_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)

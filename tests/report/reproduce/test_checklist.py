@@ -22,7 +22,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_is_stored_and_commands_can_be_pasted(tmp_path: Path) -> None:
+def test_checklist_creates_no_store_and_its_commands_run(tmp_path: Path) -> None:
     body = limner("reproduce", SAMPLE, "--store", "my store", "--json").json()
     assert not (tmp_path / "my store").exists()
     steps = {step["row"]: step for step in body["steps"]}
@@ -35,28 +35,28 @@ def test_nothing_is_stored_and_commands_can_be_pasted(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_unknown_prices_are_unknown_and_never_nothing() -> None:
+def test_unknown_prices_are_reported_as_unknown_not_zero() -> None:
     body = limner("reproduce", SAMPLE, "--painter", "Ideogram 2.0", "--json").json()
     assert body["unknown_prices"] == ["ideogram/v2"]
     (step,) = body["steps"]
     assert (step["dollars"], step["calls"]) == (None, 16)
     assert {item["dollars"] for item in body["items"] if item["name"] == "Table 1"} == {None}
-    said = limner("reproduce", SAMPLE, "--painter", "Ideogram 2.0").out
-    assert "plus the unknown price of ideogram/v2" in said
+    output = limner("reproduce", SAMPLE, "--painter", "Ideogram 2.0").out
+    assert "plus the unknown price of ideogram/v2" in output
     assert money(None) == "unknown"
 
 
-def test_without_data_calls_and_prices_are_not_known() -> None:
+def test_calls_and_prices_are_unknown_without_data() -> None:
     body = limner("reproduce", "worldgenbench", "--json").json()
     assert (body["calls"], body["dollars"]) == (None, None)
     assert "name the data folder with --data" in body["notes"][0]
     assert all("--data DIR" in step["command"] for step in body["steps"] if not step["cannot"])
-    said = limner("reproduce", "worldgenbench", "--run", "--budget", "1", code=2).err
-    assert "name the data folder with --data" in said
+    output = limner("reproduce", "worldgenbench", "--run", "--budget", "1", code=2).err
+    assert "name the data folder with --data" in output
 
 
 @pytest.mark.slow
-def test_models_that_are_gone_are_reported_with_their_successor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retired_models_are_reported_with_successor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_TODAY", "2026-11-16")
     body = limner("reproduce", SAMPLE, "--json").json()
     steps = {step["row"]: step for step in body["steps"]}
@@ -75,7 +75,7 @@ def test_models_that_are_gone_are_reported_with_their_successor(monkeypatch: pyt
     assert not all(step["cannot"] for step in other["steps"])
 
 
-def test_a_painter_of_one_s_own_is_in_every_table(store: Store) -> None:
+def test_custom_painter_is_included_in_every_table(store: Store) -> None:
     found = make_checklist(Reproduction(SAMPLE, painters=("mine=control/text",), judges=("ocr",)), store)
     (step,) = found.steps
     assert "--painter mine=control/text" in step.command
@@ -84,7 +84,7 @@ def test_a_painter_of_one_s_own_is_in_every_table(store: Store) -> None:
         make_checklist(Reproduction(SAMPLE, painters=("nobody",)), store)
 
 
-def test_drawings_under_another_name_are_not_drawn_again(store: Store) -> None:
+def test_stored_drawings_under_another_name_are_reused(store: Store) -> None:
     from limner import run
 
     run("sample/mmmg", painters=["truth=control/reference"], store=store)
@@ -93,7 +93,7 @@ def test_drawings_under_another_name_are_not_drawn_again(store: Store) -> None:
     assert "--painter truth=control/reference" in step.command
 
 
-def test_drawings_that_two_judges_mark_are_paid_for_once(store: Store) -> None:
+def test_drawings_marked_by_two_judges_are_paid_once(store: Store) -> None:
     asked = Reproduction("sample/mmmg", painters=("FLUX.1-[pro]=bfl/flux-pro-1.1",), regions="classical")
     found = make_checklist(asked, store)
     drawn = [one for step in found.steps for one in step.found or () if one.role == "painter"]
@@ -106,17 +106,17 @@ def test_drawings_that_two_judges_mark_are_paid_for_once(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--run",), "--run spends money: set a limit with --budget DOLLARS"),
         (("--budget", "1"), "--budget, --purse and --retry-failed need --run"),
         (("--item", "Table 77"), "the paper has no 'Table 77'"),
     ],
 )
-def test_wrong_words(words: tuple[str, ...], said: str) -> None:
-    assert said in limner("reproduce", SAMPLE, *words, code=2).err
+def test_invalid_arguments_are_usage_errors(words: tuple[str, ...], message: str) -> None:
+    assert message in limner("reproduce", SAMPLE, *words, code=2).err
 
 
-def test_an_exam_without_a_list(tmp_path: Path) -> None:
-    said = limner("reproduce", "nothing", code=2).err
-    assert "nothing" in said
+def test_unknown_exam_is_usage_error(tmp_path: Path) -> None:
+    output = limner("reproduce", "nothing", code=2).err
+    assert "nothing" in output

@@ -18,13 +18,11 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_without_a_browser_the_page_is_whole_and_the_fix_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_browser_is_reported_and_html_page_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_BROWSER", "no-such-browser")
-    said = limner("reproduce", SAMPLE, "--item", "Table 1", "--item", "Table 6", "-o", "paper", code=3)
-    assert "no browser was found; install Chromium or Chrome" in said.err
-    assert "LIMNER_BROWSER" in said.err
+    result = limner("reproduce", SAMPLE, "--item", "Table 1", "--item", "Table 6", "-o", "paper", code=3)
+    assert "no browser was found; install Chromium or Chrome" in result.err
+    assert "LIMNER_BROWSER" in result.err
     assert not (tmp_path / "paper" / "document.pdf").exists()
     page = (tmp_path / "paper" / "document.html").read_text("utf-8")
     assert "Cannot be reproduced: a survey of other papers: nothing is measured." in page
@@ -33,7 +31,7 @@ def test_without_a_browser_the_page_is_whole_and_the_fix_is_reported(
     assert not re.search(r"(?:src|href)=\"(?!data:|#)", page)
 
 
-def test_a_browser_that_does_not_print_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browser_that_fails_to_print_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = tmp_path / "broken"
     broken.write_text("#!/bin/sh\necho no display >&2\nexit 7\n", "utf-8")
     broken.chmod(0o755)
@@ -46,7 +44,7 @@ def test_a_browser_that_does_not_print_is_reported(tmp_path: Path, monkeypatch: 
         write_pdf(tmp_path / "document.html", tmp_path / "document.pdf")
 
 
-def test_published_tables_are_in_it_without_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_document_includes_published_tables_without_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIMNER_BROWSER", "no-such-browser")
     limner("reproduce", SAMPLE, "--item", "Table 2", "--item", "Table 5", "--store", "a<b>", "-o", "paper", code=3)
     page = (tmp_path / "paper" / "document.html").read_text("utf-8")

@@ -123,7 +123,7 @@ def items(body: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", PAPERS)
-def test_a_paper_is_reproduced(
+def test_paper_is_reproduced_end_to_end(
     kind: str, shop: tuple[BilledImages, ExaminerServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     images, examiner = shop
@@ -183,13 +183,13 @@ def section(page: str, name: str) -> str:
     return page.partition(f'<section id="{anchor}">')[2].partition("</section>")[0]
 
 
-def test_the_budget_holds_over_all_rows_and_a_purse_goes_on(
+def test_budget_covers_all_rows_and_purse_continues_run(
     shop: tuple[BilledImages, ExaminerServer], tmp_path: Path
 ) -> None:
     images, examiner = shop
     # Enough for the first row, not for both.
-    said = reproduce("worldgenbench", "--run", "--budget", "0.1", "--concurrency", "1", "--json", code=4)
-    body = json.loads(said.out)
+    result = reproduce("worldgenbench", "--run", "--budget", "0.1", "--concurrency", "1", "--json", code=4)
+    body = json.loads(result.out)
     assert body["run"]["stopped"].startswith("budget reached: $")
     billed = charged(examiner.counts()["bill"], PRICES) + IMAGE_PRICE * images.counts()["answered"]
     assert 0 < billed <= 0.1
@@ -198,24 +198,24 @@ def test_the_budget_holds_over_all_rows_and_a_purse_goes_on(
     assert set(examiner.counts()["answered_by_key"].values()) == {1}
 
 
-def test_a_table_of_judges_is_filled_judge_by_judge(shop: tuple[BilledImages, ExaminerServer]) -> None:
+def test_table_of_judges_is_filled_for_each_judge(shop: tuple[BilledImages, ExaminerServer]) -> None:
     words = ("reproduce", "sample/genexam", "--item", "Table 4", "--painter", "GPT-Image-1=drawing/one", "--limit", "1")
     judges = ("--judge", JUDGES[0], "--judge", f"GPT-4o / Img={JUDGES[1]}")
     before = limner(*words, *judges, "--json").json()
-    said = limner(*words, *judges, "--run", "--budget", "2", "--json", code=3)
+    result = limner(*words, *judges, "--run", "--budget", "2", "--json", code=3)
     # The other judges of the table have no key here; each is told.
-    assert "not run: GPT-Image-1: " in said.err
-    cells = [items(body)["Table 4"] for body in (before, said.json())]
+    assert "not run: GPT-Image-1: " in result.err
+    cells = [items(body)["Table 4"] for body in (before, result.json())]
     assert (cells[0]["filled"], cells[0]["missing"] > 0) == (0, True)
     # Cost and seconds of eight ways to ask: the paper's judge in seven, and the other one.
     assert cells[1]["filled"] == 16
 
 
-def test_what_cannot_start_is_left_out_and_reported(shop: tuple[BilledImages, ExaminerServer]) -> None:
+def test_rows_that_cannot_start_are_skipped_and_reported(shop: tuple[BilledImages, ExaminerServer]) -> None:
     images, _ = shop
-    said = limner(
+    result = limner(
         "reproduce", "sample/worldgenbench", "--painter", "GPT-4o=drawing/one", "--painter", "SDXL=drawing/dear",
         "--judge", JUDGES[0], "--limit", "1", "--run", "--budget", "1", code=3,
     )  # fmt: skip
-    assert "not run: SDXL: --budget cannot be enforced: drawing/dear has no price" in said.err
+    assert "not run: SDXL: --budget cannot be enforced: drawing/dear has no price" in result.err
     assert images.counts()["answered"] == 1

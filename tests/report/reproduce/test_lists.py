@@ -61,7 +61,7 @@ def test_every_caption_of_the_paper_is_in_the_list(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", SHIPPED)
-def test_what_a_list_names_is_there(kind: str) -> None:
+def test_names_used_in_list_exist(kind: str) -> None:
     listing, exam = paper_list(kind), exams.kind(kind)
     names = row_names(listing, kind)
     designs = {path.stem for path in exam.studies.glob("*.toml")} if exam.studies else set()
@@ -83,7 +83,7 @@ def test_what_a_list_names_is_there(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", SHIPPED)
-def test_every_row_is_drawn_by_something_or_says_why_not(kind: str) -> None:
+def test_every_row_has_painter_or_stated_reason(kind: str) -> None:
     listing = paper_list(kind)
     names = row_names(listing, kind)
     presets = exams.kind(kind).all_presets
@@ -95,7 +95,7 @@ def test_every_row_is_drawn_by_something_or_says_why_not(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", SHIPPED)
-def test_options_of_rows_are_such_as_their_painters_take(kind: str, store: Store) -> None:
+def test_row_options_are_accepted_by_their_painters(kind: str, store: Store) -> None:
     listing, known = paper_list(kind), settings.load()
     presets = exams.kind(kind).all_presets
     finder = row_finder(listing, [], (), known, presets, judge=None, judges={}, helpers={}, stored={})
@@ -104,21 +104,21 @@ def test_options_of_rows_are_such_as_their_painters_take(kind: str, store: Store
     assert {row.name for row in rows} == REWRITTEN.get(kind, set())
 
 
-def test_an_item_says_what_it_is() -> None:
+def test_item_needs_title_and_layout_plots_or_reason() -> None:
     with pytest.raises(ValueError, match="needs a layout, plots, or a reason"):
         PaperItem(name="Table 9", title="x")
     with pytest.raises(ValueError, match="needs a title"):
         PaperItem(name="Table 9", cannot="x")
 
 
-def test_items_are_chosen_by_name() -> None:
+def test_items_are_selected_by_name() -> None:
     listing = paper_list(SHIPPED[0])
     assert [item.name for item in chosen_items(listing, ("table 2", "Figure 12"))] == ["Table 2", "Figures 11 to 13"]
     with pytest.raises(UsageError, match="the paper has no 'Table 99'; it has: Figure 1"):
         chosen_items(listing, ("Table 99",))
 
 
-def test_a_wrong_list_is_reported_with_its_exam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_list_is_reported_with_exam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "reproduce.toml").write_text('[[items]]\nname = "Table 1"\nlayuot = "table1"\n', "utf-8")
     monkeypatch.setattr("limner.report.reproduce.request.paper_file", lambda *_: tmp_path / "reproduce.toml")
     with pytest.raises(DataError, match=r"the exam 'genexam' is broken: .*items\.0\."):

@@ -37,7 +37,7 @@ def put(desk: Desk, painter: str, right: list[int], relaxed: int = 1) -> None:
         desk.put(painter, question, desk.marks(question, lambda top: top) if n in right else marks | {first: 0})
 
 
-def test_leader_differs_significantly_from_the_others(store: Store, tmp_path: Path) -> None:
+def test_leader_differs_significantly_from_others(store: Store, tmp_path: Path) -> None:
     desk = Desk(store, EXAM)
     put(desk, "best", list(range(13)))
     put(desk, "poor", [], 0)
@@ -53,7 +53,7 @@ def test_leader_differs_significantly_from_the_others(store: Store, tmp_path: Pa
     assert answer["drawn"]["reference"]
 
 
-def test_leader_does_not_differ_from_the_second(store: Store, tmp_path: Path) -> None:
+def test_leader_does_not_differ_from_second(store: Store, tmp_path: Path) -> None:
     desk = Desk(store, EXAM)
     put(desk, "one", [0, 1, 2])
     put(desk, "two", [0, 1])
@@ -66,10 +66,10 @@ def test_leader_does_not_differ_from_the_second(store: Store, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("others", "wanted"), [(["control/blank"], "relaxed"), (["control/reference"], "strict")])
-def test_a_score_that_every_control_reaches_is_not_a_headline(
+def test_score_reached_by_controls_is_not_headline(
     store: Store, tmp_path: Path, others: list[str], wanted: str
 ) -> None:
-    """Nobody has a drawing wholly right, nor has the control: that score says nothing, and the next one answers."""
+    """No painter and no control has a fully correct drawing: the next score becomes the headline."""
     desk = Desk(store, EXAM)
     put(desk, "mine", [])
     put(desk, "other", [], 0)
@@ -81,7 +81,7 @@ def test_a_score_that_every_control_reaches_is_not_a_headline(
     assert ("mine is ahead" in words) == (wanted == "relaxed")
 
 
-def test_controls_alone_and_a_single_painter_are_reported(store: Store, tmp_path: Path) -> None:
+def test_answer_for_controls_only_and_for_single_painter(store: Store, tmp_path: Path) -> None:
     desk = Desk(store, EXAM)
     put(desk, "control/reference", list(range(13)))
     put(desk, "control/blank", [], 0)
@@ -95,7 +95,7 @@ def test_controls_alone_and_a_single_painter_are_reported(store: Store, tmp_path
     assert sure == "There is no other painter to compare it with."
 
 
-def test_a_judge_that_passes_wrong_drawings_is_called_out_beside_who_is_ahead(store: Store, tmp_path: Path) -> None:
+def test_lenient_judge_warning_is_shown_beside_leader(store: Store, tmp_path: Path) -> None:
     desk = Desk(store, EXAM)
     put(desk, "alpha", list(range(12)))
     put(desk, "beta", [])
@@ -116,7 +116,7 @@ def test_a_judge_that_passes_wrong_drawings_is_called_out_beside_who_is_ahead(st
 
 
 @pytest.mark.slow
-def test_the_pages_with_its_scores_show_the_line(store: Store, tmp_path: Path, browser: Browser) -> None:
+def test_pages_with_scores_show_lenient_judge_warning(store: Store, tmp_path: Path, browser: Browser) -> None:
     desk = Desk(store, EXAM)
     for painter in ("alpha", "beta", "control/reference", "control/shuffled"):
         put(desk, painter, list(range(12)) if painter != "beta" else [])

@@ -24,7 +24,7 @@ def listed(
 
 
 @pytest.mark.parametrize("score", ["strict", "relaxed", "semantic"])
-def test_rows_are_sorted_as_in_limner_scores(odd: Site, site: Site, score: str) -> None:
+def test_rows_are_sorted_as_in_scores_command(odd: Site, site: Site, score: str) -> None:
     for made, judge in ((odd, LABELS[0]), (site, "fake/judge")):
         exam = exam_of(made.folder)
         way = next(way for way in exam["ways"] if way["name"] == judge)
@@ -33,7 +33,7 @@ def test_rows_are_sorted_as_in_limner_scores(odd: Site, site: Site, score: str) 
         assert listed(exam, way, score) == [(row.name, row.place) for row in rows]
 
 
-def test_without_a_painter_that_cuts_the_numbers_are_those_of_limner_scores_without(odd: Site) -> None:
+def test_numbers_without_low_coverage_painter_match_scores_command(odd: Site) -> None:
     exam = exam_of(odd.folder)
     way = exam["ways"][0]
     names = [painter["row"] for painter in exam["painters"]]
@@ -65,7 +65,7 @@ def test_without_a_painter_that_cuts_the_numbers_are_those_of_limner_scores_with
         assert not any(frozenset(pair) in apart for pair in combinations(run, 2))
 
 
-def test_lines_join_those_whom_limner_compare_cannot_tell_apart(site: Site) -> None:
+def test_lines_join_painters_without_significant_difference(site: Site) -> None:
     exam = exam_of(site.folder)
     way = next(way for way in exam["ways"] if way["name"] == "fake/judge")
     names = [painter["row"] for painter in exam["painters"]]
@@ -83,7 +83,7 @@ def test_lines_join_those_whom_limner_compare_cannot_tell_apart(site: Site) -> N
     assert neighbours - apart <= joined, "neighbours who cannot be told apart are joined"
 
 
-def test_costs_are_separate_and_unknown_is_not_zero(site: Site, odd: Site) -> None:
+def test_costs_are_separate_and_unknown_cost_is_not_zero(site: Site, odd: Site) -> None:
     exam = exam_of(site.folder)
     rows = {exam["painters"][row["p"]]["row"]: row["costs"] for row in exam["ways"][0]["rows"]}
     assert rows["openai/gpt-image-1"]["drawing"] > 0.16

@@ -72,7 +72,7 @@ def hash_of(page: Any) -> str:
 @pytest.mark.parametrize(
     ("kind", "scheme"), [*((kind, "light") for kind in KINDS), ("leaderboard", "dark"), ("drawing", "dark")]
 )
-def test_every_page_is_quiet_readable_named_and_fits_a_phone(
+def test_every_page_is_error_free_accessible_and_fits_phone(
     browser: Browser, site: Site, kind: str, scheme: Any
 ) -> None:
     page = visit(browser, site, kind, scheme=scheme)
@@ -90,7 +90,7 @@ def test_every_page_is_quiet_readable_named_and_fits_a_phone(
     assert page.evaluate(small) == []
 
 
-def test_a_table_sorts_by_mouse_and_by_keyboard(browser: Browser, site: Site) -> None:
+def test_table_sorts_by_mouse_and_keyboard(browser: Browser, site: Site) -> None:
     page = visit(browser, site, "leaderboard")
     strict = page.locator("th", has_text="strict")
     assert strict.get_attribute("aria-sort") == "descending"
@@ -113,7 +113,7 @@ def test_a_table_sorts_by_mouse_and_by_keyboard(browser: Browser, site: Site) ->
     assert comes(page, lambda: values() == sorted(values()))
 
 
-def test_a_leaderboard_filters_and_its_address_remembers(browser: Browser, site: Site) -> None:
+def test_leaderboard_filters_are_kept_in_url(browser: Browser, site: Site) -> None:
     page = visit(browser, site, "leaderboard")
     rows = page.locator("tbody tr")
     everyone = rows.count()
@@ -139,7 +139,7 @@ def test_a_leaderboard_filters_and_its_address_remembers(browser: Browser, site:
     expect(choice(again, "Category")).to_have_value(re.compile("easy"))
 
 
-def test_the_history_leads_through_drawings_and_an_address_can_be_written_by_hand(browser: Browser, site: Site) -> None:
+def test_browser_history_and_edited_url_open_right_drawing(browser: Browser, site: Site) -> None:
     page = visit(browser, site, "question")
     page.locator("article.drawing .look").first.click()
     page.locator("dialog[open]").wait_for()
@@ -155,9 +155,7 @@ def test_the_history_leads_through_drawings_and_an_address_can_be_written_by_han
     expect(page.locator("dialog")).to_have_count(0)
 
 
-def test_places_and_caption_follow_the_column_and_the_address_keeps_order_and_columns(
-    browser: Browser, site: Site
-) -> None:
+def test_places_and_caption_follow_sort_column_and_url_keeps_view(browser: Browser, site: Site) -> None:
     page = visit(browser, site, "leaderboard")
     page.get_by_role("button", name="relaxed").click()
     expect(page.locator(".lead").first).to_contain_text("Ordered by relaxed")
@@ -178,7 +176,7 @@ def test_places_and_caption_follow_the_column_and_the_address_keeps_order_and_co
     expect(again.locator(".lead").first).to_contain_text("Ordered by Painter; ranks by strict")
 
 
-def test_a_reader_gets_from_the_first_page_to_a_reason_by_keyboard_alone(browser: Browser, site: Site) -> None:
+def test_keyboard_navigates_from_first_page_to_reason(browser: Browser, site: Site) -> None:
     page = visit(browser, site, "index")
 
     def walk(wanted: str) -> None:
@@ -216,7 +214,7 @@ def test_a_reader_gets_from_the_first_page_to_a_reason_by_keyboard_alone(browser
     assert comes(page, lambda: "d=" not in hash_of(page))
 
 
-def test_a_graph_shows_what_was_found_and_what_is_missing(browser: Browser, site: Site) -> None:
+def test_graph_shows_found_and_missing_parts(browser: Browser, site: Site) -> None:
     page = visit(browser, site, "graph")
     page.locator(".graph .node").first.wait_for()
     assert page.locator(".graph .node.plain").count() == page.locator(".graph .node").count() > 0
@@ -235,7 +233,7 @@ def test_a_graph_shows_what_was_found_and_what_is_missing(browser: Browser, site
         expect(page.locator(f"dialog .edge.{sort}")).to_have_count(sum(row[1] == value for row in links))
 
 
-def test_the_gallery_searches_filters_and_opens_a_drawing(browser: Browser, site: Site) -> None:
+def test_gallery_searches_filters_and_opens_drawing(browser: Browser, site: Site) -> None:
     page = visit(browser, site, "gallery")
     page.locator(".gallery .tile").first.wait_for()
     expect(page.locator("main > p[role=status]")).to_contain_text("96 drawings")
@@ -257,7 +255,7 @@ def test_the_gallery_searches_filters_and_opens_a_drawing(browser: Browser, site
     page.locator("dialog[open]").wait_for()
 
 
-def test_differences_and_failures_lead_to_their_drawing(browser: Browser, site: Site) -> None:
+def test_differences_and_failures_link_to_their_drawing(browser: Browser, site: Site) -> None:
     page = visit(browser, site, "differences")
     assert page.locator("table").first.locator("tbody tr").count() == 3
     choice(page, "Between").select_option("judges")
@@ -273,7 +271,7 @@ def test_differences_and_failures_lead_to_their_drawing(browser: Browser, site: 
 
 
 @pytest.mark.parametrize("after", ["#q=../../../data/site", "#q=nothing-here"])
-def test_an_unknown_address_is_reported_and_loads_nothing(browser: Browser, site: Site, after: str) -> None:
+def test_unknown_url_is_reported_and_loads_no_data(browser: Browser, site: Site, after: str) -> None:
     page = browser.open(site.folder / "exams/genexam/question.html", after)
     page.locator(".wrong").wait_for()
     loaded = page.evaluate("[...document.scripts].map((one) => one.src)")

@@ -63,7 +63,7 @@ def mark(store: Store, drawing: Drawing, value: int, judge: str = "j", repeat: i
 
 
 @pytest.mark.slow
-def test_the_numbers_are_those_of_the_scores_command(site: Site) -> None:
+def test_numbers_match_scores_command(site: Site) -> None:
     (exam,) = parts(site.data(), "exam")
     with Store(site.store, create=False) as store:
         wanted = api.scores("genexam", store=store)
@@ -87,7 +87,7 @@ def test_the_numbers_are_those_of_the_scores_command(site: Site) -> None:
 
 
 @pytest.mark.slow
-def test_a_question_has_every_drawing_mark_step_and_box(site: Site) -> None:
+def test_question_data_has_every_drawing_mark_step_and_box(site: Site) -> None:
     data = site.data()
     found = keys(data)
     assert len(found) == 12
@@ -112,7 +112,7 @@ def test_a_question_has_every_drawing_mark_step_and_box(site: Site) -> None:
 
 
 @pytest.mark.slow
-def test_lists_painters_and_pictures_belong_together(site: Site) -> None:
+def test_lists_painters_and_pictures_are_consistent(site: Site) -> None:
     data = site.data()
     (exam,), (drawings,) = parts(data, "exam"), parts(data, "drawings/0")
     assert exam["counts"]["drawings"] == len(drawings["d"]) == 96
@@ -144,7 +144,7 @@ def test_lists_painters_and_pictures_belong_together(site: Site) -> None:
     assert set(by) == set(exam["by"])
 
 
-def test_a_store_with_unmarked_drawings_only(tmp_path: Path, store: Store) -> None:
+def test_store_with_unmarked_drawings_only(tmp_path: Path, store: Store) -> None:
     one, _ = tiny(store)
     draw(store, "mine", one)
     built = build(tmp_path / "out", store=store)
@@ -170,7 +170,7 @@ def test_marks_of_an_older_version_keep_their_own_criteria(tmp_path: Path, store
     assert found["marking"][0]["version"] == found["version"][0]["hash"] == old.hash[:12]
 
 
-def test_a_drawing_that_failed_is_a_failure_and_no_mark(tmp_path: Path, store: Store) -> None:
+def test_failed_drawing_is_listed_as_failure_without_mark(tmp_path: Path, store: Store) -> None:
     one, other = tiny(store)
     mark(store, draw(store, "mine", one), 1)
     id = slot_id("mine", other.hash, "me", "direct", {}, 0)
@@ -189,7 +189,7 @@ def test_a_drawing_that_failed_is_a_failure_and_no_mark(tmp_path: Path, store: S
     assert (row["coverage"], row["failures"]) == (0.5, {"refusal": 1})
 
 
-def test_building_again_takes_over_pictures_and_leaves_nothing_old(tmp_path: Path, store: Store) -> None:
+def test_rebuild_reuses_pictures_and_removes_stale_files(tmp_path: Path, store: Store) -> None:
     one, other = tiny(store)
     drawing = draw(store, "mine", one)
     out = tmp_path / "out"
@@ -205,7 +205,7 @@ def test_building_again_takes_over_pictures_and_leaves_nothing_old(tmp_path: Pat
     assert not list(out.rglob(".data")) + list(out.rglob(".part-*"))
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path, store: Store) -> None:
+def test_folder_with_other_contents_is_not_overwritten(tmp_path: Path, store: Store) -> None:
     tiny(store)
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.txt").write_text("all of it")
@@ -216,7 +216,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path, store:
     assert [path.name for path in (tmp_path / "precious").iterdir()] == ["thesis.txt"]
 
 
-def test_an_image_that_cannot_be_shown_is_reported_on_its_page(tmp_path: Path, store: Store) -> None:
+def test_unreadable_image_is_reported_on_its_page(tmp_path: Path, store: Store) -> None:
     one, _ = tiny(store)
     drawing = draw(store, "mine", one)
     (blob,) = (tmp_path / "store" / "blobs").glob("*/*")
@@ -233,11 +233,11 @@ def test_an_empty_store_is_reported(tmp_path: Path, store: Store) -> None:
         build(tmp_path / "out", store=store)
 
 
-def test_the_command(tmp_path: Path, store: Store) -> None:
+def test_report_command_builds_site(tmp_path: Path, store: Store) -> None:
     one, _ = tiny(store)
     mark(store, draw(store, "mine", one), 1)
-    said = limner("report", "-o", tmp_path / "out", "mine", "--store", tmp_path / "store", "--no-images")
-    assert re.search(r"index\.html: 1 exam, 1 drawing, 1 new picture, [\d.]+ s", said.out)
+    result = limner("report", "-o", tmp_path / "out", "mine", "--store", tmp_path / "store", "--no-images")
+    assert re.search(r"index\.html: 1 exam, 1 drawing, 1 new picture, [\d.]+ s", result.out)
     assert not (tmp_path / "out" / "images").exists()
     assert json.loads((tmp_path / "out" / ".limner-site.json").read_text())["images"] is False
     limner("report", "--store", tmp_path / "store", code=2)
@@ -264,7 +264,7 @@ def with_reasons() -> int:
     return sum(any(mark.reason for mark in entry.marks) for entry in alive())
 
 
-def test_of_reasons_no_more_than_a_few_questions_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reasons_of_few_questions_are_held_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("limner.report.site.judge_data.BATCH_DRAWINGS", 10)
     most, add, store = list[int](), JudgeData._entry, filled(tmp_path / "store")
     before = with_reasons()  # Of other tests in the same process.

@@ -35,7 +35,7 @@ def body(image: str) -> dict[str, object]:
     }  # fmt: skip
 
 
-def test_the_site_links_to_the_certificate_and_tables_show_its_day(tmp_path: Path) -> None:
+def test_site_links_certificate_and_tables_show_its_date(tmp_path: Path) -> None:
     small = write_exam(tmp_path, 2)
     judge = f"replay/{write_replay(tmp_path / 'replies.jsonl', {'one': verdicts(small.rows, 5)})}"
     place = tmp_path / "store"

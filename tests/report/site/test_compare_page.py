@@ -59,7 +59,7 @@ def in_step(page: Any, count: int = 3) -> str:
 
 
 @pytest.mark.parametrize(("width", "scheme"), WIDTHS)
-def test_it_is_quiet_readable_and_fits(browser: Browser, site: Site, width: int, scheme: Any) -> None:
+def test_compare_page_is_error_free_readable_and_fits(browser: Browser, site: Site, width: int, scheme: Any) -> None:
     page = compare(browser, site, width=width, scheme=scheme)
     page.locator(".stage h3", has_text="Criteria").wait_for()
     assert overflow(page) <= 0
@@ -81,7 +81,7 @@ def test_it_is_quiet_readable_and_fits(browser: Browser, site: Site, width: int,
     assert unnamed(page) == []
 
 
-def test_keys_lead_on_swap_zoom_and_pan_all_pictures_in_step(browser: Browser, site: Site) -> None:
+def test_keys_navigate_swap_zoom_and_pan_pictures_together(browser: Browser, site: Site) -> None:
     page = compare(browser, site)
     expect(page.locator(".keys")).to_contain_text("swap A and B")
     gaps = []
@@ -120,7 +120,7 @@ def test_keys_lead_on_swap_zoom_and_pan_all_pictures_in_step(browser: Browser, s
     expect(again.locator(".stage h3 a")).to_have_text(page.locator(".stage h3 a").inner_text())
 
 
-def test_mouse_and_touch_zoom_where_they_are_and_drag(browser: Browser, site: Site) -> None:
+def test_mouse_and_touch_zoom_at_pointer_and_drag(browser: Browser, site: Site) -> None:
     page = compare(browser, site)
     glass = page.locator(".glass").nth(1)
     pictures(page, 3)
@@ -171,7 +171,7 @@ def test_mouse_and_touch_zoom_where_they_are_and_drag(browser: Browser, site: Si
     assert scaled(page, "2")
 
 
-def test_a_category_and_who_is_better_choose_the_drawings(browser: Browser, site: Site) -> None:
+def test_drawings_are_filtered_by_category_and_winner(browser: Browser, site: Site) -> None:
     page = compare(browser, site)
     row = page.locator(".wins tbody tr").first
     name, n = row.locator("th").inner_text(), int(row.locator("td").nth(4).inner_text())
@@ -189,12 +189,12 @@ def test_a_category_and_who_is_better_choose_the_drawings(browser: Browser, site
 
 
 @pytest.mark.parametrize("after", ["#a=nobody&b=../../x", "#way=9&q=nothing&score=none&by=x"])
-def test_an_address_that_names_nothing_shows_something_that_is_there(browser: Browser, site: Site, after: str) -> None:
+def test_url_with_unknown_names_shows_existing_pair(browser: Browser, site: Site, after: str) -> None:
     page = compare(browser, site, after)
     assert page.locator(".middle .worth").inner_text()
 
 
-def test_a_drawing_is_beside_its_reference_and_both_have_their_boxes(browser: Browser, site: Site) -> None:
+def test_drawing_and_reference_are_shown_with_their_boxes(browser: Browser, site: Site) -> None:
     data = site.data()
     key = next(iter(keys(data).values()))
     drawing = next(one for one in parts(data, f"q/{key}") if one.get("drawing", {}).get("steps"))["drawing"]["d"]

@@ -48,7 +48,7 @@ def seen(word: str) -> str:
     return re.sub(r"[\s_]+", " ", word)
 
 
-def test_no_page_does_what_the_words_say_or_is_pushed_apart_by_them(browser: Browser, evil: Site) -> None:
+def test_hostile_texts_neither_run_nor_break_layout(browser: Browser, evil: Site) -> None:
     for file, after in [("../../index.html", ""), *addresses(evil)]:
         page = browser.open(home(evil) / file, after)
         page.locator("main h1").first.wait_for()
@@ -68,24 +68,24 @@ def test_no_page_does_what_the_words_say_or_is_pushed_apart_by_them(browser: Bro
         browser.leave(page)
 
 
-def test_the_words_are_shown_as_they_are(browser: Browser, evil: Site) -> None:
+def test_hostile_texts_are_shown_verbatim(browser: Browser, evil: Site) -> None:
     data = home(evil) / "data"
     for number, (id, key) in enumerate(keys(data).items()):
         page = browser.open(home(evil) / "question.html", f"#q={key}")
         page.locator("article.drawing").first.wait_for()
-        said = seen(page.locator("main").text_content())
+        shown = seen(page.locator("main").text_content())
         for word in (id, bad(number, f"prompt {number}"), bad(number, f"point {number}.0"), bad(number, "subject")):
-            assert seen(word) in said, word
+            assert seen(word) in shown, word
         browser.leave(page)
     page = browser.open(home(evil) / "index.html")
     page.locator("tbody tr").first.wait_for()
-    said = seen(page.locator("main").text_content())
-    assert all(seen(bad(number, "painter")) in said for number in range(len(WORDS)))
-    assert seen(EXAM) in said
+    shown = seen(page.locator("main").text_content())
+    assert all(seen(bad(number, "painter")) in shown for number in range(len(WORDS)))
+    assert seen(EXAM) in shown
     assert page.evaluate("Object.keys(Object.prototype).length") == 0
 
 
-def test_no_file_is_called_what_the_words_say(evil: Site) -> None:
+def test_file_names_are_safe_with_hostile_texts(evil: Site) -> None:
     for path in evil.folder.rglob("*"):
         name = path.name
         assert name.isascii()

@@ -30,7 +30,7 @@ def one(kind: str, model: str, tag: str = "", value: str = "", board: str = "") 
     return dict(rows[0]["scores"])
 
 
-def test_figures_as_the_papers_print_them_on_our_scales() -> None:
+def test_published_values_are_converted_to_exam_scales() -> None:
     assert one("genexam", "Nano Banana Pro") == {"strict": 70.2, "relaxed": 93.0}
     assert one("genexam", "Nano Banana Pro", "subject", "Computer_Science") == {"strict": 65.7, "relaxed": 91.7}
     assert one("genexam", "Nano Banana Pro", board="2026-05-27") == {"strict": 72.7, "relaxed": 93.7}
@@ -46,13 +46,13 @@ def test_figures_as_the_papers_print_them_on_our_scales() -> None:
     assert one("fepbench", "GPT Image 2")["if_layout"] == 0.886
 
 
-def test_what_two_instruments_measured_is_in_one_row() -> None:
+def test_scores_of_two_instruments_share_one_row() -> None:
     scores = one("aibench", "Seedream 4.5")
     assert scores.keys() == {"overall", "component", "topology", "phase", "semantics", "aesthetics"}
 
 
 @pytest.mark.parametrize("kind", SHIPPED)
-def test_every_rule_finds_something_and_speaks_of_scores_the_exam_has(kind: str) -> None:
+def test_every_rule_matches_rows_and_names_scores_of_exam(kind: str) -> None:
     protocol = exams.kind(kind).protocol
     tops = {score.name: score.top for score in protocol.scored}
     rows = published(kind, TAGS[kind])
@@ -63,7 +63,7 @@ def test_every_rule_finds_something_and_speaks_of_scores_the_exam_has(kind: str)
     assert all(0 <= value <= tops[score] for row in rows for score, value in row["scores"].items())
 
 
-def test_a_category_the_exam_does_not_have_and_an_exam_without_a_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_category_and_exam_without_paper(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(row["tag"] != "subject" for row in published("genexam", {"subject": ["Alchemy"]}))
     monkeypatch.setattr(paper, "kind", lambda name: replace(exams.kind("genexam"), paper=None))
     assert published("genexam", TAGS["genexam"]) == []

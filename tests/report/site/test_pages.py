@@ -67,7 +67,7 @@ def shape(page: str) -> list[tuple[str, tuple[str, ...]]]:
 
 @pytest.mark.slow
 @given(anything | st.sampled_from(WORDS))
-def test_no_word_changes_the_shape_of_a_page(word: str) -> None:
+def test_text_never_changes_page_structure(word: str) -> None:
     for page in PAGES:
         made = exam_page(page, foot(word), [(word, "a"), ("x", "b")], 0, word)
         assert shape(made) == shape(exam_page(page, foot("plain"), [("plain", "a"), ("x", "b")], 0, "plain"))
@@ -76,7 +76,7 @@ def test_no_word_changes_the_shape_of_a_page(word: str) -> None:
 
 
 @given(anything)
-def test_words_read_back_as_they_were(word: str) -> None:
+def test_escaped_text_is_parsed_back_unchanged(word: str) -> None:
     parser = Tags(f"<p>{text(word)}</p>")
     wanted = (
         "".join("\ufffd" if ord(c) < 32 and c not in "\t\n" else c for c in word).encode("utf-8", "replace").decode()
@@ -85,7 +85,7 @@ def test_words_read_back_as_they_were(word: str) -> None:
 
 
 @pytest.mark.parametrize("page", [*PAGES, "first"])
-def test_nothing_is_inside_a_page_that_its_policy_forbids(page: str) -> None:
+def test_page_complies_with_its_content_security_policy(page: str) -> None:
     made = index_page([foot("x")], 0, "s") if page == "first" else exam_page(page, foot("x"), [("x", "a")], 0, "s")
     for tag, attrs in Tags(made).tags:
         assert not any(name.startswith("on") or name == "style" for name in attrs)
@@ -102,7 +102,7 @@ def test_nothing_is_inside_a_page_that_its_policy_forbids(page: str) -> None:
     assert "unsafe" not in POLICY
 
 
-def test_a_public_page_names_no_folder_above_the_store(store: Store) -> None:
+def test_public_page_names_no_folder_above_store(store: Store) -> None:
     assert store_name(store) == "store"
 
 
@@ -117,14 +117,12 @@ def markings(draw: st.DrawFn) -> list[tuple[int, int, bytes]]:
 
 
 @given(markings(), st.randoms())
-def test_what_differs_does_not_depend_on_the_order_of_markings(
-    found: list[tuple[int, int, bytes]], chance: object
-) -> None:
+def test_differences_do_not_depend_on_order_of_markings(found: list[tuple[int, int, bytes]], chance: object) -> None:
     other = found[::-1]
     assert differing(found) == differing(other)
 
 
-def test_repeats_that_differ_alike_are_no_difference_between_judges() -> None:
+def test_equally_split_repeats_are_not_judge_differences() -> None:
     split = [(0, 0, b"\x00"), (0, 1, b"\x01"), (1, 0, b"\x00"), (1, 1, b"\x01")]
     assert differing(split) == (1, [0], False, True)
     assert differing([(0, 0, b"\x00"), (1, 0, b"\x01")]) == (1, [0], True, False)
@@ -143,7 +141,7 @@ def shown(found: Any) -> dict[str, Any]:
     return view(replace(KIND, view=lambda question: found), QUESTION)
 
 
-def test_a_graph_goes_as_it_is() -> None:
+def test_valid_graph_is_passed_through() -> None:
     assert shown({"graph": GRAPH}) == {"graph": GRAPH}
     assert shown({"graph": None}) == shown({}) == view(KIND, QUESTION) == {"graph": None}
 
@@ -160,7 +158,7 @@ def test_a_graph_goes_as_it_is() -> None:
         {"graph": {**GRAPH, "edges": [{**EDGE, "both": 1}]}},
     ],
 )
-def test_what_a_page_cannot_draw_is_refused(found: Any) -> None:
+def test_invalid_graph_is_refused(found: Any) -> None:
     with pytest.raises(ValueError, match=r"[Gg]raph"):
         shown(found)
 
@@ -169,13 +167,13 @@ name = st.text("abcxyz0189-_.", min_size=1, max_size=8)
 
 
 @given(st.lists(name, min_size=2, max_size=5), st.sampled_from(["", "no file in ", "'", "replay/", "a=", "x: "]))
-def test_of_a_path_its_last_name_is_left(parts: list[str], before: str) -> None:
+def test_paths_are_shortened_to_file_name(parts: list[str], before: str) -> None:
     path = "/" + "/".join(parts)
     assert no_folders(f"{before}{path}") == f"{before}…/{parts[-1]}"
     assert without_folders({"a": [path, 1, None]}) == {"a": [f"…/{parts[-1]}", 1, None]}
 
 
-def test_nothing_on_a_site_names_the_folders_of_its_machine(tmp_path: Path) -> None:
+def test_site_contains_no_local_folder_names(tmp_path: Path) -> None:
     """A painter and a judge that are named by where they lie, and a drawing that is not there."""
     small = write_exam(tmp_path, 3)
     first, second, _ = small.ids
@@ -187,11 +185,11 @@ def test_nothing_on_a_site_names_the_folders_of_its_machine(tmp_path: Path) -> N
     limner("run", "genexam", "--painter", f"folder/{small.drawings}", *asked, code=None)
     build(tmp_path / "site", store=place)
     files = [file for file in (tmp_path / "site").rglob("*") if file.suffix in (".html", ".js")]
-    told = "".join(file.read_text("utf-8") for file in files)
-    assert "no file" in told, "the failure itself is told"
-    assert str(tmp_path) not in told
-    assert tmp_path.as_posix().replace("/", "\\/") not in told
-    assert first in told
+    contents = "".join(file.read_text("utf-8") for file in files)
+    assert "no file" in contents, "the failure itself is told"
+    assert str(tmp_path) not in contents
+    assert tmp_path.as_posix().replace("/", "\\/") not in contents
+    assert first in contents
 
 
 words = st.text(st.characters(exclude_categories=()), max_size=40)
@@ -202,21 +200,19 @@ plain = st.recursive(
 
 
 @given(plain)
-def test_what_is_encoded_reads_back_and_breaks_out_of_nothing(value: Any) -> None:
-    said = encode(value)
-    assert json.loads(said) == value
-    assert said.isascii()
-    assert not set(said) & set("<>&\n\r")
+def test_encoded_json_round_trips_and_is_safe_in_scripts(value: Any) -> None:
+    encoded = encode(value)
+    assert json.loads(encoded) == value
+    assert encoded.isascii()
+    assert not set(encoded) & set("<>&\n\r")
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
-def test_a_number_that_is_none_becomes_null(number: float) -> None:
+def test_non_finite_number_becomes_null(number: float) -> None:
     assert json.loads(encode({"a": [number, 1.5], "b": (number,)})) == {"a": [None, 1.5], "b": [None]}
 
 
-def test_parts_come_in_any_order_and_are_written_when_they_are_many(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interleaved_parts_are_flushed_at_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "MAX_HELD", 200)
     writer = Chunks(tmp_path)
     wanted: dict[str, list[Any]] = {name: [] for name in ("q/a", "q/b", "list")}
@@ -235,11 +231,11 @@ any_text = st.text(st.characters(exclude_categories=()), max_size=300)
 
 
 @given(any_text)
-def test_a_key_is_plain_and_short(words: str) -> None:
+def test_key_is_plain_and_short(words: str) -> None:
     assert re.fullmatch(r"[A-Za-z0-9_]{1,40}-[0-9a-f]{8}", make_key(words))
 
 
-def test_no_key_is_a_device_of_windows_or_leaves_its_folder() -> None:
+def test_keys_avoid_windows_device_names_and_parent_folders() -> None:
     found = [make_key(word) for word in ("con", "NUL", "aux", "..", ".", "", *WORDS)]
     assert len(set(found)) == len(found)
     assert not any(word in {"con", "nul", "aux"} or "." in word or "/" in word for word in map(str.casefold, found))
@@ -264,7 +260,7 @@ def entry(number: int, *values: int | None) -> tuple[DrawingSlot, Entry]:
     )
 
 
-def test_shares_and_the_gravest_example_of_each_question() -> None:
+def test_fault_shares_and_worst_example_per_question() -> None:
     faults = Faults()
     for number, values in enumerate([(0, 0, 2), (1, 0, 1), (None, 1, 2)]):
         slot, one = entry(number, *values)
@@ -287,7 +283,7 @@ any_value = st.recursive(
 
 
 @given(any_value)
-def test_whatever_a_probe_left_is_read_without_harm(value: Any) -> None:
+def test_any_probe_value_is_read_without_error(value: Any) -> None:
     assert all(len(box[0]) == 8 for box in boxes_in(value))
 
 
@@ -301,11 +297,11 @@ def test_whatever_a_probe_left_is_read_without_harm(value: Any) -> None:
         ({"boxes": [["a", 0, 2, 3], [1, 2, 3], None]}, []),
     ],
 )
-def test_lines_and_regions_in_their_several_forms(value: Any, found: list[Any]) -> None:
+def test_boxes_are_read_from_lines_and_regions(value: Any, found: list[Any]) -> None:
     assert boxes_in(value) == found
 
 
-def test_boxes_go_to_every_question_that_shows_the_picture_and_the_newest_stand(tmp_path: Path, store: Store) -> None:
+def test_newest_boxes_go_to_every_question_with_picture(tmp_path: Path, store: Store) -> None:
     probe(store, "a" * 64, "ocr/old", {"lines": []})
     probe(store, "a" * 64, "ocr/new", {"lines": [LINE]})
     probe(store, "b" * 64, "ocr/new", {"lines": [LINE]})

@@ -22,7 +22,7 @@ def rows_of(site: Site, exam: str) -> list[str]:
 @pytest.mark.parametrize(
     ("exam", "way", "judge"), [("genexam", 0, "fake/judge"), ("genexam", 1, "ocr"), ("mmmg", 0, "")]
 )
-def test_the_pages_numbers_are_those_of_limner_compare(site: Site, exam: str, way: int, judge: str) -> None:
+def test_page_numbers_match_compare_command(site: Site, exam: str, way: int, judge: str) -> None:
     names = rows_of(site, exam)
     (body,) = parts(site.data(exam), f"pairs/{way}")
     for score, pairs in body["pairs"].items():
@@ -52,7 +52,7 @@ def test_the_pages_numbers_are_those_of_limner_compare(site: Site, exam: str, wa
     assert body["score"] == painters(exam, store=site.store, judges=[judge] if judge else [])[0].score.name
 
 
-def test_met_is_reported_question_by_question_where_it_is_the_score(
+def test_met_is_reported_per_question_where_it_is_the_score(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Comparable, "score", lambda *_: MET)
@@ -107,7 +107,7 @@ def test_two_seeds_of_a_painter_are_compared(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_many_pairs_are_not_tested_and_many_rows_have_no_intervals(
+def test_tests_and_intervals_are_skipped_above_limits(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def built(name: str) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def test_many_pairs_are_not_tested_and_many_rows_have_no_intervals(
     assert body["values"] == whole["values"]
 
 
-def test_references_tell_their_sizes_where_boxes_lie_over_them(site: Site) -> None:
+def test_question_boxes_are_stored_without_size(site: Site) -> None:
     found = [
         part["boxes"]
         for key in keys(site.data()).values()

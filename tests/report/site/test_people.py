@@ -26,7 +26,7 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Site:
     return built(folder)
 
 
-def test_the_numbers_are_those_of_limner_agree(studied: Site, site: Site) -> None:
+def test_numbers_match_agree_command(studied: Site, site: Site) -> None:
     exam = parts(studied.data(), "exam")[0]
     names = {way["number"]: way["name"] for way in exam["ways"]}
     shown = {
@@ -34,18 +34,18 @@ def test_the_numbers_are_those_of_limner_agree(studied: Site, site: Site) -> Non
         for row in exam["people"]
         for name, each in row["measures"].items()
     }
-    told: dict[tuple[str, ...], Any] = {
+    numbers: dict[tuple[str, ...], Any] = {
         (one.first, one.second, one.measure, one.score): (one.value, one.low, one.high, one.n)
         for one in limner.agree("genexam", store=studied.store).numbers
         if one.unit == "drawing"
     }
     there = {(judge, people, measure) for judge, people, measure, _ in shown}
     assert {("fake/judge", "people/pilot", "kappa"), ("ocr", "people/pilot", "accuracy")} <= there
-    assert shown == {key: told[key] for key in shown}
+    assert shown == {key: numbers[key] for key in shown}
     assert "people" not in parts(site.data(), "exam")[0]
 
 
-def test_they_are_beside_the_certificate(browser: Browser, studied: Site, site: Site) -> None:
+def test_agreement_with_people_is_shown_beside_certificate(browser: Browser, studied: Site, site: Site) -> None:
     page = browser.open(studied.exam() / "judges.html")
     page.locator("tbody tr", has_text="fake/judge").first.wait_for()
     heads = page.locator("thead th").all_inner_texts()

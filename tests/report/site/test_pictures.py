@@ -38,7 +38,7 @@ def opened(path: Path) -> Image.Image:
     ("form", "suffix", "small"),
     [("PNG", "png", (300, 200)), ("JPEG", "jpg", (450, 300)), ("WEBP", "webp", (300, 200))],
 )
-def test_what_browsers_show_is_taken_as_it_is_without_a_second_copy(
+def test_browser_formats_are_linked_without_copy(
     tmp_path: Path, form: str, suffix: str, small: tuple[int, int]
 ) -> None:
     image, _ = blobs(tmp_path).put(data := picture(1, (900, 600), form))
@@ -50,7 +50,7 @@ def test_what_browsers_show_is_taken_as_it_is_without_a_second_copy(
     assert opened(picture_path(tmp_path / "thumbs", image, SMALL)).size == small
 
 
-def test_larger_ones_are_scaled_down_and_small_ones_left(tmp_path: Path) -> None:
+def test_large_pictures_are_scaled_down_and_small_ones_kept(tmp_path: Path) -> None:
     store = blobs(tmp_path)
     wide, _ = store.put(picture(3, (1200, 300)))
     small, _ = store.put(picture(4, (300, 200)))
@@ -59,7 +59,7 @@ def test_larger_ones_are_scaled_down_and_small_ones_left(tmp_path: Path) -> None
     assert opened(picture_path(tmp_path / "images", wide, "webp")).size == (600, 150)
 
 
-def test_a_picture_that_says_how_it_is_turned_is_turned(tmp_path: Path) -> None:
+def test_exif_orientation_is_applied(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
     buffer = io.BytesIO()
@@ -69,7 +69,7 @@ def test_a_picture_that_says_how_it_is_turned_is_turned(tmp_path: Path) -> None:
     assert opened(picture_path(tmp_path / "thumbs", image, SMALL)).size == (160, 320)
 
 
-def test_a_small_picture_shows_what_the_large_one_shows_and_what_is_see_through_is_white(tmp_path: Path) -> None:
+def test_thumbnail_matches_picture_with_white_for_transparency(tmp_path: Path) -> None:
     pixels = Image.new("RGBA", (1024, 512), (0, 0, 0, 0))
     pixels.paste((200, 40, 40, 255), (0, 0, 512, 512))
     shown = []
@@ -86,7 +86,7 @@ def test_a_small_picture_shows_what_the_large_one_shows_and_what_is_see_through_
         assert abs(right - 255).max() < 8
 
 
-def test_a_second_build_makes_what_is_new_and_puts_away_what_is_old(tmp_path: Path) -> None:
+def test_second_build_adds_new_and_removes_old_pictures(tmp_path: Path) -> None:
     store = blobs(tmp_path)
     old, kept, new = (store.put(picture(n))[0] for n in (6, 7, 8))
     assert made(spec(tmp_path), old, kept).made == 2
@@ -100,7 +100,7 @@ def test_a_second_build_makes_what_is_new_and_puts_away_what_is_old(tmp_path: Pa
     assert left == {kept, new}
 
 
-def test_an_image_that_is_none_or_not_there_is_named_and_the_others_go_on(tmp_path: Path) -> None:
+def test_broken_and_missing_images_are_reported_and_others_made(tmp_path: Path) -> None:
     store = blobs(tmp_path)
     good, _ = store.put(picture(9))
     broken = "ab" * 32
@@ -114,7 +114,7 @@ def test_an_image_that_is_none_or_not_there_is_named_and_the_others_go_on(tmp_pa
 
 
 @pytest.mark.slow
-def test_many_are_made_in_processes_of_their_own(tmp_path: Path) -> None:
+def test_many_thumbnails_are_made_in_subprocesses(tmp_path: Path) -> None:
     store = blobs(tmp_path)
     images = [store.put(picture(n, (30 + n, 20)))[0] for n in range(FEW + 5)]
     pictures = Pictures(spec(tmp_path), workers=2)

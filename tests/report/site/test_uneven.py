@@ -43,7 +43,7 @@ def test_every_evaluator_has_its_own_table_and_label(odd: Site) -> None:
     assert LABELS[1] in (odd.exam() / "index.html").read_text("utf-8"), "the foot names evaluators by their labels"
 
 
-def test_the_notes_name_who_cuts_the_common_questions_and_who_is_left_out(odd: Site) -> None:
+def test_notes_name_low_coverage_and_omitted_painters(odd: Site) -> None:
     exam = exam_of(odd.folder)
     for way in exam["ways"]:
         assert way["notes"]["common"][:2] == [CUT, LEFT_OUT]
@@ -51,7 +51,7 @@ def test_the_notes_name_who_cuts_the_common_questions_and_who_is_left_out(odd: S
         assert CUT not in way["notes"]["all"]
 
 
-def test_painters_without_a_score_have_their_row_and_no_place(odd: Site) -> None:
+def test_painters_without_score_are_listed_without_rank(odd: Site) -> None:
     rows = rows_of(exam_of(odd.folder))
     assert list(rows)[-3:] == ["lab/garbled", "lab/refused", "control/reference"], "controls stand apart, at the end"
     for name, what in ((uneven.REFUSED, "refusal"), (uneven.GARBLED, "unreadable")):
@@ -65,7 +65,7 @@ def test_painters_without_a_score_have_their_row_and_no_place(odd: Site) -> None
 
 
 @pytest.mark.slow
-def test_who_is_left_out_is_nowhere_on_the_site(tmp_path: Path, odd: Site) -> None:
+def test_excluded_painter_is_absent_from_site(tmp_path: Path, odd: Site) -> None:
     build(tmp_path / "out", store=odd.store, without=["lab/cutter"], images=False)
     exam = exam_of(tmp_path / "out")
     assert "lab/cutter" not in [painter["row"] for painter in exam["painters"]]
@@ -77,7 +77,7 @@ def test_who_is_left_out_is_nowhere_on_the_site(tmp_path: Path, odd: Site) -> No
 
 
 @pytest.mark.parametrize("word", ["openai/gpt-5?reasoning_effort=low", LABELS[1]])
-def test_the_command_takes_the_same_words_as_the_others(tmp_path: Path, odd: Site, word: str) -> None:
+def test_report_command_accepts_same_options_as_others(tmp_path: Path, odd: Site, word: str) -> None:
     words = ("report", "-o", tmp_path / "out", "--store", odd.store, "--no-images", "--on", "all")
     limner(*words, "--judge", word)
     exam = exam_of(tmp_path / "out")
@@ -98,7 +98,7 @@ def names(page: Any) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_leaderboard_tells_the_comparison_before_its_numbers(browser: Browser, odd: Site) -> None:
+def test_leaderboard_describes_comparison_above_numbers(browser: Browser, odd: Site) -> None:
     page = board(browser, odd)
     loud, *rest = (" ".join(text.split()) for text in page.locator(".loud > span, .compared li").all_inner_texts())
     assert loud == "lab/cutter cuts the common questions from 12 to 4: all numbers below are based on those 4."
@@ -120,7 +120,7 @@ def test_the_leaderboard_tells_the_comparison_before_its_numbers(browser: Browse
 
 
 @pytest.mark.slow
-def test_one_click_leaves_out_a_painter_that_cuts_and_another_takes_back(browser: Browser, odd: Site) -> None:
+def test_low_coverage_painter_can_be_excluded_and_restored(browser: Browser, odd: Site) -> None:
     page = board(browser, odd)
     relaxed = page.locator("thead th").all_inner_texts().index(page.locator("th", has_text="relaxed").inner_text()) + 1
 

@@ -13,7 +13,7 @@ VENDOR = STATIC / "vendor"
 ROW = re.compile(r"^\| (\S+\.js) \| (\S+) \| ([\d.]+) \| (\S+) \| (\S+) \| ([0-9a-f]{64}) \|$", re.MULTILINE)
 
 
-def test_every_file_is_as_its_makers_published_it_and_has_its_licence() -> None:
+def test_vendored_files_are_unmodified_and_licensed() -> None:
     rows = ROW.findall((VENDOR / "README.md").read_text("utf-8"))
     assert {name: sha256 for name, *_, sha256 in rows} == {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in VENDOR.glob("*.js")
@@ -22,11 +22,11 @@ def test_every_file_is_as_its_makers_published_it_and_has_its_licence() -> None:
         assert (VENDOR / f"LICENSE-{package.rpartition('/')[2]}.txt").is_file()
 
 
-def test_the_site_is_light() -> None:
+def test_static_files_stay_below_size_limit() -> None:
     assert sum(path.stat().st_size for path in STATIC.rglob("*") if path.suffix in (".js", ".css", ".svg")) < 270_000
 
 
-def test_own_scripts_put_no_markup_together_from_text() -> None:
+def test_own_scripts_build_no_markup_from_strings() -> None:
     for path in STATIC.glob("*.js"):
         text = path.read_text("utf-8")
         assert not re.search(

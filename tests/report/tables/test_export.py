@@ -50,7 +50,7 @@ def group(*entries: Entry, painter: str = "mine") -> Group:
     return Group(painter, "direct", Evaluator("e", {"judge": "judge", "variant": "release"}), entries)
 
 
-def test_a_row_in_full() -> None:
+def test_export_row_has_all_fields() -> None:
     marks = (Mark("point/1", 1, "seen"), Mark.abstain("spelling", "cannot tell"))
     found = entry(marks=marks, scores={"strict": 100.0, "relaxed": None}, status="done", seed=3)
     evidence = {"regions": {"value": 83, "backend": "classical/1"}, "ocr": {"value": [{}], "backend": "x"}}
@@ -101,7 +101,7 @@ def test_csv_needs_no_polars(tmp_path: Path, no_polars: None) -> None:
     assert not (tmp_path / "rows.parquet").exists()
 
 
-def test_images_have_telling_names(tmp_path: Path) -> None:
+def test_image_files_are_named_by_painter_and_question(tmp_path: Path) -> None:
     blobs = Blobs(str(tmp_path / "blobs"))
     one, other, jpeg = (blobs.put(data)[0] for data in (picture(1), picture(2), picture(3, "JPEG")))
     groups = [
@@ -119,7 +119,7 @@ def test_images_have_telling_names(tmp_path: Path) -> None:
     }
 
 
-def test_no_image_overwrites_another(tmp_path: Path) -> None:
+def test_exported_images_never_overwrite_each_other(tmp_path: Path) -> None:
     blobs = Blobs(str(tmp_path / "blobs"))
     one, other = (blobs.put(picture(n))[0] for n in (1, 2))
     groups = [group(entry("q", "a/b", one), painter="a/b"), group(entry("q", "a_b", other), painter="a_b")]

@@ -22,14 +22,14 @@ TABLE = simple_table("a [bold]title[/bold]", ["painter", "n"], [["[red]x[/red] a
 EMPTY = simple_table("empty", ["x"], [], ["nothing here"])
 
 
-def test_on_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_are_printed_verbatim_on_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     show("text", lambda: [TABLE, EMPTY])
     out = capsys.readouterr().out
     for words in ("a [bold]title[/bold]", "[red]x[/red] a|b", "a note", "empty\nnothing here\n"):
         assert words in out
 
 
-def test_narrow_screens_leave_nothing_out(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_narrow_screens_omit_no_content(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     name = "gpt-5 · reasoning_effort=high"
     heads = ["first", "second", *(f"number {n}" for n in range(9))]
     table = simple_table("t", heads, [[name, name, *(f"{n}2.3" for n in range(1, 10))]], names=2)
@@ -42,19 +42,19 @@ def test_narrow_screens_leave_nothing_out(capsys: pytest.CaptureFixture[str], mo
     assert out.count("reasoning_effort=high") == 2
 
 
-def test_what_must_be_known_first_stands_above(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_above_precede_table(capsys: pytest.CaptureFixture[str]) -> None:
     table = simple_table("t", ["x"], [["cell"]], ["below"], above=["above"])
     show("text", lambda: [table])
     for text in (capsys.readouterr().out, rendered(table, "md")):
         assert text.index("above") < text.index("cell") < text.index("below")
 
 
-def test_every_format_of_a_plain_table() -> None:
+def test_plain_table_renders_in_every_format() -> None:
     for form in ("text", "md", "csv", "latex", "html"):
         assert "3" in rendered(TABLE, form)
 
 
-def test_cells_of_numbers() -> None:
+def test_number_cells_are_formatted() -> None:
     assert interval_cell(2.0, 1.0, 3.0, 1) == Cell("2.0", 2.0, "1.0", "3.0")
     assert interval_cell(2.0, None, None, 1) == Cell("2.0", 2.0)
     assert interval_cell(None, None, None, 1) == Cell()
@@ -70,13 +70,15 @@ def test_escape() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "width"),
+    ("columns", "width"),
     [(None, PLAIN_WIDTH), ("", PLAIN_WIDTH), ("wide", PLAIN_WIDTH), ("80", 80), ("300", 300), ("7", NARROWEST)],
 )
-def test_piped_output_is_as_wide_as_columns_says(monkeypatch: pytest.MonkeyPatch, said: str | None, width: int) -> None:
+def test_piped_output_width_follows_columns_variable(
+    monkeypatch: pytest.MonkeyPatch, columns: str | None, width: int
+) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
-    if said is not None:
-        monkeypatch.setenv("COLUMNS", said)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
     assert console().width == width
 
 
@@ -85,7 +87,7 @@ def cells(table: Table) -> list[list[str]]:
     return [[row.label, *(cell.text for cell in row.cells)] for row in sheet.rows()]
 
 
-def test_analyses_of_every_shape() -> None:
+def test_analyses_of_every_shape_become_tables() -> None:
     one = standing("a", analyses={
         "low_scores": {"x": {"low": 1, "share": 0.5}, "y": {"low": 0, "share": None}},
         "questions": {"component": 3, "phase": 4},
@@ -108,7 +110,7 @@ def test_analyses_of_every_shape() -> None:
     assert cells(found["count"]) == [["a", "7"]]
 
 
-def test_cards_tell_the_steps_in_order(tmp_path: Path) -> None:
+def test_cards_list_steps_in_order(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         one, _ = store.blobs.put(picture(1))
         steps: list[dict[str, Any]] = [
@@ -124,7 +126,7 @@ def test_cards_tell_the_steps_in_order(tmp_path: Path) -> None:
     assert found[0].text == "Draw a cell."
 
 
-def test_the_sheet_has_room_for_every_card() -> None:
+def test_sheet_has_room_for_every_card() -> None:
     many = [Card(str(n), "word " * 200, Image.new("RGB", (280, 200), "red")) for n in range(PER_ROW + 1)]
     made = sheet(many)
     assert made.width == GAP + PER_ROW * (CARD + GAP)
@@ -133,6 +135,6 @@ def test_the_sheet_has_room_for_every_card() -> None:
     assert next(count for count, colour in reds if colour == (255, 0, 0)) == (PER_ROW + 1) * 280 * 200
 
 
-def test_words_longer_than_a_card_do_not_run_over_its_edge() -> None:
+def test_words_longer_than_card_stay_inside_it() -> None:
     made = sheet([Card("x", "Donaudampfschifffahrt" * 20)])
     assert made.getpixel((made.width - 2, 60)) == made.getpixel((made.width - 2, 2))

@@ -43,7 +43,7 @@ def printed(capsys: pytest.CaptureFixture[str], **fields: Any) -> str:
     return capsys.readouterr().out
 
 
-def test_the_question(capsys: pytest.CaptureFixture[str]) -> None:
+def test_question_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys)
     assert "q · exam" in out
     assert "Draw a [red] thing." in out
@@ -52,7 +52,7 @@ def test_the_question(capsys: pytest.CaptureFixture[str]) -> None:
     assert "reference image: abcdefabcdef" in printed(capsys, reference="abcdef" * 10)
 
 
-def test_drawings(capsys: pytest.CaptureFixture[str]) -> None:
+def test_drawings_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     made = drawing(image="f" * 64, width=8, height=9)
     failed = drawing(painter="[other]", fault="refusal", detail="no [way]")
     out = printed(capsys, drawings=[made, failed, drawing(painter="third")])
@@ -61,7 +61,7 @@ def test_drawings(capsys: pytest.CaptureFixture[str]) -> None:
     assert "drawing by third: imported" in out
 
 
-def test_marks_with_their_reasons(capsys: pytest.CaptureFixture[str]) -> None:
+def test_marks_are_shown_with_reasons(capsys: pytest.CaptureFixture[str]) -> None:
     marks = [
         {"criterion": "point/1", "value": 1, "verdict": "answer", "reason": "it is \x1b[31m[red]"},
         {"criterion": "extra", "value": None, "verdict": "abstain", "reason": "cannot tell"},
@@ -76,7 +76,7 @@ def test_marks_with_their_reasons(capsys: pytest.CaptureFixture[str]) -> None:
     assert "abstain" in out
 
 
-def test_why_there_are_no_marks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_reason_for_missing_marks_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, markings=[marking(status="unreadable", detail="no [JSON]"), marking(evaluator="other")])
     assert "mine marked by judge: unreadable no [JSON]" in out
     assert "no score known" in out

@@ -51,11 +51,11 @@ def printed(capsys: pytest.CaptureFixture[str], *standings: Standing) -> str:
     return capsys.readouterr().out
 
 
-def test_nothing_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_scores_of_unmarked_store(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys) == "nothing is marked yet; `limner run` draws and marks\n"
 
 
-def test_not_marked_is_not_failed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unmarked_drawings_are_not_counted_as_failed(capsys: pytest.CaptureFixture[str]) -> None:
     waiting = standing(failures={"unmarked": 3}, coverage=0.4)
     out = printed(capsys, waiting)
     assert "not marked" in out
@@ -68,7 +68,7 @@ def test_not_marked_is_not_failed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "unmarked" not in out
 
 
-def test_one_painter(capsys: pytest.CaptureFixture[str]) -> None:
+def test_single_painter_table(capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, standing(failures={"missing": 2}, coverage=0.5714))
     assert "exam · judge judge (not examined) · reading careful" in out
     assert "50.0 [50.0, 50.0]" in printed(capsys, standing())
@@ -87,7 +87,7 @@ def test_several_painters_are_shown_on_common_questions(capsys: pytest.CaptureFi
     assert "compared on the 3 questions that all painters have; --on all: on their own" in out
 
 
-def test_ways_of_asking_have_tables_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_judge_setup_has_its_own_table(capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, standing("a"), standing("b", setup={**SETUP, "variant": "paper"}), standing("c"))
     assert out.count("exam · judge judge") == 2
     first, second = out.split("asked: variant release")
@@ -98,7 +98,7 @@ def test_ways_of_asking_have_tables_of_their_own(capsys: pytest.CaptureFixture[s
     assert "asked: variant paper" in second
 
 
-def test_what_could_not_be_decided_is_shown_as_bounds(capsys: pytest.CaptureFixture[str]) -> None:
+def test_undecided_scores_are_shown_as_bounds(capsys: pytest.CaptureFixture[str]) -> None:
     found = standing(value=None, bounds={"strict": (0.0, 75.0)}, decided={"share": 0.4, "met": 0.9})
     out = printed(capsys, found)
     assert "0.0 … 75.0" in out
@@ -110,7 +110,7 @@ def test_what_could_not_be_decided_is_shown_as_bounds(capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 160])
-def test_every_score_is_shown_whole_at_any_width(
+def test_every_score_is_shown_in_full_at_any_width(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
@@ -122,7 +122,7 @@ def test_every_score_is_shown_whole_at_any_width(
     assert out.count("50.0 [50.0, 50.0]") + out.count("50.00 [50.00, 50.00]") == 2 * len(ALL)
 
 
-def test_few_questions_have_a_number_and_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
+def test_few_questions_give_value_without_interval(capsys: pytest.CaptureFixture[str]) -> None:
     few = Numbers(4, {name: Interval(50.0, None, None, 4) for name in ALL})
     out = printed(capsys, standing(all=few))
     assert "50.0 (n=4)" in out
@@ -130,7 +130,7 @@ def test_few_questions_have_a_number_and_no_interval(capsys: pytest.CaptureFixtu
     assert "(n=…): fewer than 5 questions are too few for an interval" in out
 
 
-def test_equals_share_a_place_and_controls_stand_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ties_share_rank_and_controls_are_not_ranked(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [standing("a", place=1), standing("b", place=1), standing("c", place=3), standing("x", control=True)]
     cells = [line.split("│")[1:3] for line in printed(capsys, *rows).splitlines() if line.startswith("│")]
     places = [(place.strip(), name.strip()) for place, name in cells if name.strip()]
@@ -138,7 +138,7 @@ def test_equals_share_a_place_and_controls_stand_apart(capsys: pytest.CaptureFix
     assert places == [("=1", "a"), ("=1", "b"), ("3", "c"), ("control", "x")] * 2
 
 
-def test_a_breakdown_says_when_it_is_on_the_common_questions(capsys: pytest.CaptureFixture[str]) -> None:
+def test_breakdown_notes_when_limited_to_common_questions(capsys: pytest.CaptureFixture[str]) -> None:
     by = {"level": {"easy": numbers(3, 10.0, ("strict",))}}
     out = printed(capsys, standing("a", by=by, common=numbers(3, 20.0)), standing("b", common=numbers(3, 20.0)))
     assert "a by level · on the 3 common questions" in out
@@ -147,13 +147,13 @@ def test_a_breakdown_says_when_it_is_on_the_common_questions(capsys: pytest.Capt
     assert "common" not in alone
 
 
-def test_notes_only_where_they_matter() -> None:
+def test_notes_appear_only_where_relevant() -> None:
     assert not any("coverage" in note for note in notes([standing()]))
     assert not any("compared" in note for note in notes([standing("a", common=numbers(5, 1.0))]))
     assert not any("asked" in note for note in notes([standing(setup={"judge": "human"})]))
 
 
-def test_csv_holds_every_number() -> None:
+def test_csv_contains_every_number() -> None:
     by = {"subject": {"Art, or not": Numbers(2, {"strict": Interval(10.0, 5.0, 15.0, 2)})}}
     unsure = standing("b", None, bounds={"strict": (5.0, 25.0)})
     rows = list(csv.DictReader(io.StringIO(Standings([standing(by=by), unsure], "genexam").to_csv())))

@@ -132,7 +132,7 @@ def test_contradictions_are_reported_and_target_unchanged(whole: Store, tmp_path
         report = merge(target, [source, other] if target.endswith("new") else [source])
         (wrong,) = report.contradictions
         assert (wrong.table, wrong.id, wrong.columns) == ("drawings", drawing.id, ("image",))
-        assert "name the painter otherwise" in str(wrong)
+        assert "under another painter name" in str(wrong)
         assert wrong.source in str(wrong)
         assert report.written is False
         assert (bytes_of(target) if Path(target).exists() else None) == before

@@ -26,7 +26,7 @@ def inside(body: str, **limits: float) -> str:
 
 
 @pytest.mark.parametrize("name", CORPUS)
-def test_the_corpus_is_taken_and_clean_at_once(name: str) -> None:
+def test_corpus_is_accepted_and_cleaning_is_idempotent(name: str) -> None:
     once = clean(CORPUS[name])
     harmless.check(once)
     assert clean(once) == once
@@ -61,25 +61,25 @@ def test_the_corpus_is_taken_and_clean_at_once(name: str) -> None:
         ("<path d='M0 0&#10;L1 1'/>", '<path d="M0 0 L1 1"/>'),
     ],
 )
-def test_plain_form(body: str, wanted: str) -> None:
+def test_svg_is_normalised(body: str, wanted: str) -> None:
     assert inside(body) == wanted
 
 
-def test_words_are_those_that_are_drawn() -> None:
+def test_words_include_only_drawn_text() -> None:
     found = clean_with_notes(
         f"{HEAD}<title>no</title><text>a<title>no</title><tspan>b</tspan></text><desc>no</desc></svg>"
     )
     assert found.words.split() == ["a", "b"]
 
 
-def test_messages_name_the_line() -> None:
-    with pytest.raises(BadSvg, match=r"^line 3: <sub>: no such element is drawn in SVG$") as told:
+def test_error_messages_name_line() -> None:
+    with pytest.raises(BadSvg, match=r"^line 3: <sub>: no such element is drawn in SVG$") as raised:
         clean(f"{HEAD}\n<g/>\n<text>H<sub>2</sub>O</text></svg>")
-    assert told.value.line == 3
+    assert raised.value.line == 3
 
 
 @pytest.mark.parametrize(
-    ("body", "limits", "told"),
+    ("body", "limits", "message"),
     [
         ("<g/><g/>", {"elements": 2}, "2 elements"),
         ("<g><g/></g>", {"depth": 2}, "2 deep"),
@@ -94,9 +94,9 @@ def test_messages_name_the_line() -> None:
         ("<g/>", {"longest_side": 99}, "99"),
     ],
 )
-def test_limits(body: str, limits: dict[str, float], told: str) -> None:
+def test_limits_are_enforced(body: str, limits: dict[str, float], message: str) -> None:
     inside(body)
-    with pytest.raises(BadSvg, match=told):
+    with pytest.raises(BadSvg, match=message):
         inside(body, **limits)
 
 
@@ -124,12 +124,12 @@ def picture(kind: str, data: bytes) -> str:
     return f'<image href="data:image/{kind};base64,{base64.b64encode(data).decode()}"/>'
 
 
-def test_pictures_inside() -> None:
+def test_embedded_pictures_are_checked() -> None:
     data = encode_png(Image.new("RGB", (30, 20)))
     assert inside(picture("png", data)) == picture("png", data)
     broken = picture("png", data).replace("base64,", "base64,\n ")
     assert inside(broken) == picture("png", data)
-    for body, limits, told in (
+    for body, limits, message in (
         (picture("jpeg", data), {}, "it is PNG"),
         (picture("png", data[:8]), {}, "image"),
         (picture("png", data).replace("base64,", "base64,*"), {}, "image"),
@@ -137,5 +137,5 @@ def test_pictures_inside() -> None:
         (picture("png", data), {"image_pixels": 599}, "pixels"),
         (picture("png", data) * 2, {"image_bytes": 2 * len(data) - 1}, "bytes of pictures"),
     ):
-        with pytest.raises(BadSvg, match=told):
+        with pytest.raises(BadSvg, match=message):
             inside(body, **limits)

@@ -20,7 +20,7 @@ def sheet() -> Image.Image:
 
 
 @pytest.mark.parametrize("name", CORPUS)
-def test_looks_as_ever(name: str, sheet: Image.Image) -> None:
+def test_rendering_matches_stored_thumbnail(name: str, sheet: Image.Image) -> None:
     if name.startswith("far-eastern/"):
         found = any("NotoSansCJK-Regular" in path.name for path in choose("漢")[0])
         need("cjk", found, "Noto Sans CJK, which the thumbnails were written with, is not installed")

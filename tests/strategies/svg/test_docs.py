@@ -14,12 +14,12 @@ from tests.docs.tables import code, number, table
 PAGE = ROOT / "docs" / "svg.md"
 
 
-def test_limits() -> None:
+def test_documented_limits_match_code() -> None:
     rows = table(PAGE, "limit", "at most").rows
     assert {code(name): number(value) for name, value, _ in rows} == asdict(SvgLimits())
 
 
-def test_numbers_in_the_text() -> None:
+def test_documented_numbers_match_code() -> None:
     words = " ".join(PAGE.read_text("utf-8").split())
     assert f"each step of a filter as {PRIMITIVE_COST}," in words
     assert f"a reach of {FILTER_REACH} times" in words

@@ -40,12 +40,12 @@ NESTED = '<svg viewBox="0 0 9 9"><svg width="3"><g/></svg><text>end</text></svg>
         (f"```svg\n<svg width='1'><g>\n```\nOnce more:\n```svg\n{ONE}\n```", ONE),
     ],
 )
-def test_found(reply: str, wanted: str) -> None:
+def test_svg_is_extracted_from_reply(reply: str, wanted: str) -> None:
     assert extract(reply) == wanted
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "message"),
     [
         ("", "no <svg>"),
         ("I cannot draw that.", "no <svg>"),
@@ -59,8 +59,8 @@ def test_found(reply: str, wanted: str) -> None:
         ("x" * (8 * 2**20 + 1), "characters"),
     ],
 )
-def test_none(reply: str, told: str) -> None:
-    with pytest.raises(BadSvg, match=told):
+def test_reply_without_complete_svg_is_refused(reply: str, message: str) -> None:
+    with pytest.raises(BadSvg, match=message):
         extract(reply)
 
 
@@ -70,7 +70,7 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES)).map("".join) | st.text())
-def test_whatever_comes_back_is_a_whole_element(reply: str) -> None:
+def test_extracted_svg_is_complete_element(reply: str) -> None:
     try:
         found = extract(reply)
     except BadSvg:
@@ -81,13 +81,13 @@ def test_whatever_comes_back_is_a_whole_element(reply: str) -> None:
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="<`~")))
-def test_prose_around_a_fence_does_not_matter(prose: str) -> None:
+def test_prose_around_fence_is_ignored(prose: str) -> None:
     assert extract(f"{prose}\n```svg\n{ONE}\n```\n{prose}") == ONE
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", ["<svg '", "<svg>", "<svg></svg>", "<!--", "<svg a", "```\n", "<think>", "</think>"])
-def test_long_replies_take_no_more_than_their_length(piece: str) -> None:
+def test_extraction_time_is_linear_in_reply_length(piece: str) -> None:
     before = time.process_time()
     with pytest.raises(BadSvg):
         extract(piece * (1_000_000 // len(piece)) + "<svg ")

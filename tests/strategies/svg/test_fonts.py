@@ -48,7 +48,7 @@ def text(words: str, **attributes: str) -> str:
     return page(f"<text{names}>{words}</text>")
 
 
-def test_every_font_of_a_collection_has_the_characters_of_its_first() -> None:
+def test_all_fonts_of_collection_share_characters_of_first() -> None:
     path = next((path for path in fonts._others() if path.suffix == ".ttc"), None)
     need("cjk", path is not None, "no collection of fonts on this machine")
     faces = import_module("fontTools.ttLib").TTCollection(path).fonts
@@ -64,24 +64,24 @@ def test_file_that_is_not_a_font_has_no_characters(data: bytes, tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("bare")
-def test_bundled_fonts_do_for_mathematics() -> None:
+def test_bundled_fonts_cover_mathematics() -> None:
     assert choose(MATHEMATICS + "Äöüßéñçø Клетка Ελλάδα ♀♂✓★") == (list(BUNDLED), set())
     assert missing_glyphs(text(MATHEMATICS)) == set()
 
 
 @pytest.mark.usefixtures("bare")
-def test_missing_characters_are_named() -> None:
+def test_missing_characters_are_listed() -> None:
     assert missing_glyphs(text("a漢 b字<title>한</title>")) == {"漢", "字"}
     assert missing_glyphs(text("a\u200b\u00ad\ufe0f\u3000b")) == set()
 
 
-def test_ones_own_fonts_come_first(bare: Path) -> None:
+def test_user_fonts_come_first(bare: Path) -> None:
     shutil.copy(FONT_PATH, bare / "own.ttf")
     fonts._find.cache_clear()
     assert fonts._others() == (bare / "own.ttf",)
 
 
-def test_fonts_of_the_machine_come_only_where_needed() -> None:
+def test_system_fonts_are_used_only_if_needed() -> None:
     far_eastern_font()
     assert choose("plain words ∑")[0] == list(BUNDLED)
     chosen, missing = choose("漢字 plain")
@@ -90,7 +90,7 @@ def test_fonts_of_the_machine_come_only_where_needed() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in CORPUS if name.startswith("far-eastern/")])
-def test_far_eastern_letters_are_drawn(name: str) -> None:
+def test_east_asian_letters_are_drawn(name: str) -> None:
     far_eastern_font()
     assert missing_glyphs(CORPUS[name]) == set()
     assert ink(CORPUS[name]) > 500
@@ -119,7 +119,7 @@ def test_each_face_is_used_and_looks_different() -> None:
     assert {words: drawn(words) == looks[face] for words, face in FACES_OF.items()} == dict.fromkeys(FACES_OF, True)
 
 
-def test_widths_are_those_of_arial() -> None:
+def test_widths_match_arial() -> None:
     font = import_module("fontTools.ttLib").TTFont(FACES[0])
     widths = {letter: font["hmtx"][font.getBestCmap()[ord(letter)]][0] for letter in "aWi M"}
     # Arial's own, of 2048 to the em.

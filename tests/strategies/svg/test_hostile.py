@@ -41,7 +41,7 @@ def cases(of: dict[str, Case], *marks: pytest.MarkDecorator) -> pytest.MarkDecor
 
 
 @cases(HOSTILE)
-def test_refused_or_harmless(case: Case) -> None:
+def test_hostile_svg_is_refused_or_harmless(case: Case) -> None:
     data = case.make()
 
     def examined() -> None:
@@ -60,7 +60,7 @@ def test_refused_or_harmless(case: Case) -> None:
 
 
 @cases(HEAVY, pytest.mark.slow)
-def test_the_renderer_is_stopped(case: Case) -> None:
+def test_slow_rendering_is_stopped(case: Case) -> None:
     data = case.make()
     harmless.check(clean(data))
 

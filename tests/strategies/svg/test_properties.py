@@ -65,7 +65,7 @@ def check(svg: str | bytes) -> str | None:
 
 
 @given(files)
-def test_made_up_files(svg: str) -> None:
+def test_generated_files_are_clean_or_refused(svg: str) -> None:
     check(svg)
 
 
@@ -78,7 +78,7 @@ def test_made_up_files(svg: str) -> None:
         max_size=3,
     ),
 )
-def test_damaged_files(svg: str, blows: list[tuple[float, int, str]]) -> None:
+def test_damaged_files_are_clean_or_refused(svg: str, blows: list[tuple[float, int, str]]) -> None:
     for place, length, put in blows:
         at = int(place * len(svg))
         svg = svg[:at] + put + svg[at + length :]
@@ -93,12 +93,12 @@ def test_damaged_files(svg: str, blows: list[tuple[float, int, str]]) -> None:
 @example("<a:svg xmlns:a='http://www.w3.org/2000/svg' viewBox='0 0 9 9'/>")
 @example("<:svg viewBox='0 0 9 9'/>")
 @example("<svg viewBox='0 0 9 9'><a: /></svg>")
-def test_any_text_and_bytes(svg: str | bytes) -> None:
+def test_any_text_or_bytes_are_clean_or_refused(svg: str | bytes) -> None:
     check(svg)
 
 
 @pytest.mark.slow
-def test_made_up_files_are_not_all_refused() -> None:
+def test_generated_files_are_not_all_refused() -> None:
     taken: list[bool] = []
 
     @settings(max_examples=60, database=None)
@@ -112,7 +112,7 @@ def test_made_up_files_are_not_all_refused() -> None:
 
 @pytest.mark.slow
 @given(files)
-def test_rendering_made_up_files(svg: str) -> None:
+def test_generated_files_are_rendered(svg: str) -> None:
     try:
         assert render(svg, 64).startswith(b"\x89PNG")
     except BadSvg:

@@ -38,12 +38,12 @@ def opened(png: bytes) -> Image.Image:
         (335, None, (335, 168)),
     ],
 )
-def test_size(width: int | None, height: int | None, wanted: tuple[int, int]) -> None:
+def test_rendered_size(width: int | None, height: int | None, wanted: tuple[int, int]) -> None:
     info = inspect(render(WIDE, width, height))
     assert (info.format, info.width, info.height) == ("PNG", *wanted)
 
 
-def test_pixels() -> None:
+def test_rendered_pixels() -> None:
     image = opened(render(WIDE, 20))
     assert image.getpixel((4, 4)) == (255, 0, 0, 255)
     assert image.getpixel((15, 4)) == (255, 255, 255, 255)
@@ -52,23 +52,23 @@ def test_pixels() -> None:
 
 
 @pytest.mark.parametrize("side", [0, -5, 5000])
-def test_sides_out_of_reach(side: int) -> None:
-    with pytest.raises(ValueError, match="pixels") as told:
+def test_invalid_side_is_value_error(side: int) -> None:
+    with pytest.raises(ValueError, match="pixels") as raised:
         render(WIDE, side)
-    assert not isinstance(told.value, BadSvg)
+    assert not isinstance(raised.value, BadSvg)
 
 
-def test_too_large_by_its_proportions() -> None:
+def test_proportions_exceeding_pixel_limit_are_refused() -> None:
     with pytest.raises(BadSvg, match="8192 x 4096 pixels"):
         render(WIDE, None, 4096)
 
 
-def test_it_is_always_cleaned() -> None:
+def test_svg_is_cleaned_before_rendering() -> None:
     with pytest.raises(BadSvg, match="image"):
         render(f'{HEAD}<image href="/etc/hostname" width="9" height="9"/></svg>')
 
 
-def test_lengths_in_points_count() -> None:
+def test_lengths_with_units_are_rendered() -> None:
     image = opened(render('<svg viewBox="0 0 96 96"><rect width="36pt" height="0.5in"/></svg>', 96))
     assert image.getpixel((46, 46)) == (0, 0, 0, 255)
     assert image.getpixel((50, 20)) == (255, 255, 255, 255)
@@ -104,7 +104,7 @@ def child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], No
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "message"),
     [
         ("return 'no such thing'", "refuses it: no such thing"),
         ("import sys; sys.exit(3)", "broke down"),
@@ -114,28 +114,28 @@ def child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], No
         ("1 / 0", "broke down"),
     ],
 )
-def test_a_renderer_that_breaks_down(child: Callable[[str], None], code: str, told: str) -> None:
+def test_crashed_renderer_is_reported(child: Callable[[str], None], code: str, message: str) -> None:
     child(code)
-    with pytest.raises(BadSvg, match=told):
+    with pytest.raises(BadSvg, match=message):
         render(WIDE)
 
 
 @pytest.mark.slow
-def test_a_renderer_that_hangs(child: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_renderer_is_stopped(child: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
     child("import threading; threading.Event().wait()")
     monkeypatch.setattr(rendering, "_PATIENCE", 0.5)
     with pytest.raises(BadSvg, match=r"longer than 0\.5 seconds"):
         render(WIDE, limits=SvgLimits(seconds=1))
 
 
-def test_the_worker_gets_nothing_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_does_not_inherit_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-0123456789abcdef")
     monkeypatch.setattr(rendering, "_FACTORY", f"{plain.__file__}:environ")
     found = once(rendering.recipe(LIMITS), {}, (), 60.0).value
     assert set(found) <= {"LC_CTYPE"}  # Which Python sets itself.
 
 
-def test_the_worker_limits_itself_before_it_sees_the_picture() -> None:
+def test_worker_sets_limits_before_reading_picture() -> None:
     place, name = rendering._FACTORY.rsplit(":", 1)
     code = "import runpy, sys; runpy.run_path(sys.argv[1])[sys.argv[2]]('/none', 2**30, 4); import resource as r; "
     code += "print(*(r.getrlimit(w)[0] for w in (r.RLIMIT_AS, r.RLIMIT_CPU, r.RLIMIT_CORE, r.RLIMIT_FSIZE)))"

@@ -25,7 +25,7 @@ GRAPHS = {
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_graphviz(name: str) -> None:
+def test_graphviz_output_is_rendered(name: str) -> None:
     need("graphviz", shutil.which("dot") is not None, "Graphviz is not installed: there is no dot")
     made = subprocess.run(["dot", "-Tsvg"], input=GRAPHS[name].encode(), capture_output=True, check=True).stdout
     found = clean_with_notes(made)
@@ -38,7 +38,7 @@ def test_graphviz(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fonts", ["path", "none"])
-def test_matplotlib(fonts: str) -> None:
+def test_matplotlib_output_is_rendered(fonts: str) -> None:
     matplotlib = pytest.importorskip("matplotlib")
     figure_module = pytest.importorskip("matplotlib.figure")
     with matplotlib.rc_context({"svg.fonttype": fonts}):

@@ -53,13 +53,13 @@ from limner.strategies.svg.values import (
         ("filter", "drop-shadow(1px 1px 2px rgb(0 0 0 / .5))", "drop-shadow(1px 1px 2px rgba(0, 0, 0, 0.5))"),
     ],
 )
-def test_tidy(name: str, given: str, wanted: str) -> None:
+def test_attribute_values_are_normalised(name: str, given: str, wanted: str) -> None:
     assert tidy(name, given) == wanted
     assert tidy(name, wanted) == wanted
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "told"),
+    ("name", "given", "message"),
     [
         ("fill", "url(a.svg#b)", "outside"),
         ("fill", "url(#a) url(b)", "outside"),
@@ -75,8 +75,8 @@ def test_tidy(name: str, given: str, wanted: str) -> None:
         ("transform", "rotate3d(1,1,1,5deg)", "rotate3d"),
     ],
 )
-def test_not_taken(name: str, given: str, told: str) -> None:
-    with pytest.raises(BadSvg, match=told):
+def test_invalid_attribute_values_are_refused(name: str, given: str, message: str) -> None:
+    with pytest.raises(BadSvg, match=message):
         tidy(name, given)
 
 
@@ -92,7 +92,7 @@ def test_not_taken(name: str, given: str, told: str) -> None:
         ("--x: 5; fill:;;: red; nonsense", ""),
     ],
 )
-def test_declarations(given: str, wanted: str) -> None:
+def test_declarations_are_normalised(given: str, wanted: str) -> None:
     assert write_declarations(declarations(given)) == wanted
 
 
@@ -118,7 +118,7 @@ def test_declarations(given: str, wanted: str) -> None:
         ("a { transform: rotate(5deg); transform-box: fill-box }", None),
     ],
 )
-def test_sheet(given: str, wanted: str | None) -> None:
+def test_style_sheet_is_normalised_or_refused(given: str, wanted: str | None) -> None:
     if wanted is None:
         with pytest.raises(BadSvg, match="style"):
             parse_sheet(given)
@@ -134,7 +134,7 @@ PIECES = [
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
-def test_any_sheet_is_refused_or_stays_as_it_is_written(text: str) -> None:
+def test_any_style_sheet_is_refused_or_stable(text: str) -> None:
     try:
         once = write_sheet(parse_sheet(text))
     except BadSvg:
@@ -150,13 +150,13 @@ LENGTHS = {
 }  # fmt: skip
 
 
-def test_pixels() -> None:
+def test_length_is_converted_to_pixels() -> None:
     for text, wanted in LENGTHS.items():
         assert pixels(text, "width") == pytest.approx(wanted), text
 
 
 @pytest.mark.parametrize("text", ["", "NaN", "inf", "12vw", "1 2", "calc(1px)", "10 px px", "0x10", "1e", "--1"])
-def test_no_length(text: str) -> None:
+def test_invalid_length_is_refused(text: str) -> None:
     with pytest.raises(BadSvg, match="width"):
         pixels(text, "width")
 
@@ -175,14 +175,16 @@ def test_no_length(text: str) -> None:
         ({"width": "100%", "height": "auto", "viewBox": "0 0 20 10"}, (20, 10, (0, 0, 20, 10))),
     ],
 )
-def test_size(attributes: dict[str, str], wanted: tuple[float, float, tuple[float, ...]]) -> None:
+def test_size_is_read_from_attributes(
+    attributes: dict[str, str], wanted: tuple[float, float, tuple[float, ...]]
+) -> None:
     found = size(attributes, LIMITS)
     assert (found.width, found.height, found.view) == wanted
     assert size(found.attributes(), LIMITS) == found
 
 
 @pytest.mark.parametrize(
-    ("attributes", "told"),
+    ("attributes", "message"),
     [
         ({}, "viewBox"),
         ({"width": "100%", "height": "100%"}, "viewBox"),
@@ -193,8 +195,8 @@ def test_size(attributes: dict[str, str], wanted: tuple[float, float, tuple[floa
         ({"width": "50vw", "height": "1"}, "unit vw"),
     ],
 )
-def test_no_size(attributes: dict[str, str], told: str) -> None:
-    with pytest.raises(BadSvg, match=told):
+def test_invalid_size_is_refused(attributes: dict[str, str], message: str) -> None:
+    with pytest.raises(BadSvg, match=message):
         size(attributes, LIMITS)
 
 
@@ -202,7 +204,7 @@ SIDE = st.floats(0.02, 99_999)
 
 
 @given(st.tuples(st.floats(-1e5, 1e5), st.floats(-1e5, 1e5), SIDE, SIDE))
-def test_a_size_that_is_written_is_read_again(view: tuple[float, float, float, float]) -> None:
+def test_written_size_is_read_back(view: tuple[float, float, float, float]) -> None:
     try:
         found = size({"viewBox": " ".join(map(repr, view))}, LIMITS)
     except BadSvg:
@@ -212,7 +214,7 @@ def test_a_size_that_is_written_is_read_again(view: tuple[float, float, float, f
 
 
 @given(st.floats(-1e9, 1e9))
-def test_numbers_are_plain(value: float) -> None:
+def test_numbers_are_written_without_exponent(value: float) -> None:
     text = number(value)
     assert "e" not in text
     assert float(text) == pytest.approx(value, abs=1e-6)

@@ -32,7 +32,7 @@ def pilot(store: Store) -> Any:
     return make(store, raters=["anna", "ben"], changes={"repeats": 0.2, "attention": 3, "raters": 2})
 
 
-def test_consent_comes_first_and_is_kept(store: Store, pilot: Any) -> None:
+def test_consent_is_required_first_and_stored(store: Store, pilot: Any) -> None:
     _, token = first_link(pilot)
     with visitor(store) as client:
         page = client.get(f"/r/{token}")
@@ -45,7 +45,7 @@ def test_consent_comes_first_and_is_kept(store: Store, pilot: Any) -> None:
     assert "consent" not in load_rater(store, "pilot", "ben").body
 
 
-def test_an_answer_is_in_the_store_before_it_is_acknowledged(store: Store, pilot: Any) -> None:
+def test_answer_is_stored_before_it_is_acknowledged(store: Store, pilot: Any) -> None:
     _, token = first_link(pilot)
     with visitor(store) as client:
         agree(client, token)
@@ -61,7 +61,7 @@ def test_an_answer_is_in_the_store_before_it_is_acknowledged(store: Store, pilot
         assert re.search(r'value="8"[^>]* checked', client.get(f"/r/{token}/{n}").text)
 
 
-def test_another_device_goes_on_where_the_first_stopped(store: Store, pilot: Any) -> None:
+def test_second_device_resumes_where_first_stopped(store: Store, pilot: Any) -> None:
     _, token = first_link(pilot)
     answer(store, only={"anna": 2})
     with visitor(store) as client:
@@ -71,7 +71,7 @@ def test_another_device_goes_on_where_the_first_stopped(store: Store, pilot: Any
         assert 'data-done="2"' in got.text
 
 
-def test_the_end_shows_the_way_back_to_the_panel(store: Store) -> None:
+def test_last_page_links_back_to_panel(store: Store) -> None:
     fill(store, "genexam", questions=4)
     made = make(store, raters=["anna"], completion="https://panel.example/done?cc=ABC")
     _, token = first_link(made)
@@ -95,7 +95,7 @@ def test_the_end_shows_the_way_back_to_the_panel(store: Store) -> None:
         b'{"answers": [{"n": 1, "field": "overall", "value": 5, "at": NaN, "seconds": Infinity}' + b"]" * 3,
     ],
 )
-def test_nothing_that_is_sent_breaks_it(store: Store, pilot: Any, bad: bytes) -> None:
+def test_malformed_answers_are_rejected_and_not_stored(store: Store, pilot: Any, bad: bytes) -> None:
     _, token = first_link(pilot)
     with visitor(store) as client:
         agree(client, token)
@@ -106,7 +106,7 @@ def test_nothing_that_is_sent_breaks_it(store: Store, pilot: Any, bad: bytes) ->
     assert load_answers(store, "pilot") == []
 
 
-def test_one_refused_answer_does_not_keep_the_others_back(store: Store, pilot: Any) -> None:
+def test_refused_answer_does_not_block_others(store: Store, pilot: Any) -> None:
     _, token = first_link(pilot)
     place = next(n for n, p in enumerate(places_of(load_raters(store, "pilot")[0]), 1) if p.check is None)
     with visitor(store) as client:
@@ -122,7 +122,7 @@ def test_one_refused_answer_does_not_keep_the_others_back(store: Store, pilot: A
     assert [one.value for one in load_answers(store, "pilot")] == [9]
 
 
-def test_a_link_that_is_none_leads_nowhere(store: Store, pilot: Any) -> None:
+def test_unknown_links_are_not_found_and_rate_limited(store: Store, pilot: Any) -> None:
     with visitor(store, limits=WebLimits(wrong=20)) as client:
         for path in ("/r/x", f"/r/{new_token()}", f"/admin/{new_token()}", f"/join/{new_token()}", "/", "/r/", "/api"):
             assert client.get(path).status_code == 404
@@ -141,7 +141,7 @@ def test_rater_link_and_admin_link_are_not_interchangeable(store: Store, pilot: 
     assert load_study(store, "pilot").status == "open"
 
 
-def test_a_pictures_name_is_good_for_its_rater_alone(store: Store, pilot: Any) -> None:
+def test_picture_name_is_valid_for_its_rater_only(store: Store, pilot: Any) -> None:
     anna, ben = load_raters(store, "pilot")
     name = next(place for place in places_of(anna) if place.names).names[0]
     with visitor(store) as client:
@@ -150,7 +150,7 @@ def test_a_pictures_name_is_good_for_its_rater_alone(store: Store, pilot: Any) -
     assert {n for p in places_of(anna) for n in p.names}.isdisjoint(n for p in places_of(ben) for n in p.names)
 
 
-def test_pictures_are_alike_in_all_but_what_they_show(store: Store, pilot: Any) -> None:
+def test_pictures_share_headers_format_and_size(store: Store, pilot: Any) -> None:
     _, token = first_link(pilot)
     with visitor(store) as client:
         agree(client, token)
@@ -166,7 +166,7 @@ def test_pictures_are_alike_in_all_but_what_they_show(store: Store, pilot: Any) 
             assert image.info.keys() <= {"jfif", "jfif_version", "jfif_unit", "jfif_density", "comment"}
 
 
-def test_the_panels_visitors_take_a_place_each_and_find_it_again(store: Store, pilot: Any) -> None:
+def test_panel_visitors_get_one_place_each_and_can_return(store: Store, pilot: Any) -> None:
     def come(client: Any, who: str) -> Any:
         return client.get(f"/join/{pilot.join}", params={"PROLIFIC_PID": who, "STUDY_ID": "s", "SESSION_ID": "t"})
 
@@ -188,7 +188,7 @@ def test_the_panels_visitors_take_a_place_each_and_find_it_again(store: Store, p
         assert token not in str(found)
 
 
-def test_a_new_link_takes_the_place_of_the_old_one(store: Store, pilot: Any) -> None:
+def test_new_link_replaces_old_one(store: Store, pilot: Any) -> None:
     fresh = new_link(store, "pilot", "anna")
     with visitor(store) as client:
         assert client.get(f"/r/{pilot.links['anna']}").status_code == 404
@@ -203,7 +203,7 @@ def test_only_hashes_of_links_are_stored(store: Store, pilot: Any) -> None:
         assert token.encode() not in everything
 
 
-def test_the_admin_sees_progress_and_agreement_and_closes(store: Store, pilot: Any) -> None:
+def test_admin_sees_progress_and_agreement_and_closes_study(store: Store, pilot: Any) -> None:
     answer(store)
     with visitor(store) as client:
         page = client.get(f"/admin/{pilot.admin}")
@@ -223,7 +223,7 @@ def test_the_admin_sees_progress_and_agreement_and_closes(store: Store, pilot: A
 
 
 @pytest.mark.parametrize("design", ["mmmg", "fepbench", "aibench-pairs", "aibench-aesthetics"])
-def test_every_design_has_its_page(store: Store, design: str) -> None:
+def test_every_design_renders_its_page(store: Store, design: str) -> None:
     exam = "aibench" if design.startswith("aibench") else design
     fill(store, exam, questions=3)
     _, token = first_link(make(store, design, changes={"attention": 0}))
@@ -239,7 +239,7 @@ def test_every_design_has_its_page(store: Store, design: str) -> None:
         assert page.text.count("/image/") == 2 * len(place.order)
 
 
-def test_a_study_of_people_who_rated_elsewhere_has_no_page(store: Store, tmp_path: Any) -> None:
+def test_imported_study_has_no_page(store: Store, tmp_path: Any) -> None:
     from limner.study.exchange import answer_rows, write_answers
     from limner.study.import_answers import import_answers
 
@@ -251,7 +251,7 @@ def test_a_study_of_people_who_rated_elsewhere_has_no_page(store: Store, tmp_pat
         study_app(store, "elsewhere")
 
 
-def test_the_page_needs_no_inline_script_or_style(store: Store, pilot: Any) -> None:
+def test_page_needs_no_inline_script_or_style(store: Store, pilot: Any) -> None:
     _, token = first_link(pilot)
     with visitor(store) as client:
         agree(client, token)

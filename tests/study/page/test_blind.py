@@ -46,7 +46,7 @@ def secrets_of(store: Store, exam: str, made: Any, rater: str) -> set[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
-def test_a_rater_reaches_nothing_that_tells(store: Store, design: str) -> None:
+def test_rater_cannot_reach_identifying_information(store: Store, design: str) -> None:
     exam = DESIGNS[design]
     fill(store, exam, questions=3, painters=4)
     made = make(
@@ -81,7 +81,7 @@ def test_a_rater_reaches_nothing_that_tells(store: Store, design: str) -> None:
             assert word not in body, (path, word)
 
 
-def test_the_original_cannot_be_had_where_it_is_one_of_those_compared(store: Store) -> None:
+def test_reference_is_unavailable_where_original_is_compared(store: Store) -> None:
     fill(store, "aibench", questions=3)
     made = make(store, "aibench-pairs", raters=["anna"])
     with visitor(store) as client:
@@ -89,7 +89,7 @@ def test_the_original_cannot_be_had_where_it_is_one_of_those_compared(store: Sto
         assert client.get(f"/r/{made.links['anna']}/1/reference.jpg").status_code == 404
 
 
-def test_a_picture_that_is_drawn_again_does_not_change_what_raters_see(store: Store) -> None:
+def test_redrawn_picture_does_not_change_what_raters_see(store: Store) -> None:
     fill(store, "genexam", questions=3)
     made = make(store, raters=["anna"], changes={"attention": 0})
     study = open_study(store, "pilot")
@@ -103,7 +103,7 @@ def test_a_picture_that_is_drawn_again_does_not_change_what_raters_see(store: St
         assert client.get(path).content == before
 
 
-def test_the_order_of_painters_differs_from_rater_to_rater(store: Store) -> None:
+def test_order_of_painters_differs_between_raters(store: Store) -> None:
     fill(store, "genexam", questions=12, painters=4)
     make(store, "genexam-models", people=4, changes={"raters": 4, "attention": 0, "repeats": 0.0})
     study = open_study(store, "pilot")

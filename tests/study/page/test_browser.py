@@ -73,9 +73,7 @@ def values(store: Store) -> dict[tuple[int, str], Any]:
     return {(one.item, one.field): one.value for one in load_answers(store, "pilot") if one.value is not None}
 
 
-def test_killed_in_the_middle_it_loses_nothing_that_was_acknowledged(
-    chromium: Any, kept: Store, tmp_path: Path
-) -> None:
+def test_killed_server_keeps_every_acknowledged_answer(chromium: Any, kept: Store, tmp_path: Path) -> None:
     from playwright.sync_api import Error
 
     server, path = served(kept, tmp_path, "genexam")
@@ -131,7 +129,7 @@ def test_killed_in_the_middle_it_loses_nothing_that_was_acknowledged(
         rater.close()
 
 
-def test_without_a_network_answers_wait_and_are_sent_later(chromium: Any, kept: Store, tmp_path: Path) -> None:
+def test_offline_answers_are_queued_and_sent_later(chromium: Any, kept: Store, tmp_path: Path) -> None:
     server, path = served(kept, tmp_path, "mmmg")
     with server:
         rater = Rater(chromium, server.address + path)
@@ -156,7 +154,7 @@ def test_without_a_network_answers_wait_and_are_sent_later(chromium: Any, kept: 
         rater.close()
 
 
-def test_answers_that_wait_outlive_the_page(chromium: Any, kept: Store, tmp_path: Path) -> None:
+def test_queued_answers_survive_page_reload(chromium: Any, kept: Store, tmp_path: Path) -> None:
     server, path = served(kept, tmp_path, "mmmg")
     with server:
         rater = Rater(chromium, server.address + path)
@@ -174,7 +172,7 @@ def test_answers_that_wait_outlive_the_page(chromium: Any, kept: Store, tmp_path
         rater.context.close()
 
 
-def test_who_is_faster_than_the_network_loses_nothing(chromium: Any, kept: Store, tmp_path: Path) -> None:
+def test_rater_faster_than_network_loses_no_answers(chromium: Any, kept: Store, tmp_path: Path) -> None:
     server, path = served(kept, tmp_path, "mmmg", questions=2)
     with server:
         rater = Rater(chromium, server.address + path)
@@ -247,7 +245,7 @@ def test_undo_skip_zoom_and_toggles(chromium: Any, kept: Store, tmp_path: Path) 
         rater.close()
 
 
-def test_pairs_ranks_and_lists(chromium: Any, kept: Store, tmp_path: Path) -> None:
+def test_pairs_ranks_and_lists_are_answered_by_keyboard(chromium: Any, kept: Store, tmp_path: Path) -> None:
     server, path = served(kept, tmp_path, "aibench-pairs")
     with server:
         rater = Rater(chromium, server.address + path)
@@ -275,7 +273,7 @@ def test_pairs_ranks_and_lists(chromium: Any, kept: Store, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("design", ["genexam", "fepbench", "aibench-pairs"])
-def test_every_page_is_readable_named_and_fits(chromium: Any, kept: Store, tmp_path: Path, design: str) -> None:
+def test_every_page_is_accessible_and_fits(chromium: Any, kept: Store, tmp_path: Path, design: str) -> None:
     server, path = served(kept, tmp_path, design)
     with server:
         for width, height, scheme in ((390, 844, "light"), (1280, 900, "dark")):

@@ -13,7 +13,7 @@ from tests.browser import new_context, new_page, started
 
 
 @pytest.mark.slow
-def test_a_page_as_it_is_seen(filled: dict[str, Store], tmp_path: Path) -> None:
+def test_page_is_styled_as_rendered_by_browser(filled: dict[str, Store], tmp_path: Path) -> None:
     path = tmp_path / "table.html"
     path.write_text(html.page(build(find("genexam:table6"), filled["genexam"])), "utf-8")
     with started() as browser:

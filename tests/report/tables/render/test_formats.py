@@ -67,7 +67,7 @@ def read_html(text: str) -> Reader:
 
 @pytest.mark.slow
 @each
-def test_html_is_well_formed_and_every_row_is_as_wide(table: Table) -> None:
+def test_html_is_well_formed_with_rows_of_equal_width(table: Table) -> None:
     for text in (html.fragment(table), html.page(table)):
         reader = read_html(text)
         widths = {len(sheet.columns) + 1 for sheet in table.sheets}
@@ -78,7 +78,7 @@ def test_html_is_well_formed_and_every_row_is_as_wide(table: Table) -> None:
             assert any(cell.startswith(clean(line.label)) for cell in cells)
 
 
-def test_an_html_page_stands_alone_and_a_fragment_can_be_put_in_one() -> None:
+def test_html_page_is_self_contained_and_fragment_embeddable() -> None:
     page, fragment = html.page(nasty()), html.fragment(nasty())
     assert page.startswith("<!DOCTYPE html>")
     assert fragment in page
@@ -105,7 +105,7 @@ def latex_tabulars(text: str) -> list[tuple[str, list[list[str]]]]:
 
 
 @each
-def test_latex_is_balanced_and_every_row_is_as_wide(table: Table) -> None:
+def test_latex_is_balanced_with_rows_of_equal_width(table: Table) -> None:
     text = latex.render(table)
     depth = 0
     for found in re.finditer(r"\\.|[{}]", text, re.DOTALL):
@@ -134,7 +134,7 @@ def test_latex_is_balanced_and_every_row_is_as_wide(table: Table) -> None:
     assert not Counter(numbers) - Counter(word for words in written for word in words)
 
 
-def test_latex_marks() -> None:
+def test_latex_marks_best_second_notes_and_coverage() -> None:
     text = latex.render(nasty())
     # Where a table is too wide for a page, intervals stand below.
     assert r"\textcolor{gray}{\textbf{10.0}} &" in text
@@ -166,7 +166,7 @@ def test_markdown_escapes_everything(text: str) -> None:
 
 
 @each
-def test_csv_has_a_line_for_every_row(table: Table) -> None:
+def test_csv_has_one_line_per_row(table: Table) -> None:
     rows = list(csv.DictReader(io.StringIO(csv_format.render(table))))
     lines = [line for sheet in table.flat for line in sheet.rows()]
     assert [row["row"] for row in rows] == [clean(line.label) for line in lines]
@@ -178,7 +178,7 @@ def test_csv_has_a_line_for_every_row(table: Table) -> None:
 
 
 @pytest.mark.slow
-def test_every_format_of_a_store(filled: dict[str, Store]) -> None:
+def test_store_table_renders_in_every_format(filled: dict[str, Store]) -> None:
     table = build(find("worldgenbench:table2"), filled["worldgenbench"])
     for form in FORMATS:
         text = rendered(table, form)

@@ -93,7 +93,7 @@ def test_any_name_compiles(tmp_path: Path) -> None:
     check_fits(log)
 
 
-def test_what_is_said_of_pdflatex_is_enough(tmp_path: Path) -> None:
+def test_stated_pdflatex_requirements_are_sufficient(tmp_path: Path) -> None:
     text = latex.render(hostile())
     declared = "".join(rf"\DeclareUnicodeCharacter{{{code}}}{{?}}" for code in re.findall(r"U\+([0-9A-F]{4,6})", text))
     assert r"\usepackage[T1]{fontenc}" in text

@@ -13,7 +13,7 @@ anything = st.text(st.characters(), max_size=40)
 
 
 @given(anything)
-def test_everything_is_escaped(text: str) -> None:
+def test_special_characters_are_escaped(text: str) -> None:
     left = re.sub(r"\\(text\w+|ldots)\{\}|\\[&%$#_{}]|\$\\\w+\$|\{[\[\]]\}|\{\\kern0pt\}", "", escape(text))
     assert not re.search(r"[\\&%$#_{}~^<>\[\]*]", left)
 
@@ -26,12 +26,12 @@ def test_escaped_text_can_be_written_and_stays_on_its_line(text: str) -> None:
 
 
 @given(anything)
-def test_every_letter_that_pdflatex_lacks_is_named(text: str) -> None:
+def test_letters_unsupported_by_pdflatex_are_listed(text: str) -> None:
     found = escape(text)
-    told = "\n".join(needs(found))
-    assert all(line.startswith("%") for line in told.split("\n"))
+    comments = "\n".join(needs(found))
+    assert all(line.startswith("%") for line in comments.split("\n"))
     for letter in found:
-        assert letter <= "\u017e" or f"U+{ord(letter):04X}" in told
+        assert letter <= "\u017e" or f"U+{ord(letter):04X}" in comments
 
 
 @given(anything, anything)
@@ -41,7 +41,7 @@ def test_widths_add_up(one: str, other: str) -> None:
     assert 0 <= ems(joined) <= ems(one) + ems(" ") + ems(other) + 1e-9
 
 
-def test_what_engines_need() -> None:
+def test_engine_requirements_are_stated() -> None:
     assert list(needs("a")) == [r"% Needs \usepackage{booktabs,xcolor}.", "% lualatex and pdflatex both set it."]
     accents = "\n".join(needs("é"))
     assert r"pdflatex needs \usepackage[T1]{fontenc} too" in accents

@@ -53,7 +53,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Table:
 
 
 @pytest.mark.parametrize("width", [60, 160])
-def test_columns_stand_in_line_with_many_painters_of_long_names(crowded: Table, width: int) -> None:
+def test_columns_stay_aligned_with_long_painter_names(crowded: Table, width: int) -> None:
     lines = printed(crowded, width)
     assert max(map(cell_len, lines)) <= width
     assert in_line(lines) >= 22 + 25
@@ -62,7 +62,7 @@ def test_columns_stand_in_line_with_many_painters_of_long_names(crowded: Table, 
         assert painter.name.replace(" ", "") in names
 
 
-def test_names_are_shown_as_they_are() -> None:
+def test_names_are_shown_verbatim() -> None:
     body = "\n".join(printed(nasty(), 400))
     assert "\x1b" not in body
     assert "\x07" not in body
@@ -72,7 +72,7 @@ def test_names_are_shown_as_they_are() -> None:
 
 
 @given(st.text("ab -/学", max_size=60), st.integers(2, 20))
-def test_wrapping_loses_no_letter(words: str, width: int) -> None:
+def test_wrapping_keeps_all_letters(words: str, width: int) -> None:
     found = wrap(words, width)
     assert all(cell_len(line) <= width for line in found)
     assert "".join(found).replace(" ", "") == words.replace(" ", "")
@@ -104,7 +104,7 @@ def framed(draw: st.DrawFn) -> Table:
 
 
 @given(framed(), st.integers(40, 200))
-def test_numbers_stay_whole_and_lines_fit_at_any_width(table: Table, width: int) -> None:
+def test_numbers_are_not_split_and_lines_fit_any_width(table: Table, width: int) -> None:
     found = printed(table, width)
     assert all(cell_len(line) <= width for line in found)
     body = "\n".join(found)
