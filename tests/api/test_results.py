@@ -155,7 +155,7 @@ def test_plot_is_identical_to_file_of_command(judged: Marked, tmp_path: Path) ->
     assert (tmp_path / "again.svg").read_bytes() == file.read_bytes()
     assert found.to_bytes("png").startswith(b"\x89PNG")
     assert found.figure.get_axes()
-    with pytest.raises(UsageError, match="plots are written as svg, pdf, png"):
+    with pytest.raises(UsageError, match="must end in one of svg, pdf, png"):
         found.to_bytes("gif")
     with pytest.raises(UsageError, match="name the exam"):
         limner.plot("categories")

@@ -166,4 +166,4 @@ def test_raised_purse_lets_run_continue_and_is_reported(tmp_path: Path, place: s
     text: subprocess.CompletedProcess[str] = run_limner("spend", "--purse", "week", "--store", place, cwd=tmp_path)
     assert f"purse week: ${one['spent']:.4f} spent, $0.0000 set aside" in text.stdout
     without = run_limner("spend", "--purse", "moth", "--store", place, cwd=tmp_path)
-    assert (without.returncode, "there is: week" in without.stderr) == (2, True)
+    assert (without.returncode, "it has: week" in without.stderr) == (2, True)

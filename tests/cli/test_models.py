@@ -46,7 +46,7 @@ def test_run_warns_of_retired_models_and_keeps_preset_judge(small_exam: SmallExa
     for command in (("run", *words, "--preset", "paper", "--dry-run"), ("estimate", *words, "--preset", "paper")):
         output = limner(*command).err
         assert "warning: openai/gpt-5-2025-08-07 will be gone on 2026-12-11" in output
-        assert "with --judge openai/gpt-5.6-sol another evaluator marks" in output
+        assert "--judge openai/gpt-5.6-sol is another evaluator" in output
     named = limner("run", *words, "--judge", "openai/gpt-5", "--dry-run").err
     assert "warning: openai/gpt-5 will be gone" in named
     assert "another evaluator" not in named

@@ -153,7 +153,7 @@ def test_rating_stops_at_budget_and_resumes_later(drawn: Path, monkeypatch: pyte
     words = ("rate", "genexam", "--as", "score", "--judge", MODEL, "--concurrency", "1")
     with service(drawn, lambda _: '{"rating": 3}', monkeypatch) as seen:
         output = limner(*words, "--dry-run").out
-        assert "12 times" in output
+        assert "12 requests" in output
         assert "$" in output
         assert not seen
         limner(*words, "--budget", "0.02", code=4)

@@ -138,5 +138,5 @@ def test_unknown_or_empty_study_is_reported(held: tuple[Rehearsal, dict[str, lis
     with pytest.raises(StoreError, match="no study 'other'; it has: pilot"):
         api.scores(EXAM, store=made.store, study="other")
     save_study(made.store, Study("empty", EXAM, "open", {}))
-    with pytest.raises(UsageError, match="nobody has marked criteria in the study empty yet"):
+    with pytest.raises(UsageError, match="the study empty has no marks of criteria yet"):
         api.scores(EXAM, store=made.store, study="empty")

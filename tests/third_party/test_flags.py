@@ -83,7 +83,7 @@ def test_third_party_exam_works_with_all_commands(folder: Path) -> None:
     assert "3 results imported" in results["import"][1]
     assert json.loads(results["own"][1])["done"] == 2
     assert "the OCR examiner cannot mark flags" in results["ocr"][2]
-    assert "--by dimension: there is: continent" in results["dimension"][2]
+    assert "--by dimension: no such tag; available: continent" in results["dimension"][2]
 
     perfect, mine = json.loads(results["scores"][1])
     assert (perfect["painter"], values(perfect)) == ("perfect", {"whole": 100, "colours": 100})

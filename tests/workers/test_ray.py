@@ -258,7 +258,7 @@ def test_cluster_shares_gpus_streams_batches_and_prepares_images(
         model = Recipe("model", OBEDIENT.factory, single=False, gpu=True)
         assert there.count(model) == 2
         assert there.count(Recipe("heavy", OBEDIENT.factory, gpu=True)) == 1
-        with pytest.raises(UsageError, match="say with --ray-gpus"):
+        with pytest.raises(UsageError, match="with --ray-gpus"):
             hosts().devices("diffusers", ["cuda:1"])
         idle = Pool(model, idle_s=None)
         asked = [idle.submit({}, (b"environ",), seconds=LONG) for _ in range(4)]

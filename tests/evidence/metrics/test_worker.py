@@ -124,7 +124,7 @@ def test_invalid_head_is_rejected(clip: Path, tmp_path: Path) -> None:
     import torch
 
     for state, message in (
-        ({"norm": torch.ones(3)}, "norm is no linear layer"),
+        ({"norm": torch.ones(3)}, "norm is not a linear layer"),
         ({"0.weight": torch.ones(3)}, "layer 0 is not linear"),
         ({"0.weight": torch.ones(2, 24), "0.bias": torch.ones(2)}, "must give one number"),
     ):

@@ -84,10 +84,10 @@ def test_single_and_batched_variants_are_scored(tmp_path: Path) -> None:
     assert "no aesthetics rating" in output
 
     agreed = limner("agree", "sample/aibench", "--store", tmp_path / "store", "--format", "json").json()
-    (pair,) = [pair for pair in agreed["pairs"] if "marks" in pair]
-    assert pair["marks"]["all"]["n"] == TOTAL
-    assert pair["marks"]["all"]["same"]["value"] == pytest.approx((TOTAL - 3) / TOTAL)
-    assert pair["marks"]["semantics"]["same"]["value"] == 1
+    accuracy = {pair["score"]: pair for pair in agreed["pairs"] if pair["measure"] == "accuracy" and not pair["tag"]}
+    assert accuracy["all"]["n"] == TOTAL
+    assert accuracy["all"]["value"] == pytest.approx((TOTAL - 3) / TOTAL)
+    assert accuracy["semantics"]["value"] == 1
 
 
 def test_unread_answer_does_not_fail_marking(tmp_path: Path) -> None:

@@ -317,8 +317,8 @@ def test_command_reports_cut_prompts(
     words: list[str | Path] = ["draw", "genexam", "--data", small_exam.data, "--painter", f"mine=diffusers/{folder}"]
     words += ["--painter-arg", "size=8x8", "--store", tmp_path / "own", "--painter-arg", "max_sequence_length=1"]
     result = limner(*words)
-    assert f"note: {len(small_exam.ids)} prompts were longer than what the painter reads" in result.err
+    assert f"note: {len(small_exam.ids)} prompts were too long for the painter" in result.err
     shown = limner("show", "genexam", small_exam.ids[0], "--store", tmp_path / "own").out
     assert "the painter read 1 of" in shown
     # Nothing was drawn this time, so there is nothing to say.
-    assert "longer than" not in limner(*words).err
+    assert "too long for" not in limner(*words).err

@@ -167,7 +167,7 @@ def test_paper_is_reproduced_end_to_end(
         assert section(page, item.name)
     for name in paper.drawn:
         drawn = section(page, name)
-        assert "data:image/svg+xml;base64," in drawn or "The same plot as under" in drawn, name
+        assert "data:image/svg+xml;base64," in drawn or "The same plot as <a" in drawn, name
     for name in paper.filled:
         assert re.search(r"<tr><th scope=\"row\">|<th scope=\"col\">", section(page, name)), name
     assert "judge judging/judge instead of" in section(page, "differences")

@@ -153,7 +153,8 @@ def _figure(checklist: Checklist, item: ItemState, paper_plot: PaperPlot, drawn:
     key = (paper_plot.plot, paper_plot.by or "", paper_plot.score or "", *choice.judges, *choice.painters)
     if key in drawn:
         place = drawn[key]
-        yield f'<p>{escape(paper_plot.part)} The same plot as <a href="#{_anchor(place)}">{escape(place)}</a>.</p>'
+        same = f'The same plot as <a href="#{_anchor(place)}">{escape(place)}</a>.'
+        yield f"<p>{escape(paper_plot.part)} {same}</p>" if paper_plot.part else f"<p>{same}</p>"
         return
     try:
         if not checklist.there and find_plot(paper_plot.plot).name != "data":
