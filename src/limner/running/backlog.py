@@ -24,7 +24,7 @@ from ..store.records import Drawing, drawing_places, known_evidence, load_drawin
 from .plan import Arm, Plan, Slot, marking_id, setup_id, slot_id
 
 SOME = 256
-"""Drawings looked up in the store at a time."""
+"""The number of drawings looked up in the store at a time."""
 
 
 class Backlog:
@@ -149,17 +149,17 @@ class Backlog:
         return slot.stored.id
 
     def options_of(self, painter: Painter) -> dict[str, Any]:
-        """Return what distinguishes a drawing: the painter's options, and the exam's non-default ones."""
+        """Return the options that distinguish a drawing: the painter's, and the exam's non-default ones."""
         usual = {name: values[0] for name, values in self._protocol.draw_options.items()}
         own = {k: v for k, v in self.plan.options.items() if v != usual.get(k) and k not in self._protocol.selecting}
         return {**painter.options, **own}
 
     def label(self, painter: Painter) -> str:
-        """Return the row of tables this plan's drawings by a painter stand in."""
+        """Return the name of the table row for this plan's drawings by a painter."""
         return label(painter.name, self.options_of(painter))
 
     def request(self, slot: Slot) -> PaintRequest:
-        """Return what the painter of a slot is asked for, before any strategy."""
+        """Return the request to a slot's painter, before a strategy changes it."""
         question = slot.question
         assert slot.painter is not None
         prompt = self._protocol.drawing_prompt(question, slot.painter.group, self.plan.options)
@@ -168,7 +168,7 @@ class Backlog:
         return PaintRequest(question.id, prompt, slot.seed, evidence)
 
     def blank_drawing(self, slot: Slot) -> Drawing:
-        """Return what a slot's drawing is before anybody has drawn it."""
+        """Return the record of a slot's drawing before it is drawn."""
         assert slot.arm is not None
         exam, question, painter = self.plan.exam.name, slot.question, slot.arm.painter
         return Drawing(
@@ -178,7 +178,7 @@ class Backlog:
         )  # fmt: skip
 
     def markings(self, drawing: Drawing) -> Iterator[tuple[Judge, Marking, Marking | None]]:
-        """For every judge and repeat: who marks, the marking before it is made, and what the store has."""
+        """Yield for every judge and repeat the judge, the marking before it is made, and the stored marking, if any."""
         for judge, blank in self._blanks(drawing):
             stored = self._marked.get(blank.id)
             yield judge, replace(blank, rounds=self.rounds(stored)) if stored else blank, stored
@@ -190,23 +190,23 @@ class Backlog:
                 yield judge, Marking(marking_id(*of, setup, repeat), *of, setup, repeat, "failed")
 
     def rounds(self, stored: Drawing | Marking | None) -> int:
-        """How often replies were unreadable: the same request must then be sent anew, so it needs another key."""
+        """Return how often replies were unreadable: a request that is sent again needs another key in the journal."""
         if stored is None:
             return 0
         return stored.rounds + (stored.fault == "unreadable" and self.plan.retry_failed)
 
     def must_draw(self, slot: Slot) -> bool:
-        """Whether a run draws it, or looks at it again."""
+        """Return whether a run draws this slot, or checks whether its source has changed."""
         return slot.painter is not None and (slot.painter.changeable or self.must_make(slot.stored))
 
     def must_make(self, stored: Drawing | Marking | None) -> bool:
-        """Whether a run makes it: it is not there, or it failed in a way that is tried again."""
+        """Return whether a run makes it: it is missing, or it failed and is to be retried."""
         if stored is None:
             return True
         return stored.status == "failed" and (stored.fault in RETRIED_NEXT_RUN or self.plan.retry_failed)
 
     def must_measure(self, drawing: Drawing, probe: Probe) -> bool:
-        """Whether a run measures it: nobody has, or only imported results brought a value and another is wanted."""
+        """Return whether a run measures it: there is no value, or only an imported one although a new one is wanted."""
         measured = self._measured.get((probe.evidence, probe.name), ())
         if drawing.image is None or drawing.image in measured:
             return False
@@ -214,18 +214,18 @@ class Backlog:
         return not brought or probe.evidence in self.plan.anew
 
     def missing_drawings(self) -> Iterator[Slot]:
-        """Yield the drawings a run would still make."""
+        """Yield the drawings that a run would still make."""
         return (slot for slot in self.slots() if self.must_draw(slot) and slot.drawn is None)
 
     def missing_evidence(self) -> Iterator[tuple[Probe, Drawing]]:
-        """Probe and drawing of every measurement that a run would still make on drawings that stand."""
+        """Yield probe and drawing of every measurement that a run would still make on finished drawings."""
         self.load()
         for drawing in (slot.drawn for slot in self.slots()):
             if drawing is not None:
                 yield from ((probe, drawing) for probe in self.plan.probes if self.must_measure(drawing, probe))
 
     def missing_markings(self) -> Iterator[tuple[Judge, Question[Any]]]:
-        """Judge and question of every marking a run would still make, those of drawings to come among them."""
+        """Yield judge and question of every marking that a run would still make, also on drawings not made yet."""
         self.load()
         for slot in self.slots():
             if slot.drawn is not None:
@@ -237,5 +237,5 @@ class Backlog:
             yield from ((judge, slot.question) for judge in missing)
 
     def counts(self) -> tuple[int, int]:
-        """How many drawings and markings a run would still make."""
+        """Return the numbers of drawings and markings that a run would still make."""
         return sum(1 for _ in self.missing_drawings()), sum(1 for _ in self.missing_markings())

@@ -1,6 +1,6 @@
-"""Runs a plan wave by wave: what can go with a batch is queued, handed in and waited for; then all of it is run again.
+"""The runner of a plan with batches: each wave queues calls, submits them, waits for the results, and runs again.
 
-Whatever a batch has settled is then found in the journal, so that strategies and re-asks of several rounds get on by a
+The next wave finds the results in the journal, so that strategies and requests that need several rounds advance by one
 round with each wave.
 """
 

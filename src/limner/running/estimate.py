@@ -31,7 +31,7 @@ class Estimate:
     Attributes:
         basis: Where the numbers come from: ``stored calls`` like these, the ``price list``, an ``upper bound``, or a
             ``rule of thumb``; or ``free``.
-        dollars: None when the price is not known.
+        dollars: The cost; None if the price is unknown.
     """
 
     who: str
@@ -44,18 +44,19 @@ class Estimate:
     basis: str
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         return asdict(self)
 
 
 Markings = dict[tuple[str, tuple[str, ...]], Estimate]
-"""The cost of marking by the judge's setup and the questions; making the prompts of a whole exam takes a while."""
+"""Estimates of marking by the judge's setup and the questions; making the prompts of a whole exam takes a while."""
 
 
 def estimate(plan: Plan, store: Store, settings: Settings, cache: Markings | None = None) -> list[Estimate]:
-    """Return one line per painter, named probe and judge for what the store lacks, at batch prices with `batch`.
+    """Return one line per painter, named probe and judge for what the store lacks.
 
-    `cache` keeps results between estimates of many plans on one unchanged store.
+    A plan with `batch` is estimated at batch prices. `cache` keeps results between estimates of many plans on one
+    unchanged store.
     """
     cache = {} if cache is None else cache
     backlog = Backlog(plan, store)
@@ -89,7 +90,7 @@ def estimate(plan: Plan, store: Store, settings: Settings, cache: Markings | Non
 
 
 Share = Callable[[Estimate, str], Estimate]
-"""Applies the price of calls to a target to an estimate."""
+"""A function that adjusts an estimate to the price of calls to a target."""
 
 
 def usual_price(line: Estimate, _target: str) -> Estimate:
@@ -239,7 +240,7 @@ class Spent:
     doubted: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         return asdict(self)
 
 

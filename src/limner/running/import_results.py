@@ -1,4 +1,4 @@
-"""The import of results from another scorer: its judge's replies, and its drawings where available."""
+"""The import of results from another scorer: its judge's replies, and its drawings if available."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .setup import load_exam_or_data
 
 BATCH = 200
 Rows = list[tuple[sa.Table, dict[str, Any]]]
-"""Rows with the tables they belong to."""
+"""Rows, each with its table."""
 
 
 @dataclass
@@ -65,7 +65,7 @@ def import_results(
 
     Args:
         exam: The exam they belong to.
-        results: The folder the released scorer wrote.
+        results: The folder that the released scorer wrote.
         painter: The name of the model that drew.
         judge: The name of the model that marked.
         data: The exam's data folder; not needed once the store has the exam.
@@ -148,7 +148,7 @@ class _Importer:
     report: ImportReport = field(default_factory=ImportReport)
 
     def rows(self, result: ImportedReply, question: Question[Any]) -> Rows:
-        """Return the rows one result becomes."""
+        """Return the rows for one result."""
         slot = slot_id(self.exam, question.hash, self.painter, "direct", {}, 0)
         of = slot, self.exam, question.id, question.hash, self.painter
         drawing = self._with_image(Drawing(*of, "import", "direct", 0, "done", origin="import"))

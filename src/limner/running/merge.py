@@ -28,11 +28,11 @@ from .merge_tables import Contradiction, MergeCount, bring
 
 @dataclass
 class CopiedImages:
-    """What became of a source's images.
+    """The outcome of copying a source's images.
 
     Attributes:
         new: The number that the target did not have.
-        lost: Those that could not be read, with why.
+        lost: Hash -> why the image could not be read.
     """
 
     new: int = 0
@@ -42,14 +42,14 @@ class CopiedImages:
 
 @dataclass
 class SourceReport:
-    """What became of one source: its rows, and its images."""
+    """The outcome of merging one source: its rows and its images."""
 
     source: str
     rows: MergeCount
     images: CopiedImages
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         rows = self.rows
         return {
             "source": self.source, "new": dict(rows.new), "changed": dict(rows.changed), "same": dict(rows.same),
@@ -60,11 +60,11 @@ class SourceReport:
 
 @dataclass
 class MergeReport:
-    """What a merge did, or would do.
+    """The outcome of a merge, or of a dry run.
 
     Attributes:
         written: Whether the target was changed.
-        contradictions: Rows that cannot both be right; unless the earlier is asked for, nothing is written then.
+        contradictions: Rows that cannot both be right. If there are any, nothing is written without `keep_earlier`.
     """
 
     target: str
@@ -78,7 +78,7 @@ class MergeReport:
         return not any(source.rows.flying or source.images.lost for source in self.sources)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         wrong = [vars(source) | {"columns": list(source.columns)} for source in self.contradictions]
         sources = [source.to_json() for source in self.sources]
         return {"target": self.target, "written": self.written, "sources": sources, "contradictions": wrong}
@@ -89,13 +89,13 @@ def merge(target: str, sources: Sequence[str], *, dry_run: bool = False, keep_ea
 
     Args:
         target: The store to merge into, created if it does not exist.
-        sources: The stores to bring along; they are only read.
-        dry_run: Only say what would be done.
-        keep_earlier: Where rows contradict each other, let the earlier stand instead of writing nothing.
+        sources: The stores to merge; they are only read.
+        dry_run: Whether only to report what would be done.
+        keep_earlier: Whether to keep the earlier of two contradictory rows instead of writing nothing.
 
     Raises:
-        StoreError: There is no store, or one of another version.
-        UsageError: The same store twice.
+        StoreError: A store does not exist, or has another version.
+        UsageError: A store is named twice.
     """
     _check(target, sources)
     with ExitStack() as stack:
@@ -154,7 +154,7 @@ def _place(url: str) -> str:
 
 
 class _Undone(Exception):
-    """Ends a transaction without its changes."""
+    """The exception that rolls a transaction back."""
 
     def __init__(self, report: MergeReport) -> None:
         self.report = report
@@ -214,7 +214,7 @@ def images_of(store: Store) -> set[str]:
 
 
 def copy_images(target: Store, source: Store, present: set[str], *, dry_run: bool = False) -> CopiedImages:
-    """Copy what the target lacks, each image checked against its hash; `present` is what it has, and grows."""
+    """Copy the images that the target lacks, checked against their hashes, and add them to `present`."""
     lacking = sorted((source_images := images_of(source)) - present)
     copied = CopiedImages(same=len(source_images) - len(lacking))
     if dry_run:

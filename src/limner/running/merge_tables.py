@@ -25,7 +25,7 @@ def _never(_row: Row) -> bool:
 
 @dataclass(frozen=True)
 class Rule:
-    """The way in which two rows with the same primary key become one.
+    """The rule by which two rows with the same primary key become one.
 
     Attributes:
         same: Columns that must agree; if they differ, the rows contradict each other.
@@ -116,9 +116,9 @@ class Contradiction:
 
 
 def pick_row(rule: Rule, mine: Row, theirs: Row) -> tuple[Row, Verdict]:
-    """Return the winner of two rows with the same key, whichever store is read first.
+    """Return which of two rows with the same key is kept, and why; the order of the stores does not matter.
 
-    In a contradiction it is the earlier.
+    If they contradict each other, it is the earlier.
     """
     if mine == theirs:
         return mine, "same"
@@ -144,21 +144,21 @@ def differing(rule: Rule, mine: Row, theirs: Row) -> tuple[str, ...]:
 
 
 MANY = 400
-"""So many rows are looked at together."""
+"""The number of rows compared at a time."""
 Rows = list[dict[str, Any]]
 
 
 @dataclass
 class MergeCount:
-    """What became of one source's rows.
+    """The counts of one source's rows.
 
     Attributes:
-        new: Table -> rows that were not there.
-        changed: Table -> rows that took the place of the one that was there.
-        same: Table -> rows that were there.
-        flying: Calls that somebody may be making, with who: they are left out.
-        twice: Keys of calls with different answers: both are kept, the earlier stands.
-        dollars: What the attempts that are new cost.
+        new: Table -> rows that the target lacked.
+        changed: Table -> rows that replaced the target's.
+        same: Table -> rows that the target already had.
+        flying: Key of a call that a process may be making -> that process; such calls are left out.
+        twice: Keys of calls with different answers: both are kept, and the earlier counts.
+        dollars: The cost of new attempts.
     """
 
     new: Counter[str] = field(default_factory=Counter)
@@ -171,12 +171,12 @@ class MergeCount:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is to be written."""
+        """Whether there is nothing to write."""
         return not (self.new or self.changed)
 
 
 def bring(target: Store, writing: sa.Connection, source: Store, reading: sa.Connection) -> MergeCount:
-    """Bring every row of the source into the target; contradictions are told, and the earlier row stands."""
+    """Merge every row of the source into the target; contradictions are reported, and the earlier row is kept."""
     brought = MergeCount()
     for table in metadata.sorted_tables:
         rule = RULES[table.name]

@@ -44,7 +44,7 @@ class WrongDrawing:
 
 @dataclass(frozen=True)
 class SortedDrawing:
-    """The failure mode (or unread) of each wrong criterion; or why none is known."""
+    """The failure mode (or unread) of each wrong criterion of a drawing, or why none is known."""
 
     drawing: WrongDrawing
     modes: Mapping[str, str] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class ModeSorter:
     store: Store
 
     def estimate(self, drawings: Sequence[WrongDrawing], settings: Settings, retry_failed: bool) -> Estimate:
-        """Return what is still to be asked, and the approximate cost."""
+        """Return the estimate of the requests that are still missing."""
         missing = run_to_end(self._missing(drawings, retry_failed))
         asks = [
             self.modes.ask(drawing.question, drawing.wrong, drawing.image or "", self.prompts) for drawing in missing

@@ -26,7 +26,7 @@ from ..strategies.base import OpenModel
 
 @dataclass(frozen=True)
 class Arm:
-    """A painter, and the strategy by which it draws."""
+    """A painter with the strategy that it draws with."""
 
     painter: Painter
     strategy: Strategy = DIRECT_STRATEGY
@@ -81,7 +81,7 @@ class Plan:
         repeats: Markings per drawing and judge.
         draw: Whether to draw at all, or mark what the store has.
         first_seed: The seed of the first drawing; the others follow.
-        options: The exam's own options of drawing.
+        options: The exam's drawing options.
         budget: Dollars that this run may spend; with a purse, that all runs sharing it may spend.
         purse: The purse in the store that this run spends from; see `limner.calls.purse`.
         change_purse: Whether `budget` replaces a different limit of the purse.
@@ -186,7 +186,7 @@ def make_arms(
     """Return every painter with every strategy; a strategy without a painter is named after its model.
 
     Raises:
-        UsageError: An unknown strategy or option, or no painter.
+        UsageError: A strategy or option is unknown, or a painter is missing.
     """
     words = list(dict.fromkeys(strategies)) or ["direct"]
     _check(words, given)

@@ -13,7 +13,7 @@ from ..calls.usage import Tally
 from ..core.faults import ASKED_AGAIN, FIX_AND_RERUN
 
 SHOWN = 5
-"""Failures reported with their details."""
+"""The number of failures reported with their details."""
 
 
 @dataclass(repr=False)

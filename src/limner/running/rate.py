@@ -48,7 +48,7 @@ from .steps import NO_IMAGE, outcome
 METRIC = "metric"
 """The kind of these evaluators."""
 REASON = 500
-"""Characters kept of the reason for a missing value."""
+"""The most characters kept of the reason for a missing value."""
 T = TypeVar("T")
 
 
@@ -69,7 +69,7 @@ class EvaluatingRunner(Runner, ABC):
     @property
     @abstractmethod
     def setup(self) -> dict[str, Any]:
-        """Everything that shapes the answers."""
+        """Everything that determines the answers."""
 
     @cached_property
     def setup_id(self) -> str:
@@ -151,7 +151,7 @@ class RatingRunner(EvaluatingRunner):
 
     @property
     def setup(self) -> dict[str, Any]:
-        """Everything that shapes the answers."""
+        """Everything that determines the answers."""
         return self.baseline.setup(self.model, self.prompts)
 
     def items(self) -> list[RatedItem]:
@@ -260,7 +260,7 @@ class MetricRunner(EvaluatingRunner):
 
     @property
     def setup(self) -> dict[str, Any]:
-        """Everything that shapes its numbers."""
+        """Everything that determines its numbers."""
         return self.metric.setup
 
     def _slots(self) -> tuple[int, Iterable[Slot]]:
@@ -288,7 +288,7 @@ class SetDistance:
     """One painter's distance to the reference set.
 
     Attributes:
-        n: Drawings it rests on.
+        n: The number of drawings it is computed from.
         least: The fewest images on either side for which the covariance can have full rank.
         stored: Whether it was already stored for the same images.
     """

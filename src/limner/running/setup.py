@@ -162,7 +162,7 @@ def service_limits(user_settings: settings.Settings) -> dict[str, Limits]:
 
 
 def _split(asking: Asking, kind: Kind[Any], preset: Mapping[str, Any]) -> tuple[Asking, dict[str, str]]:
-    """Return the options of asking and, separately, those of drawing."""
+    """Return the judge settings and, separately, the drawing options."""
     protocol = kind.protocol
     drawing = {name: values[0] for name, values in protocol.draw_options.items()}
     for name, value in {**preset.get("draw_options", {}), **asking.options}.items():
@@ -197,12 +197,12 @@ def _judges(
 
 
 def usual_reading(exam_kind: str, asking: Asking) -> str:
-    """Return the reading that belongs to this asking: its preset's, or the careful one."""
+    """Return the default reading for these judge settings: the preset's, or the careful one."""
     return str(exams.kind(exam_kind).preset(asking.preset).get("reading", READINGS[0]))
 
 
 def preset_deviations(exam_kind: str, asking: Asking) -> list[str]:
-    """Return how this asking differs from its preset, as text; nothing without a preset."""
+    """Return how these judge settings differ from their preset, as text; nothing without a preset."""
     if asking.preset is None:
         return []
     preset = exams.kind(exam_kind).preset(asking.preset)

@@ -22,7 +22,7 @@ from .plan import Arm
 NO_IMAGE = "the drawing was imported without its image; import it again with --images"
 T = TypeVar("T")
 ALIKE = 5
-"""Equal unexpected exceptions in a row that stop a run."""
+"""The number of equal unexpected exceptions in a row that stops a run."""
 
 
 async def draw(blank: Drawing, arm: Arm, request: PaintRequest, blobs: Blobs, calls: Calls, rounds: int = 0) -> Drawing:
@@ -76,7 +76,7 @@ async def answer_or_fault(work: Awaitable[T]) -> tuple[T | None, Fault | None]:
 
 
 def _counted(rounds: int) -> dict[str, int]:
-    """Return the note in which a drawing keeps its rounds; see `limner.store.records.Drawing.rounds`."""
+    """Return the note that stores a drawing's rounds; see `limner.store.records.Drawing.rounds`."""
     return {"rounds": rounds} if rounds else {}
 
 
@@ -116,7 +116,7 @@ async def mark(blank: Marking, question: Question[Any], drawing: Drawing, judge:
 
 
 class RepeatedErrors:
-    """The counter of equal unexpected exceptions in a row; one that always happens is no item's own fault."""
+    """The counter of equal unexpected exceptions in a row, which show that the cause is not a single item."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[str, int]] = {}

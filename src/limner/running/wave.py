@@ -30,7 +30,7 @@ from ..core.redaction import without_secrets
 from ..store import now
 
 SLOWEST = 12.0
-"""Longest pause between two polls, as a multiple of the first."""
+"""The longest pause between two polls, as a multiple of the first."""
 
 
 class Wave:
@@ -114,7 +114,7 @@ class Wave:
         except Fault as fault:
             if fault.kind in ("auth", "credits"):
                 raise self._waves.stopped(batch.service, fault) from fault
-            # It cannot be looked up now, perhaps never: after its time window it can no longer run.
+            # It cannot be looked up now, perhaps never; after its time window it can no longer run.
             if now() > batch.created + service.facts.window_s:
                 await self._waves.release(batch.id, f"in doubt until it expired: {fault.detail}", DOUBTED)
             return
@@ -186,7 +186,7 @@ class BatchWaves:
             self.calls.batches.discard(tag)
 
     async def change(self, tag: str, was: tuple[str, ...], **changes: Any) -> bool:
-        """See `limner.calls.batches.change`."""
+        """Change a batch's row; see `limner.calls.batches.change`."""
         return await asyncio.to_thread(stored.change, self.store, tag, was, **changes)
 
     async def pause(self, seconds: float) -> None:
@@ -202,7 +202,7 @@ class BatchWaves:
 
 
 AT_ONCE = 32
-"""Calls claimed in one transaction."""
+"""The number of calls claimed in one transaction."""
 T = TypeVar("T")
 
 
@@ -218,7 +218,7 @@ class BatchDraft:
         self.bound: float | None = 0.0
 
     def has_room(self, calls: int, most: int, size: int) -> bool:
-        """Whether one more line of this size fits."""
+        """Return whether one more line of this size fits."""
         return self.planned < calls and self.planned_size + size <= most
 
     def add(self, key: str, line: bytes, bound: float | None) -> None:
@@ -280,7 +280,7 @@ class BatchSubmitter:
         return short
 
     async def _line(self, call: QueuedCall) -> tuple[QueuedCall, bytes, dict[str, Any]] | None:
-        """Return a call as submitted, and the notes kept beside it; None if it failed already."""
+        """Return a call as it is submitted, and the notes kept with it; None if it failed already."""
         try:
             body, kept = await call.row.line()
         except Fault as fault:
@@ -363,7 +363,7 @@ class BatchSubmitter:
 
 
 SETTLED_AT_ONCE = 16
-"""Replies read at a time; each may hold an image."""
+"""The number of replies read at a time; each may hold an image."""
 CANCELLED = 499
 """The status of a call that was not made because its batch was cancelled."""
 
