@@ -51,7 +51,7 @@ class BuildItem:
 
 
 class Dropped(Exception):
-    """The outcome of an item that a step takes out: a short reason that is counted, and the details."""
+    """The outcome of an item that a step removes: a short reason, which is counted, and details."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(f"{reason}: {detail}" if detail else reason)
@@ -74,9 +74,9 @@ class StepContext:
         build: The build's name.
         place: The step's name in the recipe.
         settings: The step's checked settings.
-        prompts: The recipe's templates, or the user's own wording.
+        prompts: The recipe's templates, or the user's.
         folder: The recipe's folder, with files such as a taxonomy.
-        models: By the role's name in the step.
+        models: Models by the role's name in the step.
         beside: The items of the step's `beside` sort.
         reviews: The reviews of each item, oldest first; for steps that use reviews.
         rounds: How often a request with unreadable replies may be repeated.
@@ -106,12 +106,12 @@ class StepContext:
             role: The step's name for the model to ask.
             item: The item it is about.
             shown: What is sent, in order.
-            contract: What the reply must be.
+            contract: The form that the reply must have.
             name: Distinguishes several requests of one step.
             repeat: Counts deliberate repetitions of the same request.
 
         Raises:
-            Fault: The call failed, or no reply kept the contract.
+            Fault: The call failed, or no reply met the contract.
             UsageError: The role has no model.
         """
         if role not in self.models:
@@ -134,7 +134,7 @@ class StepContext:
         """Have this role's painter draw for an item, store the picture and return its hash.
 
         Raises:
-            Fault: There is no picture.
+            Fault: The painter gave no picture.
         """
         try:
             painting = await self.painters[role].paint(PaintRequest(item.id, prompt, seed), self.calls)
@@ -167,7 +167,7 @@ class StepContext:
 
 
 StepOutcome = BuildItem | Dropped | Waiting
-"""How an item leaves a step."""
+"""The outcome of a step for an item."""
 
 
 @dataclass(frozen=True)
@@ -196,14 +196,14 @@ class BuildStep:
         reads: The fields of an item that it sees; None for all. Only a change of these repeats the step.
         takes: The sort of item it works on.
         makes: The sort of the items that it makes, if any.
-        beside: A sort of items of which it sees all, such as the topics that images are sorted into.
+        beside: A sort of items that it sees all of, such as the topics that images are sorted into.
         source: Makes items from the earlier ones of any sort; called in every run.
         each: Adds fields to one item.
         together: Gives the outcome of each item from all items at once; new ids are new items.
         reviewed: Whether it uses reviews.
         use: The estimated use for one item.
-        check: Raises before any call where its settings need something that is missing.
-        version: Increased when the same input gives another outcome than before.
+        check: Raises an error before any call if its settings need something that is missing.
+        version: Increased whenever a new version of the code gives another outcome for the same input.
     """
 
     name: str

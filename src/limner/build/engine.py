@@ -1,4 +1,4 @@
-"""The engine of builds: runs what is not done yet, step by step, and stores each outcome at once."""
+"""The engine of builds: it runs what is not done yet, step by step, and stores each outcome immediately."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Builder:
     """A build that can be inspected or run.
 
     Attributes:
-        models: By the build's roles; only the roles of steps that are run need one.
+        models: Models by the build's roles; only the roles of steps that are run need one.
         painters: Painters by the build's roles.
         prompts: The wording.
     """
@@ -58,11 +58,11 @@ class Builder:
     painters: Mapping[str, Painter] = field(default_factory=dict)
 
     def flow(self) -> Flow:
-        """Return the flow, which decides what has to be done, with the current reviews."""
+        """Return the flow with the current reviews; it decides what has to be done."""
         return Flow(self.build.body.get("roles", {}), self.prompts, load_reviews(self.store, self.build.name))
 
     def look(self, until: str | None = None) -> tuple[list[StepCount], Items]:
-        """Return the counts of every step so far, and the items that passed the last one or the one called `until`."""
+        """Return the counts of every step so far, and the items that passed the last step or the step `until`."""
         flow, items, counts = self.flow(), Items(), list[StepCount]()
         for place in self._places(until):
             items, count, _ = flow.pass_on(place, items, load_rows(self.store, self.build.name, place.name))
@@ -73,7 +73,7 @@ class Builder:
         return counts, items
 
     def arriving(self, name: str) -> Items:
-        """Return the items that have reached the step called `name`."""
+        """Return the items that have reached the step `name`."""
         places = [place.name for place in self.recipe.places]
         at = places.index(name)
         return self.look(places[at - 1])[1] if at else {}
@@ -88,10 +88,10 @@ class Builder:
         return places[: names.index(until) + 1]
 
     def check(self, how: Spending, until: str | None = None) -> None:
-        """Raise early, before any call, when the build cannot run.
+        """Check that the build can run, before any call is made.
 
         Raises:
-            UsageError: A role has no model, a key or a package is missing, or a budget cannot be kept.
+            UsageError: A role has no model, a key or a package is missing, or a budget cannot be enforced.
         """
         places = self._places(until)
         players: dict[str, OpenModel | Painter] = {**self.models, **self.painters}
@@ -120,7 +120,7 @@ class Builder:
     def run(
         self, how: Spending, until: str | None = None, watch: Callable[[Progress], None] = lambda _: None
     ) -> Progress:
-        """Run the build as far as possible; Ctrl-C finishes calls in flight, a second one quits at once.
+        """Run the build as far as possible; the first Ctrl-C lets calls in flight finish, the second quits.
 
         Raises:
             UsageError: See `check`.
@@ -147,7 +147,7 @@ class _Run:
         self._stopping, self._slips = Stopping(progress), RepeatedErrors()
 
     def stop(self) -> None:
-        """Begin nothing more."""
+        """Start nothing new."""
         self._stopping.ask()
 
     async def all(self, places: Sequence[RecipeStep]) -> None:
@@ -217,7 +217,7 @@ class _Run:
         self._tell(row, calls, stored=calls.tally.made == made and bool(place.roles))
 
     async def _one(self, place: RecipeStep, item: BuildItem, given: str, context: StepContext) -> BuildRow:
-        """Return the row of one item after a step; a fault is recorded in it too."""
+        """Return the row of one item after a step; a fault is an outcome too."""
         seen = BuildItem(item.id, place.step.seen(item.body), item.sort)
         assert place.step.each is not None
         each = place.step.each
@@ -289,7 +289,7 @@ class _Run:
 
 
 def _with_outcome(row: BuildRow, outcome: StepOutcome, before: Mapping[str, Any]) -> BuildRow:
-    """Return a row with how its item left the step; of the item only the fields that the step changed."""
+    """Return the row completed with the outcome; it keeps only the fields that the step changed."""
     if isinstance(outcome, BuildItem):
         changes = {name: value for name, value in outcome.body.items() if before.get(name, ...) != value}
         return replace(row, status="done", body=changes)
@@ -297,7 +297,7 @@ def _with_outcome(row: BuildRow, outcome: StepOutcome, before: Mapping[str, Any]
 
 
 def build_estimate(builder: Builder, settings: Settings) -> list[Estimate]:
-    """Return an estimate for every step that asks a model, at most: as if earlier steps dropped no more items."""
+    """Return an upper estimate for every step that asks a model: as if earlier steps dropped no more items."""
     counts, _ = builder.look()
     estimates, coming = list[Estimate](), dict[str, int]()
     for place, count in zip(builder.recipe.places, counts, strict=True):

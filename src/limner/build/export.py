@@ -39,7 +39,7 @@ class ExportResult:
 
     Attributes:
         withheld: Pictures that may not be passed on and are in the recovery list.
-        canary: The mark by which the data can be found in training data.
+        canary: A unique string by which the data can be recognised in training data.
     """
 
     questions: int
@@ -110,17 +110,17 @@ def export(
 
 
 def check_empty(folder: Path) -> None:
-    """Raise where a folder is not empty.
+    """Check that a folder is empty or does not exist.
 
     Raises:
-        UsageError: It has.
+        UsageError: It has files, or is not a folder.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is not an empty folder")
 
 
 class _Pictures:
-    """The pictures of the folder; those whose licence forbids it are left out."""
+    """The pictures of the folder, without those that may not be passed on."""
 
     def __init__(self, blobs: Blobs, folder: Path, canary: str, allowed: set[str], items: Sequence[BuildItem]) -> None:
         self.blobs, self.folder, self.canary = blobs, folder, canary
@@ -173,7 +173,7 @@ def write_csv(file: Path, heads: Sequence[str], rows: Sequence[Mapping[str, Any]
 
 
 def _questions(file: Path, exam: Exam[Any], rows: Sequence[Mapping[str, str]], canary: str) -> None:
-    """Write one flat table of all questions that `datasets` can load, of the same form for every exam."""
+    """Write all questions as one flat table that `datasets` can load; every exam has the same columns."""
     by_id = {row["id"]: row for row in rows}
     lines = []
     for question in exam.questions:
@@ -271,7 +271,7 @@ def datasheet(
 def _practices(
     exam: Exam[Any], items: Sequence[BuildItem], rows: Sequence[Mapping[str, str]], facts: Mapping[str, Any]
 ) -> list[str]:
-    """Return good practices for benchmarks as a checklist of which are met."""
+    """Return a checklist of good practices for benchmarks; those that are met are ticked."""
     pictures = {
         "every question has a reference image": all(q.reference is not None for q in exam.questions),
         "every picture's licence is known": all(row["licence"] not in ("", "unknown") for row in rows),
@@ -374,9 +374,9 @@ def croissant(folder: Path, exam: Exam[Any], facts: Mapping[str, Any]) -> dict[s
     """Return the metadata of an exam folder, in Croissant 1.0 with its RAI part.
 
     Args:
-        folder: With ``questions.jsonl`` and the pictures in ``data``.
-        exam: As it is read from there.
-        facts: ``name``, ``licence``, ``version``, ``canary`` and how many pictures are ``withheld``.
+        folder: The exam's folder, with ``questions.jsonl`` and the pictures in ``data``.
+        exam: The exam as read from that folder.
+        facts: ``name``, ``licence``, ``version``, ``canary`` and the number of ``withheld`` pictures.
     """
     table = folder / "questions.jsonl"
     hashed = hashlib.sha256(table.read_bytes()).hexdigest()
@@ -415,7 +415,7 @@ def croissant(folder: Path, exam: Exam[Any], facts: Mapping[str, Any]) -> dict[s
 
 
 def _licence_url(name: str) -> str:
-    """Return a licence as metadata has it: the address of a Creative Commons one, others by their name.
+    """Return a licence for the metadata: the address of a Creative Commons licence, or the name of another.
 
     >>> _licence_url("CC-BY-SA-4.0")
     'https://creativecommons.org/licenses/by-sa/4.0/'

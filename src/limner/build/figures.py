@@ -143,7 +143,7 @@ def doubts(draft: Mapping[str, Any], prompt: str, lines: Sequence[dict[str, Any]
 
 
 def split_faults(body: Mapping[str, Any]) -> list[str]:
-    """Return the faults in the split of a figure's atoms; empty where both prompts give the same split.
+    """Return the faults in the split of a figure's atoms; none if both prompts give the same split.
 
     Every instruction atom has evidence in each prompt; no reasoning atom has any, and no prompt quotes its words; the
     number of panels fits the panel type.
@@ -223,28 +223,28 @@ _OPPOSITES = [tuple(pair) for one in _DATA["opposites"] for pair in (one, one[::
 _BREAK = re.compile(r"[.;:!?,]\s+|[.;:!?]$|\n+")
 _FROM = re.compile(r"\bfrom\s+(.{2,60}?)\s+(?:in)?(?:to|into|towards)\s+(.{2,60}?)(?=[.,;:\n]|\band\b|$)")
 NEW_SHARE = 0.6
-"""A clause of which this share of words is new says something new; ours, as `MIN_NEW_WORDS`."""
+"""A clause of which this share of words is new says something new; our choice, like `MIN_NEW_WORDS`."""
 MIN_NEW_WORDS = 2
 LOST, GAINED = 0.25, 0.5
-"""The share of an atom's words by which it is dropped, or added; ours."""
+"""The shares of an atom's words whose loss or gain counts as dropping or adding the atom; our choice."""
 DEFINING_FIELDS = {"visual": ("name",), "text": ("text",), "relation": ("source", "target", "type")}
-"""The fields whose words say what an atom is."""
+"""The fields whose words define an atom."""
 
 
 @dataclass(frozen=True)
 class Rewording:
-    """One thing in which two prompts differ."""
+    """One difference between two prompts."""
 
     kind: Literal["added", "dropped", "changed"]
     detail: str
 
     def __str__(self) -> str:
-        """Return the kind and what it is."""
+        """Return the kind and the details."""
         return f"{self.kind}: {self.detail}"
 
 
 def rewordings(free: str, structured: str) -> list[Rewording]:
-    """Return the differences that rules see between a prompt and its structured form; empty where they agree.
+    """Return the differences that rules find between a prompt and its structured form; none if they agree.
 
     >>> [str(one) for one in rewordings("Two red boats at the left.", "Objects: three red boats at the right.")]
     ['dropped: the number 2', 'added: the number 3', "changed: 'left' has become 'right'"]
@@ -353,8 +353,8 @@ def _stems(text: str) -> set[str]:
 def moved_atoms(atoms: Mapping[str, Sequence[Mapping[str, Any]]], free: str, structured: str) -> list[Rewording]:
     """Return atoms that one prompt names and the other does not, by the words of their fields.
 
-    An instruction atom is dropped where the structured prompt lacks words of it that the free one has; a reasoning atom
-    is added where the structured one has words of it that the free one lacks.
+    An instruction atom is dropped if the structured prompt lacks words of it that the free one has; a reasoning atom is
+    added if the structured one has words of it that the free one lacks.
     """
     before, after = _stems(normalize_text(free)), _stems(normalize_text(structured))
     messages = []
@@ -374,9 +374,9 @@ _GAP = re.compile(r"\s*(?:\.\.\.|…|\[(?:\.\.\.|…)\])\s*")
 _ENDS = " \t\n.,;:!?\"'()"
 QUOTED = re.compile(r"\"([^\"]{1,120})\"|(?<!\w)'([^']{1,120}?)'(?!\w)")
 NAMES: Mapping[str, tuple[str, ...]] = {"visual": ("name",), "text": ("text",), "relation": ("source", "target")}
-"""The fields of an atom that say what it is."""
+"""The fields with an atom's names."""
 ABOUT = 0.6
-"""The share of an atom's words that a prompt must have to ask for it; ours."""
+"""The share of an atom's words that a prompt must have to ask for it; our choice."""
 
 
 def normalize_text(text: str) -> str:
@@ -389,9 +389,9 @@ def normalize_text(text: str) -> str:
 
 
 def why_no_evidence(span: str, prompt: str) -> str | None:
-    """Return why a span is not evidence in a prompt; None where the prompt has it word for word.
+    """Return why a span is not evidence in a prompt; None if the prompt contains it word for word.
 
-    Parts with an ellipsis between them must come in this order.
+    Parts separated by an ellipsis must occur in this order.
 
     >>> why_no_evidence("two red arrows … the cell", "Draw two red arrows that point to the cell.") is None
     True
@@ -425,10 +425,10 @@ def labels(prompt: str) -> set[str]:
 
 
 def why_doubtful(modality: str, atom: Mapping[str, Any], span: str, prompt: str) -> str | None:
-    """Return why a span may not be about an atom; None where it is.
+    """Return why a span may not be about an atom; None if it is.
 
-    The words of a text atom stand in the span. Of a visual or a relation atom, the prompt has most words of its names,
-    and the span at least one.
+    The span must contain the words of a text atom. For a visual or a relation atom, the prompt must contain most words
+    of its names, and the span at least one.
 
     >>> why_doubtful("text", {"text": "Trench"}, "forms a 'Trench'", "The floor forms a 'Trench'.") is None
     True

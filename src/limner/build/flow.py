@@ -26,13 +26,13 @@ class StepCount:
 
     Attributes:
         arrived: Items that reached it; for a source, items that it has made.
-        dropped: Short reason -> items taken out for it.
-        failed: Fault -> items; a later run tries them again.
+        dropped: Short reason -> the number of items dropped for it.
+        failed: Fault -> the number of items that failed with it; a later run tries them again.
         waiting: Items that wait for people.
         pending: Items not done yet.
-        made: New items beside those that arrived.
-        cost: Dollars; None where a price is unknown.
-        miles: What the paper counts after this step other than items -> this build's number of it.
+        made: New items, in addition to those that arrived.
+        cost: The cost in dollars; None if a price is unknown.
+        miles: Label of a count in the paper after this step, other than of all items -> this build's number.
     """
 
     place: str
@@ -64,7 +64,7 @@ class Flow:
     reviews: Mapping[str, Sequence[Review]]
 
     def signature(self, place: RecipeStep, beside: Sequence[BuildItem] = ()) -> list[Any]:
-        """Return everything that determines a step's outcome apart from the items it works on."""
+        """Return everything that determines a step's outcome, except the items it works on."""
         asked = {
             word: {name: value for name, value in self.roles.items() if name == role or name.startswith(f"{role}.")}
             for word, role in place.roles.items()
@@ -144,13 +144,13 @@ def items_of_sort(items: Items, sort: str) -> list[BuildItem]:
 
 
 def count_like_paper(mile: PaperCount, items: Items) -> int:
-    """Return how many there are of what the paper counted."""
+    """Return this build's number for a count in the paper."""
     bodies = [item.body for item in items.values() if all(item.body.get(name) == v for name, v in mile.where.items())]
     return len({body[mile.distinct] for body in bodies if mile.distinct in body} if mile.distinct else bodies)
 
 
 def _add_row(count: StepCount, row: BuildRow) -> None:
-    """Count how an item left the step, and what that cost."""
+    """Add an item's outcome and its cost to the counts."""
     count.cost = None if count.cost is None or row.cost is None else count.cost + row.cost
     reason = (row.reason or "").partition(":")[0]
     if row.status == "done":

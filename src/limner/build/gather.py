@@ -15,7 +15,7 @@ from ..core.images import SUFFIXES
 PICTURES = frozenset(f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg"))
 TEXTS = (".txt", ".md")
 BATCH = 64
-"""Rows of a table that are read at a time."""
+"""The number of rows of a table that are read at a time."""
 COLUMN_NAMES = {
     "text": ("source_text", "text", "caption", "description", "alt", "lecture"),
     "licence": ("licence", "license"),
@@ -25,14 +25,14 @@ COLUMN_NAMES = {
     "keyword": ("keyword", "query", "topic"),
     "prompt": ("prompt", "free_prompt", "expert_prompt"),
 }
-"""A field of a picture -> the columns that may have it, by precedence."""
+"""Field of a picture -> the columns that may contain it, by precedence."""
 PICTURE_COLUMNS = ("image", "picture", "img")
 LINK_COLUMNS = ("url", "image_url", "link")
 
 
 @dataclass(frozen=True)
 class SourcePicture:
-    """A picture of a source: its bytes, a file or a link, and the data beside it.
+    """A picture of a source: its bytes, a file or a link, with its metadata.
 
     Attributes:
         origin: Where it was found, for provenance.
@@ -47,9 +47,9 @@ class SourcePicture:
 
 
 def from_folder(folder: Path) -> Iterator[SourcePicture]:
-    """Yield every picture in a folder and its subfolders, with the text beside it.
+    """Yield every picture in a folder and its subfolders, with the text in files of the same name.
 
-    ``cell.txt`` or ``cell.md`` beside ``cell.png`` is its source text, ``cell.prompt.txt`` or ``cell.prompt.md`` the
+    ``cell.txt`` or ``cell.md`` next to ``cell.png`` is its source text, ``cell.prompt.txt`` or ``cell.prompt.md`` the
     prompt that an expert wrote for it. ``cell.json`` may have more fields, named as in `COLUMN_NAMES`; so may
     ``metadata.jsonl`` for all pictures (by ``file_name``), as `datasets` writes it for folders.
 
@@ -108,7 +108,7 @@ def _about(row: Mapping[str, Any]) -> dict[str, str]:
 def from_table(path: Path) -> Iterator[SourcePicture]:
     """Yield every picture in a table (parquet of `datasets`, CSV, JSON lines) or a folder saved by `datasets`.
 
-    A picture is bytes, ``{"bytes", "path"}``, or the path of a file beside the table.
+    A picture is bytes, ``{"bytes", "path"}``, or a file's path relative to the table's folder.
 
     Raises:
         UsageError: It cannot be read, or has no column of pictures.
@@ -149,7 +149,7 @@ def _table_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         import csv
         import io
 
-        # Not by lines: a text in quotes may have several.
+        # Not line by line: a quoted text may span several lines.
         yield from enumerate(csv.DictReader(io.StringIO("\n".join(read_lines(path)), newline="")), 2)
     elif path.suffix in (".jsonl", ".json"):
         problems = Problems()

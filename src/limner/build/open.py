@@ -32,10 +32,10 @@ def new_build(
     roles: Mapping[str, str] | None = None,
     prompts: Path | None = None,
 ) -> Builder:
-    """Start a build; nothing is made yet.
+    """Create a build; no step is run yet.
 
     Args:
-        store: Where it is kept.
+        store: The store of the build.
         name: The name of the build and of the exam that it makes.
         recipe: A recipe's name, or ``EXAM=FOLDER``.
         settings: ``STEP.SETTING=VALUE`` words.

@@ -1,4 +1,4 @@
-"""Recipes: chains of named steps in an exam's folder, with roles, settings and the paper's own counts."""
+"""Recipes: chains of named steps in an exam's folder, with roles, settings and the paper's counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..core.schema import StrictModel, first_error, read_model
 from .base import STEPS, BuildStep
 
 FILE = "recipe.toml"
-"""The recipe's file in its exam's folder; beside it are ``prompts/`` and the files that its steps read."""
+"""The recipe's file in its exam's folder; the folder also has ``prompts/`` and the files that its steps read."""
 
 
 class PaperCount(StrictModel):
@@ -40,8 +40,8 @@ class StepEntry(StrictModel):
 
     Attributes:
         name: Its name in this recipe.
-        step: The registered step, where its name differs.
-        roles: The step's name of a role -> the build's, where they differ.
+        step: The registered step, if its name differs.
+        roles: The step's name of a role -> the build's, if they differ.
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
@@ -134,7 +134,7 @@ class BuildRecipe:
         return replace(self, entries=tuple(entries))
 
     def asked_roles(self) -> list[str]:
-        """Return the roles that some step asks, in order."""
+        """Return the roles that steps use, in order."""
         return list(dict.fromkeys(role for place in self.places for role in place.roles.values()))
 
     def drawing_roles(self) -> set[str]:
@@ -184,7 +184,7 @@ def recipes() -> Iterator[BuildRecipe]:
 
 
 def open_recipe(name: str) -> BuildRecipe:
-    """Return the recipe of this name, or one in a folder of the user's own, written ``EXAM=FOLDER``.
+    """Return the recipe of this name, or the one in a user's folder, written ``EXAM=FOLDER``.
 
     Raises:
         UsageError: There is none.

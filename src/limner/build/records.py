@@ -22,7 +22,7 @@ class Build:
     """A build: its recipe and all its settings.
 
     Attributes:
-        recipe: The word by which the recipe is opened.
+        recipe: The name or ``EXAM=FOLDER`` that opens the recipe.
         body: ``settings`` (step -> setting -> value), ``roles`` (role and its arguments -> word) and ``prompts``.
     """
 
@@ -40,7 +40,7 @@ class BuildRow:
     Attributes:
         given: The hash of everything that determined it.
         status: ``done``, ``dropped``, ``waiting`` or ``failed``.
-        reason: Why it is not done: a short reason, then details after a colon; for a failure its fault.
+        reason: Why it is not done: a short reason, then details after a colon; for a failure, the fault.
         body: The fields that the step set; for a failure its ``rounds``.
     """
 
@@ -82,7 +82,7 @@ def load_builds(store: Store) -> list[Build]:
 
 
 def save_rows(store: Store, rows: Sequence[BuildRow]) -> Future[None]:
-    """Store rows of a step; the future ends with the commit."""
+    """Store rows of a step; the future is done once they are committed."""
 
     def operation(connection: sa.Connection) -> None:
         for row in rows:

@@ -36,7 +36,7 @@ def review_places(builder: Builder) -> list[RecipeStep]:
 
 
 def review_standings(builder: Builder) -> dict[str, tuple[BuildItem, ReviewStanding]]:
-    """Return every item that has reached a review and its standing, including items added by reviewers."""
+    """Return every item in review, including those added by reviewers, with the result so far."""
     reviews, by_item = load_reviews(builder.store, builder.build.name), dict[str, tuple[BuildItem, ReviewStanding]]()
     for place in review_places(builder):
         how = place.settings
@@ -53,7 +53,7 @@ def review_standings(builder: Builder) -> dict[str, tuple[BuildItem, ReviewStand
 
 
 def write_review(builder: Builder, file: Path, reviewer: str) -> int:
-    """Write a line for every item that this reviewer has not judged; return how many.
+    """Write a line for every item that this reviewer has not judged, and return the number of lines.
 
     Each has ``action``, ``change`` and ``comment`` to be filled in.
     """
@@ -75,7 +75,7 @@ def write_review(builder: Builder, file: Path, reviewer: str) -> int:
 
 
 def read_review(store: Store, build: str, file: Path, reviewer: str) -> int:
-    """Store what a reviewer wrote, except lines without an action; return how many were stored.
+    """Store the reviews in a file, except lines without an action, and return their number.
 
     Raises:
         DataError: The file has errors; the message gives the line of each, and nothing is stored.

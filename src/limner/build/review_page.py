@@ -54,7 +54,7 @@ def review_app(store: Store, build: str) -> Starlette:
 
 
 def _identify(request: Request) -> tuple[str, Reviewer, ReviewDesk]:
-    """Return the token, its reviewer and the desk; an unknown link is not found."""
+    """Return the token, its reviewer and the desk; an unknown token gives 404."""
     token, desk = request.path_params["token"], request.app.state.desk
     hashed = token_hash(token)
     for reviewer in load_reviewers(desk.store, desk.name).values():
@@ -101,7 +101,7 @@ def data(request: Request) -> Response:
 
 
 async def act(request: Request) -> Response:
-    """Store what a reviewer did."""
+    """Store a reviewer's action."""
     token, reviewer, desk = await asyncio.to_thread(_identify, request)
     await check_change(request, token)
     id = await asyncio.to_thread(_item, request, desk)
@@ -124,7 +124,7 @@ async def _body(request: Request) -> dict[str, Any]:
 
 
 def _review(body: dict[str, Any], id: str, reviewer: Reviewer, desk: ReviewDesk) -> tuple[Review | None, str | None]:
-    """Return the review in a request (None for a version that no longer exists), and the last one its page showed."""
+    """Return a request's review, or None if its version no longer exists, and the id of the last review on its page."""
     action, base, seen = body.get("action"), body.get("base"), body.get("seen")
     comment = body.get("comment") or ""
     texts = isinstance(comment, str) and isinstance(seen, str | None)
@@ -171,7 +171,7 @@ def picture(request: Request) -> Response:
 
 
 def drawing(request: Request) -> Response:
-    """Return a drawing that belongs to an item, as SVG that is safe."""
+    """Return a drawing that belongs to an item, as safe SVG."""
     _, _, desk = _identify(request)
     svg = desk.drawing(_item(request, desk), request.path_params["field"])
     if svg is None:
@@ -258,12 +258,12 @@ class ReviewDesk:
         return str(body[field]) if field in self.hints.drawings and field in body else None
 
     def needed(self) -> int:
-        """Return how many reviewers must agree."""
+        """Return the number of reviewers who must agree."""
         settings = [place.settings for place in self._builder.recipe.places if place.step.reviewed]
         return max((getattr(step_settings, "reviewers", 0) for step_settings in settings), default=0)
 
     def view(self, id: str, reviewer: Reviewer) -> dict[str, Any]:
-        """Return an item's version to judge, and what the reviewer may know of the others' work."""
+        """Return an item's version to judge, and the part of the others' work that the reviewer may see."""
         self._read()
         item, standing = self._found[id]
         mine = standing.votes.get(reviewer.name)
@@ -316,7 +316,7 @@ def _text(value: Any) -> str:
 
 
 def describe_change(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return action and body that lead from one state to the other; ``add`` where lists only became longer.
+    """Return the action and body that turn one state into the other; ``add`` if lists only became longer.
 
     >>> describe_change({"a": [1], "b": 2}, {"a": [1, 3], "b": 2})
     ('add', {'a': [3]})
@@ -334,7 +334,7 @@ def _longer(old: Any, new: Any) -> bool:
 
 
 def why_not_saved(old: Any, new: Any, rubric: type[BaseModel] | None = None, path: str = "") -> str | None:
-    """Return why a changed version cannot be saved: another shape, or refused by the exam's rubric."""
+    """Return why a changed version cannot be saved: its structure differs, or it does not fit the exam's rubric."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         if lost := sorted(map(str, old.keys() - new.keys())):
             return f"{path}{lost[0]} is missing"
@@ -372,10 +372,10 @@ def _type_name(value: Any) -> str:
 
 
 async def add_if_unchanged(store: Store, review: Review, seen: str | None, *, alone: bool) -> Review | None:
-    """Store a review unless something was done to the item that the reviewer has not seen; then return None.
+    """Store and return a review; return None if the item has reviews that the page did not show.
 
     Args:
-        store: Where the build is.
+        store: The store of the build.
         review: The review.
         seen: The id of the last review that the page showed; None for none.
         alone: Whether only the reviewer's own reviews count, since reviewers judge independently.

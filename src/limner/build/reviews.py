@@ -1,7 +1,7 @@
 """Reviews and their results: each reviewer votes for one state of an item, and agreement settles it.
 
-An item has states: as it came to review, and after each change. A state's id is its hash. A reviewer changes the state
-on the screen (``base``), which makes another one; the work of other reviewers is never overwritten.
+An item has several states: the one that came to review, and one after each change. A state's id is its hash. A change
+to the state on the screen (``base``) creates a new one; the work of other reviewers is never overwritten.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Review:
     """One action of a reviewer.
 
     Attributes:
-        action: ``accept`` the state `base`; ``edit`` it: fields of `body` replace its own; ``add``: lists in `body` are
-            appended to its own, or without `base` the body is a new item; ``reject`` the item; only ``comment``; or
-            ``settle`` a dispute for `base`, changed by `body`, or against the item where base is None.
+        action: ``accept`` the state `base`; ``edit`` it: fields of `body` replace its fields; ``add``: lists in `body`
+            are appended to its lists, or, without `base`, the body is a new item; ``reject`` the item; only
+            ``comment``; or ``settle`` a dispute for `base`, changed by `body`, or against the item if `base` is None.
         base: The state that it applies to, by `state_id`.
     """
 
@@ -57,7 +57,7 @@ def state_id(body: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class ReviewStanding:
-    """The standing of an item in review.
+    """The result of an item's review so far.
 
     Attributes:
         verdict: ``open`` (too few reviewers), ``disputed``, ``accepted`` or ``rejected``.
@@ -83,12 +83,12 @@ def apply_review(body: Mapping[str, Any], review: Review) -> dict[str, Any]:
 
 
 def review_standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewers: int) -> ReviewStanding:
-    """Return the standing of an item.
+    """Return the result of an item's review so far.
 
     Args:
         body: The item as it came to review; empty for one that a reviewer has added.
         reviews: Its reviews, oldest first.
-        reviewers: How many must vote for the same state.
+        reviewers: The number of reviewers who must vote for the same state.
     """
     first = state_id(body)
     states: dict[str, Mapping[str, Any]] = {first: body} if body else {}
@@ -115,7 +115,7 @@ def review_standing(body: Mapping[str, Any], reviews: Sequence[Review], reviewer
 
 
 def _vote(review: Review, states: dict[str, Mapping[str, Any]]) -> str | None:
-    """Return the state a review votes for, adding a new one; None where it is about a state that does not exist."""
+    """Return the state that a review votes for, adding a new one; None if it refers to a state that does not exist."""
     if review.action == "add" and review.base is None and review.body:
         states.setdefault(made := state_id(review.body), review.body)
         return made
@@ -139,7 +139,7 @@ class Reviewer:
 
     Attributes:
         token: The hash of the link's token; the token itself is not stored.
-        settles: Whether this reviewer decides where others disagree.
+        settles: Whether this reviewer decides when others disagree.
     """
 
     name: str
@@ -148,7 +148,7 @@ class Reviewer:
 
 
 def load_reviewers(store: Store, build: str) -> dict[str, Reviewer]:
-    """Return everybody who was invited, by name."""
+    """Return all invited reviewers, by name."""
     with store.reading() as connection:
         return _reviewers(connection, build)
 
