@@ -252,7 +252,7 @@ def export_command(name: str, folder: Path, licence: str, version: str, pass_on:
 def serve_review(
     store: str, build: str, reviewers: Sequence[str], adjudicators: Sequence[str], new_links: bool, host: str, port: int
 ) -> None:
-    """Serve a build's review until interrupted; print the links of those who had none."""
+    """Serve a build's review until interrupted; print the links of reviewers who had none."""
     from ..build.open import open_build
     from ..build.reviews import Reviewer, load_reviewers, save_reviewer
     from ..core.errors import UsageError

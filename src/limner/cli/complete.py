@@ -20,7 +20,7 @@ CONTROLS = ("reference", "blank", "text", "shuffled", "erased", "swapped")
 EXAMINERS = ("ocr", "ocr/mentions")
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_LIMNER_COMPLETE"
-"""Set by the shell's function when Tab is pressed."""
+"""The environment variable that the shell sets when Tab is pressed."""
 BREAKS = ":="
 """Characters at which bash splits a word in two."""
 

@@ -19,7 +19,7 @@ What this shows
   with controls that fool examiners, and with your own images: limner docs tutorial.
 """
 QUESTIONS = 1
-"""Questions of each exam; reading the text of a picture takes about a second, or two if words are missing."""
+"""The number of questions of each exam; OCR of a picture takes about a second, or two if words are missing."""
 
 
 @click.command("demo")

@@ -1,4 +1,4 @@
-"""What the commands that run a plan share: options, progress display, outcome and exit code."""
+"""The common parts of commands that run a plan: options, progress display, outcome and exit code."""
 
 from __future__ import annotations
 

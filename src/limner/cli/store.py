@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..store.verify import PartReport
 
 MAX_SHOWN = 20
-"""Defects of a part that are printed; JSON has all of them."""
+"""The most defects of a part that are printed; JSON has all of them."""
 UNITS = {"database": "rows", "references": "rows", "images": "images", "orphans": "files"}
 
 
@@ -92,7 +92,7 @@ def merge_command(target: str, sources: tuple[str, ...], dry_run: bool, keep_ear
 
 
 SUBMITTED = "submitted"
-"""In a report, the owner of calls that are in a batch."""
+"""The owner of batched calls in a report."""
 NAMED_TABLES = ("drawings", "markings", "calls", "ratings", "comparisons", "certificates", "questions")
 """Tables whose new rows are counted by name; JSON has all of them."""
 

@@ -1,1 +1,1 @@
-"""Servers of Limner's own: one base for the page of a study and the page of a review."""
+"""Limner's web servers: the common base of the pages of studies and reviews."""

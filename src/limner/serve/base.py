@@ -74,7 +74,7 @@ def make_app(
         return error_response(request, error.status_code, detail)
 
     async def broken(request: Request, error: Exception) -> Response:
-        # The error may contain what a visitor must not see: it goes only to the log.
+        # The error may contain something that a visitor must not see, so it is only logged.
         response = error_response(
             request, 500, "Something went wrong. Your earlier answers are kept. Please try again."
         )
@@ -109,7 +109,7 @@ def _default_detail(status: int) -> str:
 
 
 MAX_CLIENTS = 10_000
-"""Clients that are remembered; the least recent is forgotten first."""
+"""The most clients that are remembered; the least recent is forgotten first."""
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ class WebLimits:
 
     Attributes:
         body: The largest request body, in bytes.
-        requests: Requests of a client at once under one link; as many are added in `period` seconds, evenly.
-        wrong: The same for refused requests (404 and the like), so that links cannot be guessed.
+        requests: The most requests of a client at once under one link; this allowance refills in `period` seconds.
+        wrong: The most refused requests (404 and the like), refilled in the same way, so that links cannot be guessed.
     """
 
     body: int = 256 * 1024
@@ -133,14 +133,14 @@ class TooBig(Exception):
 
 
 class Bucket:
-    """The remaining requests of each client: full at first, refilled evenly."""
+    """A token bucket for each client: full at first, refilled evenly."""
 
     def __init__(self, most: int, period: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._most, self._rate, self._clock = float(most), most / period, clock
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, name: str) -> float:
-        """Return the seconds until one more request is allowed; 0 if it is now."""
+        """Return the seconds until the next request is allowed; 0 if it already is."""
         level = self._level(name)
         return 0.0 if level >= 1 else (1 - level) / self._rate
 
@@ -216,7 +216,7 @@ HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # The address contains a secret and must not be passed on.
+    # The address contains a secret, so it must not be passed on.
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -247,7 +247,7 @@ class Secured:
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """Return the fields of a form; of several with one name, the last counts."""
+    """Return the fields of a form; if a name occurs several times, the last value counts."""
     return dict(parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True))
 
 
@@ -255,12 +255,12 @@ async def check_change(request: Request, token: str) -> None:
     """Check that a change comes from a page under this secret link, and not from another site.
 
     Raises:
-        HTTPException: 403, with what to do.
+        HTTPException: 403; the detail says what to do.
     """
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     own = urlsplit(str(request.base_url)).netloc
     foreign = site not in (None, "same-origin", "none") or (
-        # Behind a proxy the scheme may differ; the host must not.
+        # Behind a proxy the scheme may differ, but not the host.
         origin not in (None, "null") and urlsplit(origin or "").netloc != request.headers.get("host", own)
     )
     proof = request.headers.get(CSRF)

@@ -33,7 +33,7 @@ RANK = "rank"
 
 @dataclass(frozen=True)
 class Click:
-    """One answer as a rater gives it, by the positions on the page; a value of None withdraws it."""
+    """One answer as a rater gives it, with drawings numbered as on the page; a value of None withdraws it."""
 
     field: str
     value: Any
@@ -44,7 +44,7 @@ class Click:
 
 @dataclass(frozen=True)
 class Results:
-    """The results of a place's answers so far, without anything unfinished."""
+    """The finished results of a place's answers so far."""
 
     marking: Marking | None = None
     ratings: tuple[Rating, ...] = ()
@@ -52,7 +52,7 @@ class Results:
 
 
 def stored_click(place: StudyPlace, form: Sequence[AnswerField], click: Click) -> Click:
-    """Check a click, and return it for the store: named by the item's own order of drawings.
+    """Check a click, and return it as stored, with drawings numbered as in the item.
 
     Raises:
         ValueError: There is no such field, or the answer is not valid.
@@ -75,7 +75,7 @@ def stored_click(place: StudyPlace, form: Sequence[AnswerField], click: Click) -
 
 
 def shown_value(place: StudyPlace, name: str, value: Any) -> tuple[str, Any]:
-    """Return a stored answer's field and value by the positions on the page."""
+    """Return a stored answer's field and value with drawings numbered as on the page."""
     if name.startswith("rank/"):
         return f"rank/{place.order.index(int(name.partition('/')[2]) - 1) + 1}", value
     return name, _flip_choice(value, place) if name == CHOICE and value in (FIRST, SECOND) else value
@@ -184,7 +184,7 @@ def _marking(
 
 
 def listed_marks(listing: AnswerField, things: Sequence[Mapping[str, str]]) -> list[Mark]:
-    """Return the marks of a listing: for each sort whether nothing of it is listed, then each thing once."""
+    """Return the marks of a listing: one for each sort, whether nothing of it is listed, then one for each thing."""
     things_by_sort: dict[str, dict[tuple[str, str], str]] = {sort: {} for sort in listing.sorts}
     for thing in things:
         same = tuple(" ".join(thing[name].casefold().split()) for name in ("item", "place"))
@@ -198,7 +198,7 @@ def listed_marks(listing: AnswerField, things: Sequence[Mapping[str, str]]) -> l
 def save_clicks(
     connection: sa.Connection, study: OpenStudy, rater: StudyRater, place: StudyPlace, clicks: Sequence[Click]
 ) -> bool:
-    """Store checked clicks and their results; repeating it changes nothing.
+    """Store checked clicks and their results; storing them again changes nothing.
 
     Returns:
         Whether the place is now done.
@@ -260,7 +260,7 @@ def people_of(
     reading: str = "careful",
     constants: Mapping[str, float] | None = None,
 ) -> tuple[list[Group], StudyFrame]:
-    """Return everything that people marked of an exam in a study, and how its drawings were sampled.
+    """Return all marks that people gave in a study of an exam, and how its drawings were sampled.
 
     Raises:
         StoreError: There is no such study.
@@ -280,7 +280,7 @@ def people_of(
 
 
 def _strata(store: Store, study: Study) -> dict[str, str]:
-    """Return drawing -> stratum, sampled or not, if the design spreads the sample over tags of questions."""
+    """Return drawing -> stratum, also for drawings not sampled, if the design stratifies by tags of questions."""
     sample = (study.body.get("design") or {}).get("sample") or {}
     tags = sample.get("strata") or sample.get("cross") or ()
     if not tags:

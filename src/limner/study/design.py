@@ -1,4 +1,4 @@
-"""Designs of studies: what is sampled, by how many people it is rated, what is shown and asked."""
+"""Designs of studies: what is sampled, shown and asked, and how many people rate each item."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..exams import Kind, each
 
 Name = Annotated[Words, Field(pattern=r"^[a-z][a-z0-9_-]{0,60}$")]
 RESERVED = frozenset({"skip", "check", "rank", "choice", "comment"})
-"""Names of common fields, which a scale cannot have."""
+"""Names of common fields; a scale must have another name."""
 
 
 class SampleDesign(StrictModel):
@@ -22,12 +22,12 @@ class SampleDesign(StrictModel):
     Attributes:
         of: ``drawings`` of each painter, or ``references``: questions, each with the drawings of all painters.
         painters: The number of painters in the paper; None for all.
-        original: Whether the original figure is shown among them, drawn by the painter ``control/reference``.
+        original: Whether the original figure, by the painter ``control/reference``, is shown among the drawings.
         size: The number of references in all, or of drawings of each painter.
         each: The number in each cell of the crossed tags `cross`, instead of `size`.
         strata: Tags over which `size` is spread in the exam's proportions.
-        by: ``random``, or ``disagreement``: what judges disagree on more is more likely to be sampled.
-        least: With ``disagreement``, added to each disagreement (0 to 1), so that everything can be sampled.
+        by: ``random``, or ``disagreement``: the more judges disagree on a drawing, the likelier it is sampled.
+        least: With ``disagreement``, a number added to each disagreement (0 to 1), so that any drawing can be sampled.
         seed: The seed of the sample.
     """
 
@@ -54,7 +54,7 @@ class SampleDesign(StrictModel):
 
 
 class ShownDesign(StrictModel):
-    """What is shown beside the drawings.
+    """The parts of a page that are shown with the drawings.
 
     Attributes:
         prompt: Whether the question's text is shown.
@@ -155,7 +155,7 @@ class StudyDesign(StrictModel):
 
     Attributes:
         title: A line about it.
-        paper: Where the paper describes it; empty for a user's own design.
+        paper: The place in the paper that describes it; empty for a user's own design.
         ours: Settings that the paper does not give and Limner chose, such as ``raters``.
         unit: What is shown at one time: one ``drawing``, a ``pair``, or all drawings of a question to ``rank``.
         raters: The number of people who rate each item.

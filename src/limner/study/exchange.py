@@ -22,7 +22,7 @@ PAIRS = ("rater", "exam", "id", "first", "second", "choice", "shown_first")
 PAIR_EXTRAS = ("reason", "seconds")
 """Further columns of pairs, if they are not empty."""
 REPEAT = "repeat"
-"""A further column if items were repeated: 1 for the second time."""
+"""A further column if items were repeated: 1 for the second showing."""
 THING_PATTERN = re.compile(r"(.*\S)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)", re.DOTALL)
 """A listed thing in a mark's reason: what it is, and its place in brackets."""
 Row = dict[str, Any]
@@ -70,7 +70,7 @@ def _split_answer(
     if field is not None and field.kind == "listing":
         for mark in listed_marks(field, value["items"]):
             thing = mark.criterion.count("/") > 1
-            # That a sort is absent is known only once the rater has closed the list.
+            # Only a closed list shows that nothing of a sort is there.
             if thing or value["done"]:
                 yield drawings[0], mark.criterion, mark.value, mark.reason or None
         return
@@ -141,7 +141,7 @@ def read_thing(words: str) -> tuple[str, str]:
 
 
 def shown_order(row: Mapping[str, Any], turned: bool) -> tuple[int, ...]:
-    """Return the order in which a pair was shown; `turned` if the row names the drawings in reverse."""
+    """Return the order in which a pair was shown; `turned` means that the row names the drawings in reverse."""
     shown = row.get("shown_first")
     if shown not in ("first", "second"):
         return ()

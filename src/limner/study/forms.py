@@ -17,9 +17,9 @@ SKIP, CHECK, CHOICE = "skip", "check", "choice"
 FIRST, SECOND, TIE = "first", "second", "tie"
 YES_NO = ((1, "yes"), (0, "no"))
 MAX_LISTED = 100
-"""Things that can be listed about one drawing."""
+"""The most things that can be listed about one drawing."""
 MAX_TEXT = 500
-"""Characters of the description of a thing, its place, or the reason for a skip."""
+"""The most characters of the description of a thing, its place, or the reason for a skip."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class AnswerField:
         return value
 
     def answered(self, value: Any) -> bool:
-        """Return whether this value completes the field: a listing must be closed."""
+        """Return whether this value completes the field; a listing must be closed."""
         return value is not None and (self.kind != "listing" or bool(value["done"]))
 
 

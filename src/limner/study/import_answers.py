@@ -1,4 +1,4 @@
-"""Importing people's answers: of a study's own raters, or of people who rated elsewhere."""
+"""The import of people's answers: from a study's own raters, or from people who rated elsewhere."""
 
 from __future__ import annotations
 

@@ -30,13 +30,13 @@ RaterAnswer = tuple[str, int, tuple[int, ...], list[Click]]
 
 
 def task_order(study: OpenStudy, item: int) -> tuple[int, ...]:
-    """Return the order of an item's pictures in its task: shuffled, the same every time."""
+    """Return the order of an item's pictures in its task: shuffled, but reproducible."""
     size = len(study.items[item].drawings)
     return tuple(random.Random(f"{study.name}\n{item}").sample(range(size), size))
 
 
 def make_task(study: OpenStudy, item: int, folder: str, order: Sequence[int]) -> dict[str, Any]:
-    """Return one task."""
+    """Return the task of one item."""
     question, form = study.question(study.items[item]), study.item_form(item)
     data: dict[str, Any] = {"study": study.name, "item": item, "order": list(order)}
     for position in range(len(order)):

@@ -1,4 +1,4 @@
-"""Creating a study: draw the sample, give raters their places and links, store all of it at once."""
+"""The creation of a study: the sample, the raters' places and links, stored in one transaction."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NewStudy:
     Attributes:
         links: Rater -> the token of the personal link.
         admin: The token of the admin page.
-        join: The token of the link for panels such as Prolific, by which a visitor takes a free place.
+        join: The token of the link for panels such as Prolific, which gives each visitor a free place.
         notes: Differences from the design.
     """
 
@@ -83,10 +83,10 @@ def create_study(
         design: The name of a shipped design, or a .toml file.
         painters: Painters whose drawings are used; by default all except controls.
         raters: The raters' names.
-        people: The number of raters without names; by default as many as rate each item.
-        changes: Settings in place of the design's: ``raters``, ``size``, ``each``, ``by``, ``seed``.
-        consent: The text that raters agree to, in place of the design's.
-        completion: Where a rater is sent at the end, such as Prolific's completion link.
+        people: The number of unnamed raters; by default, the number who rate each item.
+        changes: Settings that replace the design's: ``raters``, ``size``, ``each``, ``by``, ``seed``.
+        consent: The text that raters agree to, instead of the design's.
+        completion: The address to which raters are sent at the end, such as Prolific's completion link.
 
     Raises:
         UsageError: The name is taken, or the store lacks drawings for the design; nothing is stored then.
@@ -259,7 +259,7 @@ ORIGINAL = f"{CONTROL_PREFIX}reference"
 
 @dataclass(frozen=True)
 class Population:
-    """The drawings to sample from, by painter's row and question, one of each.
+    """The drawings to sample from: one for each painter's row and question.
 
     Attributes:
         rows: Row -> question id -> drawing; the original, if it is shown, is the last row.
@@ -338,7 +338,7 @@ def _against_design(rows: Mapping[str, Any], design: SampleDesign, exam: str) ->
 
 
 def disagreements(store: Store, exam: str) -> dict[str, float]:
-    """Return drawing -> how much judges disagree on it: the mean difference over criteria that both decided.
+    """Return drawing -> how much judges disagree on it: the mean difference over criteria that both judges decided.
 
     Differences are shares of the best value, from 0 to 1. Drawings with fewer than two judges are left out.
     """

@@ -22,7 +22,7 @@ from .records import Study, StudyItem, StudyRater, load_items, load_study
 
 @dataclass(frozen=True)
 class OpenStudy:
-    """A study with everything needed to show and answer it; answers and raters are read again each time."""
+    """A study with everything needed to show and answer it, except raters and answers, which are read each time."""
 
     store: Store
     study: Study
@@ -46,7 +46,7 @@ class OpenStudy:
         return self.questions[self.drawings[item.drawings[0]].question_hash]
 
     def image(self, drawing: str) -> str | None:
-        """Return a drawing's image as it was when the study was created, so that all raters see the same."""
+        """Return the hash of a drawing's image when the study was created, so that all raters see the same image."""
         image = self.study.body.get("images", {}).get(drawing)
         return str(image) if image else self.drawings[drawing].image
 
@@ -111,7 +111,7 @@ def normal_picture(data: bytes, side: int) -> bytes:
     """Return an image fitted on a white square of `side` pixels, as a JPEG without metadata.
 
     Raises:
-        limner.core.images.BadImage: It cannot be decoded within the limits.
+        limner.core.images.BadImage: The image cannot be decoded within the limits.
     """
     from PIL import Image
 

@@ -43,7 +43,7 @@ HERE = Path(__file__).parent
 MAX_ANSWERS = 200
 """The most answers in one request; a browser queues answers while it is offline."""
 CACHE_CONTROL = "private, max-age=86400, immutable"
-"""The header that lets a rater's browser cache pictures, whose names are unique."""
+"""The header that lets a rater's browser cache pictures; their names are unique."""
 
 
 class StudyPages:
@@ -122,7 +122,7 @@ class StudyPages:
         )  # fmt: skip
 
     async def image(self, request: Request) -> Response:
-        """Return a picture by the name it has for this rater."""
+        """Return a picture by its name, which is different for each rater."""
         _, rater = await asyncio.to_thread(self._rater, request)
         name = request.path_params["name"]
         for place in places_of(rater):
@@ -153,7 +153,7 @@ class StudyPages:
         return Response(data, media_type="image/jpeg", headers={"Cache-Control": CACHE_CONTROL})
 
     async def answers(self, request: Request) -> Response:
-        """Store answers. Those reported as saved are committed, and sending them again changes nothing."""
+        """Store answers; those reported as saved are committed, and sending them again changes nothing."""
         token = request.path_params["token"]
         await check_change(request, token)
         try:

@@ -1,4 +1,4 @@
-"""Places: who rates what, in which order; overlap, positions and order are balanced, and names reveal nothing."""
+"""Places: which rater sees which items, in a balanced order and under names that reveal nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .design import QualityDesign
 from .records import StudyItem
 
 MAX_ORDERS = 24
-"""Orders of the drawings of one item that are tried."""
+"""The most orders of an item's drawings that are tried."""
 CHECK_VALUES = 5
 """The highest number that an attention check asks for."""
 
@@ -43,7 +43,7 @@ class StudyPlace:
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> StudyPlace:
-        """Return the place behind a mapping made by `to_json`."""
+        """Return the place from a mapping made by `to_json`."""
         return cls(**{**body, "order": tuple(body["order"]), "names": tuple(body["names"])})
 
 
@@ -81,7 +81,7 @@ def plan_places(
 
     Args:
         items: The items of the study.
-        painters: Drawing -> its painter's row; balanced within an item and over a rater's session.
+        painters: Drawing -> its painter's row; rows are balanced within an item and over a rater's session.
         raters: The raters' names.
         each: The number of raters of each item.
         quality: Repeats and attention checks.
@@ -104,7 +104,7 @@ def plan_places(
 
 
 class _Positions:
-    """A chooser of orders of an item's drawings that balances who is shown where."""
+    """A chooser of orders of drawings that balances the positions in which painters are shown."""
 
     def __init__(self, painters: Mapping[str, str], chance: random.Random) -> None:
         self._painters, self._chance = painters, chance

@@ -43,8 +43,8 @@ class FieldAgreement:
     Attributes:
         same: The share of equal pairs of answers.
         alpha: Krippendorff's alpha, with the interval metric for numbers.
-        n: Fields answered by two or more raters.
-        reason: Why there is no alpha.
+        n: The number of fields answered by two or more raters.
+        reason: Why alpha could not be computed.
     """
 
     name: str
@@ -63,12 +63,12 @@ class StudyProgress:
 
     @property
     def done(self) -> int:
-        """Places done by all raters."""
+        """The number of places done, summed over all raters."""
         return sum(rater.done for rater in self.raters)
 
     @property
     def places(self) -> int:
-        """Places of all raters."""
+        """The number of places, summed over all raters."""
         return sum(rater.places for rater in self.raters)
 
     def to_json(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def progress_of(study: OpenStudy) -> StudyProgress:
 
 
 def _twice(mine: ByPlace) -> list[bool]:
-    """Return for each field answered at both showings of an item whether the answers are equal."""
+    """Return whether the two answers are equal, for each field answered at both showings of an item."""
     pairs = [(mine.get((item, 0), {}), again) for (item, repeat), again in mine.items() if repeat == 1]
     return [
         first[name].value == again[name].value

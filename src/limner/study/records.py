@@ -1,4 +1,4 @@
-"""Rows of studies: what they show, who rates, and what was answered."""
+"""Rows of studies: items, raters and answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..store.records import save_setup
 from ..store.schema import studies, study_answers, study_items, study_raters
 
 OPEN, CLOSED, IMPORTED = "open", "closed", "imported"
-"""The states of a study; in an imported one, people rated elsewhere."""
+"""The states of a study; for an imported one, people rated elsewhere."""
 PERSON = "person"
 """The kind of evaluator of a rater."""
 
@@ -40,7 +40,7 @@ class Study:
 
 @dataclass(frozen=True)
 class StudyItem:
-    """What is shown at one time.
+    """The drawings shown at one time.
 
     Attributes:
         n: Its number in the study, from 1.
@@ -108,7 +108,7 @@ def save_person(store: Store, rater: str, study: str) -> str:
 
 
 def save_study(store: Store, study: Study, items: Sequence[StudyItem] = (), raters: Sequence[StudyRater] = ()) -> None:
-    """Store a study, with items and raters if given, all or nothing."""
+    """Store a study, with items and raters if given, in one transaction."""
 
     def operation(connection: sa.Connection) -> None:
         store.upsert(connection, studies, {**study.__dict__, "updated": now()})
@@ -191,7 +191,7 @@ def load_rater(store: Store, study: str, rater: str) -> StudyRater:
 
 
 def rows_of_answers(connection: sa.Connection, *conditions: Any) -> list[StudyAnswer]:
-    """Return the answers that meet the conditions, in the order of their clicks; for use inside a write."""
+    """Return the answers that meet the conditions, in the order of their clicks; for use inside a transaction."""
     query = sa.select(study_answers).where(*conditions).order_by(study_answers.c.at, study_answers.c.field)
     return [StudyAnswer(**row._mapping) for row in connection.execute(query)]
 
@@ -206,7 +206,7 @@ def load_answers(store: Store, study: str, rater: str | None = None) -> list[Stu
 
 
 def inclusion(items: Iterable[StudyItem]) -> dict[str, float]:
-    """Return drawing -> the probability that the sample includes it; of several items, the likeliest counts."""
+    """Return drawing -> the probability that the sample includes it; if several items have it, the highest."""
     probabilities: dict[str, float] = {}
     for item in items:
         for drawing in item.drawings:

@@ -37,7 +37,7 @@ def sample(
     Args:
         items: The population.
         design: The size of the sample, its tags and its seed.
-        name: Returns an item's name. It decides the sample together with the seed, whatever the order of the items.
+        name: Returns an item's name. Names and seed determine the sample; the order of the items does not matter.
         tags: Returns an item's tags.
         sizes: For a sample by disagreement: name -> how much judges disagree, from 0 to 1.
     """
@@ -59,7 +59,7 @@ def sample(
 
 
 def cell_name(tags: Mapping[str, str], cross: Sequence[str]) -> str:
-    """Return the name of the cell that an item with these tags is in.
+    """Return the name of the cell of an item with these tags.
 
     >>> cell_name({"level": "PhD", "discipline": "Music"}, ["level", "discipline"])
     'PhD / Music'
@@ -125,7 +125,7 @@ def systematic(chances: Mapping[str, float], seed: str) -> list[str]:
     taken, end = list[str](), 0.0
     for name in order:
         end += chances[name]
-        # The last bits of a sum must not decide.
+        # Rounding errors of the sum must not decide.
         if end > step + 1e-9 or chances[name] >= 1:
             taken.append(name)
             step += 1

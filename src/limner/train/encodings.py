@@ -24,16 +24,16 @@ from .settings import TrainSettings, bucket
 
 Tensors = dict[str, torch.Tensor]
 FULL_SIZE_STEP = 64
-"""The sides of full-size pictures are multiples of this; those of smaller ones, of the pipeline's step."""
+"""The sides of full-size pictures are multiples of this; for smaller ones, the pipeline's step is used."""
 
 
 class Encoder:
-    """An encoder of samples with a FLUX pipeline's own parts.
+    """An encoder of samples with the parts of a FLUX pipeline.
 
     Args:
         pipe: The pipeline; only its tokenizers, text encoders and autoencoder are used.
         identity: The identity of the weights, part of the cache key.
-        settings: The settings; size and tokens matter here.
+        settings: The settings; only size and tokens are used.
         cache: The cache folder; None computes encodings each time.
     """
 
@@ -43,7 +43,7 @@ class Encoder:
         self._step = max(step, FULL_SIZE_STEP) if settings.size >= 2 * FULL_SIZE_STEP else step
 
     def bucket(self, sample: Question[TrainSample]) -> tuple[int, int]:
-        """Return the width and height in which the picture is trained."""
+        """Return the width and height to which the picture is scaled for training."""
         from PIL import Image
 
         assert sample.reference is not None
@@ -95,7 +95,7 @@ class Encoder:
             return kept
         tensors = {name: value.cpu().contiguous() for name, value in make().items()}
         path.parent.mkdir(parents=True, exist_ok=True)
-        # A kill while writing leaves nothing under the final name.
+        # If the process is killed while writing, no file has the final name.
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         save_file(tensors, temporary)
         temporary.replace(path)

@@ -1,4 +1,4 @@
-"""Settings of FLUX-Reason's training: the paper's numbers, Limner's where the paper gives none, and picture sizes."""
+"""Settings of FLUX-Reason's training: the paper's numbers, Limner's choice of the others, and picture sizes."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def buckets(size: int, step: int) -> tuple[tuple[int, int], ...]:
 
 
 def bucket(width: int, height: int, size: int, step: int) -> tuple[int, int]:
-    """Return the bucket with the aspect ratio nearest to the picture's; of two equal ones, the larger.
+    """Return the bucket with the aspect ratio nearest to the picture's; of two equally near, the larger.
 
     >>> bucket(1600, 900, 1024, 64)
     (1344, 768)

@@ -1,4 +1,4 @@
-"""The start of a training: base, samples, the exam they must not reveal, pictures on the way."""
+"""The start of a training: base, samples, the exam that they must not reveal, and validation pictures."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Watched:
         exam: The exam as in ``limner run``, with its `data`.
         every: Steps between drawings; 0 draws nothing.
         questions: The number of the exam's questions that are drawn.
-        traces: A file of traces for them.
+        traces: A file of traces for these questions.
         judges: The judges of the pictures.
     """
 
@@ -126,7 +126,7 @@ class Validation:
     Attributes:
         exam: The exam as in ``limner run``, with its `data`.
         questions: The questions to draw.
-        traces: Question -> trace and final prompt; without one, its prompt is used.
+        traces: Question -> trace and final prompt; a question without them is drawn from its own prompt.
         judges: The judges; without any, the pictures are not marked.
         out: The folder of the training.
     """

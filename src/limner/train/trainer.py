@@ -41,7 +41,7 @@ Look = Callable[[Any, int], None]
 
 
 def recomputing(transformer: Any, share: float) -> Callable[..., Any]:
-    """Return a function that calls a block with its activations recomputed, for a share of the blocks."""
+    """Return a function that calls a block, recomputing activations for this share of the blocks."""
     blocks = [*transformer.transformer_blocks, *transformer.single_transformer_blocks]
     twice = {id(block) for n, block in enumerate(blocks) if int((n + 1) * share) > int(n * share)}
 
@@ -65,7 +65,7 @@ class Trainer:
         save_every: Steps between two checkpoints.
         look: Called every `look_every` steps, unless that is 0.
         trackers: The trackers that accelerate logs to, such as ``tensorboard``.
-        about: Facts to write beside the weights.
+        about: Facts to write next to the weights.
     """
 
     pipe: Any
@@ -188,12 +188,12 @@ class Trainer:
             torch.cuda.empty_cache()
 
     def _place(self, step: int, turn: int) -> int:
-        """Return the number of a pass: two processes with one pass each do what one process does in two."""
+        """Return the number of a pass; two processes with one pass each are equivalent to one process with two."""
         passes = step * self.settings.accumulate + turn
         return int(passes * self.accelerator.num_processes + self.accelerator.process_index)
 
     def _batch(self, place: int) -> list[Question[TrainSample]]:
-        """Return the samples of one pass: a pure function of its number, so that a kill changes nothing."""
+        """Return the samples of one pass: a pure function of its number, so that an interruption changes nothing."""
         batches = len(self._order(0))
         return [self.samples[index] for index in self._order(place // batches)[place % batches]]
 
@@ -242,7 +242,7 @@ class Trainer:
         self.accelerator.wait_for_everyone()
 
     def _resume(self) -> int:
-        """Load the state of an earlier process, and return its number of steps."""
+        """Load the state of an interrupted training, and return the number of steps done."""
         checkpoints = sorted(self.out.glob(f"{CHECKPOINT}-????????"))
         if not checkpoints:
             return 0
@@ -312,7 +312,7 @@ class Trainer:
         body = {"settings": self.settings.to_json(), "base": self.identity, "samples": len(self.samples)}
         body |= self.about or {}
         (folder / ABOUT).write_text(json.dumps(body, indent=1, sort_keys=True), "utf-8")
-        # In the file itself too, so that the provenance travels with the weights.
+        # Also in the file itself, so that the provenance stays with the weights.
         with safe_open(folder / WEIGHTS, "pt") as file:
             held = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -321,7 +321,7 @@ class Trainer:
 
 
 def generator(seed: int, step: int, id: str) -> torch.Generator:
-    """Return the random generator of one sample at one step: the same on every machine and after a kill."""
+    """Return the random generator of one sample at one step: equal on every machine and after an interruption."""
     digest = hashlib.sha256(f"{seed}/{step}/{id}".encode()).digest()
     return torch.Generator("cpu").manual_seed(int.from_bytes(digest[:7]))
 
