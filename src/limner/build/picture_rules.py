@@ -18,27 +18,28 @@ OWNERS = (
     "bigstock", "freepik", "vecteezy", "pngtree", "canstockphoto", "vectorstock", "stockphoto", "watermark",
     "sampleonly", "previewonly", "previewcopy", "donotcopy", "unlicensed", "proofonly",
 )  # fmt: skip
-"""Whose marks lie over pictures, and what else such marks say; read through print, a letter or two may be wrong."""
+"""Names of agencies and other words in watermarks; OCR may read a letter or two of them wrongly."""
 ALIKE = 80
-"""How alike two readings must be to count as one word, of 100."""
+"""The similarity (0-100) from which two readings count as the same word."""
 SIGNS = re.compile(
     r"©|\(c\)\s*(?:19|20)\d\d|\bcopyright\b|all\s+rights\s+reserved|www\.\w|\b[\w-]{3,}\.(?:com|net|org)\b", re.I
 )
 SHARES = (0.2, 0.3, 0.4, 0.5, 0.65, 0.8)
 """The fractions of its side to which a picture is shrunk and restored."""
 TILED = 3
-"""How often the same word must occur in a picture to count as a pattern over it."""
+"""The number of times that a word must occur in a picture to count as a pattern over it."""
 MARKED = 5
-"""Letters that such words have at least."""
+"""The fewest letters of such a word."""
 EDGE_SIDE, DRAWN, DEEP, FRAME, WIDE = 512, 40, 0.02, 0.6, 0.3
-"""Edges are looked at in this size; so far from the ground counts as drawn; so deep a stroke must go; the share of an
-edge that a frame covers; the share that one stroke covers at most."""
+"""For cut edges: the side in pixels to which a picture is shrunk; the difference from the background that counts as
+drawn; the depth that a stroke must reach, as a share of the side; the share of an edge above which it is covered by a
+frame; the largest share of an edge that one stroke may cover."""
 
 
 def detail(image: Image) -> float:
-    """Return the share of its side to which the picture can be shrunk and restored without loss, 0 to 1.
+    """Return the share of its side (0 to 1) to which a picture can be shrunk and restored without loss.
 
-    A picture that was blown up holds no more than what it was before.
+    An enlarged picture has no more detail than the original.
     """
     from PIL import Image as Module
 
@@ -48,14 +49,14 @@ def detail(image: Image) -> float:
     whole = np.asarray(grey, dtype=np.float32)
     edges = _edges(whole)
     if edges < 1.0:
-        return 0.0  # There is nothing drawn that could be sharp.
+        return 0.0  # The picture is blank.
 
     def lossless(share: float) -> bool:
         size = (max(1, round(grey.width * share)), max(1, round(grey.height * share)))
         back = grey.resize(size, Module.Resampling.LANCZOS).resize(grey.size, Module.Resampling.BICUBIC)
         return float(np.sqrt(np.mean((np.asarray(back, dtype=np.float32) - whole) ** 2))) < 0.06 * edges
 
-    low, high = 0, len(SHARES)  # What can be done at a share can be done at every larger one.
+    low, high = 0, len(SHARES)  # If one share is lossless, so are all larger ones.
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if lossless(SHARES[middle]) else (middle + 1, high)
@@ -63,7 +64,7 @@ def detail(image: Image) -> float:
 
 
 def _edges(values: Any) -> float:
-    """Return the strength of what changes in a picture: the root mean square around its mean."""
+    """Return the strength of a picture's contrasts: the standard deviation of its values."""
     return float(values.std())
 
 
@@ -71,8 +72,8 @@ def find_watermark(lines: Sequence[str], faint: Sequence[str]) -> str | None:
     """Return the words of a watermark among lines of text, or None.
 
     Args:
-        lines: What OCR reads in the picture.
-        faint: What it reads where only the light tones are shown, spread out.
+        lines: The text that OCR reads in the picture.
+        faint: The text that OCR reads in the picture's light tones; see `light_tones`.
     """
     for line in (*lines, *faint):
         if owner := _owner(_letters(line)):
@@ -88,7 +89,7 @@ def _owner(word: str) -> str | None:
 
     for owner in OWNERS:
         like = owner.replace("m", "rn")
-        # A short name cut at its end is any word.
+        # A shortened short name could be part of any word.
         least = 0.8 * len(like) if len(like) > 8 else len(like)
         if least <= len(word) and fuzz.partial_ratio(like, word, score_cutoff=ALIKE):
             return owner
@@ -96,7 +97,7 @@ def _owner(word: str) -> str | None:
 
 
 def _pattern(faint: Sequence[str], plain: Sequence[str]) -> str | None:
-    """Return a word that repeats in the light tones, whole or cut, and is not a repeated label."""
+    """Return a word that is repeated in the light tones, possibly cut off, and is not just a repeated label."""
     from rapidfuzz import fuzz
 
     words = [word for word in faint if len(word) >= MARKED - 1]
@@ -116,32 +117,32 @@ def _pattern(faint: Sequence[str], plain: Sequence[str]) -> str | None:
 
 
 def _letters(line: str) -> str:
-    # What is read as m in one place is read as rn in another.
+    # OCR confuses m and rn.
     return "".join(ch for ch in line.casefold() if ch.isalpha()).replace("m", "rn")
 
 
 def light_tones(image: Image) -> Image:
-    """Remove the dark tones and spread the light ones, so that faint print over the picture can be read."""
+    """Return the picture without dark tones and with more contrast in the light ones, so that OCR reads faint print."""
     from PIL import Image as Module
 
     values = np.asarray(image.convert("L"), dtype=np.float32)
     ground = float(np.percentile(values, 90))
     floor = max(0.0, ground - 90.0)
-    # What is darker than faint print goes to the ground: the drawing itself is not to be read again.
+    # Erase everything darker than faint print, so that the drawing itself is not read again.
     shown = np.where(values < floor, ground, values)
     spread = np.clip((shown - floor) / max(1.0, ground - floor) * 255.0, 0, 255)
     return Module.fromarray(spread.astype(np.uint8)).convert("RGB")
 
 
 def text_labels(lines: Sequence[str]) -> list[str]:
-    """Return the lines that say something: with a word of three letters or more, each once."""
+    """Return the lines with a word of three letters or more, in lower case and without repetitions."""
     return list(dict.fromkeys(line.casefold() for line in lines if re.search(r"[^\W\d_]{3}", line)))
 
 
 def cut_edges(image: Image) -> list[int]:
-    """Return how often the drawing runs over each edge: top, bottom, left, right.
+    """Return how often the drawing crosses each edge: top, bottom, left, right.
 
-    What lies along most of an edge is a frame or the ground, and what leaves an edge at once was not cut there.
+    Anything along most of an edge is a frame or the background; a mark that does not reach inside was not cut off.
     """
     from PIL import Image as Module
 
@@ -155,7 +156,7 @@ def cut_edges(image: Image) -> list[int]:
 
 
 def _crossings(drawn: Any) -> int:
-    """Return how many runs in the first row continue inside."""
+    """Return the number of runs of drawn pixels in the first row that continue inside."""
     first, deep = drawn[0], max(2, round(DEEP * drawn.shape[0]))
     if len(drawn) <= deep or first.mean() > FRAME:
         return 0
@@ -173,19 +174,19 @@ WIDTH = LOW * LOW // BANDS
 
 
 def picture_hashes(image: Image) -> list[str]:
-    """Return two hashes, without margins and with them; a copy keeps at least one of them."""
+    """Return two hashes, without and with margins; a copy of the picture shares at least one of them."""
     grey = image.convert("L")
     return [_hash(_without_margins(grey)), _hash(grey)]
 
 
 def _hash(grey: Image) -> str:
-    """Return 64 hexadecimal digits: which low frequencies are above their median."""
+    """Return 64 hexadecimal digits whose bits say which low frequencies are above their median."""
     from PIL import Image as Module
     from scipy.fft import dctn
 
     small = grey.resize((SIDE, SIDE), Module.Resampling.BOX)
     waves: Any = dctn(np.asarray(small, dtype=np.float64), norm="ortho")[: LOW + 1, : LOW + 1]
-    # Without the first row and column: they say how bright the margins are, not what is drawn.
+    # Without the first row and column, which depend on the brightness of the margins, not on the drawing.
     low = waves[1:, 1:].ravel()
     bits = low > np.median(low)
     return np.packbits(bits).tobytes().hex()
@@ -215,10 +216,10 @@ def distance(first: str, second: str) -> int:
 
 
 class NearIndex:
-    """Finds hashes within so many bits, by multi-index hashing: some band of 16 bits must then differ little.
+    """An index that finds all hashes within a distance of `bits`, by multi-index hashing.
 
-    Two hashes at most `bits` apart agree in one of the bands but for `bits // BANDS` bits, so only the buckets around
-    each band are looked at.
+    Two such hashes differ by at most `bits // BANDS` bits in at least one band of 16 bits, so only the buckets near
+    each band are searched.
     """
 
     def __init__(self, bits: int) -> None:
@@ -231,7 +232,7 @@ class NearIndex:
         self._hashes: dict[str, int] = {}
 
     def add(self, id: str, hash: str) -> None:
-        """Put a hash in."""
+        """Add a hash."""
         self._hashes[id] = int(hash, 16)
         for band, value in enumerate(_bands(int(hash, 16))):
             self._buckets[band].setdefault(value, []).append(id)
@@ -256,7 +257,7 @@ def _bands(value: int) -> Iterator[int]:
 
 
 def near_duplicates(ranked: Sequence[tuple[str, Sequence[str]]], bits: int) -> dict[str, tuple[str, int]]:
-    """Return pictures near a better one: id -> (the better one, distance), from (id, hashes) in order of merit."""
+    """Return id -> (id of a better picture, distance) of near duplicates; `ranked` has the best pictures first."""
     indexes, duplicates = [NearIndex(bits) for _ in ranked[0][1]] if ranked else [], dict[str, tuple[str, int]]()
     for id, hashes in ranked:
         near = sorted(match for index, hash in zip(indexes, hashes, strict=True) for match in index.near(hash))

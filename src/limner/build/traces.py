@@ -15,7 +15,7 @@ from ..strategies.rewrite import split_trace
 from .wording import stem
 
 FILE = "rules.toml"
-"""The file in a recipe's folder with the words by which prose names each relation."""
+"""The file in a recipe's folder with the words that prose uses for each relation."""
 SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n+")
 WORD = re.compile(r"[^\W_]+")
 LISTED = re.compile(r"^\s*(?:[-*•–]\s|#{1,6}\s|\||\d{1,2}[.)]\s|```|>\s|[{\[\]}])", re.MULTILINE)
@@ -27,7 +27,7 @@ class TraceRules(StrictModel):
 
     Attributes:
         cues: Relation -> words and phrases in lower case, one of which must name it.
-        window: How many consecutive sentences must have both entities and the cue.
+        window: The number of consecutive sentences that must have both entities and the cue.
         least_words: The fewest words of a trace.
     """
 
@@ -70,8 +70,8 @@ def trace_faults(
         trace: The reasoning.
         final: The painter's prompt.
         names: The graph's entities.
-        links: Its dependencies: relation and two entities each.
-        rules: The recipe's.
+        links: The graph's dependencies, each a relation and two entities.
+        rules: The recipe's rules.
     """
     faults = []
     for what, text in (("trace", trace), ("final prompt", final)):
@@ -102,7 +102,7 @@ def _names_relation(
     relation: str, first: str, second: str, sentences: Sequence[Sequence[str]], places_of: Mapping[str, Sequence[int]],
     cues: Mapping[str, Sequence[Sequence[str]]], rules: TraceRules,
 ) -> bool:  # fmt: skip
-    """Return whether a sentence names both entities and their relation; where none has both, a window may."""
+    """Return whether a sentence, or a window if no sentence has both entities, names them and their relation."""
     together = sorted({*places_of[first]} & {*places_of[second]})
     if together:
         return any(_follow_each_other(cue, sentences[n]) for n in together for cue in cues.get(relation, ()))
@@ -126,6 +126,6 @@ def _root(word: str) -> str:
 
 
 def _follow_each_other(wanted: Sequence[str], words: Sequence[str]) -> bool:
-    """Return whether words follow each other in a sentence."""
+    """Return whether the wanted words follow each other in a sentence."""
     size = len(wanted)
     return bool(wanted) and any(list(words[n : n + size]) == list(wanted) for n in range(len(words) - size + 1))
