@@ -1,1 +1,1 @@
-"""Papers as LaTeX: sources read, made one text, their sections and figures found."""
+"""Papers in LaTeX: reading sources, joining them into one text, finding sections and figures."""

@@ -1,4 +1,4 @@
-"""The figures of a paper, ranked by file name, caption and place before a model looks at any."""
+"""The figures of a paper, ranked by file name, caption and position before a model sees any."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .macros import closing_brace, has_words, latex_to_text, split_words, sum_we
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
 PDF = ".pdf"
 SUFFIX_ORDER = (PDF, ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".eps", ".ps", ".svg")
-"""The suffixes tried for a figure that is named without one, as LaTeX does."""
+"""The suffixes tried for a figure that is named without one, as in LaTeX."""
 _FIGURE = re.compile(
     r"\\begin\s*\{(?P<env>(?:wrap|SC|margin|teaser)?figure\*?)\}(?P<body>.*?)\\end\s*\{(?P=env)\}", re.DOTALL
 )
@@ -49,9 +49,9 @@ class FigureCandidate:
     """A picture in a figure of the paper.
 
     Attributes:
-        file: Its path inside the source, or its name in the text where the file is missing.
+        file: Its path inside the source, or its name in the text if the file is missing.
         score: The sum of the scores of its name, caption and position.
-        why_not: Why it cannot be used, if so.
+        why_not: Why it cannot be used; None if it can.
     """
 
     file: str
@@ -87,7 +87,7 @@ def _score(name: str, caption: str, in_method: bool, pictures: int, own: FigureR
 
 
 def _caption(body: str) -> str:
-    """Return the words of a figure's captions; the outermost caption, that of the whole, comes first."""
+    """Return the words of a figure's captions; the caption of the whole figure comes first."""
     captions = []
     for start in _CAPTION.finditer(body):
         end = closing_brace(body, start.end())
@@ -129,8 +129,8 @@ class MethodRules(StrictModel):
     Attributes:
         yes: Words of its heading, with their weights.
         no: Words that its heading never has.
-        before: Headings that come before it, where its own says nothing.
-        after: Headings that come after it.
+        before: Headings that come before it, used if no heading identifies it.
+        after: Headings that come after it, used likewise.
         least_words: The fewest words of the section.
     """
 
@@ -143,14 +143,14 @@ class MethodRules(StrictModel):
 
 @dataclass(frozen=True)
 class LatexSection:
-    """A section with its heading; `text` begins with the heading as it is written."""
+    """A section with its heading; `text` begins with the LaTeX of the heading."""
 
     title: str
     text: str
 
     @property
     def words(self) -> int:
-        """How many words it has, commands not counted."""
+        """The number of its words, without commands."""
         return len(re.findall(r"[^\W\d_]{2,}", re.sub(r"\\[a-zA-Z]+", " ", self.text)))
 
 
@@ -170,7 +170,7 @@ def sections(document: str) -> list[LatexSection]:
 
 
 def method_section(parts: Sequence[LatexSection], own: MethodRules) -> tuple[LatexSection, str] | None:
-    """Return the method section and the rule that identified it; None where a model must decide."""
+    """Return the method section and the rule that identified it; None if a model must decide."""
     scored = [(_section_score(section.title, own), -n) for n, section in enumerate(parts)]
     if scored and (best := max(scored))[0] > 0:
         section = parts[-best[1]]
@@ -196,7 +196,7 @@ def _section_score(title: str, own: MethodRules) -> float:
 
 
 SIDE = 2000
-"""Pixels of the longer side."""
+"""The longer side of a rendered page, in pixels."""
 MEMORY = 4 * 2**30
 SECONDS = 20
 _FACTORY = f"{Path(__file__).with_name('pdf_worker.py')}:renderer"

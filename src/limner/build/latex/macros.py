@@ -1,6 +1,6 @@
-r"""Macros that a paper defines for itself are put into words: ``\newcommand`` with arguments, ``\def`` and their kin.
+r"""Expansion of the macros that a paper defines, with ``\newcommand``, ``\def`` and similar commands.
 
-What TeX would need to run (conditions, catcodes, counters) is left as it stands.
+Anything that only TeX itself can evaluate (conditions, catcodes, counters) is left unchanged.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _BLANK = re.compile(r"\s*")
 _DEFINING = frozenset({"newcommand", "renewcommand", "providecommand", "DeclareRobustCommand", "def", "gdef", "edef",
                        "xdef", "DeclareMathOperator", "let"})  # fmt: skip
 _BEYOND = re.compile(r"@|\\(?:if|else|fi|csname|expandafter|futurelet|catcode|def|let|begingroup|stepcounter|value)\b")
-"""Bodies with these need TeX itself."""
+"""Commands in a macro's body that only TeX itself can evaluate."""
 _STRUCTURE = "section subsection subsubsection paragraph chapter begin end item label caption title author maketitle"
 _LINKS = "cite citep citet ref eqref footnote input include includegraphics bibliography url href"
 _LOOKS = "textbf textit emph texttt textsc mathbf mathrm frac sum left right"
 _KEPT = frozenset(f"{_STRUCTURE} {_LINKS} {_LOOKS}".split())
-"""Commands whose meaning the next steps go by; a paper's own versions change how they look, no more."""
+"""Commands that later steps rely on; if a paper redefines them, it only changes their looks."""
 
 
 @dataclass(frozen=True)
 class LatexMacro:
-    """A macro of the paper's own.
+    """A macro that the paper defines.
 
     Attributes:
-        default: What stands for the first argument where it is left out; None where all are wanted.
+        default: The default of the first argument; None if no argument is optional.
     """
 
     arguments: int
@@ -109,7 +109,7 @@ class _Expander:
         body = re.sub(r"#([1-9])", lambda spot: values[int(spot[1]) - 1] if int(spot[1]) <= len(values) else "",
                       macro.body)  # fmt: skip
         if name.isalpha() and macro.arguments == 0:
-            # TeX passes over the blanks behind a command; \xspace gives one back where a word goes on.
+            # TeX skips blanks after a command; \xspace restores one if a word follows.
             gap = _BLANK.match(self.text, self.at)
             after = gap.end() if gap and "\n\n" not in gap[0] else self.at
             if body.rstrip().endswith("\\xspace"):
@@ -121,7 +121,7 @@ class _Expander:
             self.at = after
         following = next((text[:1] for text in (self.text[self.at :], *reversed(self.rest)) if text), "")
         if _WORD_END.search(body) and following.isalpha():
-            body += " "  # The command at its end must not grow into the next word.
+            body += " "  # The command at its end must not merge with the next word.
         self.steps += 1
         self.length += len(body)
         self.rest.append(self.text[self.at :])
@@ -208,7 +208,7 @@ class _Expander:
         return value
 
     def _ahead(self) -> None:
-        """Skip blanks; at the end of the text, take in the text that follows."""
+        """Skip blanks; at the end of the text, continue with the text that follows."""
         while True:
             gap = _BLANK.match(self.text, self.at)
             assert gap is not None
@@ -254,7 +254,7 @@ def latex_to_text(latex: str) -> str:
     text = strip_latex(latex)
     try:
         return str(LatexNodes2Text(math_mode="text").latex_to_text(text))
-    except Exception:  # Whatever a paper's own LaTeX can do to a parser.
+    except Exception:  # LaTeX in papers can break the parser in any way.
         return re.sub(r"[{}$~]", " ", _COMMAND.sub(" ", text))
 
 
@@ -274,8 +274,8 @@ def fold_text(text: str) -> str:
 def occurs(term: str, latex: str) -> bool:
     """Return whether a term occurs in a LaTeX text, as read or as written.
 
-    A name with an aside, such as ``Teacher Model (DAM)``, occurs where both do; ``Step 1: Encoding`` where Encoding
-    does.
+    A name with an aside, such as ``Teacher Model (DAM)``, occurs if both parts do; ``Step 1: Encoding`` occurs if
+    ``Encoding`` does.
     """
     return all(_occurs_in(part, latex) for part in _parts(term))
 
@@ -286,10 +286,10 @@ def absent_terms(terms: Iterable[str], latex: str) -> list[str]:
 
 
 def require_terms(terms: Iterable[str], latex: str) -> None:
-    """Refuse a reply whose terms are not the text's own.
+    """Check that all terms of a reply occur in the text.
 
     Raises:
-        Unreadable: With the terms that do not occur in it.
+        Unreadable: Some do not; the message lists them.
     """
     if absent := absent_terms(terms, latex):
         raise Unreadable(f"these terms do not occur in the text: {'; '.join(absent[:MAX_LISTED_TERMS])}")
@@ -309,7 +309,7 @@ def _occurs_in(term: str, latex: str) -> bool:
 
 
 def split_words(text: str) -> str:
-    """Return the words of a heading, a caption or a file name, in small letters with one blank between them.
+    """Return the words of a heading, a caption or a file name, in lower case, separated by single blanks.
 
     >>> split_words("figs/OurMethod_v2-Overview.pdf")
     'figs our method v 2 overview pdf'
@@ -319,10 +319,10 @@ def split_words(text: str) -> str:
 
 
 def has_words(words: str, text: str) -> bool:
-    """Return whether these words occur in a text, both as `split_words` gives them."""
+    """Return whether these words occur in a text; both must be results of `split_words`."""
     return f" {words} " in f" {text} "
 
 
 def sum_weights(text: str, weights: Mapping[str, float]) -> float:
-    """Return the sum of the weights of the words in a text, given as by `split_words`."""
+    """Return the sum of the weights of the words in a text, which is a result of `split_words`."""
     return sum(weight for words, weight in weights.items() if has_words(words, text))

@@ -11,13 +11,13 @@ from typing import Any
 
 
 def renderer(library: str, memory: int, seconds: int, side: int) -> Callable[..., Any]:
-    """Return the worker's function: it gives width, height, stride and RGB values, or a message of refusal.
+    """Return the worker's function, which returns width, height, stride and RGB values, or an error message.
 
     Args:
-        library: The folder that holds the packages.
-        memory: Bytes of address space.
-        seconds: Processor time.
-        side: Pixels of the longer side.
+        library: The folder with the packages.
+        memory: The limit of the address space, in bytes.
+        seconds: The limit of processor time.
+        side: The longer side of the image, in pixels.
     """
     import resource
 

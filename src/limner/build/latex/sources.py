@@ -30,7 +30,7 @@ class LatexSource:
     """A paper's files.
 
     Attributes:
-        id: The paper's: its path under the folder of papers, without the ending.
+        id: The paper's id: its path under the folder of papers, without the suffix.
         texts: LaTeX files by their path inside the source.
         names: The paths of all files.
         left_out: Files that were skipped, and why.
@@ -55,7 +55,7 @@ def find_papers(folder: Path) -> list[tuple[str, Path]]:
     """Return id and path of every paper in a folder: archives, and folders with a LaTeX file.
 
     Raises:
-        DataError: There is none, or two have one id.
+        DataError: There are none, or two have the same id.
     """
     if not folder.is_dir():
         raise DataError("no such folder of papers", file=folder)
@@ -158,7 +158,7 @@ def _in_archive(path: Path, left_out: list[str]) -> Iterator[Entry]:
 
 
 def _single(path: Path, fault: tarfile.ReadError) -> Entry:
-    """Return a paper that is a single gzipped file without an archive."""
+    """Return the file of a paper that is a single gzipped file, not an archive."""
     try:
         with gzip.open(path) as stream:
             data = stream.read(MAX_TEXT + 1)
@@ -175,7 +175,7 @@ def _bytes(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def _inside(name: str) -> str | None:
-    """Return the path inside the source; None where it would lead out of it."""
+    """Return the path inside the source; None if it would lead outside."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name or not path.parts:
         return None
@@ -223,10 +223,10 @@ class FlatPaper:
 
 
 def flatten(source: LatexSource) -> FlatPaper:
-    """Return the paper's main file with all that it takes in.
+    """Return the paper's main file with all files that it includes.
 
     Raises:
-        DataError: No file is a document of its own.
+        DataError: No file is a complete document.
     """
     plain = {name: without_comments(text) for name, text in source.texts.items()}
     roots = [name for name, text in plain.items() if _CLASS.search(text) and _BEGIN.search(text)]
@@ -243,7 +243,7 @@ def flatten(source: LatexSource) -> FlatPaper:
 
 
 def without_comments(text: str) -> str:
-    r"""Return the text without comments and what ``\iffalse`` hides; verbatim text stays as it is.
+    r"""Return the text without comments and text hidden by ``\iffalse``; verbatim text is unchanged.
 
     >>> without_comments("a 5\\% b % c\nd")
     'a 5\\% b d'
@@ -254,13 +254,13 @@ def without_comments(text: str) -> str:
 def _keep_or_drop(match: re.Match[str]) -> str:
     if match["keep"] is not None:
         return match["keep"]
-    # A comment takes its line's end with it, but an empty line behind it still ends the paragraph.
+    # A comment includes the end of its line, but an empty line after it still ends the paragraph.
     tail = match["line"] is not None and match[0].startswith("%")
     return "\n" if tail and match.string[match.end() : match.end() + 1] == "\n" else ""
 
 
 def _resolve_conditions(text: str) -> str:
-    r"""Drop the text that ``\iffalse … \else`` hides; a condition without its end stays unchanged."""
+    r"""Drop the text that ``\iffalse … \else`` hides; a condition without an end is left unchanged."""
     start = 0
     while opening := _CONSTANT.search(text, start):
         middle, end, depth = None, None, 0
@@ -309,7 +309,7 @@ class _Inliner:
         text = self.files[name]
         self.size += len(text)
         if above:
-            begin = _BEGIN.search(text)  # A subfile is a document of its own.
+            begin = _BEGIN.search(text)  # A subfile is a complete document.
             text = text[begin.end() if begin else 0 :]
             end = _END.search(text)
             text = text[: end.start()] if end else text

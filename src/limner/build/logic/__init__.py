@@ -1,1 +1,1 @@
-"""The logic of a method: its log, its graph, and questions that are checked on the graph. All of it is pure."""
+"""The logic of a method: its log, its graph, and questions that are checked against the graph. Pure functions."""

@@ -24,7 +24,7 @@ class LogicPhase(FrozenModel):
 
 
 class LogicNode(FrozenModel):
-    """A part of the method, or what passes between its parts."""
+    """A part of the method, or data that passes between its parts."""
 
     id: str = Field(min_length=1)
     label: Words = Field(min_length=1)
@@ -34,7 +34,7 @@ class LogicNode(FrozenModel):
 
 
 class LogicEdge(FrozenModel):
-    """What flows from one node to another."""
+    """A flow from one node to another."""
 
     source: str
     target: str
@@ -84,15 +84,15 @@ class LogicGraph(FrozenModel):
         return frozenset((edge.source, edge.target) for edge in self.edges)
 
     def phase_number(self, node: str) -> int:
-        """Return the place of a node's phase, from 0."""
+        """Return the number of a node's phase, counted from 0."""
         return [phase.id for phase in self.phases].index(self.by_id[node].phase_id)
 
     def receivers(self, node: str) -> set[str]:
-        """Return the nodes that an edge leads to from this one."""
+        """Return the nodes to which an edge leads from this one."""
         return {target for source, target in self.pairs if source == node}
 
     def givers(self, node: str) -> set[str]:
-        """Return the nodes that an edge leads from to this one."""
+        """Return the nodes from which an edge leads to this one."""
         return {source for source, target in self.pairs if target == node}
 
     def near(self, node: str) -> set[str]:
@@ -107,7 +107,7 @@ def parse_graph(text: str, method: str) -> LogicGraph:
     """Return the logic graph in a model's reply, whose terms all occur in the method text.
 
     Raises:
-        Unreadable: It is none, does not hang together, or names what the text does not.
+        Unreadable: It is not a graph, is inconsistent, or has terms that the text does not have.
     """
     try:
         graph = LogicGraph.model_validate(_unwrapped(loads(text)))
@@ -126,19 +126,19 @@ Level = Literal["component", "topology", "phase", "semantics"]
 
 
 class LogRules(StrictModel):
-    """What an execution log leaves out."""
+    """The words that an execution log must not have."""
 
     banned: tuple[str, ...]
 
 
 class LevelRules(StrictModel):
-    """One level's set of questions.
+    """The rules for one level's set of questions.
 
     Attributes:
         name: The level's name in the exam's data.
-        least: Questions at least.
-        most: And at most.
-        bans: What no question of it may say, by the names of patterns.
+        least: The fewest questions.
+        most: The most questions.
+        bans: The names of patterns that no question of the level may match.
     """
 
     name: str
@@ -151,7 +151,7 @@ class QuestionRules(StrictModel):
     """The rules of all sets.
 
     Attributes:
-        track_b: At level 1, the share of track B among questions on parts that are there.
+        track_b: At level 1, the largest share of track B among questions on existing parts.
         bans: Name -> patterns.
     """
 
@@ -176,7 +176,7 @@ class ExecutionLog(FrozenModel):
     steps: tuple[LogStep, ...] = Field(min_length=2, max_length=60)
 
     def text(self) -> str:
-        """Return the log as it is handed on."""
+        """Return the log as text for later steps."""
         lines = []
         for n, step in enumerate(self.steps, 1):
             lines += [
@@ -190,10 +190,10 @@ class ExecutionLog(FrozenModel):
 
 
 def parse_log(text: str, method: str, rules: LogRules) -> ExecutionLog:
-    """Return the execution log in a model's reply, in the method text's own terms.
+    """Return the execution log in a model's reply, whose terms all occur in the method text.
 
     Raises:
-        Unreadable: It is none, names what the text does not, or compares, praises or tells of libraries.
+        Unreadable: It is not a log, has terms that the text does not have, or has comparisons, praise or libraries.
     """
     try:
         log = ExecutionLog.model_validate(loads(text))

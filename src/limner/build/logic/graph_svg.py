@@ -12,13 +12,13 @@ from ...core.graph_layout import Box, layer_nodes, order_layers, place_row, wrap
 from .graph import LogicGraph, LogicNode
 
 LETTER, LINE, PAD = 7.0, 16.0, 12.0
-"""Width of a letter, height of a line, and what is left free around words."""
+"""The width of a letter, the height of a line, and the padding around words."""
 GAP, BETWEEN, HEAD = 34.0, 64.0, 26.0
-"""Between nodes of a layer, between layers, and the room for a phase's name."""
+"""The space between nodes of a layer, between layers, and for a phase's name."""
 EDGE = 26.0
-"""Between a phase's box and its nodes, along the flow."""
+"""The space between a phase's box and its nodes, along the flow."""
 BACK = 18.0
-"""How far below all nodes arrows run that lead back."""
+"""The distance below all nodes at which backward arrows run."""
 WIDE, LINES = 22, 3
 MODULE, DATA, PHASE, INK = "#e7e0f7", "#f4f0fd", "#fff7dc", "#3b3355"
 
@@ -33,11 +33,11 @@ class _PhaseBox:
 
 
 def to_svg(graph: LogicGraph) -> str:
-    """Return the graph as an SVG file, by itself and with no script, link or font of its own."""
+    """Return the graph as a self-contained SVG file without scripts, links or fonts."""
     across = graph.layout_direction == "Left-to-Right"
     spots = {node.id: _spot(node) for node in graph.nodes}
     frames = _place(graph, spots, across)
-    # Arrows that lead back run beyond all nodes, where nothing is in their way.
+    # Backward arrows run beyond all nodes, so that nothing is in their way.
     floor = max(spot.y + spot.height / 2 if across else spot.x + spot.width / 2 for spot in spots.values())
     width = max(frame.right for frame in frames) + PAD
     height = max(frame.bottom for frame in frames) + PAD
@@ -66,13 +66,13 @@ def to_svg(graph: LogicGraph) -> str:
 def _spot(node: LogicNode) -> Box:
     lines = wrap_name(node.label, WIDE, LINES)
     width, height = max(map(len, lines)) * LETTER + 2 * PAD, len(lines) * LINE + 2 * PAD
-    # An ellipse around words is wider than they are.
+    # An ellipse must be larger than the words in it.
     stretch = 1.25 if node.type == "data" else 1.0
     return Box(lines, max(80.0, width * stretch), height * stretch)
 
 
 def _place(graph: LogicGraph, spots: dict[str, Box], across: bool) -> list[_PhaseBox]:
-    """Place phases one after the other along the flow; in each its nodes in layers."""
+    """Place the phases one after the other along the flow, and the nodes of each phase in layers."""
     frames, top = [], 34.0
     along = PAD if across else top
     for phase in graph.phases:
@@ -142,8 +142,8 @@ def _node(node: LogicNode, spot: Box) -> str:
 
 
 def _edge(start: Box, end: Box, label: str, across: bool, floor: float) -> str:
-    """Return an arrow along the flow, or beyond all nodes, at `floor`, where it leads back."""
-    # As if the flow went from left to right; turned afterwards where it goes down.
+    """Return an arrow along the flow, or, if it leads back, beyond all nodes at `floor`."""
+    # Computed for a flow from left to right, and transposed afterwards if it goes down.
     source, target = (start, end) if across else (start.turned(), end.turned())
     if start is end:
         x, y = source.x + source.width / 2, source.y

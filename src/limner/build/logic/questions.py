@@ -1,4 +1,4 @@
-"""Questions as a generator writes them: each with what it is about, so that it is checked on the graph."""
+"""Questions as a generator writes them, each with the nodes that it is about, so that the graph can check it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Right = Annotated[Letter, BeforeValidator(lambda v: v.strip().upper() if isinsta
 
 
 class DraftQuestion(FrozenModel):
-    """A question before it is an exam's.
+    """A question as drafted, before it is part of an exam.
 
     Attributes:
         track: At levels 1 and 2: A for what graph and figure show, B for what logic demands, absent for a part that
             the method does not have.
-        nodes: What it is about, by ids of the graph.
-        about: At level 2 next, previous or path; at level 3 a pattern; at level 4 an aspect.
-        holds: At level 3 whether the graph has the pattern.
-        part: At level 1 the part that is asked for, and at track absent the one that is not there.
-        synonyms: At level 1 what else the part may be called.
+        nodes: The ids of the graph's nodes that it is about.
+        about: At level 2, next, previous or path; at level 3, a pattern; at level 4, an aspect.
+        holds: At level 3, whether the graph has the pattern.
+        part: At level 1, the part that is asked for; for track absent, the part that does not exist.
+        synonyms: At level 1, other names of the part.
     """
 
     question: Words = Field(min_length=10, max_length=600)
@@ -51,7 +51,7 @@ class DraftQuestion(FrozenModel):
 
     @property
     def yes_or_no(self) -> str | None:
-        """``yes`` or ``no`` where the right option begins with it."""
+        """``yes`` or ``no`` if the right option begins with it, otherwise None."""
         head = self.right.casefold().split()
         word = head[0].strip(".,:;!") if head else ""
         return word if word in ("yes", "no") else None
@@ -60,10 +60,10 @@ class DraftQuestion(FrozenModel):
 def parse_set(
     text: str, level: Level, graph: LogicGraph, method: str, absent: int, rules: QuestionRules
 ) -> list[DraftQuestion]:
-    """Return the questions of one level in a generator's reply, which keep all of the level's rules.
+    """Return the questions of one level in a generator's reply, checked by the level's rules.
 
     Raises:
-        Unreadable: They do not; says which question breaks which rule.
+        Unreadable: Some rules are broken; the message says which question breaks which rule.
     """
 
     body = loads(text).get("questions")
@@ -121,7 +121,7 @@ def check_set(
 
 
 def banned(draft: DraftQuestion, level: Level, graph: LogicGraph, rules: QuestionRules) -> Iterator[str]:
-    """Yield what a question of this level may not say; names of the graph's parts may."""
+    """Yield a message for each wording that the question's level bans; names of the graph's parts are allowed."""
     text = " | ".join((draft.question, *draft.options.values()))
     for label in sorted({node.label for node in graph.nodes}, key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", "□", text, flags=re.IGNORECASE)
@@ -215,7 +215,7 @@ def _phase(draft: DraftQuestion, graph: LogicGraph, method: str) -> Iterator[str
 
 
 def _pattern(name: str, nodes: Sequence[str], graph: LogicGraph) -> bool:
-    """Return whether the graph has the pattern: parallel among all nodes, others between the first and the rest."""
+    """Return whether these nodes form the pattern; for fan-in and fan-out, the first node is the centre."""
     if name == "parallel":
         return len(nodes) > 1 and not any((a, b) in graph.pairs for a in nodes for b in nodes if a != b)
     first, rest = nodes[0], set(nodes[1:])

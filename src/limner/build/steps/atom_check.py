@@ -1,4 +1,4 @@
-"""The last look at a reviewed atom set: every category has an atom, and both prompts give the same split."""
+"""The final check of a reviewed atom set: every category has an atom, and both prompts give the same split."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from ..figures import doubts, list_lines, read_draft
 
 
 class AtomDraftSettings(StrictModel):
-    """What is shown.
+    """The settings of the draft.
 
     Attributes:
         max_side: Pixels of the longer side of the picture that is sent.

@@ -1,4 +1,4 @@
-"""Every prompt becomes an item of its own; the same words count once."""
+"""Items from prompts: every prompt becomes a separate item, and equal prompts become one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .images import ID
 
 
 async def cell_prompts(items: Sequence[BuildItem], context: StepContext) -> Mapping[str, StepOutcome]:
-    """Make an item of every different prompt."""
+    """Return a new item for every different prompt; the items of the calls are dropped."""
     left: dict[str, StepOutcome] = {}
     for item in items:
         left[item.id] = Dropped("calls whose prompts go on")

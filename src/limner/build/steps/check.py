@@ -11,7 +11,7 @@ from ..base import BuildItem, BuildStep, Dropped, StepContext, Use
 
 
 class CheckSettings(StrictModel):
-    """What follows.
+    """The settings of the check.
 
     Attributes:
         most_denied: The share of points that may be denied before the question is dropped.
@@ -23,7 +23,7 @@ class CheckSettings(StrictModel):
 
 
 async def check(item: BuildItem, context: StepContext) -> BuildItem:
-    """Have another model answer the points on the reference; drop it where too many are denied."""
+    """Have another model answer the points on the reference; drop the question if too many are denied."""
     points = [point["question"] for point in item.body["scoring_points"]]
 
     def read(reply: str) -> list[bool]:

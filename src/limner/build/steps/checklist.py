@@ -1,4 +1,4 @@
-"""A checklist for each prompt: one fact that knowledge requires of the picture for each item, with an explanation."""
+"""A checklist for each prompt: each item is a fact that knowledge requires of the picture, with an explanation."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..replies import read_text_field
 
 
 class ChecklistSettings(StrictModel):
-    """What is written.
+    """The settings of checklists.
 
     Attributes:
-        items: How many items; the paper's printed cases have 10.
+        items: The number of items; the paper's printed cases have 10.
         limits: The limits of a checklist.
         refuse: Kinds of warnings that also make the model write the checklist again.
     """

@@ -1,4 +1,4 @@
-"""Lint of checklists: errors take a prompt out, warnings go to its reviewers."""
+"""Lint of checklists: errors drop a prompt, warnings are shown to its reviewers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class ChecklistLintSettings(StrictModel):
     """The limits of a checklist.
 
     Attributes:
-        refuse: Kinds of warnings that take a prompt out too.
+        refuse: Kinds of warnings that also drop a prompt.
     """
 
     limits: ChecklistLimits = ChecklistLimits()

@@ -17,11 +17,11 @@ NONE = "none"
 
 
 class ClassifySettings(StrictModel):
-    """What a picture is sorted into, beside topics.
+    """The classes of pictures, in addition to topics.
 
     Attributes:
-        difficulties: From easy to hard.
-        types: Image types.
+        difficulties: The difficulties, from easy to hard.
+        types: The image types.
         max_side: Pixels of the longer side of the picture that is sent.
         text_limit: Characters of source text that are shown.
     """

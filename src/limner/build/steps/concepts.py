@@ -1,4 +1,4 @@
-"""Concepts and topics: sentence embeddings, and DBSCAN with a narrow and a wide reach."""
+"""Concepts and topics: sentence embeddings, clustered by DBSCAN with a small and a large distance."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..embedding import MINILM, dbscan, embed, medoids
 
 
 class ConceptsSettings(StrictModel):
-    """How prompts are grouped. All numbers are our choice: the paper names neither model nor distance.
+    """The settings of the grouping. All numbers are our choice: the paper names neither model nor distance.
 
     Attributes:
         model: ``minilm``, a model of sentence-transformers by folder or name, or ``letters``: no model, only spelling.
-        of: What is embedded: the key ``concept`` that came with a prompt, or the ``prompt``, as in the paper.
-        eps: Cosine distance within which prompts are of one concept.
-        topic_eps: The same for topics, which hold whole concepts.
-        min_samples: How many make a dense place.
+        of: The text to embed: the key ``concept`` that came with a prompt, or the ``prompt``, as in the paper.
+        eps: The cosine distance within which prompts have the same concept.
+        topic_eps: The cosine distance within which they have the same topic; a topic contains whole concepts.
+        min_samples: The number of prompts that make a core of a cluster.
         per_concept: The most prompts of a concept that pass at each level; 0 for all.
     """
 

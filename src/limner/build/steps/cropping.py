@@ -1,4 +1,4 @@
-"""Cropping: strokes of the drawing that run over an edge of the picture."""
+"""Cropping: strokes of the drawing that cross an edge of the picture."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ EDGES = ("top", "bottom", "left", "right")
 
 
 class CroppingSettings(StrictModel):
-    """What counts as cut off. Our choice: in the paper only a model decides, which is asked later here too.
+    """The rule for cut-off pictures. Our choice: in the paper only a model decides, which is also asked later here.
 
     Attributes:
-        crossings: So often something drawn must run over one edge; with 0 nothing is dropped.
+        crossings: The number of strokes across one edge from which a picture is dropped; with 0, nothing is dropped.
     """
 
     crossings: int = Field(default=2, ge=0)

@@ -1,4 +1,4 @@
-"""Disciplines as topics, with a number of prompts dealt out among them."""
+"""Disciplines as topics, with a number of prompts distributed among them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .taxonomy import TOPIC
 
 
 class DisciplinesSettings(StrictModel):
-    """Which disciplines.
+    """The choice of disciplines.
 
     Attributes:
         names: Short name -> discipline.
-        prompts: How many prompts in total, distributed evenly, one more for the first ones; 0 for none.
+        prompts: The total number of prompts, distributed evenly, any remainder to the first ones; 0 for none.
     """
 
     names: dict[str, str] = Field(default_factory=dict)
@@ -26,7 +26,7 @@ class DisciplinesSettings(StrictModel):
 async def disciplines(
     items: Sequence[BuildItem], context: StepContext
 ) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """Make an item of every discipline."""
+    """Yield an item for every discipline."""
     how: DisciplinesSettings = context.settings
     for n, (code, name) in enumerate(how.names.items()):
         wanted = how.prompts // len(how.names) + (n < how.prompts % len(how.names))

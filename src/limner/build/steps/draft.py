@@ -1,4 +1,4 @@
-"""A question for a picture, and weighted points by which drawings of it are marked."""
+"""A question for a picture, with weighted points for marking drawings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..replies import read_text_field
 
 
 class DraftSettings(StrictModel):
-    """What is drafted.
+    """The settings of drafts.
 
     Attributes:
         examples: The template with examples.

@@ -1,4 +1,4 @@
-"""Near-duplicates: of pictures that look alike the largest stays, one with its text before one without."""
+"""Near duplicates: of similar pictures the largest is kept, and one with text is preferred to one without."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..picture_rules import near_duplicates
 
 
 class DuplicatesSettings(StrictModel):
-    """How alike is too alike.
+    """The definition of near duplicates.
 
     Attributes:
-        bits: Of 256 bits of the perceptual hash, how many may differ. Our choice: the paper names no number.
+        bits: The most bits, of 256, in which the perceptual hashes may differ. Our choice: the paper names no number.
     """
 
     bits: int = Field(default=40, ge=0, le=63)

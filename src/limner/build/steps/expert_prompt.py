@@ -1,4 +1,4 @@
-"""The prompt that an expert wrote for a figure: without one a figure waits."""
+"""The prompt that an expert wrote for a figure; a figure without one waits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..languages import why_not_english
 
 
 class ExpertPromptSettings(StrictModel):
-    """What a prompt must be.
+    """The requirements of a prompt.
 
     Attributes:
         least: The fewest words; our choice.
@@ -20,7 +20,7 @@ class ExpertPromptSettings(StrictModel):
 
 
 async def expert_prompt(item: BuildItem, context: StepContext) -> BuildItem:
-    """Take the expert's prompt; wait where there is none."""
+    """Use the expert's prompt; wait if there is none."""
     prompt = str(item.body.get("free_prompt") or "").strip()
     if not prompt:
         raise Waiting("no expert's prompt: put it beside the picture as NAME.prompt.txt, or into the column `prompt`")

@@ -1,4 +1,4 @@
-"""Text that explains: a knowledge picture has labels that can be read."""
+"""Explanatory text: a knowledge picture must have readable labels."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..picture_rules import text_labels
 
 
 class ExplanatoryTextSettings(StrictModel):
-    """How much text a picture must have. Our choice: the paper names no number.
+    """The text that a picture must have. Our choice: the paper names no number.
 
     Attributes:
-        labels: Different lines with a word in them.
+        labels: The fewest different lines with a word in them.
     """
 
     labels: int = Field(default=2, ge=1)

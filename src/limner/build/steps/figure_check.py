@@ -1,4 +1,4 @@
-"""Whether the chosen figure is a diagram of the method: of its parts and how they are joined."""
+"""A check that the chosen figure is a diagram of the method: its parts and their connections."""
 
 from __future__ import annotations
 

@@ -16,11 +16,11 @@ PANELS = ("single", "multi")
 
 
 class FigureLabelsSettings(StrictModel):
-    """What a figure is sorted into.
+    """The classes of figures.
 
     Attributes:
-        domains: A figure of none of them is dropped.
-        square: A figure whose longer side is at most so many times the shorter one is square; our choice.
+        domains: The domains; a figure of no domain is dropped.
+        square: The largest ratio of the longer to the shorter side of a square figure; our choice.
         max_side: Pixels of the longer side of the picture that is sent.
         text_limit: Characters of source text that are shown.
     """

@@ -1,4 +1,4 @@
-"""The method figure among the likeliest: two at a time, in both orders; who does not win both ways does not win."""
+"""The choice of the method figure: candidates are compared in pairs, and a figure must win in both orders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def figure_pick(item: BuildItem, context: StepContext) -> BuildItem:
     for n, other in enumerate(candidates[1:], 1):
         first = await _better(item, context, best, other, f"{n}a")
         second = await _better(item, context, other, best, f"{n}b")
-        # The rules put the first before the second; only one voice in both orders speaks against them.
+        # The candidates are ranked by rules; only the same choice in both orders overrules them.
         wins = first == 2 and second == 1
         duels.append({"held": best["file"], "against": other["file"], "won": wins, "agreed": first != second})
         best = other if wins else best

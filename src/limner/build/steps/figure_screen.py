@@ -1,4 +1,4 @@
-"""Screen 1: a model answers the questions from the original figure; papers with many wrong answers go out whole."""
+"""Screen 1: a model answers the questions from the original figure; papers with many wrong answers are dropped."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..screens import answer_questions, make_question
 
 
 class FigureScreenSettings(StrictModel):
-    """How screen 1 is done.
+    """The settings of screen 1.
 
     Attributes:
         exam: The kind of exam whose protocol asks.
-        variant: How it asks: all questions in one call, or one a call.
-        least: The share of right answers a paper needs.
+        variant: The protocol's variant: all questions in one call, or one question per call.
+        least: The smallest share of right answers with which a paper is kept.
     """
 
     exam: str
@@ -24,7 +24,7 @@ class FigureScreenSettings(StrictModel):
 
 
 async def figure_screen(item: BuildItem, context: StepContext) -> BuildItem:
-    """Drop papers whose own figure answers too few of the questions."""
+    """Drop papers whose figure answers too few of the questions."""
     how: FigureScreenSettings = context.settings
     question = make_question(item, item.body["checklist"], how.exam)
     right = await answer_questions(item, context, "solver", question, how.exam, how.variant)

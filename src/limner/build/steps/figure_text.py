@@ -10,11 +10,11 @@ from ..figures import layout_lines
 
 
 class FigureTextSettings(StrictModel):
-    """What is kept.
+    """The settings for the text in figures.
 
     Attributes:
         least: The fewest lines of text.
-        confidence: Lines that OCR is less sure of are left out.
+        confidence: The lowest confidence of OCR with which a line is kept.
     """
 
     least: int = Field(default=1, ge=0)

@@ -1,4 +1,4 @@
-"""Pictures that were found or made elsewhere, each for the prompt whose id or words it comes with."""
+"""Pictures that were found or made elsewhere, each assigned to the prompt that its name or keyword gives."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .images import ImagesSettings, check_images, picture_fields, source_picture
 
 
 class FoundPicturesSettings(ImagesSettings):
-    """Where they lie.
+    """The sources of pictures.
 
-    A picture is for the prompt whose id is its file's name, or whose prompt or concept is its ``keyword``.
+    A picture belongs to the prompt whose id is its file's name, or whose prompt or concept is its ``keyword``.
 
     Attributes:
-        origin: ``real`` for people's work, ``synthetic`` for a model's.
+        origin: ``real`` for pictures by people, ``synthetic`` for pictures by a model.
     """
 
     origin: Literal["real", "synthetic"] = "real"
@@ -25,7 +25,7 @@ class FoundPicturesSettings(ImagesSettings):
 async def found_pictures(
     items: Sequence[BuildItem], context: StepContext
 ) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """Assign pictures made elsewhere to the prompts whose id or words they come with."""
+    """Yield pictures made elsewhere, assigned to their prompts."""
     how: FoundPicturesSettings = context.settings
     ids: dict[str, list[BuildItem]] = {}
     words: dict[str, list[BuildItem]] = {}

@@ -9,7 +9,7 @@ from ..base import BuildItem, BuildStep, StepContext, Waiting
 
 
 class GraphCheckSettings(StrictModel):
-    """Whose rules hold."""
+    """The exam whose rules apply."""
 
     exam: str
 

@@ -1,4 +1,4 @@
-"""Pictures from folders, tables and lists of links, each with the text it came with."""
+"""Pictures from folders, tables and lists of links, each with its text."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ..base import BuildItem, BuildStep, Dropped, StepContext
 from ..gather import SourcePicture, from_folder, from_table
 
 ID = 16
-"""Digits of a picture's hash that name its item."""
+"""The number of digits of a picture's hash in its item's id."""
 
 
 class ImagesSettings(StrictModel):
-    """Where pictures come from.
+    """The sources of pictures.
 
     Attributes:
-        folders: Folders of pictures, each with its text beside it.
+        folders: Folders of pictures, with the text of each in a file of the same name.
         tables: Parquet, CSV or JSON lines with pictures and their captions, or folders saved by `datasets`.
         crawl: Lists of links (``url``, with ``page``, ``text``, ``licence``, ``keyword``): CSV, JSON lines or parquet.
-        hosts: Hosts that links may lead to; each link's own where none is named.
-        licence: The licence of pictures without one of their own.
+        hosts: Hosts that links may lead to; if empty, each link's own host.
+        licence: The licence of pictures that state none.
         text_limit: Characters of source text that are kept.
     """
 
@@ -44,7 +44,7 @@ class ImagesSettings(StrictModel):
 
 
 async def images(items: Sequence[BuildItem], context: StepContext) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """Take pictures from folders, tables and lists of links."""
+    """Yield an item for every picture in folders, tables and lists of links."""
     how: ImagesSettings = context.settings
     if not (how.folders or how.tables or how.crawl):
         place = context.place
@@ -91,7 +91,7 @@ async def store_picture(picture: SourcePicture, context: StepContext) -> str:
     """Store the picture and return its hash.
 
     Raises:
-        Dropped: It is none, or cannot be had.
+        Dropped: It is not a picture, or cannot be fetched.
     """
     try:
         return await _store_bytes(picture, context)
@@ -130,7 +130,7 @@ async def _fetch_link(link: str, context: StepContext) -> str:
 
 
 def check_images(how: ImagesSettings) -> None:
-    """Raise where a table or list cannot be read because a package is missing.
+    """Check that the packages for reading tables and lists are installed.
 
     Raises:
         UsageError: See `limner.core.errors.check_tables`.

@@ -12,7 +12,7 @@ from ..replies import read_text_field
 
 
 class InclusionSettings(StrictModel):
-    """What is asked of a figure.
+    """The criteria for figures.
 
     Attributes:
         wanted: Name -> what must be true of a figure.

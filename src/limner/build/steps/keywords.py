@@ -12,10 +12,10 @@ from ..replies import read_texts
 
 
 class KeywordsSettings(StrictModel):
-    """How many.
+    """The number of search words.
 
     Attributes:
-        per_topic: Search words for each topic; with 0 no model is asked.
+        per_topic: Search words for each topic; with 0, no model is asked.
     """
 
     per_topic: int = Field(default=5, ge=0, le=50)

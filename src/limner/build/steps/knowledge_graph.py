@@ -1,4 +1,4 @@
-"""The knowledge graph of a prompt and its picture, with definitions and explanations, held to the exam's rules."""
+"""The knowledge graph of a prompt and its picture, with definitions and explanations, by the exam's rules."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..base import BuildItem, BuildStep, StepContext, Use
 
 
 class KnowledgeGraphSettings(StrictModel):
-    """Whose rules hold.
+    """The settings of knowledge graphs.
 
     Attributes:
-        exam: The kind of exam whose reader of graphs decides.
+        exam: The kind of exam whose reader checks graphs.
         max_side: Pixels of the longer side of the picture that is sent.
     """
 

@@ -22,7 +22,7 @@ class KnowledgePromptsSettings(StrictModel):
     Attributes:
         words: The most words of a prompt; the paper's number.
         concept_words: The most words of a key concept.
-        forms: Words of which a prompt has one: it names the visual form.
+        forms: Names of visual forms; a prompt must have one of them.
     """
 
     words: int = Field(default=80, ge=5)
@@ -46,7 +46,7 @@ def read_prompts(reply: str, many: int, how: KnowledgePromptsSettings) -> list[d
     """Return prompts with their concepts, from alternating PROMPT and CONCEPT lines.
 
     Raises:
-        Unreadable: With what is wrong.
+        Unreadable: The reply has faults; the message lists them.
     """
     entries: list[dict[str, str]] = []
     wrong: list[str] = []

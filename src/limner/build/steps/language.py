@@ -1,4 +1,4 @@
-"""Text that is not English, by the text in the picture."""
+"""Pictures whose text is not English."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..languages import why_not_english
 
 
 class LanguageSettings(StrictModel):
-    """What is accepted.
+    """The limits of other languages.
 
     Attributes:
-        letters: The share of letters of other scripts.
+        letters: The accepted share of letters of other scripts.
     """
 
     letters: float = Field(default=0.1, ge=0, le=1)

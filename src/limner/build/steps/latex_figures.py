@@ -1,4 +1,4 @@
-"""The likeliest figures of a paper as pictures: PNG and its like as they are, PDF files as their first page."""
+"""The likeliest figures of a paper as pictures: images unchanged, PDF files as their first page."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..latex.sources import read_source
 
 
 class LatexFigureSettings(StrictModel):
-    """Which figures are looked at.
+    """The choice of figures.
 
     Attributes:
-        top: So many of the likeliest; the paper does not tell how many it took.
-        least_score: What a figure's name, caption and place must count for at least.
-        least_side: Pixels that the shorter side must have.
-        pdf: Whether PDF figures are taken.
+        top: The number of the likeliest figures; the paper does not state its number.
+        least_score: The lowest score of a figure's name, caption and position.
+        least_side: The fewest pixels of the shorter side.
+        pdf: Whether PDF figures are used.
     """
 
     top: int = Field(default=4, ge=1, le=20)

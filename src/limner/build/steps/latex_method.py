@@ -1,4 +1,4 @@
-"""The method section: files put together, macros put into words, the section found by rules or else by a model."""
+"""The method section: files are joined, macros expanded, and the section is found by rules or else by a model."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ..latex.sources import flatten, read_source
 from ..paper_rules import RecipeRules, read_rules
 
 SHOWN = 60
-"""Words of each section that the model is shown."""
+"""The number of words of each section that the model is shown."""
 
 
 class LatexMethodSettings(StrictModel):
-    """How long a method text may be, in characters; a longer one fits no painter."""
+    """The limit on the length of a method text, in characters; longer texts fit no painter."""
 
     longest: int = 60_000
 

@@ -11,13 +11,13 @@ from ..base import BuildItem, BuildStep, Dropped, StepContext
 
 
 class LevelsSettings(StrictModel):
-    """What is asked for.
+    """The levels, disciplines and numbers of prompts.
 
     Attributes:
         levels: A level's name in the data -> its name in prompts.
-        disciplines: By their names in the data.
-        prompts: How many prompts for each level and discipline. The paper has about 947.
-        per_call: How many of them are requested at a time. Our choice: the paper names no number.
+        disciplines: The disciplines, by their names in the data.
+        prompts: The number of prompts for each level and discipline. The paper has about 947.
+        per_call: The number of prompts requested in one call. Our choice: the paper names no number.
     """
 
     levels: dict[str, str] = Field(min_length=1)
@@ -27,7 +27,7 @@ class LevelsSettings(StrictModel):
 
 
 async def levels(items: Sequence[BuildItem], context: StepContext) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """Make an item of every call: level, discipline and number."""
+    """Yield an item for every call: level, discipline and number."""
     how: LevelsSettings = context.settings
     for level, words in how.levels.items():
         for discipline in how.disciplines:

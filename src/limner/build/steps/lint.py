@@ -1,4 +1,4 @@
-"""Lint: errors take a question out, warnings go to its reviewers."""
+"""Lint of questions: errors drop a question, warnings are shown to its reviewers."""
 
 from __future__ import annotations
 

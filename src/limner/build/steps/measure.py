@@ -10,7 +10,7 @@ from ..base import BuildItem, BuildStep, Dropped, StepContext
 from ..picture_rules import detail, picture_hashes
 
 _ROOM = 4
-"""So many pictures are decoded at a time: memory stays bounded however many calls may be made at once."""
+"""The number of pictures decoded at a time, so that memory stays bounded whatever the number of calls."""
 _rooms: dict[Any, asyncio.Semaphore] = {}
 
 

@@ -7,11 +7,11 @@ from ..base import BuildItem, BuildStep, Dropped, StepContext, Use
 
 
 class PaintSettings(StrictModel):
-    """How pictures are drawn.
+    """The settings of painting.
 
     Attributes:
-        seed: Of the painter, where it takes one; the paper's for drawing.
-        licence: The licence of its pictures, by the service's terms.
+        seed: The seed, if the painter uses one; by default the one that the paper draws with.
+        licence: The licence of the painter's pictures, by the service's terms.
     """
 
     seed: int = 42

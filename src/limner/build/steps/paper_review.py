@@ -1,4 +1,4 @@
-"""Review of papers with their questions: as `review`, for items of this sort."""
+"""Review of papers with their questions: like `review`, for items of this sort."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Papers: every LaTeX source in a folder, with the data of a table beside them."""
+"""Papers: every LaTeX source in a folder, with the data of the table in it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ KNOWN = ("title", "url", "licence", "venue")
 
 
 class SourceSettings(StrictModel):
-    """Where the papers are.
+    """The source of papers.
 
     Attributes:
-        folder: Archives as arXiv gives them (.tar.gz), or folders with .tex files; folders above them are venues.
-            A ``papers.csv`` in it may tell ``id``, ``title``, ``url``, ``licence``, ``venue`` of each.
+        folder: A folder with archives from arXiv (.tar.gz) or folders with .tex files; folders above them are venues.
+            A ``papers.csv`` in it may give ``id``, ``title``, ``url``, ``licence``, ``venue`` of each.
     """
 
     folder: Path | None = None
 
 
 async def papers(items: Sequence[BuildItem], context: StepContext) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """Take papers from a folder of LaTeX sources."""
+    """Yield an item for every paper in a folder of LaTeX sources."""
     how: SourceSettings = context.settings
     if how.folder is None:
         raise UsageError(f"where are the papers? --set {context.place}.folder=FOLDER")

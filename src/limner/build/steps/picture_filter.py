@@ -14,10 +14,10 @@ from ..replies import read_object
 
 
 class PictureFilterSettings(StrictModel):
-    """What a picture must be.
+    """The requirements of a picture.
 
     Attributes:
-        criteria: Name -> what it asks; a picture must meet them all.
+        criteria: Name -> criterion; a picture must meet all of them.
         max_side: Pixels of the longer side of the picture that is sent.
     """
 
@@ -44,10 +44,10 @@ async def picture_filter(item: BuildItem, context: StepContext) -> BuildItem:
 
 
 def read_verdict(reply: Any, how: PictureFilterSettings) -> dict[str, Any]:
-    """Return a verdict that says yes or no to every criterion and agrees with itself.
+    """Return a verdict with a yes or no for every criterion.
 
     Raises:
-        Unreadable: It does not.
+        Unreadable: The verdict is incomplete, or contradicts itself.
     """
     marks = read_object(reply, "criteria")
     for name in how.criteria:

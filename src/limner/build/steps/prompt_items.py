@@ -1,4 +1,4 @@
-"""Each prompt of each topic as an item of its own; one that another topic has too is dropped."""
+"""Items from the prompts of topics: each becomes a separate item, and repeated ones are dropped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEPT = ("domain", "continent", "discipline")
 async def prompt_items(
     items: Sequence[BuildItem], context: StepContext
 ) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """Make an item of every written prompt."""
+    """Yield an item for every written prompt."""
     ids: dict[str, str] = {}
     for topic in items:
         if topic.sort != "topic":

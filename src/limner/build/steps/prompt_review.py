@@ -1,4 +1,4 @@
-"""Review of prompts with their checklists: as `review`, for items of this sort."""
+"""Review of prompts with their checklists: like `review`, for items of this sort."""
 
 from __future__ import annotations
 

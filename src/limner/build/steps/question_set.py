@@ -1,4 +1,4 @@
-"""The four sets as one checklist, with letters dealt out so that no constant answer wins; the graph is drawn."""
+"""The four sets as one checklist, with letters balanced so that no constant answer wins, and a drawing of the graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEVELS: tuple[Level, ...] = ("component", "topology", "phase", "semantics")
 
 
 async def question_set(item: BuildItem, context: StepContext) -> BuildItem:
-    """Join the questions of all levels into one checklist."""
+    """Join the questions of all levels into one checklist, and draw the graph."""
     rows = checklist({level: item.body[f"{level}_set"] for level in LEVELS}, read_rules(context.folder).questions)
     drawn = to_svg(LogicGraph.model_validate(item.body["graph"]))
     picture, _ = await asyncio.to_thread(lambda: context.blobs.put(render(drawn)))

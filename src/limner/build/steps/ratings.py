@@ -14,10 +14,10 @@ from ..replies import read_object, read_text_field, read_whole_number
 
 
 class Scale(StrictModel):
-    """One scale: its ends, and which way it runs.
+    """One scale: its ends and its direction.
 
     Attributes:
-        low: The lowest number, and what it says; `high` the highest.
+        low: The lowest number and its meaning; `high` is the highest.
     """
 
     low: int
@@ -27,10 +27,10 @@ class Scale(StrictModel):
 
 
 class RatingsSettings(StrictModel):
-    """What is rated.
+    """The settings of ratings.
 
     Attributes:
-        scales: By name. The prompt states the direction of each.
+        scales: The scales by name. The prompt states the direction of each.
         max_side: Pixels of the longer side of the picture that is sent.
     """
 

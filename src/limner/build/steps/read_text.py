@@ -1,4 +1,4 @@
-"""The text in a picture, by OCR: as it is, and where only its light tones are shown."""
+"""The text in a picture, by OCR: in the picture itself, and in its light tones only."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..picture_rules import light_tones
 
 
 class ReadTextSettings(StrictModel):
-    """What is read.
+    """The settings of OCR.
 
     Attributes:
-        faint: Whether faint print is looked for too, which takes as long again.
+        faint: Whether to look for faint print too, which doubles the time.
     """
 
     faint: bool = True

@@ -1,4 +1,4 @@
-"""Whether both prompts ask for the same atoms: a model finds evidence in each, which is looked up word for word."""
+"""A check that both prompts ask for the same atoms: a model quotes evidence from each, which is verified."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ REGIMES = ("free", "structured")
 
 
 class RegimeSplitSettings(StrictModel):
-    """What follows.
+    """The settings of the check.
 
     Attributes:
         most: The share of atoms that one prompt alone may ask for before the figure is dropped; fewer go to
-            reviewers. Ours.
+            reviewers. Our choice.
     """
 
     most: float = Field(default=0.1, ge=0, le=1)
 
 
 async def regime_split(item: BuildItem, context: StepContext) -> BuildItem:
-    """Find the evidence of each instruction atom in the structured prompt."""
+    """Have a model find the atoms that each prompt asks for; drop the figure if they differ too much."""
     atoms = [atom for modality in MODALITIES for atom in item.body[modality]]
     spans = {regime: await _asked(item, context, regime, atoms) for regime in REGIMES}
     differing = sorted(spans["free"].keys() ^ spans["structured"].keys())
@@ -52,7 +52,7 @@ async def regime_split(item: BuildItem, context: StepContext) -> BuildItem:
 
 
 async def _asked(item: BuildItem, context: StepContext, regime: str, atoms: list[dict[str, Any]]) -> dict[str, str]:
-    """Return the atoms that a prompt asks for, each with the words that do."""
+    """Return the atoms that a prompt asks for, each with the words that ask for it."""
     prompt = item.body[f"{regime}_prompt"]
     ids = {atom["id"] for atom in atoms}
 

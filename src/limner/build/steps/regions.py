@@ -28,16 +28,16 @@ class Region(NamedTuple):
 
 
 class RegionsSettings(StrictModel):
-    """Which regions.
+    """The choice of regions.
 
     Attributes:
         file: A table with ``code``, ``name``, ``continent`` and ``also`` (further continents, with ``|`` between them);
             the recipe's own is ISO 3166-1.
-        prompts: How many prompts each gets; with 0 there are no regions.
-        continents: Only these continents; all where none is named.
-        codes: Only these regions; all where none is named.
-        transcontinental: Where a state stands that lies on several continents: on that of its ``capital`` (the column
-            ``continent``), on ``each`` of them, or on ``none``, which leaves it out.
+        prompts: The number of prompts for each region; with 0, there are no regions.
+        continents: Only these continents; all if empty.
+        codes: Only these regions; all if empty.
+        transcontinental: The continent of a state on several continents: that of its ``capital`` (the column
+            ``continent``), ``each`` of them, or ``none``, which leaves the state out.
     """
 
     file: Path = Path("iso-3166-1.csv")
@@ -69,7 +69,7 @@ def read_regions(file: Path) -> list[Region]:
 
 
 async def regions(items: Sequence[BuildItem], context: StepContext) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """Make an item of every region."""
+    """Yield an item for every region."""
     how: RegionsSettings = context.settings
     if not how.prompts:
         return

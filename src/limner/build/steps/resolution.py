@@ -1,4 +1,4 @@
-"""Low resolution: too few pixels, or a picture that was blown up."""
+"""Low resolution: pictures with too few pixels, and enlarged ones."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..base import BuildItem, BuildStep, Dropped, StepContext
 
 
 class ResolutionSettings(StrictModel):
-    """How large a picture must be. Our choice: the paper names no number.
+    """The size that a picture must have. Our choice: the paper names no number.
 
     Attributes:
-        side: Pixels of the shorter side.
-        blown_up: A picture that can be shrunk to less than this share of its side without loss was blown up.
-        real_side: Pixels of the shorter side that a picture that was blown up must really hold.
+        side: The fewest pixels of the shorter side.
+        blown_up: A picture that can be shrunk without loss to less than this share of its side counts as enlarged.
+        real_side: The fewest pixels of the shorter side of an enlarged picture before it was enlarged.
     """
 
     side: int = Field(default=140, ge=1)

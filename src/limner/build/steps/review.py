@@ -13,18 +13,18 @@ from .taxonomy import TOPIC
 
 
 class ReviewSettings(StrictModel):
-    """How items are reviewed.
+    """The settings of a review.
 
     Attributes:
-        reviewers: How many must agree; with 0 nothing is reviewed, and the datasheet says so.
-        fields: What reviewers see and may change; all fields where none is named.
+        reviewers: The number of reviewers who must agree; with 0, nothing is reviewed, and the datasheet says so.
+        fields: The fields that reviewers see and may change; all if empty.
     """
 
     reviewers: int = Field(default=3, ge=0)
     fields: tuple[str, ...] = ()
 
     def shown(self, item: BuildItem) -> dict[str, object]:
-        """Return the state of an item that reviewers stand for."""
+        """Return the fields of an item that reviewers see."""
         return {name: value for name, value in item.body.items() if not self.fields or name in self.fields}
 
 
@@ -50,7 +50,7 @@ async def review(items: Sequence[BuildItem], context: StepContext) -> Mapping[st
         item = by_id.get(id) or BuildItem(id, {})
         done = context.reviews.get(id, ())
         if id not in by_id and not is_added(id, done, topics):
-            continue  # Reviewed once and taken out by an earlier step since, or of another sort.
+            continue  # Reviewed earlier and since dropped by an earlier step, or of another sort.
         if how.reviewers == 0 and not done:
             left[id] = item.having(reviewers=[])
             continue

@@ -1,4 +1,4 @@
-"""The exam and the training part: no topic and no concept on both sides, and none of a named exam in training."""
+"""The split into exam and training: they share no topic or concept, and training has none of a named exam."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..base import PART, TEST, TRAIN, BuildItem, BuildStep, Dropped, StepContext
 
 
 class SplitSettings(StrictModel):
-    """Which items are for training.
+    """The settings of the split.
 
     Attributes:
         test: The share of items that the exam gets, in whole topics. The paper's is 4,456 of about 20,456.
-        train_origins: Whose pictures training may use; the paper's are all synthetic.
-        exam: An exam that training must not give away, as ``limner run`` takes it; none where it is empty.
-        data: Its data.
-        seed: Another one splits otherwise.
+        train_origins: Origins of pictures that training may use; the paper's are all synthetic.
+        exam: An exam that training must not reveal, as in ``limner run``; empty for none.
+        data: The data of that exam.
+        seed: The seed of the split.
     """
 
     test: float = Field(default=0.22, ge=0, le=1)

@@ -1,4 +1,4 @@
-"""The expert's prompt in ordered form; rules and another model check that nothing is added, dropped or changed."""
+"""The expert's prompt in structured form; rules and another model check that nothing is added, dropped or changed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ KINDS = ("added", "dropped", "changed")
 
 
 class StructuredPromptSettings(StrictModel):
-    """How often it is tried.
+    """The settings of structured prompts.
 
     Attributes:
-        tries: How often it is written again after the checker finds a difference; then the figure is dropped.
+        tries: The number of rewrites after the checker finds a difference; then the figure is dropped.
     """
 
     tries: int = Field(default=2, ge=0, le=10)

@@ -12,14 +12,14 @@ from ..base import BuildItem, BuildStep, StepContext, StepOutcome
 
 
 class SubsetSettings(StrictModel):
-    """Which items.
+    """The settings of the subset.
 
     Attributes:
-        name: The subset's name, and of the field that says who is in it.
+        name: The name of the subset, and of the field that says whether an item is in it.
         share: The share of all items.
-        by: A field whose parts between slashes are the levels to spread it over.
-        levels: How many of them.
-        seed: Another one chooses others.
+        by: A field whose parts between slashes are the levels to spread the subset over.
+        levels: The number of levels.
+        seed: The seed of the choice.
     """
 
     name: str = "mini"

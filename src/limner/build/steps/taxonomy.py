@@ -18,17 +18,17 @@ from ..replies import read_text_field
 
 LEVELS = ("level1", "level2", "level3", "level4")
 TOPIC = "topic/"
-"""What the ids of topics begin with."""
+"""The prefix of the ids of topics."""
 
 
 class TaxonomySettings(StrictModel):
-    """Which topics.
+    """The choice of topics.
 
     Attributes:
-        file: A table with ``level1`` to ``level4`` and ``isced``; a name is looked for in the recipe's folder.
-        subjects: Only these subjects of the table; all where none is named.
-        draft: Subjects for which a model drafts a taxonomy, in place of the table.
-        leaves: About how many topics are drafted for each.
+        file: A table with ``level1`` to ``level4`` and ``isced``; a relative path is in the recipe's folder.
+        subjects: Only these subjects of the table; all if empty.
+        draft: Subjects for which a model drafts a taxonomy, instead of the table.
+        leaves: The approximate number of topics drafted for each subject.
     """
 
     file: Path = Path("taxonomy.csv")
@@ -38,7 +38,7 @@ class TaxonomySettings(StrictModel):
 
 
 async def taxonomy(items: Sequence[BuildItem], context: StepContext) -> AsyncIterator[BuildItem | tuple[str, Dropped]]:
-    """Make an item of every topic of the taxonomy."""
+    """Yield an item for every topic of the taxonomy."""
     how: TaxonomySettings = context.settings
     for levels, isced in [] if how.draft else read_taxonomy(context.folder / how.file):
         if not how.subjects or levels[0] in how.subjects:

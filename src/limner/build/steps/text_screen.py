@@ -1,4 +1,4 @@
-"""Screen 2: a stronger model with the text answers the wrong ones again; questions wrong twice are dropped."""
+"""Screen 2: a stronger model with the text answers the failed questions; those that it fails too are dropped."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..screens import answer_questions, make_question
 
 
 class TextScreenSettings(StrictModel):
-    """How screen 2 is done.
+    """The settings of screen 2.
 
     Attributes:
         exam: The kind of exam whose protocol asks.
-        variant: How it asks.
-        each_level: So many questions of each level must be left, or the paper goes out.
+        variant: The protocol's variant.
+        each_level: The fewest questions of each level that must remain; otherwise the paper is dropped.
     """
 
     exam: str
@@ -27,7 +27,7 @@ class TextScreenSettings(StrictModel):
 
 
 async def text_screen(item: BuildItem, context: StepContext) -> BuildItem:
-    """Drop questions that can be answered from the text alone."""
+    """Drop questions that a stronger model, with the text, also answers wrongly."""
     how: TextScreenSettings = context.settings
     rows: list[dict[str, Any]] = item.body["checklist"]
     keys = [entry.key for entry in make_question(item, rows, how.exam).rubric.checklist]

@@ -1,4 +1,4 @@
-"""Thresholds on ratings: set otherwise, they cost nothing."""
+"""Thresholds on ratings; changing them costs nothing."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ..base import BuildItem, BuildStep, Dropped, StepContext
 
 
 class ThresholdsSettings(StrictModel):
-    """What a picture must reach.
+    """The thresholds.
 
     Attributes:
-        least: Scale -> the lowest score that stays.
+        least: Scale -> the lowest score with which a picture is kept.
         confidence: Ratings of lower confidence drop nothing and are shown to reviewers instead.
     """
 

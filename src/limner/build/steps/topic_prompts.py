@@ -18,7 +18,7 @@ _FINE = ({"item": "something", "explanation": "something"},)
 
 
 class TopicPromptsSettings(StrictModel):
-    """How prompts are written.
+    """The settings of prompts.
 
     Attributes:
         batch: The most prompts in one call; earlier ones are listed, so that none is written twice.

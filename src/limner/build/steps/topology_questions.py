@@ -1,4 +1,4 @@
-"""Questions of level 2, about what leads where."""
+"""Questions of level 2, about connections between parts."""
 
 from __future__ import annotations
 

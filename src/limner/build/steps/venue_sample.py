@@ -1,4 +1,4 @@
-"""A sample of the papers that is spread evenly over their venues."""
+"""A sample of papers, spread evenly over venues."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..base import BuildItem, BuildStep, Dropped, StepContext, StepOutcome
 
 
 class VenueSettings(StrictModel):
-    """How many are drawn.
+    """The settings of the sample.
 
     Attributes:
-        papers: In all; 0 takes every one.
-        seed: Another one draws others.
+        papers: The number of papers; 0 for all.
+        seed: The seed of the sample.
     """
 
     papers: int = Field(default=0, ge=0)

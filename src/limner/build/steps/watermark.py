@@ -1,4 +1,4 @@
-"""Watermarks, by the text in the picture."""
+"""Watermarks, recognised by the text in the picture."""
 
 from __future__ import annotations
 
