@@ -176,7 +176,7 @@ MIN_SIMILARITY = 80
 
 
 def describe_position(left: float, top: float, right: float, bottom: float, width: int, height: int) -> str:
-    """Return roughly where a box is.
+    """Return the approximate position of a box.
 
     >>> describe_position(0, 0, 10, 10, 90, 90), describe_position(40, 40, 50, 50, 90, 90)
     ('upper left', 'center')

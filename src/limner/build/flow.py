@@ -53,7 +53,7 @@ class StepCount:
 
 @dataclass(frozen=True)
 class Flow:
-    """The rules by which steps, settings, roles and wording determine what has to be done.
+    """The rules that determine, from steps, settings, roles and wording, what has to be done.
 
     Attributes:
         roles: Every role and its arguments as text, as the build stores them.

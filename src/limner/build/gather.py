@@ -35,7 +35,7 @@ class SourcePicture:
     """A picture of a source: its bytes, a file or a link, with its metadata.
 
     Attributes:
-        origin: Where it was found, for provenance.
+        origin: The place where it was found, for provenance.
         about: ``text``, ``licence``, ``credit``, ``page``, ``title``, ``keyword``, ``prompt``, as far as known.
     """
 

@@ -1,4 +1,4 @@
-"""A test for English by a text's letters and by the small words of each language. Pure functions."""
+"""A test for English by a text's letters and by each language's function words. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
 LATIN = ("LATIN", "GREEK", "MICRO", "OHM", "ANGSTROM", "DEGREE", "FEMININE", "MASCULINE", "MODIFIER", "DOUBLE-STRUCK")
 """The beginnings of the Unicode names of letters in English exams, including Greek ones in formulas."""
 MIN_WORDS = 3
-"""The fewest words by which a language is recognised."""
+"""The fewest words needed to recognise a language."""
 
 
 def _small_words() -> dict[str, frozenset[str]]:
@@ -26,10 +26,10 @@ SMALL_WORDS = _small_words()
 
 
 def why_not_english(lines: Iterable[str], letters: float = 0.1) -> str | None:
-    """Return why these lines are not English; None where they are, or where there is too little text.
+    """Return why these lines are not English; None if they are, or if there is too little text.
 
     Args:
-        lines: Text, as read.
+        lines: The text as read.
         letters: The accepted share of letters of other scripts.
 
     >>> why_not_english(["Die Zelle und der Kern", "mit dem Chloroplasten", "wird von der Membran umgeben"])

@@ -16,11 +16,11 @@ from .paper_rules import read_rules
 
 
 class ComponentSettings(StrictModel):
-    """Of level 1.
+    """The settings of level 1.
 
     Attributes:
-        absent: How many of its questions ask for parts that the method does not have, so that "yes" is not always
-            right; with 0 all ask for parts that are there, as in the paper.
+        absent: The number of questions on parts that the method does not have, so that "yes" is not always right;
+            with 0, all questions are on existing parts, as in the paper.
     """
 
     absent: int = Field(default=3, ge=0, le=7)

@@ -1,4 +1,4 @@
-"""The rules by which papers become questions: a recipe's rules.toml."""
+"""The rules for making questions from papers: a recipe's rules.toml."""
 
 from __future__ import annotations
 

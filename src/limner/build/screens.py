@@ -1,4 +1,4 @@
-"""Answers to an item's own questions, asked and marked by the exam's protocol."""
+"""Answers to an item's questions, asked and marked by the exam's protocol."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def answer_questions(
         role: The model to ask.
         question: See `make_question`.
         exam: The kind of exam.
-        variant: How its protocol asks.
+        variant: The variant of its protocol.
         intro: A text to send before the picture.
     """
     kind = exams.kind(exam)

@@ -69,7 +69,7 @@ def export_training(builder: Builder, folder: Path) -> TrainingResult:
     lines, rows = [], list[dict[str, Any]]()
     for item in items:
         data = builder.store.blobs.get(item.body["image"])
-        # Unchanged: a canary would mean that they must not be trained on.
+        # Unchanged: a canary would mean that these pictures must not be used for training.
         name = f"images/{item.id}.{SUFFIXES[inspect(data).format]}"
         (folder / name).write_bytes(data)
         lines.append(sample_of(item, name).model_dump_json())

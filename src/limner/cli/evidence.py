@@ -101,7 +101,7 @@ def _measure(exam: str, given: dict[str, Any], store: Store) -> int:
 
 
 def _import_values(exam: str, name: str, word: str, store: Store, selection: Selection, dry: bool) -> int:
-    """Import values from a table and return how many there were."""
+    """Import values from a table, and return their number."""
     from .. import exams
     from ..core.errors import UsageError
     from ..evidence.backends import table_of

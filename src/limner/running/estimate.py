@@ -29,7 +29,7 @@ class Estimate:
     """The remaining work of one painter or judge, and its cost.
 
     Attributes:
-        basis: Where the numbers come from: ``stored calls`` like these, the ``price list``, an ``upper bound``, or a
+        basis: The source of the numbers: ``stored calls`` like these, the ``price list``, an ``upper bound``, or a
             ``rule of thumb``; or ``free``.
         dollars: The cost; None if the price is unknown.
     """

@@ -105,9 +105,9 @@ def make_plan(
 ) -> Plan:
     """Return the plan of a run; nothing is called yet. `how` is passed to `Plan`.
 
-    Evidence that the exam needs is measured if drawings are marked, or if `measuring` asks for it. `devices` says where
-    local pipelines run, such as ``0,1``. To make many plans, read once: `loaded` is the result of `load_exam_or_data`,
-    and `user_settings` are the settings.
+    Evidence that the exam needs is measured if drawings are marked, or if `measuring` asks for it. `devices` names the
+    devices of local pipelines, such as ``0,1``. To make many plans, read once: `loaded` is the result of
+    `load_exam_or_data`, and `user_settings` are the settings.
     """
     asking = asking or Asking()
     if loaded is None:

@@ -371,7 +371,7 @@ CANCELLED = 499
 async def settle_results(calls: BatchCalls, service: BatchService, batch: BatchState, remote: RemoteBatch) -> bool:
     """Store every result, and the ends of calls without one.
 
-    Results of calls that this run does not ask for stay where they are, for the run that does.
+    Results of calls that this run does not ask for are left for the run that does.
 
     Returns:
         Whether nothing of the batch is left.
