@@ -26,7 +26,7 @@ SHORT = ("shift", "ac1", "ac2", "alpha_nominal", "alpha_interval", *ICC)
 
 
 def agreement_tables(agreement: Agreement) -> list[Table]:
-    """Return tables of single judges, of pairs of evaluators (by mark, drawing, painter), and of all judges together."""
+    """Return tables of single judges, of pairs of evaluators (by mark, drawing, painter), and of all judges."""
     tables = [_judges_table(agreement), *_pair_tables(agreement)]
     if agreement.together:
         tables.append(_all_judges_table(agreement))
