@@ -174,7 +174,7 @@ def _figure(checklist: Checklist, item: ItemState, paper_plot: PaperPlot, drawn:
 
 
 def _upright(drawing: bytes) -> str:
-    """Return the CSS class of plots that go on portrait pages."""
+    """Return the class attribute of a plot that goes on a portrait page; empty for other plots."""
     size = re.search(rb'<svg[^>]* viewBox="0 0 ([\d.]+) ([\d.]+)"', drawing)
     return ' class="upright"' if size and float(size[2]) > 0.8 * float(size[1]) else ""
 
@@ -375,7 +375,7 @@ class NoPdf(LimnerError):
 
 
 def find_browser() -> str | None:
-    """Return a browser that can print: the one named by `BROWSER`, one on the path, or playwright's."""
+    """Return a browser that can print: the one named in the environment, one on the path, or playwright's."""
     if named := os.environ.get(BROWSER):
         return shutil.which(named)
     on_path = next((path for path in map(shutil.which, NAMES) if path), None)

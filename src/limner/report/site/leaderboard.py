@@ -76,7 +76,7 @@ def numbers_of(rows: Sequence[Standing], view: str) -> list[NumbersOf]:
 
 
 def order_json(rows: Sequence[Contender], scores: Sequence[Score]) -> list[dict[str, list[int | None]]]:
-    """Return for each row: score -> its position when sorted by the score, and its rank; only for decided scores."""
+    """Return for each row: score -> its position when sorted by it, and its rank, for scores that can order rows."""
     orders: list[dict[str, list[int | None]]] = [{} for _ in rows]
     for score in scores:
         if settled(rows, score):

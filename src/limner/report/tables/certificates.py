@@ -13,7 +13,7 @@ from .model import MISSING, Table, simple_table
 
 
 def certificate_tables(row: CertificateRow) -> list[Table]:
-    """Return tables of the tests, of the smallest doses at which faults are seen, and of other facts."""
+    """Return tables of the tests, of the faults seen at each dose, and of other facts."""
     body = row.body
     head = f"{body['exam']} · certificate of {body['judge']} · {row.day} · seed {body['seed']}"
     return [_tests(head, body), _doses(body), _facts(body)]

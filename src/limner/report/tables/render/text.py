@@ -214,7 +214,7 @@ class _Grid:
     def _joined(
         self, cells: Sequence[Sequence[Text]], places: Sequence[int], widths: Sequence[int], edges: tuple[str, str, str]
     ) -> Iterator[Text]:
-        """Yield the lines of a row whose cells have several lines each."""
+        """Yield the lines of cells side by side; a cell may have several lines."""
         for number in range(max(map(len, cells))):
             pieces = []
             for cell, place, width in zip(cells, places, widths, strict=True):
