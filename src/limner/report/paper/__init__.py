@@ -1,7 +1,7 @@
-"""The papers' tables: what the papers print, and beside it what a store holds.
+"""The papers' tables: the published figures together with a store's own.
 
-A layout (TOML) says what a table shows; `build` fills it from the published figures and from a store; the renderers in
-``tables/render`` write it down.
+A layout (TOML) defines what a table shows; `build` fills it from the published figures and from a store; the renderers
+in ``tables/render`` write it in each format.
 """
 
 from .build import TableChoice, build

@@ -1,4 +1,4 @@
-"""How a store's evaluators agree with people and with each other, for the tables of papers."""
+"""Agreement of a store's evaluators with people and with each other, for the tables of papers."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .schema import ColumnSpec, Layout
 
 HUMAN_ICC = "ICC(2,1)"
 AMONG_PEOPLE = ("std", HUMAN_ICC)
-"""Measures that are of people among themselves, whichever judge the row is about."""
+"""Measures of agreement among people, which do not depend on the row's judge."""
 Key = tuple[str, str, str | None, str, str]
-"""First, second, category, score, measure."""
+"""First evaluator, second evaluator, category, score, measure."""
 
 
 @dataclass(frozen=True)
 class Agreements:
-    """Numbers of agreement, to be looked up.
+    """The numbers of agreement, for looking up.
 
     Attributes:
-        numbers: What was computed.
-        everyone: Who says what of which drawing.
-        people: The people that judges are compared with; None where there are none.
+        numbers: The computed numbers.
+        everyone: The opinions of all evaluators about the drawings.
+        people: The name of the people with whom judges are compared; None if there are none.
     """
 
     numbers: Mapping[Key, AgreementNumber]
@@ -39,7 +39,10 @@ class Agreements:
     def find(
         self, first: str, words: str, category: str | None = None, second: str | None = None
     ) -> tuple[AgreementNumber, ...]:
-        """Return the numbers behind words such as ``mae spelling+logic`` or ``kendall relaxed / overall``, or none."""
+        """Return the numbers for words such as ``mae spelling+logic`` or ``kendall relaxed / overall``.
+
+        If any number is missing, the result is empty.
+        """
         measure, _, score = words.partition(" ")
         with_whom = second or self.people or ""
         who = ANYONE if measure in AMONG_PEOPLE else first
@@ -48,7 +51,7 @@ class Agreements:
 
     @property
     def words(self) -> str:
-        """Whom judges are compared with, for captions."""
+        """The people with whom judges are compared, in words for captions."""
         if self.people is None:
             return "no one has rated its drawings in a study"
         (together,) = [opinion for opinion in self.everyone.opinions if opinion.name == self.people]
@@ -56,7 +59,7 @@ class Agreements:
         return f"{self.people}: {many} {'person' if many == 1 else 'people'}, {_drawings(together)} drawings"
 
     def cell(self, first: str, spec: ColumnSpec, painter: str | None = None) -> Cell:
-        """Return a number with its interval, or the mean of several; where `painter` is named, of its drawings."""
+        """Return a number with its interval, or the mean of several; with `painter`, over its drawings only."""
         words = spec.figure.agreement or ""
         p = words.startswith("p ")
         numbers = self.find(first, words.removeprefix("p "), painter)
@@ -79,9 +82,9 @@ def agreements(
         store: The store.
         exam: The exam's name in it.
         reading: How stored replies are read.
-        study: Only people of this study; by default the one whose people have rated most drawings.
+        study: The study whose people are used; by default the one whose people have rated the most drawings.
         which: ``painters``, ``without``, ``selection``; see `limner.api.groups`.
-        rows: What the table's rows are about.
+        rows: The subject of the table's rows.
     """
     kept = {name: which[name] for name in ("painters", "without", "selection") if name in which}
     everyone = load_opinions(store, exam, kept, reading=reading, study=study)
@@ -100,7 +103,7 @@ def _drawings(opinion: Opinion) -> int:
 
 
 def agreement_rows(layout: Layout, held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
-    """Yield the rows of a table about evaluators, pairs of them, or painters as they were rated."""
+    """Yield the rows of a table about evaluators, pairs of evaluators, or painters' ratings."""
     if layout.rows == "rated":
         yield from _rated(held, specs)
     elif layout.rows == "pairs":
@@ -129,7 +132,7 @@ def _evaluators(layout: Layout, held: Agreements, specs: Sequence[ColumnSpec]) -
 
 
 def _pairs(held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
-    """Yield people among themselves, each judge with people, each judge with each other."""
+    """Yield the rows of people among themselves, of each judge with people, and of every two judges."""
     judges = sorted(one.name for one in held.everyone.opinions if one.kind in ("judge", "panel"))
     listed = [(f"Human-Human {HUMAN_ICC}", ANYONE, held.people, HUMAN_ICC)] if held.people else []
     listed += [(f"{judge}-Human ρ", judge, held.people, "spearman") for judge in judges if held.people]
@@ -145,7 +148,7 @@ def _pairs(held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
 
 
 def _rated(held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
-    """Yield every painter that somebody rated, by name."""
+    """Yield a row for every rated painter, in order of names."""
     painters = sorted({seen.painter for seen in held.everyone.seen.values()})
     columns = [_means(held, spec.figure.rated) for spec in specs]
     for painter in painters:
@@ -160,7 +163,7 @@ def _rated(held: Agreements, specs: Sequence[ColumnSpec]) -> Iterator[TableRow]:
 
 
 def _means(held: Agreements, names: Sequence[str]) -> dict[str, float]:
-    """Return painter -> the mean of its drawings on the first scale that somebody used, people together first."""
+    """Return each painter's mean on the first scale with ratings; those of all people together take precedence."""
     for name in names:
         for opinion in sorted(held.everyone.opinions, key=lambda opinion: opinion.name != held.people):
             if opinion.kind == "person":

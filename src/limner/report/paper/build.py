@@ -1,4 +1,4 @@
-"""Fills a layout: the published figures, and beside them what a store has."""
+"""The builder of a paper's table: fills a layout with the published figures and with a store's own."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .schema import AGREEING, COUNTED, JUDGES, Layout, RowGroup, Section, specs
 
 @dataclass(frozen=True)
 class TableChoice:
-    """What is to be shown.
+    """The choice of what a table shows.
 
     Attributes:
-        exam: The exam's name in the store; found by its kind where none is given.
+        exam: The exam's name in the store; by default the exam of the layout's kind.
         on: The questions a store's painters are compared on.
-        which: Whose drawings and whose marks; see `limner.api.groups`.
-        section: Of a table with sections, only this one.
-        study: Only people of this study, with its weights.
+        which: Filters of drawings and marks; see `limner.api.groups`.
+        section: The only section to show; by default all.
+        study: The only study whose people are used, with its weights.
     """
 
     published: bool = True
@@ -46,10 +46,10 @@ class TableChoice:
 def build(
     layout: Layout, store: Store | None = None, choice: TableChoice | None = None, exam: Exam[Any] | None = None
 ) -> Table:
-    """Return the whole table; without a store, statistics of `exam` as it was read.
+    """Return the complete table; without a store, statistics are those of `exam`.
 
     Raises:
-        UsageError: The choice names what is not there.
+        UsageError: The choice names something that does not exist.
     """
     choice = choice or TableChoice()
     sections = _sections(layout, choice.section)
@@ -121,7 +121,7 @@ def _sheet(layout: Layout, sections: Sequence[Section | None], own: StoreRows | 
         else:
             groups.append(RowBlock(section.title, tuple(line for _, line in [*published, *mine])))
     if layout.rank != "none":
-        # A section is a table of its own.
+        # Sections are ranked separately.
         within = layout.rank == "group" or bool(layout.sections)
         groups = list(ranked(groups, columns, within=within, second=layout.second))
     title = "" if not layout.apart else "As published" if printed_too else STORE
@@ -162,7 +162,7 @@ def grouped(
 
 
 def _home(layout: Layout, own: PainterResult | None) -> RowGroup | None:
-    """Return the layout's group that a painter belongs to, by the facts about it."""
+    """Return the layout's group to which a painter belongs, judging by its facts."""
     if own is None:
         return None
     for group in layout.groups:
@@ -175,7 +175,7 @@ def _home(layout: Layout, own: PainterResult | None) -> RowGroup | None:
 
 
 def _title(layout: Layout, own: PainterResult | None) -> str:
-    """Return the title over a row that belongs to none of the layout's groups."""
+    """Return the title above a row that belongs to none of the layout's groups."""
     if own is None:
         return STORE if layout.groups else ""
     if own.group.control and layout.only is None:
@@ -188,9 +188,9 @@ def _title(layout: Layout, own: PainterResult | None) -> str:
 def ranked(
     blocks: Sequence[RowBlock], columns: Sequence[Column], *, within: bool, second: bool
 ) -> tuple[RowBlock, ...]:
-    """Return the blocks with their cells ranked: together, or each block alone.
+    """Return the blocks with their cells ranked: all blocks together, or each block separately.
 
-    Equal numbers share a rank. Where all numbers of a column are the same, or there is only one, none is marked.
+    Equal numbers share a rank. A column with a single number, or with only equal numbers, is not ranked.
     """
     if within:
         return tuple(_together([block], columns, second)[0] if block.ranked else block for block in blocks)
@@ -219,7 +219,7 @@ def _cells(cells: Sequence[Cell], marks: Sequence[dict[float, int]]) -> tuple[Ce
 
 
 def turned(sheet: Sheet, how: str) -> Sheet:
-    """Return the sheet in its paper's form; see `limner.report.paper.schema.Layout`."""
+    """Return the sheet oriented as in the paper; see `turn` of `limner.report.paper.schema.Layout`."""
     if how == "columns":
         return _columns(sheet)
     if how in ("scores", "values"):
@@ -228,7 +228,7 @@ def turned(sheet: Sheet, how: str) -> Sheet:
 
 
 def _columns(sheet: Sheet) -> Sheet:
-    """Turn every row into a column, and every column into a line under its head."""
+    """Turn every row into a column, and every column into a row labelled with its head."""
     rows = [(group.title, line) for group in sheet.blocks for line in group.rows]
     columns = tuple(
         Column(
@@ -253,7 +253,7 @@ def _columns(sheet: Sheet) -> Sheet:
 
 
 def _blocks(sheet: Sheet, scores: bool) -> Sheet:
-    """Turn every row into a block: a line per figure with the values as columns, or the other way round."""
+    """Turn every row into a block: a row per figure with the values as columns, or the other way round."""
     cells = {(column.block, column.figure): place for place, column in enumerate(sheet.columns)}
     blocks, figures = (sorted({key[side] for key in cells}) for side in (0, 1))
     heads = {column.block: column.value_head for column in sheet.columns}
@@ -286,7 +286,7 @@ def _transposed_title(line: TableRow) -> str:
 
 
 REMARKS = 8
-"""More remarks than this are left to `limner scores`."""
+"""The most remarks below a table; `limner scores` shows all."""
 
 
 def caption(
@@ -296,7 +296,7 @@ def caption(
     intervals: bool,
     sections: Sequence[Section | None] = (None,),
 ) -> list[str]:
-    """Return the title, the figures' sources, how a store's were marked and on which questions."""
+    """Return the lines of the caption: title, sources of the figures, and the store's judges and questions."""
     tables = layout.tables(None)
     place = (
         tables[0] if len(tables) == 1 else "Tables " + " and ".join(board.removeprefix("Table ") for board in tables)
@@ -305,7 +305,7 @@ def caption(
     lines = [f"{name}, {place}: {layout.title}." if tables else f"{name}: {layout.title}."]
     if with_published and (tables or layout.sections):
         marked = [judge for section in layout.sections or (None,) for judge in judges(published(layout, section))]
-        # A number made of two judges' marks names both.
+        # "X + Y" names both judges of a combined number; it is dropped if X and Y are listed anyway.
         alone = [judge for judge in dict.fromkeys(marked) if not set(judge.split(" + ")) <= {*marked} - {judge}]
         by = f", judge {' and '.join(alone)}" if alone and layout.rows == "painters" else ""
         lines.append(f"Published figures: {layout.paper.cite}{by}.")
@@ -331,14 +331,14 @@ def caption(
 
 
 def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock]) -> list[str]:
-    """Return the notes that apply."""
+    """Return the notes that apply to the table."""
     of_paper = layout.rows == "painters" and (layout.tables(None) or layout.sections)
     remarks = [note for note in (layout.note, layout.paper.note if of_paper else "") if note]
     lines = [line for group in groups for line in group.rows if not line.published]
     if held is None or not lines or layout.rows != "painters":
         return remarks
     for side in held.compared:
-        # Who cuts the common questions is above the table.
+        # The caption already names the painters that cut the common questions.
         remarks += [f"{_whose(held, side)}{note}." for note in side.notes if note not in side.first]
     if any(line.covered for line in lines):
         remarks.append("Covered: questions with a score, of those in the exam; failures are left out, never zeros.")
@@ -350,7 +350,7 @@ def notes(layout: Layout, held: Holdings | None, groups: Sequence[RowBlock]) -> 
 
 
 def _warnings(held: Holdings) -> list[str]:
-    """Return the warnings about judges, by name where there are several."""
+    """Return the warnings about judges, with the judge's name if there are several judges."""
     judges = {own.evaluator.id: own.evaluator for own in held.rows}
     several = len(judges) > 1
     return [
@@ -367,7 +367,7 @@ def _whose(held: Holdings, side: Comparable) -> str:
 
 
 def _scored(layout: Layout, held: Holdings, sections: Sequence[Section | None]) -> str:
-    """Return how many questions the numbers rest on, of how many that the table's columns are about."""
+    """Return a phrase with the number of scored questions, and of all questions that the table covers."""
     assert held.exam is not None
     whole = held.exam.questions
     if layout.rows in COUNTED:
@@ -383,7 +383,7 @@ def _scored(layout: Layout, held: Holdings, sections: Sequence[Section | None]) 
 
 
 def _about(layout: Layout, exam: Exam[Any], sections: Sequence[Section | None]) -> set[str]:
-    """Return the questions that any column with a score can show."""
+    """Return the ids of the questions that the columns cover."""
     ids: set[str] = set()
     for slot in (slot for section in sections for slot in specs(layout, section, ["any"])):
         part = slot.part
@@ -397,7 +397,7 @@ def _about(layout: Layout, exam: Exam[Any], sections: Sequence[Section | None]) 
 
 
 def _rested_on(layout: Layout, held: Holdings) -> list[set[str]]:
-    """Return the questions behind each row: a painter's (a control's only where there are no others), or a judge's."""
+    """Return the questions behind each row (painter or judge); controls count only if there is no other painter."""
     if layout.rows == "judges":
         judged: dict[str, set[str]] = {}
         for own in held.rows:
@@ -409,7 +409,7 @@ def _rested_on(layout: Layout, held: Holdings) -> list[set[str]]:
 
 
 def _alike(held: Holdings) -> str:
-    """Return whether the painters' numbers rest on the same questions, where there are several."""
+    """Return a phrase on whether all painters have the same questions; empty if there is only one painter."""
     if not any(len(side.groups) > 1 for side in held.compared):
         return ""
     common = all(side.on == "common" and side.questions for side in held.compared if len(side.groups) > 1)

@@ -1,4 +1,4 @@
-"""What a store has for a table: its painters' standings, with what is known of each."""
+"""A store's data for a table: the painters' standings, with the facts about each painter."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from .schema import AGREEING
 
 @dataclass(frozen=True)
 class PainterResult:
-    """One painter with one strategy under one evaluator.
+    """The result of one painter with one strategy under one evaluator.
 
     Attributes:
-        group: All its drawings, whichever questions the scores rest on.
-        scores: Its numbers over all questions (under None) and over named subsets.
+        group: All its drawings, including those of questions that the scores leave out.
+        scores: Its standings over all questions (key None) and over named subsets.
     """
 
     group: Group
@@ -44,22 +44,22 @@ class PainterResult:
 
     @property
     def evaluator(self) -> Evaluator:
-        """Who marked, and how."""
+        """The evaluator that marked the drawings."""
         return self.group.evaluator
 
     @property
     def name(self) -> str:
-        """The painter, and how it drew where that is not the plain way."""
+        """The painter's name, with the strategy if it is not the direct one."""
         return self.group.name
 
     @property
     def spec(self) -> str:
-        """What the painter is."""
+        """The painter's spec."""
         return self.group.spec
 
     @property
     def size(self) -> str | None:
-        """The size most of its drawings have."""
+        """The most frequent size of its drawings; None if unknown."""
         sizes = Counter(
             (d.width, d.height) for d in (entry.drawing for entry in self.group.entries) if d.width and d.height
         )
@@ -71,11 +71,11 @@ class Holdings:
     """Everything a table takes from a store.
 
     Attributes:
-        exam: The exam with all its questions; None where the store has none of this kind.
-        compared: For each evaluator, or for all of them together, who is compared on which questions.
-        took: The seconds of the judges' calls, where the table shows them.
-        agreement: How evaluators agree, and what they rated, where the table shows that.
-        place: Where the exam was found.
+        exam: The exam with all its questions; None if the store has no exam of this kind.
+        compared: The painters and the questions on which they are compared, for each evaluator or for all together.
+        took: The seconds of the judges' calls, if the table shows them.
+        agreement: The evaluators' agreement and ratings, if the table shows them.
+        place: The place where the exam was found.
     """
 
     protocol: Protocol[Any]
@@ -89,10 +89,10 @@ class Holdings:
 
 
 def exam_in(store: Store, kind: str, name: str | None) -> str | None:
-    """Return the stored exam of this kind: the one named, the one with the kind's name, or the only one.
+    """Return the name of the stored exam of this kind: `name`, the kind's own name, or that of the only one.
 
     Raises:
-        UsageError: There are several, or none is called so.
+        UsageError: There are several, or none has the given name.
     """
     with store.reading() as connection:
         query = sa.select(stored_exams.c.name).where(stored_exams.c.kind == kind)
@@ -107,12 +107,12 @@ def exam_in(store: Store, kind: str, name: str | None) -> str | None:
 
 
 def training_in(store: Store, kind: str, name: str | None) -> Exam[Any] | None:
-    """Return the training part of the named build, or of the only build of this kind that has one; None without any.
+    """Return the training part of the named build, or of the only build of this kind with one; None if there is none.
 
     Raises:
-        UsageError: There are several, or the one named has none.
+        UsageError: There are several, or the named build has none.
     """
-    # Most tables need nothing of this.
+    # Imported here because most tables do not need it.
     from ...build.open import open_build
     from ...build.records import load_builds
     from ...build.train_files import training_set
@@ -143,22 +143,22 @@ def load_holdings(
     agreeing: bool = False,
     study: str | None = None,
 ) -> Holdings:
-    """Read what a table needs from a store.
+    """Read everything that a table needs from a store.
 
     Args:
         store: The store.
         kind: The exam's kind.
         exam: The exam's name; see `exam_in`.
-        which: Whose drawings and whose marks; see `limner.api.groups`.
+        which: Filters of drawings and marks; see `limner.api.groups`.
         reading: How stored replies are read.
-        tags: What scores are broken down by.
-        subsets: Named lists of questions that get numbers of their own.
-        on: The questions painters are compared on.
-        across: Whether those questions are the same for all evaluators too.
-        only: Of the painters, only the one with this spec or name.
-        rows: What the table's rows are about: nothing is computed that they do not show.
-        agreeing: Whether the table shows how evaluators agree, or what they rated.
-        study: Only people of this study; see `limner.report.paper.agreements.agreements`.
+        tags: The tags by which scores are broken down.
+        subsets: The named subsets of questions to compute scores for.
+        on: The questions on which painters are compared.
+        across: Whether all evaluators are compared on the same questions too.
+        only: The spec or name of the only painter to read; by default all.
+        rows: The subject of the table's rows; only what they show is computed.
+        agreeing: Whether the table shows the evaluators' agreement or ratings.
+        study: The study whose people are used; see `limner.report.paper.agreements.agreements`.
     """
     protocol = exams.kind(kind).protocol
     held = Holdings(protocol, reading)
@@ -188,7 +188,7 @@ def load_holdings(
             ids = {entry.question.id for entry in side.basis(group)}
             inside = group.select(ids) if ids else group
             parts = {None: inside} | {name: inside.select(whole.subsets.get(name, frozenset())) for name in subsets}
-            # One at a time: which questions painters have in common is settled already.
+            # Each part separately: the common questions are already chosen.
             numbers = {
                 part: standings(name, [some], protocol, cast(Reading, reading), tags, "all")[0]
                 for part, some in parts.items()
@@ -200,11 +200,11 @@ def load_holdings(
 
 
 NOT_MODELS = ("folder", "control", "python")
-"""Specs that begin so name no model."""
+"""The beginnings of specs that do not name a model."""
 
 
 def facts_of(painter: str, spec: str, settings: Settings) -> PainterFacts:
-    """Return the settings' facts about a painter, completed by those that papers state about the model."""
+    """Return the facts about a painter from the settings, completed with those that papers state."""
     own = settings.painters.get(spec) or settings.painters.get(painter) or settings.painter(spec)
     names = [without_options(painter)]
     if spec.partition("/")[0] not in NOT_MODELS:
@@ -218,7 +218,7 @@ def facts_of(painter: str, spec: str, settings: Settings) -> PainterFacts:
 
 
 def plain_name(name: str) -> str:
-    """Return a model's name without dashes, blanks and letter case, which papers and users write differently.
+    """Return a model's name without dashes, blanks and letter case, in which papers and users differ.
 
     >>> plain_name("Nano Banana Pro") == plain_name("nano-banana-pro")
     True
@@ -228,14 +228,14 @@ def plain_name(name: str) -> str:
 
 @cache
 def _published() -> dict[str, dict[str, str]]:
-    """Return facts by a model's plain name; where papers differ, the first one wins."""
+    """Return the published facts by a model's plain name; if papers differ, the first one wins."""
     by_name: dict[str, dict[str, str]] = {}
     for kind in each():
         try:
             groups = paper.rules(kind.name).groups
             figures = (*paper.rows(kind.name), *paper.rows(kind.name, paper.BOARD))
         except DataError:
-            continue  # An exam's wrong file must not keep others' tables from being shown; its own say what is wrong.
+            continue  # An exam's invalid file must not prevent other exams' tables; its own tables report it.
         for row in figures:
             if not row["model"]:
                 continue
@@ -252,7 +252,7 @@ def _published() -> dict[str, dict[str, str]]:
 
 
 def published_score(kind: str, score: str, painter: str, spec: str) -> tuple[float, str] | None:
-    """Return the score over all questions that an exam's paper prints for a painter, and its judge; None without one.
+    """Return a painter's published score over all questions, and its judge; None if the paper has none.
 
     >>> published_score("aibench", "overall", "x", "control/reference")
     (70.09, 'Qwen3-VL-235B-A22B-Instruct + UniPercept')
@@ -267,13 +267,13 @@ def published_score(kind: str, score: str, painter: str, spec: str) -> tuple[flo
         and (each.rule.category and not each.rule.tag and each.rule.file == paper.PUBLISHED)
         and plain_name(each.row["model"]) in names
     ]
-    # Where several tables print it, the table that the rules name first.
+    # If several tables print it, use the one that comes first in the rules.
     first = min(figures, key=lambda each: rules.scores.index(each.rule), default=None)
     return None if first is None else (first.value, first.row["judge"])
 
 
 def shown(facts: PainterFacts, name: str) -> str | None:
-    """Return a fact as tables show it: sizes in billions, square resolutions by their side.
+    """Return a fact as shown in tables: parameters in billions, square resolutions as one side.
 
     >>> shown(PainterFacts(parameters="27B", resolution="1024x1024"), "parameters")
     '27'

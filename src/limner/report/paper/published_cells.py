@@ -1,4 +1,4 @@
-"""The published part of a table: every figure as its paper prints it."""
+"""The published part of a table: every figure as printed in the paper."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 
 
 def published(layout: Layout, section: Section | None) -> list[Row]:
-    """Return the rows of the published file that the table, or one section of it, shows."""
+    """Return the rows of the published file that belong to the table, or to one section of it."""
     tables = layout.tables(section)
     return [row for row in rows(layout.exam) if row["table"] in tables]
 
@@ -38,12 +38,12 @@ def judges(rows: Iterable[Row]) -> list[str]:
 def published_rows(
     layout: Layout, section: Section | None, specs: Sequence[ColumnSpec]
 ) -> list[tuple[RowGroup | None, TableRow]]:
-    """Return the published rows in the paper's order, each with the group it belongs to."""
+    """Return the published rows in the paper's order, each with its group."""
     return _rows(layout, specs, published(layout, section))
 
 
 def board_blocks(layout: Layout, board: Board, specs: Sequence[ColumnSpec]) -> list[RowBlock]:
-    """Return the leaderboard's rows in its order, under the layout's groups; they are not ranked with the paper's."""
+    """Return the leaderboard's rows in its order, in the layout's groups; they are not ranked with the paper's."""
     ours = {theirs: ours for ours, theirs in board.names.items()}
     figures = [
         {**row, "category": ours.get(row["category"], row["category"])}
@@ -60,10 +60,10 @@ def board_blocks(layout: Layout, board: Board, specs: Sequence[ColumnSpec]) -> l
 
 
 def release_board(layout: Layout, board: Board) -> ReleaseBoard:
-    """Return the exam's rules of a board: its day, and the note about it.
+    """Return the exam's rules for a board: its date and a note about it.
 
     Raises:
-        DataError: They say nothing of it.
+        DataError: The rules do not mention the board.
     """
     try:
         return rules(layout.exam).board(board.table)
@@ -89,7 +89,7 @@ def _rows(
 
 
 def _label(layout: Layout, row: Row) -> str:
-    """Return the layout's label of the row; empty without one."""
+    """Return the layout's label of the row; empty if it has none."""
     words = layout.labels.get(row["metric"], layout.labels.get("*", ""))
     if not row["judge"] and "{judge}" in words:
         return str(row["category"])

@@ -1,4 +1,4 @@
-"""A store's rows: one for each painter and strategy, for each judge, or for the exam itself."""
+"""A store's rows of a paper's table: one for each painter and strategy, for each judge, or for the exam itself."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .schema import AGREEING, COUNTED, JUDGES, ColumnSpec, Layout
 
 DIRECT = "direct"
 StoreRow = tuple[PainterResult | None, TableRow]
-"""A row, with the painter it is about where it is about one."""
+"""A row and its painter; None if the row is not about a painter."""
 
 
 @dataclass
 class StoreRows:
-    """Makes the rows of one table; collects the footnotes they need."""
+    """A maker of the rows of one table, which also collects their footnotes."""
 
     layout: Layout
     held: Holdings | None
@@ -36,16 +36,16 @@ class StoreRows:
 
     @property
     def by_judge(self) -> bool:
-        """Whether the columns are judges."""
+        """Whether the table has a column for each judge."""
         return any(part.values == JUDGES for part in self.layout.columns)
 
     @property
     def judges(self) -> list[str]:
-        """The store's evaluators, by their labels."""
+        """The labels of the store's evaluators."""
         return sorted({own.evaluator.name for own in self.held.rows}) if self.held else []
 
     def make(self, specs: Sequence[ColumnSpec]) -> list[StoreRow]:
-        """Return the rows in order: best first, or painter by painter; those about people only if people took part."""
+        """Return the rows, the best first or painter by painter; rows about people only if people took part."""
         about_people = all(spec.figure.agreement for spec in specs)
         rows = self._made(specs)
         return [row for row in rows if not about_people or any(cell.value is not None for cell in row[1].cells)]
@@ -93,9 +93,9 @@ class StoreRows:
         return TableRow(evaluator.name, cells, notes=self._notes(rows, len(scored)), about=about)
 
     def _notes(self, rows: Sequence[PainterResult], scored: int) -> tuple[int, ...]:
-        """Return the footnote on how a row's numbers were made, where the paper made its own differently.
+        """Return the footnote on how the making of a row's numbers differs from the paper's.
 
-        Where columns are judges, the judge's part is at its column.
+        If columns are judges, the differences of a judge are in a footnote at its column.
         """
         assert self.held is not None
         remarks = [] if self.by_judge else self._marked(rows[0].evaluator)
@@ -112,7 +112,7 @@ class StoreRows:
         return (self.footnotes.setdefault("; ".join(text), len(self.footnotes) + 1),) if text else ()
 
     def heads(self, specs: Sequence[ColumnSpec]) -> list[Column]:
-        """Return the columns' heads; a judge's own has a footnote on how it was asked."""
+        """Return the columns' heads; a judge's column has a footnote on how the judge was asked."""
         evaluators = {own.evaluator.name: own.evaluator for own in self.held.rows} if self.held else {}
         asked = [evaluators.get(spec.value.judge or "") for spec in specs]
         notes = [self._footnote(self._marked(column)) if column else () for column in asked]
@@ -140,7 +140,7 @@ def _by_painter(pair: StoreRow) -> tuple[str, bool, str, str]:
 def painter_cell(
     own: PainterResult, spec: ColumnSpec, others: Sequence[PainterResult], agreement: Agreements | None = None
 ) -> Cell:
-    """Return a painter's cell; `others` are the same painter's rows under other judges."""
+    """Return a painter's cell; `others` are the painter's rows, one for each judge."""
     figure = spec.figure
     if figure.agreement is not None:
         return agreement.cell(own.evaluator.name, spec, own.name) if agreement else Cell()
@@ -160,7 +160,7 @@ def painter_cell(
 def judge_cell(
     rows: Sequence[PainterResult], spec: ColumnSpec, took: Mapping[str, float], agreement: Agreements | None = None
 ) -> Cell:
-    """Return a judge's cell: `rows` are the painters it marked, asked in one way; `took` the seconds of its calls."""
+    """Return a judge's cell: `rows` are the painters that it marked, `took` the seconds of its calls."""
     figure = spec.figure
     if figure.agreement is not None:
         return agreement.cell(rows[0].evaluator.name, spec) if agreement else Cell()
@@ -205,9 +205,9 @@ def _mean(rows: Sequence[PainterResult], what: str, took: Mapping[str, float] | 
 
 
 def _seconds(marking: Marking, took: Mapping[str, float]) -> float | None:
-    """Return the seconds of the marking's calls; of a judge without calls, the time of its own work.
+    """Return the seconds of the marking's calls; for a judge without calls, the seconds of the marking.
 
-    The marking's own time does not measure calls: it counts waiting for a turn, and nothing for replies stored earlier.
+    The marking's seconds do not measure calls: they include waiting for a turn, but not replies stored earlier.
     """
     if marking.origin != "run":
         return None
@@ -222,16 +222,16 @@ _HOW: dict[str, Callable[[Sequence[float]], float]] = {
 
 
 def measure(words: str, questions: Sequence[Question[Any]], where: Mapping[str, str], kind: Kind[Any]) -> float | None:
-    """Return a statistic over the questions that have all the tags; None without such a question.
+    """Return a statistic over the questions that have all the tags; None if there is no such question.
 
-    ``count``, ``share`` (percent of all questions), ``distinct TAG…`` (how many values the tags have together), and
-    ``mean``, ``min`` or ``max`` of ``words`` (of the prompt) or of what the exam's own statistics name.
+    Statistics are ``count``, ``share`` (percent of all questions), ``distinct TAG…`` (number of distinct values of the
+    tags), and ``mean``, ``min`` or ``max`` of ``words`` (of the prompt) or of one of the exam's own statistics.
 
     Args:
-        words: Which statistic.
+        words: The statistic.
         questions: All questions of the exam.
-        where: Tags and the values they must have.
-        kind: The exam's kind: says which questions count once, and has statistics of its own.
+        where: The tags with their required values.
+        kind: The exam's kind, which defines which questions count once, and further statistics.
 
     Raises:
         UsageError: The exam has no such statistic, or it cannot be computed.
@@ -254,7 +254,7 @@ def measure(words: str, questions: Sequence[Question[Any]], where: Mapping[str, 
 def question_statistics(
     words: str, questions: Sequence[Question[Any]], kind: Kind[Any], place: str | None = None
 ) -> list[float]:
-    """Return a statistic of each question: ``words`` (of the prompt), or one of the exam's; `place` is for errors.
+    """Return a statistic of each question: ``words`` (of the prompt) or one of the exam's; errors name `place`.
 
     Raises:
         UsageError: The exam has no such statistic, or it cannot be computed.

@@ -1,4 +1,4 @@
-"""What a layout may say; the exams' ``paper/tables.toml`` are made of these."""
+"""The schema of layouts, which the exams define in ``paper/tables.toml``."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from ...exams import each, paper
 from ..tables.model import Column
 
 JUDGES = "judges"
-"""In place of a part's values: one value for every judge there is."""
+"""A word in place of a part's values: one value for every judge."""
 AGREEING = ("evaluators", "pairs", "rated")
-"""Rows that are about evaluators, or about what they rated."""
+"""The kinds of rows that are about evaluators or their ratings."""
 COUNTED = {"exam": "questions", "training": "samples"}
-"""Rows that count what a data set has, by what it has."""
+"""The kinds of rows that are statistics of a data set, with the word for its elements."""
 
 
 class Figure(StrictModel):
-    """One number (or word) of a row: where the paper prints it, and what a store has for it.
+    """One number (or word) of a row: where the paper prints it, and how it is computed from a store.
 
     Attributes:
-        head: The head of its column; the value's where this is empty.
+        head: The head of its column; the value's head if empty.
         over: A head above it, shared by neighbours.
-        metric: Together with `category` finds the published figure; ``*`` for any, ``a|b`` for either.
-        column: Shows a column of the published file in place of a figure, such as ``model_group``.
-        noted: Shows what this pattern finds in the published note.
-        score: A score of the exam, over all questions or over those the value names.
-        fact: What is known of a painter.
-        option: An option the judge was asked with.
-        mean: The mean over a row's drawings or markings.
+        metric: The metric of the published figure, found together with `category`; ``*`` for any, ``a|b`` for either.
+        column: The column of the published file to show instead of a figure, such as ``model_group``.
+        noted: The pattern whose match in the published note is shown.
+        score: A score of the exam, over all questions or over those with the value.
+        fact: A fact about the painter.
+        option: An option with which the judge was asked.
+        mean: The quantity whose mean over the row's drawings or markings is shown.
         measure: A statistic of the stored exam; see `limner.report.paper.rows`.
-        agreement: How the row's evaluator agrees with people; see `limner.report.paper.agreements`.
-        rated: The mean of a painter's ratings on a scale, or a metric's number; of several names the first there is.
-        place: Shows the painter's place by that mean, the least first, in place of it.
-        where: Tags of the questions a measure runs over.
-        words: What to show in place of a fact, an option or a published figure.
-        digits: Decimals of what is computed; published figures keep theirs.
-        scale: What is computed is multiplied by this.
-        better: Which end is best; ``none`` for what is not ranked.
+        agreement: A measure of the evaluator's agreement with people; see `limner.report.paper.agreements`.
+        rated: The scales or metrics whose mean for the painter is shown; the first one with ratings is used.
+        place: Whether to show the painter's rank by the mean of `rated`, the lowest first, instead of the mean.
+        where: The tags of the questions over which a measure is computed.
+        words: The words to show in place of certain facts, options or published figures.
+        digits: The decimals of computed numbers; published figures keep theirs.
+        scale: The factor by which computed numbers are multiplied.
+        better: Whether high or low numbers are better; ``none`` if they are not ranked.
     """
 
     head: str = ""
@@ -81,12 +81,12 @@ class Figure(StrictModel):
 
     @property
     def plain(self) -> bool:
-        """Whether it shows words, not a number to be ranked."""
+        """Whether it shows words instead of a number that can be ranked."""
         return bool(self.column or self.noted or self.option or (self.fact and self.metric is None))
 
 
 class Value(StrictModel):
-    """One value of a tag: its head, what the paper calls it, and the tag's value in the exam."""
+    """One value of a tag: its head, the paper's name for it (`category`), and the tag's value in the exam."""
 
     head: str = ""
     category: str | None = None
@@ -96,12 +96,12 @@ class Value(StrictModel):
 
     @property
     def title(self) -> str:
-        """The title above or beside its figures."""
+        """The title above its figures, or to their left."""
         return self.head or self.category or ""
 
 
 class Part(StrictModel):
-    """Columns that belong together: every value with every figure."""
+    """Columns that belong together: one for each combination of a value and a figure."""
 
     tag: str | None = None
     subset: str | None = None
@@ -112,7 +112,7 @@ class Part(StrictModel):
 
 
 class RowGroup(StrictModel):
-    """Rows under one title: the published ones of a group, and painters of which these facts are known."""
+    """Rows under one title: the published rows of a group, and painters with these facts."""
 
     title: str = ""
     published: str | None = None
@@ -124,7 +124,7 @@ class RowGroup(StrictModel):
 
 
 class Section(StrictModel):
-    """The same columns once more, for one category: ``{section}`` and ``{value}`` in values are replaced by it."""
+    """A repetition of the columns for one category, which replaces ``{section}`` and ``{value}`` in the values."""
 
     title: str
     table: str | None = None
@@ -132,14 +132,14 @@ class Section(StrictModel):
     value: str | None = None
 
     def fill(self, text: str | None) -> str | None:
-        """Return a value's text with the section's own words put in."""
+        """Return a value's text with the placeholders replaced by the section's words."""
         if text is None:
             return None
         return text.replace("{section}", self.published or self.title).replace("{value}", self.value or self.title)
 
 
 class Paper(StrictModel):
-    """Where the published figures come from."""
+    """The source of the published figures."""
 
     cite: str
     questions: int | None = None
@@ -147,12 +147,12 @@ class Paper(StrictModel):
 
 
 class Board(StrictModel):
-    """The leaderboard of the benchmark's release, shown below the paper's rows in groups of its own.
+    """The leaderboard of the benchmark's release, shown below the paper's rows in separate groups.
 
     Attributes:
-        table: Which rows of ``release_board.csv`` are shown; ``rules.toml`` says of which day they are.
-        names: What the board calls a category that the paper calls otherwise.
-        groups: The groups of its rows, where they are not the table's.
+        table: The table in ``release_board.csv`` whose rows are shown; ``rules.toml`` gives their date.
+        names: The board's names of categories, if they differ from the paper's.
+        groups: The groups of its rows; by default those of the table.
     """
 
     table: str
@@ -161,26 +161,26 @@ class Board(StrictModel):
 
 
 class Layout(StrictModel):
-    """One table.
+    """The layout of one table.
 
     Attributes:
-        table: Which rows of the published file it shows.
-        rows: What a row is about; ``training``: the training part of a build; ``evaluators``: a judge's score, or a
-            metric, against people's ratings; ``pairs``: two evaluators; ``rated``: a painter by its ratings alone.
-        keys: The columns of the published file that identify rows, where these are not the usual ones.
-        labels: Metric (or ``*``) -> what a published row is called, with ``{judge}`` and ``{category}`` in it.
-        scores: Whose scores are held against people's, where rows are evaluators; of the exam.
+        table: The table or tables of the published file that it shows.
+        rows: The subject of each row. ``training``: the training part of a build; ``evaluators``: a judge's score, or a
+            metric, against people's ratings; ``pairs``: two evaluators; ``rated``: a painter, only by its ratings.
+        keys: The columns of the published file that identify rows, if they are not the usual ones.
+        labels: Metric (or ``*``) -> the label of a published row, which may contain ``{judge}`` and ``{category}``.
+        scores: The exam's scores that are compared with people's ratings, if rows are evaluators.
         against: The scale on which people rated.
-        turn: ``rows``: a row each. ``columns``: a column each. ``scores`` and ``values``: a block of rows each, a line
+        turn: The form of a row. ``rows``: a row; ``columns``: a column; ``scores`` and ``values``: a block with a line
             per figure or per value.
-        rank: Where the best is looked for: in the whole table (or section), or in each group.
+        rank: Whether the best is marked in the whole table (or section), in each group, or not at all.
         second: Whether the second best is marked too.
         order: The column by which a store's rows are ordered, best first; written ``over · head``.
-        by_painter: A store's rows are listed painter by painter, with all strategies of each.
-        apart: Published figures and a store's are in separate tables.
-        only: Of a store, only this painter.
-        note: What a reader must know.
-        boards: The release's own leaderboard on one day or several, below the paper's rows; its rows are not ranked.
+        by_painter: Whether a store's rows are listed painter by painter, with all strategies of each.
+        apart: Whether published figures and a store's are in separate tables.
+        only: The only painter of a store to show; by default all.
+        note: A note for the reader.
+        boards: The release's leaderboard on one date or several, below the paper's rows; its rows are not ranked.
     """
 
     exam: str
@@ -209,17 +209,17 @@ class Layout(StrictModel):
 
     @property
     def agreeing(self) -> bool:
-        """Whether it shows how evaluators agree, or what they rated."""
+        """Whether it shows the agreement of evaluators, or their ratings."""
         figures = [figure for part in self.columns for figure in part.figures]
         return self.rows in AGREEING or any(figure.agreement for figure in figures)
 
     @property
     def key(self) -> str:
-        """What the command line calls it."""
+        """Its name on the command line."""
         return f"{self.exam}:{self.name}"
 
     def tables(self, section: Section | None) -> tuple[str, ...]:
-        """Return the published file's names of the table."""
+        """Return the names of the table, or of a section's table, in the published file."""
         named = section.table if section is not None and section.table else self.table
         return (named,) if isinstance(named, str) else named
 
@@ -236,7 +236,7 @@ FILE = "tables.toml"
 
 
 def known() -> dict[str, Layout]:
-    """Return every layout by its key, exam by exam; those of exams with a wrong file are left out, see `wrong`.
+    """Return all layouts by key, exam by exam; exams with an invalid file are left out, see `wrong`.
 
     >>> list(known())[:3]
     ['aibench:table2', 'aibench:table3', 'aibench:table4']
@@ -245,7 +245,7 @@ def known() -> dict[str, Layout]:
 
 
 def wrong() -> dict[str, DataError]:
-    """Return the exams whose layouts cannot be read, and why."""
+    """Return the exams whose layouts cannot be read, with the errors."""
     return _known()[1]
 
 
@@ -264,10 +264,10 @@ def _known() -> tuple[dict[str, Layout], dict[str, DataError]]:
 
 
 def read(path: Path, exam: str) -> list[Layout]:
-    """Return the layouts in one file, which belong to this kind of exam.
+    """Return the layouts in one file, for this kind of exam.
 
     Raises:
-        DataError: The file is wrong; says where.
+        DataError: The file is invalid; the message says where.
     """
     body = read_toml(path)
     layouts = []
@@ -291,7 +291,7 @@ def _table(body: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
 
 
 def _named(part: Any, lists: dict[str, Any], path: Path) -> Any:
-    """Return the part with the list of values it names filled in."""
+    """Return the part with the name of a list of values replaced by the list."""
     name = part.get("values") if isinstance(part, dict) else None
     if not isinstance(name, str) or name == JUDGES:
         return part
@@ -301,11 +301,11 @@ def _named(part: Any, lists: dict[str, Any], path: Path) -> Any:
 
 
 def find(key: str) -> Layout:
-    """Return the layout called ``EXAM:TABLE``; the word ``table`` may be left out.
+    """Return the layout named ``EXAM:TABLE``; the word ``table`` may be omitted.
 
     Raises:
-        UsageError: There is none; says which there are.
-        DataError: The exam's file of layouts is wrong.
+        UsageError: There is none; the message lists the existing ones.
+        DataError: The exam's file of layouts is invalid.
     """
     exam, _, name = key.casefold().partition(":")
     for layout in known().values():
@@ -318,7 +318,7 @@ def find(key: str) -> Layout:
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """One column before it is filled: what to look for, and its heads."""
+    """One column before it is filled: its heads, and the source of its cells."""
 
     figure: Figure
     value: Value
@@ -327,12 +327,12 @@ class ColumnSpec:
 
     @property
     def digits(self) -> int:
-        """Decimals of what is computed."""
+        """The decimals of computed numbers."""
         return self.part.digits if self.figure.digits is None else self.figure.digits
 
     @property
     def scale(self) -> float:
-        """What is computed is multiplied by this."""
+        """The factor by which computed numbers are multiplied."""
         return self.part.scale if self.figure.scale is None else self.figure.scale
 
     @property
@@ -347,7 +347,7 @@ class ColumnSpec:
 
 
 def specs(layout: Layout, section: Section | None, judges: Sequence[str]) -> list[ColumnSpec]:
-    """Return the columns in order; where the layout has a column for each judge, those of `judges`."""
+    """Return the columns in order; if the layout has a column per judge, there is one for each of `judges`."""
     columns = []
     block = 0
     for part in layout.columns:

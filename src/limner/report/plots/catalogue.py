@@ -42,12 +42,12 @@ class PlotKind:
     """A plot by name, for every exam that has it.
 
     Attributes:
-        about: A line about it.
+        about: A one-line description.
         draw: The function that draws its numbers at a width.
         usual: The function that returns its numbers from any exam's source; None if only some exams have the plot.
         own: The exams' own versions of the plot, by kind, which take precedence.
-        compared: Whether it compares several judges: then `usual` takes the exam and the choice instead of a source,
-            which has one judge.
+        compared: Whether it compares several judges; `usual` then takes the exam and the choice instead of a source,
+            since a source has only one judge.
     """
 
     name: str
@@ -146,17 +146,17 @@ def find_plot(name: str) -> PlotKind:
 def plot(
     name: str, exams: Sequence[str], path: Path | str, choice: PlotChoice | None = None, width: str = "double"
 ) -> None:
-    """Draw a plot of one exam, or of several below each other, into a file.
+    """Draw a plot into a file, for one exam or for several, one below the other.
 
     Args:
-        name: One of `load_plots`.
+        name: The name of one of `load_plots`.
         exams: Their names in the store.
-        path: Ends in ``.svg``, ``.pdf`` or ``.png``.
-        choice: Which marks, from which store.
+        path: The file, which ends in ``.svg``, ``.pdf`` or ``.png``.
+        choice: The store, and the choice of marks.
         width: ``single`` or ``double``: one column of a paper, or both.
 
     Raises:
-        UsageError: There is nothing to show, or matplotlib is missing; says what to do.
+        UsageError: There is nothing to show, or matplotlib is missing; the message says what to do.
     """
     path = Path(path)
     checked_format(path)
@@ -175,11 +175,11 @@ def make_figure(name: str, exams: Sequence[str], choice: PlotChoice | None = Non
 
 @dataclass(frozen=True, repr=False)
 class PlotFigure:
-    """A plot of one exam, or of several below each other.
+    """A plot of one exam, or of several, one below the other.
 
     Attributes:
-        name: Which plot.
-        exams: Whose scores.
+        name: The plot's name.
+        exams: The names of the exams.
         figure: The matplotlib figure.
     """
 
@@ -188,7 +188,7 @@ class PlotFigure:
     figure: Figure
 
     def save(self, path: Path | str) -> None:
-        """Write it to a file, the same bytes for the same numbers.
+        """Write the figure to a file; the same numbers give the same bytes.
 
         Raises:
             UsageError: The file's name does not end in ``.svg``, ``.pdf`` or ``.png``.

@@ -20,7 +20,7 @@ ROW = 0.2
 
 
 def funnel_sketch(name: str, recipe: BuildRecipe, rows: Sequence[Mapping[str, Any]]) -> Sketch:
-    """Sketch a build's funnel, a bar for every step, beside the paper's counts to scale."""
+    """Sketch a build's funnel: a bar for every step, next to the paper's counts to scale."""
     sort = recipe.places[-1].step.takes
     first = next((n for n, row in enumerate(rows) if row["place"] == recipe.paper[0].after), 0) if recipe.paper else 0
     mine = [row for n, row in enumerate(rows) if row["sort"] == sort and n >= first]

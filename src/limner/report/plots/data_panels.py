@@ -1,4 +1,4 @@
-"""Drawing of an exam's data set: panels beside and below each other on one page."""
+"""Drawing of an exam's data set: panels in rows on one page."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 ROW, HEAD = 0.12, 0.24
 LONGEST = 14
-"""A wide panel with more bars than this gets several columns."""
+"""The most bars in one column; a wide panel with more bars gets several columns."""
 NAMES = 1.35
-"""Inches that names of rows may take."""
+"""The most inches of row names."""
 LARGEST = 10.0
-"""The size of a word that every prompt has, in points."""
+"""The size of a word that occurs in every prompt, in points."""
 PAPER = PALETTE[1]
 
 
 def data(frame: DataSheet, width: str) -> Sketch:
-    """Sketch the panels: two narrow ones beside each other, a wide one alone."""
+    """Sketch the panels: narrow ones in pairs, wide ones alone."""
     lines = _lines(frame.panels, width)
     heights = [max(_height(panel, WIDTHS[width] / len(line), width) for panel in line) for line in lines]
 
@@ -111,7 +111,7 @@ def _bars(figure: FigureBase, panel: BarPanel, room: float, width: str) -> None:
     most = max(
         [*(sum(parts) for parts in panel.values), *(printed for printed in panel.printed if printed is not None)]
     )
-    # Bars have the same height in panels beside each other.
+    # Bars have the same height in panels of one row.
     rows_free = (inches_high(figure) - HEAD - 0.3) / ROW
     tallest = max([rows_free, *(_slots(panel, each) for each in columns)])
     for panel_, places in zip(axes, columns, strict=True):
@@ -194,7 +194,7 @@ def _map(figure: FigureBase, panel: MapPanel, room: float, width: str) -> None:
 
 
 def _cloud_grid(panel: WordsPanel, room: float) -> tuple[int, int, float]:
-    """Return the number of groups below and beside each other, and the inches of each."""
+    """Return the numbers of rows and columns of groups, and the width of each in inches."""
     across = 1 if len(panel.groups) == 1 else min(len(panel.groups), max(2, int(room / 1.3)))
     return -(-len(panel.groups) // across), across, room / across - 0.12
 
@@ -208,7 +208,7 @@ Line = tuple[float, list[tuple[str, float, float]]]
 
 
 def _flow(words: Sequence[tuple[str, int]], room: float) -> list[Line]:
-    """Return words in lines that fit, the most frequent first, larger if more prompts have them."""
+    """Return words in lines that fit, the most frequent first, in larger type if more prompts contain them."""
     lines: list[list[tuple[str, float, float]]] = [[]]
     at = 0.0
     for word, count in words:

@@ -26,13 +26,13 @@ BINS = 30
 SHORTEST = 4
 """The length of the shortest word that is counted."""
 COMMAND = re.compile(r"\\[a-z]+|\$[^$]*\$")
-"""LaTeX, which some prompts are written in."""
+"""LaTeX commands and formulas, which some prompts contain."""
 WORD = re.compile(rf"[^\W\d_]{{{SHORTEST},}}")
 COMMON = Path(__file__).parent / "common_words.txt"
 
 
 def data_sheet(exam: str, choice: PlotChoice) -> DataSheet:
-    """Return what the exam's paper shows of its data set, counted on the available data.
+    """Return the numbers that the exam's paper shows about its data set, counted on the available data.
 
     Raises:
         UsageError: The exam's kind does not describe its data set, or there is neither a store nor a data folder.
@@ -103,7 +103,7 @@ def _counts(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> BarPanel
 
 
 def _rows(panel: DataPanel, questions: Questions, kind: Kind[Any]) -> list[tuple[str, str, list[Question[Any]]]]:
-    """Return group, value and questions of each row."""
+    """Return the group, value and questions of each row."""
     tag, rows = panel.tag or "", []
     groups = _values(questions, panel.within, kind) if panel.within else [""]
     for group in groups:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ACROSS = {"single": 3, "double": 6}
 LINE = 0.115
-"""Inches for a line of words below a drawing."""
+"""The height of a line of words below a drawing, in inches."""
 TALLEST = 1.6
 """The largest height of a drawing, relative to its width."""
 GAP = 0.08
@@ -28,7 +28,7 @@ def drawings(source: StoreSource) -> Gallery:
     """Return one question's reference and drawings, with their scores.
 
     Raises:
-        UsageError: There is no such question among those that painters are compared on.
+        UsageError: The question is not among those on which painters are compared.
     """
     questions = {row.question.id: None for rows in source.rows for row in rows}
     wanted = source.wanted or next(iter(questions))
@@ -52,7 +52,7 @@ def _describe_score(source: StoreSource, row: Row | None) -> str:
 
 
 def gallery(frame: Gallery, width: str) -> Sketch:
-    """Sketch painters beside each other, with several rows of tiles each; the rest continues below."""
+    """Sketch painters side by side, with several rows of tiles each; the rest continues below."""
     across = min(ACROSS[width], len(frame.columns))
     left = 0.2 if any(frame.rows) else 0.06
     room = (WIDTHS[width] - left - 0.06) / across - GAP
@@ -102,7 +102,7 @@ class _Place:
 
 
 def _small(tile: Tile, room: float) -> Any:
-    """Return the picture, no larger than it is printed; None where there is none or it cannot be read."""
+    """Return the picture, no larger than printed; None if there is none or it cannot be read."""
     if tile.image is None:
         return None
     try:

@@ -44,15 +44,15 @@ if TYPE_CHECKING:
 
 ROW = 0.15
 MAP_NAMES = {"single": 1.2, "double": 2.3}
-"""Inches for a line of a name; more if the cells leave room."""
+"""The least inches for a line of a name; more if the cells leave room."""
 LEAST = 0.032
-"""Inches between a number and its cell's edges, both together."""
+"""The least inches between a number and its cell's two edges, in total."""
 BARE = 0.135
-"""Inches of a cell without a number."""
+"""The width of a cell without a number, in inches."""
 LINES = 3
-"""Lines of a column's name that is not turned."""
+"""The most lines of a column's name that is not rotated."""
 TALLEST = 1.3
-"""Inches that a column's name, written upwards, may take."""
+"""The most inches of a column's name that is written upwards."""
 
 
 def scores(grid: Grid, width: str) -> Sketch:
@@ -112,7 +112,7 @@ def _map(grid: Grid, width: str, ends: tuple[float, float], colours: str, text: 
 
 
 def _for_names(columns: int, number: float, width: str) -> float:
-    """Return the inches for a line of a name beside cells as narrow as their numbers allow."""
+    """Return the inches for a line of a name if cells are as narrow as their numbers allow."""
     free = WIDTHS[width] - 0.15
     beside = free - columns * (number + LEAST)
     if beside < MAP_NAMES[width]:
@@ -121,7 +121,7 @@ def _for_names(columns: int, number: float, width: str) -> float:
 
 
 def _count(grid: Grid, place: int) -> str:
-    """Return the number of questions behind a column, unless it is the same for all."""
+    """Return the number of a column's questions in words; empty if all columns have equally many."""
     counts = {grid.counted(n) for n in range(len(grid.columns))}
     return f" ({grid.counted(place).replace(' ', '').replace('to', '–')})" if len(counts) > 1 else ""
 
@@ -135,7 +135,7 @@ def _plain(bar: Any) -> None:
 
 
 def _column_names(names: Sequence[str], counts: Sequence[str], room: float) -> list[str]:
-    """Return whole names in a few lines if they fit, or for turning; cut only if nothing else fits."""
+    """Return full names, in a few lines if they fit, otherwise for rotation; cut them only if nothing else fits."""
     labels = [name + count for name, count in zip(names, counts, strict=True)]
     flat = [wrapped(each, room - 0.07) for each in labels]
     if lines_of(flat) <= LINES and all(wide(word, SMALL) < room - 0.07 for each in labels for word in each.split()):
@@ -161,7 +161,7 @@ def _cells(panel: Any, grid: Grid, ends: tuple[float, float], colours: str, rows
     for side in panel.spines.values():
         side.set_visible(False)
     across = [place - 0.5 for place in range(len(grid.columns) + 1)]
-    # Edges in the cells' own colours: otherwise PDF viewers show hairlines between them.
+    # Edges in the colours of the cells; otherwise PDF viewers show hairlines between cells.
     image = panel.pcolormesh(across, rows.edges, values, cmap=colours, vmin=ends[0], vmax=ends[1], antialiased=False,
                              edgecolors="face", linewidth=0.4)  # fmt: skip
     panel.set_ylim(rows.edges[-1], rows.edges[0])
@@ -176,7 +176,7 @@ def _write(panel: Any, x: float, y: float, cell: Quantity, words: str, linespaci
 
 
 def judges(exam: str, choice: PlotChoice) -> tuple[Grid, Grid]:
-    """Return two matrices: Cohen's kappa of single marks, and Spearman's coefficient of the order of painters.
+    """Return two matrices of judges: Cohen's kappa of single marks, and Spearman's coefficient of the painters' order.
 
     Raises:
         UsageError: Only one judge has marked.
@@ -257,7 +257,7 @@ def _with_ends(cell: Quantity, room: float, tall: float) -> str:
 
 
 STEP = 0.075
-"""Inches between the marks of two judges in a painter's row."""
+"""Inches between the markers of two judges in a painter's row."""
 
 
 def by_judge(exam: str, choice: PlotChoice) -> Grid:
@@ -310,7 +310,7 @@ def _caption(exam: str, field: Comparable, judges: list[str], choice: PlotChoice
 
 
 def raters(grid: Grid, width: str) -> Sketch:
-    """Sketch one row per painter, with one mark and its interval per judge."""
+    """Sketch one row per painter, with a marker and its interval for each judge."""
     columns = whole(grid.columns, 1.5)
     row = max(0.14, STEP * len(columns) + 0.06)
     rows = named_rows(grid.rows, NAMES[width], row)

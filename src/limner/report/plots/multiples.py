@@ -1,4 +1,4 @@
-"""Small multiples: one panel per painter, readable even for twenty-five of them."""
+"""Small multiples: one panel per painter, readable even for twenty-five painters."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
 
 ACROSS = {"single": 3, "double": 6}
 MANY = 18
-"""With more panels than this, they are closer together."""
+"""The number of panels above which they are closer together."""
 NAMES = {"single": 1.0, "double": 2.3}
-"""Inches that the name of a column may take."""
+"""The most inches of a column's name."""
 PAD = 3.0
-"""Points between a panel and its title; half of it where there are many."""
+"""Points between a panel and its title; half of that if there are many panels."""
 
 
 def rectangle(count: int, most: int) -> tuple[int, int]:
-    """Return the number of panels below and beside each other, preferring a full rectangle.
+    """Return the numbers of rows and columns of panels, preferring a full rectangle.
 
     >>> rectangle(7, 6), rectangle(2, 6)
     ((2, 4), (1, 2))
@@ -72,7 +72,7 @@ def panels(
 
 
 def profiles(grid: Grid, width: str) -> Sketch:
-    """Sketch one panel per painter: its line over the columns with intervals, the others' lines grey behind it."""
+    """Sketch one panel per painter: its line over the columns with intervals, and the other painters' lines in grey."""
     columns = [fit(column, NAMES[width], SMALL) for column in grid.columns]
     # If columns differ in their number of questions, each shows its number; otherwise each panel does.
     counts_shown = [grid.counted(place) for place in range(len(columns))]
@@ -81,7 +81,7 @@ def profiles(grid: Grid, width: str) -> Sketch:
         columns = [f"{column} ({count.replace(' ', '')})" for column, count in zip(columns, counts_shown, strict=True)]
     counts = [0 if apart else cells[0].n for cells in grid.cells]
     left = max(wide(column, SMALL) for column in columns) + 0.06
-    # Many panels are lower, so that a page holds them.
+    # Many panels are less high, so that they fit on a page.
     tall = max(0.5, (0.115 if len(grid.rows) <= MANY else 0.1) * len(columns))
     least = max(0.5, LINE * len(columns))
 
@@ -103,7 +103,7 @@ def profiles(grid: Grid, width: str) -> Sketch:
 
 
 def _line(panel: Any, grid: Grid, rows: Sequence[int], colour: str, thick: float, marker: str | None = None) -> None:
-    """Draw a line for each of these rows, as one artist, since many are slow."""
+    """Draw a line for each of these rows, as a single artist, since many artists are slow."""
     xs: list[float] = []
     ys: list[float] = []
     for row in rows:
@@ -125,7 +125,7 @@ def _multiples(
     legend: Callable[[FigureBase], None] | None = None,
     side: str = "",
 ) -> Sketch:
-    """Sketch panels of the higher of the heights `tall`, or lower down to the other if a page is too short."""
+    """Sketch panels with the larger of the two heights `tall`; if a page is too short, down to the smaller."""
     down, across = rectangle(len(rows), ACROSS[width])
     room = (WIDTHS[width] - left) / across - 0.07
     titles = whole(rows, room)
@@ -182,7 +182,7 @@ def bands(frame: Bands, width: str) -> Sketch:
         figure.legend(handles=marks, loc="outside upper left", ncols=3)
 
     label = f"{frame.label}; line: mean, band: middle half"
-    # Many panels are lower, so that a page holds them and a long caption.
+    # Many panels are less high, so that they fit on a page with a long caption.
     tall = 0.75 if len(frame.rows) <= MANY else 0.65
     counts = [max(len(dots) for dots in each) for each in frame.drawings]
     return _multiples(
@@ -191,9 +191,9 @@ def bands(frame: Bands, width: str) -> Sketch:
 
 
 FILE = "alignment"
-"""The file of an exam's paper with its correlations: evaluator, name, measure, value, unit, source."""
+"""The file with the correlations that an exam's paper prints: evaluator, name, measure, value, unit, source."""
 OWN = "judge"
-"""In that file, a judge that marks by the exam's own protocol."""
+"""The word in that file for a judge that marks by the exam's own protocol."""
 MEASURE = "spearman"
 """The default measure, if the paper shows none."""
 SIGNS = {"spearman": "ρ", "pearson": "r"}
@@ -201,7 +201,7 @@ SIGNS = {"spearman": "ρ", "pearson": "r"}
 
 @dataclass(frozen=True)
 class AlignmentPanel:
-    """One evaluator: its points, its correlation with people, and the paper's."""
+    """The panel of one evaluator: its points, its correlation with people, and the published correlation."""
 
     title: str
     points: tuple[AlignedPoint, ...]
@@ -215,7 +215,7 @@ class AlignmentPanel:
 
 @dataclass(frozen=True)
 class AlignmentPanels:
-    """All evaluators compared with people."""
+    """The panels of all evaluators that are compared with people."""
 
     panels: tuple[AlignmentPanel, ...]
     measure: str
@@ -224,10 +224,10 @@ class AlignmentPanels:
 
 
 def people(exam: str, choice: PlotChoice) -> AlignmentPanels:
-    """Return the frame of the plot ``people``: one panel per evaluator; `choice.by` makes a point per value of a tag.
+    """Return the panels of the plot ``people``, one per evaluator; `choice.by` makes a point per value of a tag.
 
     Raises:
-        UsageError: There are no numbers of people, or of other evaluators.
+        UsageError: There are no numbers from people, or from other evaluators.
     """
     which = {name: value for name, value in choice.which.items() if name != "judges"}
     how: dict[str, Any] = {"judges": choice.judges, "scale": choice.score, "tag": choice.by, "reading": choice.reading}
@@ -269,7 +269,7 @@ def _panel(aligned: Alignment, measure: str, printed: Sequence[dict[str, str]]) 
 
 
 def alignment(frame: AlignmentPanels, width: str) -> Sketch:
-    """Sketch points in a plane for every evaluator, with one legend of painters for all."""
+    """Sketch points in a plane for every evaluator, with a common legend of painters."""
     down, across = rectangle(len(frame.panels), {"single": 2, "double": 4}[width])
     names = sorted({point.painter for panel in frame.panels for point in panel.points})
     legend = whole(names, 1.35)
@@ -292,7 +292,7 @@ def alignment(frame: AlignmentPanels, width: str) -> Sketch:
             panel.set_ylabel(frame.panels[place].label, color=INK)
             panel.grid(color=GREY, alpha=0.2, lw=0.4)
             panel.margins(0.12)
-            # A fixed number of ticks: numbers that get longer after the layout would run into the label.
+            # Limit the number of ticks: numbers that become longer after the layout would overlap the label.
             panel.locator_params(nbins=5)
         shown = [(drawn[name], short) for name, short in zip(names, legend, strict=True) if name in drawn]
         figure.legend([dot for dot, _ in shown], [short for _, short in shown], loc="outside upper left", ncols=columns)

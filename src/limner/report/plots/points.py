@@ -1,4 +1,4 @@
-"""Painters as points in a plane, named beside them if there is room, otherwise numbered with a key.
+"""Plots of painters as points in a plane, with their names, or with numbers and a key if there is no room.
 
 Names are placed so that they hide neither another name nor a point.
 """
@@ -46,32 +46,32 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 NAMED = 12
-"""With more painters than this, they are numbered."""
+"""The most painters with names; if there are more, they are numbered."""
 KEY_ROW = 0.125
 KEY_WIDE = 2.1
-"""Inches of a key beside a plane."""
+"""The width of a key to the right of a plane, in inches."""
 NUMBER = 0.22
-"""Inches from the left of a key to its names."""
+"""Inches from the left edge of a key to its names."""
 Box = tuple[float, float, float, float]
-"""Left, bottom, right, top, in points."""
+"""Left, bottom, right and top of a box, in points."""
 AROUND = [n * pi / 8 for n in (0, 8, 4, 12, 2, 6, 10, 14, 1, 7, 9, 15, 3, 5, 11, 13)]
-"""Directions, the preferred first: right, left, above, below, then between them."""
+"""Directions in order of preference: right, left, above, below, then those between."""
 FAR = (5.0, 8.0, 12.0, 17.0, 23.0, 30.0, 40.0, 52.0, 66.0)
 LEADER = 8.0
-"""Names further away than this get a thin line to their point."""
+"""The distance in points beyond which a name gets a thin line to its point."""
 LOWER = SMALL * SPACING / 2
-"""The points that a further line adds to a name above and below its middle."""
+"""The points that each additional line adds to a name, above and below its middle."""
 POINT = 3.2
 CLOSE = 4
-"""Prices within this factor are close together and would get few ticks."""
+"""The factor within which prices are close together and would get few ticks."""
 STEPS = ((1, 2, 5), (1, 3), (1,))
-"""Ticks of a logarithmic axis in each power of ten; the first that fit."""
+"""Choices of ticks in each power of ten of a logarithmic axis; the first that fits is used."""
 BESIDE = 0.6
-"""Inches of a plane that its vertical axis takes."""
+"""The width of a plane's vertical axis, in inches."""
 
 
 def cost(source: StoreSource) -> Points:
-    """Return the score against dollars per drawing, failed attempts included."""
+    """Return the points of score against dollars per drawing, including failed attempts."""
     prices = [costs(group.entries).drawing for group in source.field.groups]
     scored = quantities(source.field, source.score)
     plotted = [
@@ -90,7 +90,7 @@ def cost(source: StoreSource) -> Points:
 
 
 def points(frame: Points, width: str) -> Sketch:
-    """Sketch painters as points; a front joins those that no other painter beats in both."""
+    """Sketch painters as points, with a front through those that no other painter beats in both respects."""
     written = [point.name for point in frame.points]
     where = [(p.x.value or 0.0, p.y.value or 0.0) for p in frame.points]
     plane = 2.3 if width == "single" else 3.4
@@ -108,7 +108,7 @@ def points(frame: Points, width: str) -> Sketch:
             panel = figure.subplots()
             _plane(figure, panel, frame)
             return lambda: _name(panel, where, beside)
-        # Parts of a figure keep their size, whatever room an axis and a legend need.
+        # Subfigures keep their size, however much room an axis and a legend need.
         parts: Any
         if width == "single":
             parts = figure.subfigures(2, 1, height_ratios=[plane, key])
@@ -151,7 +151,7 @@ def _key(part: Any, names: Sequence[str], across: int, rows: Sequence[float], in
 def _fit_beside(
     frame: Points, where: Sequence[tuple[float, float]], names: Sequence[str], size: tuple[float, float]
 ) -> bool:
-    """Return whether all names fit beside their points in a plane of this size without overlaps."""
+    """Return whether all names fit next to their points in a plane of this size, without overlaps."""
     with look():
         from matplotlib.figure import Figure
 
@@ -200,9 +200,9 @@ def _plane(figure: FigureBase, panel: Any, frame: Points) -> None:
 
 
 def _set_dollars(panel: Any, prices: list[float]) -> None:
-    """Set a logarithmic axis with room for zero at its left."""
+    """Set a logarithmic horizontal axis, with room for zero at the left."""
     paid = [price for price in prices if price > 0]
-    # Prices that lie close together still get several ticks.
+    # Widen the axis for prices that are close together, so that it has several ticks.
     near = max(paid) < CLOSE * min(paid)
     least, most = (min(paid) / 2.2, max(paid) * 2.6) if near else (min(paid) * 0.75, max(paid) * 1.7)
     panel.set_xscale("symlog", linthresh=least, linscale=0.4)
@@ -220,7 +220,7 @@ def _dollar_ticks(least: float, most: float, steps: Sequence[int]) -> list[float
 
 
 def _told_wide(ticks: Sequence[float]) -> float:
-    """Return the inches that the ticks' numbers take side by side if evenly spaced."""
+    """Return the width of the ticks' numbers side by side, in inches, if they are evenly spaced."""
     return 1.8 * sum(wide(f"{tick:g}", SMALL) for tick in ticks)
 
 
@@ -230,10 +230,10 @@ def choose(
     """Return the middle of each point's name: near it, inside the frame, and without overlaps if possible.
 
     Args:
-        points: Where they are, in points (1/72 inch).
-        widths: How wide each name is.
+        points: Their positions, in points (1/72 inch).
+        widths: The width of each name.
         inside: The frame.
-        lines: How many lines each name has; one by default.
+        lines: The number of lines of each name; one by default.
 
     >>> choose([(50, 50)], [20], (0, 0, 100, 100))
     [(65.0, 50.0)]
@@ -269,7 +269,7 @@ class NamePlace:
 
 
 def _chosen(panel: Any, points: Sequence[tuple[float, float]], names: Sequence[str]) -> list[NamePlace]:
-    """Return a place for each name in a panel whose size is settled."""
+    """Return a place for each name in a panel whose size is final."""
     scale = 72 / panel.figure.dpi
     where = [(float(x) * scale, float(y) * scale) for x, y in panel.transData.transform(list(points))]
     edge = panel.get_window_extent()
@@ -310,8 +310,8 @@ def _outside(box: Box, inside: Box) -> float:
 
 
 def _name(panel: Any, points: Sequence[tuple[float, float]], names: Sequence[str]) -> None:
-    """Write the names into a panel whose size is settled; a distant name gets a thin line to its point."""
-    # Over lines, below points.
+    """Write the names into a panel whose size is final; a distant name gets a thin line to its point."""
+    # The background of names covers lines but not points.
     paper = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none"}
     for name, data, place in zip(names, points, _chosen(panel, points, names), strict=True):
         (x, y), (a, b) = place.point, place.middle
@@ -325,7 +325,7 @@ DRAWING = PALETTE[0]
 
 
 def dispersion(frame: Dispersion, width: str) -> Sketch:
-    """Sketch a bar for each score's deviation and a line for closed minus open, the paper's in grey beside them."""
+    """Sketch a bar for each score's deviation and a line for closed minus open, with the paper's in grey."""
     turn = 0 if width == "double" else 90
     below = 0.0 if turn == 0 else max(wide(column, SMALL) for column in frame.columns)
     places = range(len(frame.columns))
@@ -367,7 +367,7 @@ def _line(panel: Any, gaps: Any, colour: str, marker: str, line: str, label: str
 
 
 def pairs(frame: ScorePairs, width: str) -> Sketch:
-    """Sketch a panel for every two scores: drawings as dots, painters' means as rings, coefficients above."""
+    """Sketch a panel for every pair of scores: drawings as dots, painters' means as rings, coefficients above."""
     down, across = (len(frame.pairs), 1) if width == "single" else (1, len(frame.pairs))
 
     def paint(figure: FigureBase) -> None:

@@ -45,14 +45,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 ROW = 0.125
-"""Inches for one painter's row."""
+"""The height of a painter's row, in inches."""
 NAMES = {"single": 1.3, "double": 2.3}
 """Inches for a line of a name."""
 
 
 @dataclass(frozen=True)
 class NamedRows:
-    """Rows with their whole names; a name of several lines makes its row higher.
+    """Rows with their full names; a name of several lines makes its row taller.
 
     Attributes:
         at: The middle of each row, from the top, in units of `inches`.
@@ -66,28 +66,28 @@ class NamedRows:
 
     @property
     def height(self) -> float:
-        """Inches that all of them take."""
+        """The total height of the rows, in inches."""
         return sum(self.tall) * self.inches
 
     def set(self, panel: Any) -> None:
-        """Write them beside a panel, the first at the top."""
+        """Write the names to the left of a panel, the first at the top."""
         panel.set_yticks(self.at, self.names, linespacing=SPACING)
         panel.set_ylim(sum(self.tall) - 0.4, -0.6)
         panel.tick_params(axis="y", length=0)
 
     @property
     def edges(self) -> list[float]:
-        """Where rows begin, and where the last ends."""
+        """The positions at which rows begin, and the end of the last row."""
         return [at - tall / 2 for at, tall in zip(self.at, self.tall, strict=True)] + [sum(self.tall) - 0.5]
 
     @property
     def between(self) -> list[float]:
-        """Where one row ends and the next begins."""
+        """The positions between rows."""
         return self.edges[1:-1]
 
 
 def named_rows(names: Sequence[str], room: float, inches: float) -> NamedRows:
-    """Return rows of at least so many inches, for names in lines of `room`."""
+    """Return rows at least `inches` high, with names in lines of at most `room` inches."""
     labels = whole(names, room)
     tall = [max(1.0, (lines_of([label]) * LINE + 0.025) / inches) for label in labels]
     ends = list(accumulate(tall))
@@ -133,7 +133,7 @@ def dots(grid: Grid, width: str) -> Sketch:
 
 
 def _dot(panel: Any, row: float, cell: Quantity, colour: str) -> None:
-    """Draw a number with its interval, or an open line for its possible range."""
+    """Draw a number with its interval, or only a line for its possible range."""
     if cell.ends is not None:
         exact = cell.value is not None
         panel.plot(cell.ends, [row, row], color=colour if exact else PALE, lw=0.9 if exact else 2.2, zorder=2,
@@ -148,7 +148,7 @@ def failures(source: StoreSource) -> Grid:
     Raises:
         UsageError: Nothing has failed.
     """
-    # Painters without any score too: before the controls, which come last.
+    # Includes painters without any score; controls come last.
     groups = sorted([*source.field.groups, *source.field.left_out], key=lambda group: group.control)
     counts = [_kinds(group) for group in groups]
     kinds = sorted({kind for count, _ in counts for kind in count})
@@ -168,7 +168,7 @@ def _kinds(group: Group) -> tuple[Counter[str], int]:
 
 
 def kinds(grid: Grid, width: str) -> Sketch:
-    """Sketch one row per painter, one mark per kind of failure, the count at the right."""
+    """Sketch one row per painter, with a marker for each kind of failure and the count at the right."""
     rows = named_rows(grid.rows, NAMES[width], ROW)
     height = 0.75 + rows.height
 
@@ -196,7 +196,7 @@ def kinds(grid: Grid, width: str) -> Sketch:
 
 
 def histograms(frame: Histograms, width: str) -> Sketch:
-    """Sketch one small histogram per painter, with the two marks and the share above the first."""
+    """Sketch one small histogram per painter, with the two limits and the share above the first."""
     rows = named_rows(frame.rows, NAMES[width], 0.34 if len(frame.rows) <= 12 else 0.24)
     height = 0.75 + rows.height
 
@@ -229,11 +229,11 @@ def histograms(frame: Histograms, width: str) -> Sketch:
 
 MOST_SCORES = 3
 FEW = 5
-"""A score with no more values than this has no distribution worth showing."""
+"""The number of distinct values up to which a score has no distribution worth showing."""
 
 
 def distribution(source: StoreSource) -> Spread:
-    """Return the scores of single drawings: of the requested score, or of up to three leading ones."""
+    """Return the values of single drawings, for the requested score or for up to three leading ones."""
     inside = source.field.inside
     wanted = [source.score]
     if not source.choice.score and source.score is not MET:

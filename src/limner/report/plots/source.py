@@ -1,4 +1,4 @@
-"""The source of a plot: one exam's painters under one evaluator, on the questions that all of them have."""
+"""The source of a plot: one exam's painters under one evaluator, on their common questions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ...store.store import using_store
 from ..paper.holdings import facts_of
 
 NAMED = 2
-"""Painters that a caption names for cutting the common questions."""
+"""The most painters that a caption names for cutting the common questions."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class PlotChoice:
 
     Attributes:
         judges: The judges; if several have marked, one must be named, except for plots that compare them.
-        on: The questions painters are compared on: ``common`` or ``all``.
+        on: The questions on which painters are compared: ``common`` or ``all``.
         score: The score; by default the exam's leading one.
         by: The tag of the categories; by default the first by which the exam's paper breaks its scores down.
         question: For a plot of drawings, the question; by default the first that all painters have.
@@ -70,8 +70,8 @@ class StoreSource(PlotSource):
 
     Attributes:
         kind: The exam's kind.
-        field: The painters, the best first and controls last, with their drawings of the common questions, of which
-            controls may lack some.
+        field: The painters, the best first and controls last, with their drawings of the common questions; controls may
+            lack some of these questions.
         choice: The choice of what to show.
     """
 
@@ -80,7 +80,7 @@ class StoreSource(PlotSource):
     choice: PlotChoice
 
     def cells(self, score: str) -> list[Quantity]:
-        """Return every painter's number."""
+        """Return every painter's number for a score."""
         return quantities(self.field, self.field.score(score))
 
     def mean(self, scores: Sequence[str]) -> list[Quantity]:
@@ -134,7 +134,7 @@ class StoreSource(PlotSource):
         return images
 
     def measured(self, evidence: str) -> list[tuple[float, ...]]:
-        """Return for each painter the numbers measured on its drawings, each drawing's once."""
+        """Return for each painter the numbers measured on its drawings, one per drawing."""
         measured_rows = []
         for entries in self.field.inside:
             once = {entry.drawing.id: entry.evidence.get(evidence, {}).get("value") for entry in entries}
@@ -158,7 +158,7 @@ class StoreSource(PlotSource):
 def quantities(field: Comparable, score: Score) -> list[Quantity]:
     """Return every painter's number with its interval, from resamples that all painters share.
 
-    If the judge abstained, it is the range of the score with undecided marks at their worst and best.
+    If the judge abstained, the number is replaced by the score's range, with undecided marks at their worst and best.
     """
     cells = []
     for at, entries in enumerate(field.inside):
@@ -204,14 +204,14 @@ def load_source(exam: str, choice: PlotChoice) -> StoreSource:
 
 
 def with_controls(field: Comparable) -> Comparable:
-    """Return the field with the controls that lack some questions, on those they have."""
+    """Return the field with added controls that lack some questions, on the questions that they have."""
     some = tuple(group for group in field.beside if field.common(group))
     inside = (*field.inside, *(field.common(group) for group in some))
     return replace(field, groups=(*field.groups, *some), inside=inside, beside=some)
 
 
 def main_score(field: Comparable, wanted: str | None) -> Score:
-    """Return the wanted score, or the first that most painters have, or the share of criteria met."""
+    """Return the wanted score; by default the first that most painters have, or the share of criteria met."""
     if wanted is not None:
         return field.score(wanted)
     counts = Counter(name for values in field.values for name in values)
@@ -231,7 +231,7 @@ def _ordered(field: Comparable, score: Score) -> Comparable:
 
 
 def _caption(exam: str, field: Comparable, reading: str) -> str:
-    """Return the caption of every plot: whose marks these are, and on how many questions."""
+    """Return the caption of every plot: who marked, and on how many questions."""
     parts = [_cut(field.cut, exam)] if field.cut is not None and field.on == "common" else []
     parts += [warning.removesuffix(".") for warning in field.evaluator.warnings]
     parts += [exam, f"judge {field.evaluator.name}", f"reading {reading}"]
@@ -260,7 +260,7 @@ def _cut(cut: Cut, exam: str) -> str:
 
 OVERALL = "all"
 LEVELS = "levels"
-"""The name of the plot of `levels`; exams whose levels are not a tag have their own version."""
+"""The name of the plot by level; exams whose levels are not a tag have their own version."""
 
 
 def by_tag(source: StoreSource, tag: str, whole: bool = False) -> Grid:

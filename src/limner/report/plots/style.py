@@ -1,4 +1,4 @@
-"""The look of all plots: sizes of print columns, type, and colours and marks for colour-blind readers."""
+"""The look of all plots: column widths, type, and colours and markers for colour-blind readers."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 WIDTHS = {"single": 3.3, "double": 7.0}
-"""Inches: one column of a paper, or both."""
+"""The widths of plots in inches: one column of a paper, or both."""
 PAGE = 9.6
 """The largest height of a plot, in inches: one page."""
 MARGIN = 0.12
-"""Free inches beside text over the whole width, both sides together."""
+"""The free inches to the left and right of full-width text, in total."""
 SMALL, NORMAL, TITLE = 6.5, 7.0, 7.5
 """Font sizes in points, the first being the smallest."""
 FONT = "DejaVu Sans"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-"""Okabe and Ito's colours, the palest last."""
+"""The colours of Okabe and Ito, the palest last."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
 GREY, PALE, INK = "#777777", "#C8C8C8", "#222222"
 SEQUENTIAL, DIVERGING = "cividis", "PuOr"
@@ -107,7 +107,7 @@ class Sketch:
 
 @contextmanager
 def look() -> Iterator[None]:
-    """Let matplotlib draw as `LOOK` defines, whatever the user's own settings are.
+    """Make matplotlib draw as `LOOK` defines, regardless of the user's own settings.
 
     Raises:
         UsageError: matplotlib is missing.
@@ -136,12 +136,12 @@ def _advance(letter: str) -> float:
 
 
 def inches_high(figure: Any) -> float:
-    """Return the height of a figure or a part of one."""
+    """Return the height of a figure or subfigure in inches."""
     return float(figure.bbox.height / figure.get_figure(root=True).dpi)
 
 
 def fit(name: str, inches: float, size: float) -> str:
-    """Return a name shortened to so many inches: its middle is cut, since the end often says more."""
+    """Shorten a name to this width by cutting its middle, since the end often says more."""
     if wide(name, size) <= inches:
         return name
     for kept in range(len(name) - 1, 3, -1):
@@ -156,11 +156,11 @@ BREAKS = re.compile(r"[^\s/\-_+,\[\]=?&.:]*[\s/\-_+,\[\]=?&.:]*")
 """A piece of a name with the following punctuation, after which a line may end."""
 SPACING = 1.05
 LINE = SMALL * SPACING / 72
-"""Inches from a line of a name to the next."""
+"""The inches from one line of a name to the next."""
 
 
 def broken(name: str, inches: float, size: float = SMALL) -> str:
-    """Return the whole name in lines of so many inches, broken after punctuation if possible."""
+    """Return the full name in lines of at most this width, broken after punctuation if possible."""
     lines = [""]
     for piece in BREAKS.findall(name):
         if lines[-1] and wide((lines[-1] + piece).rstrip(), size) > inches:
@@ -185,7 +185,7 @@ def lines_of(names: Sequence[str]) -> int:
 
 
 def wrapped(text: str, inches: float, size: float = SMALL) -> str:
-    """Wrap a text at words into lines of so many inches; a word longer than a line is broken too."""
+    """Wrap a text into lines of at most this width; only words longer than a line are broken."""
     lines = [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}".strip()
@@ -197,7 +197,7 @@ def wrapped(text: str, inches: float, size: float = SMALL) -> str:
 
 
 def words_height(sketch: Sketch, width: str) -> float:
-    """Return the inches of a sketch's caption, with all lines of the label except the first."""
+    """Return the height in inches of a sketch's caption and of all lines of its label except the first."""
     caption = (lines_of([wrapped(sketch.said, WIDTHS[width] - MARGIN)])) * SMALL * 1.25 / 72 + 0.05
     return caption + (lines_of([_label(sketch, width)]) - 1) * NORMAL * 1.2 / 72
 
@@ -207,7 +207,7 @@ def _label(sketch: Sketch, width: str) -> str:
 
 
 def checked_format(path: Path) -> str:
-    """Return the format that a file's name asks for.
+    """Return the format that a file's suffix requests.
 
     Raises:
         UsageError: The format is not one of `FORMATS`.
@@ -219,7 +219,7 @@ def checked_format(path: Path) -> str:
 
 
 def save_figure(figure: Any, path: Path) -> None:
-    """Write a figure to a file, the same bytes for the same numbers.
+    """Write a figure to a file; the same numbers give the same bytes.
 
     Raises:
         UsageError: The file's name does not end in one of `FORMATS`.
@@ -230,14 +230,14 @@ def save_figure(figure: Any, path: Path) -> None:
 
 
 def write_figure(figure: Any, place: Path | IO[bytes], form: str) -> None:
-    """Write a figure in one of `FORMATS`, without anything that changes from day to day."""
+    """Write a figure in one of `FORMATS`, without dates or anything else that changes between runs."""
     nothing = {"svg": {"Date": None, "Creator": "limner"}, "pdf": {"CreationDate": None, "Creator": "limner"}}
     with look():
         figure.savefig(place, format=form, metadata=nothing.get(form, {"Software": "limner"}))
 
 
 def compose(sketches: Sequence[Sketch], width: str) -> Any:
-    """Return a matplotlib figure with the sketches below each other, each with its caption."""
+    """Return a matplotlib figure with the sketches one below the other, each with its caption."""
     inches = WIDTHS[width]
     with look():
         from matplotlib.figure import Figure
@@ -261,7 +261,7 @@ def compose(sketches: Sequence[Sketch], width: str) -> Any:
             last.append(sketch.paint(inner))
             part.supxlabel(caption, x=MARGIN / 2 / inches, ha="left", fontsize=SMALL, color=GREY, linespacing=1.15)
         figure.draw_without_rendering()
-        # The layout is final; what is added now must not move it.
+        # The layout is final: later additions must not change it.
         figure.set_layout_engine("none")
         for finish in last:
             if finish is not None:

@@ -1,4 +1,4 @@
-"""Reproducing a paper: what its tables and figures lack, what that costs, and all of them in one document."""
+"""Reproduction of a paper: what its tables and figures lack, what that costs, and a document with all of them."""
 
 from .checklist import Checklist, make_checklist
 from .request import Reproduction

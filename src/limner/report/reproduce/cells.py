@@ -21,11 +21,11 @@ class CellCount:
     """The number of cells of a table, or rows of a figure, by state.
 
     Attributes:
-        filled: In the store, over all questions.
-        partial: In the store, over some of the questions or with failures.
-        missing: Can be filled by a run.
-        by_hand: Can be filled by people or further commands.
-        out_of_reach: Cannot be filled here.
+        filled: Cells in the store, over all questions.
+        partial: Cells in the store, over some of the questions or with failures.
+        missing: Cells that a run can fill.
+        by_hand: Cells that people or further commands can fill.
+        out_of_reach: Cells that cannot be filled here.
     """
 
     filled: int = 0
@@ -36,7 +36,7 @@ class CellCount:
 
     @property
     def paper(self) -> int:
-        """All that the paper has."""
+        """The number of all cells in the paper."""
         return sum(asdict(self).values())
 
     def __add__(self, other: CellCount) -> CellCount:
@@ -53,12 +53,12 @@ def one_cell(state: str) -> CellCount:
 
 
 def row_state(step: StepState | None, row: TableRow | None, cell: Cell | None) -> str:
-    """Return the state of a paper's cell, by the step that makes its row and by the store's row."""
+    """Return the state of a paper's cell, given the step that makes its row and the store's row and cell."""
     if row is not None and cell is not None and cell.text != MISSING:
         return "filled" if row.coverage is None or row.coverage >= 1 else "partial"
     if step is None or step.step.cannot is not None:
         return "out_of_reach"
-    # A finished row has no number if the exam has no question for it, or the judge no answer.
+    # A finished row lacks a number if the exam has no question for it, or the judge gave no answer.
     return "missing" if step.to_do is None or step.to_do > 0 else "out_of_reach"
 
 
@@ -67,7 +67,7 @@ class TableCounter:
     """A counter of the cells of one table.
 
     Attributes:
-        steps: The steps by the paper's name of a row; in tables of judges by judge; with a judge per column by both.
+        steps: The steps by the paper's name of the row, by judge in tables of judges, by both with a judge per column.
         labels: Evaluator's id -> its label in tables.
         limited: Whether rows without a step are not requested, and not counted.
     """
@@ -126,7 +126,7 @@ class TableCounter:
         return next((row for row in mine if step is not None and self.is_of(step, row.about)), None)
 
     def is_of(self, step: StepState, about: Mapping[str, str]) -> bool:
-        """Return whether a row of the store is the one that a step makes, or an imported one of that name."""
+        """Return whether a row of the store is the one that a step makes, or an imported one of the same name."""
         names = {self.labels[id] for id in step.evaluators if id in self.labels}
         if self.layout.rows == "judges":
             return about.get("evaluator") in names
@@ -136,7 +136,7 @@ class TableCounter:
         return same and about.get("judge") in step.judges
 
     def _agreeing(self, table: Table) -> CellCount:
-        """Count the numbers of agreement between people and judges, whoever they are."""
+        """Count the numbers of agreement between people and judges, without matching them by name."""
         sides = [
             [cell for row in rows for cell in row.cells if cell.text != MISSING]
             for rows in (list(_rows(table, published)) for published in (True, False))
@@ -189,15 +189,15 @@ def count_rows(steps: Sequence[StepState | None], covered: Callable[[StepState],
 
 
 RequestedCell = tuple[str, str]
-"""A row by the paper's name, and a judge; an empty one is the preset's. In tables of judges the row is left empty."""
+"""A row by the paper's name (empty in tables of judges), and a judge (empty for the preset's judge)."""
 
 
 @dataclass(frozen=True)
 class ItemRequest:
-    """One table or figure with the rows and judges it needs.
+    """A table or figure with the rows and judges that it needs.
 
     Attributes:
-        layout: Its table, where it has one, and `sections` those that it shows.
+        layout: The layout of its table, if it has one; `sections` are the sections that it shows.
         wants: Key of a row -> the row and the judge that make it.
         own: Whether the user's own painters may be shown in it.
     """
@@ -211,7 +211,7 @@ class ItemRequest:
 
 
 def request_of(item: PaperItem, kind: str) -> ItemRequest:
-    """Return what an item needs, by its own definition and by what its layout publishes."""
+    """Return the rows and judges that an item needs, by its definition and by the published rows of its layout."""
     layout = find(f"{kind}:{item.layout}") if item.layout else None
     sections = _sections(layout, item.section)
     title = item.title or (layout.title if layout else "")
@@ -251,7 +251,7 @@ def _models(layout: Layout, sections: Iterable[Section | None]) -> Iterable[str]
 
 
 def _judges(layout: Layout) -> list[str]:
-    """Return the rows of a table of judges, each with what the judge was shown."""
+    """Return the rows of a table of judges, each named by the judge and what it was shown."""
     columns = specs(layout, None, [])
     names = []
     for _, row in published_rows(layout, None, columns):

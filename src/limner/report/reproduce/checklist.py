@@ -1,4 +1,4 @@
-"""The checklist of a paper against a store: what each table and figure has and lacks, and what the rest costs."""
+"""The checklist of a paper: what the store has and lacks for each table and figure, and what the rest costs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .steps import Planner, RunStep, StepState, make_step
 
 @dataclass(frozen=True)
 class ItemState:
-    """One table or figure against the store.
+    """The state of one table or figure: what the store has of it.
 
     Attributes:
         cells: The counts of its cells; None if it cannot be reproduced.
@@ -50,19 +50,19 @@ class ItemState:
 
     @property
     def dollars(self) -> float | None:
-        """What its rows would cost; None where any of it is not known."""
+        """The cost of the missing parts of its rows; None if any price is unknown."""
         amounts = [step.dollars for step in self.runnable]
         return None if None in amounts else sum(amount or 0.0 for amount in amounts)
 
     @property
     def calls(self) -> int | None:
-        """Paid calls for its rows."""
+        """The number of paid calls that its rows still need; None if unknown."""
         counts = [step.calls for step in self.runnable]
         return None if None in counts else sum(count or 0 for count in counts)
 
     @property
     def runnable(self) -> list[StepState]:
-        """Its steps that a command can do, each once."""
+        """Its steps that a command can do, without duplicates."""
         return list({step.step.key: step for step in self.steps.values() if step.step.cannot is None}.values())
 
     def to_json(self) -> dict[str, Any]:
@@ -78,10 +78,10 @@ class ItemState:
 
 @dataclass(frozen=True)
 class Checklist:
-    """A whole paper against a store.
+    """The state of a whole paper: what the store has of it.
 
     Attributes:
-        cite: The paper.
+        cite: The paper's citation.
         steps: The steps in order, including those that cannot be run.
         groups: The marked drawings in the store.
         evaluators: Their evaluators.
@@ -104,29 +104,29 @@ class Checklist:
 
     @property
     def exam(self) -> Exam[Any] | None:
-        """The exam's questions, where they are known."""
+        """The exam with its questions; None if unknown."""
         return self.planner.loaded[1] if self.planner.loaded else None
 
     @property
     def cells(self) -> CellCount:
-        """Cells of all tables and figures together."""
+        """The cell counts of all tables and figures together."""
         return sum((item.cells for item in self.items if item.cells is not None), CellCount())
 
     @property
     def runnable(self) -> list[StepState]:
-        """The steps that a command can do and that are not done."""
+        """The unfinished steps that a command can do."""
         return [step for step in self.steps if step.step.cannot is None and step.to_do != 0]
 
     @property
     def dollars(self) -> tuple[float | None, list[str]]:
-        """What the rest costs as far as that is known, None where nothing is; and whose price is not."""
+        """The known cost of the rest (None if nothing is known), and the names of those without a known price."""
         if any(step.found is None for step in self.runnable):
             return None, []
         return total([estimate for step in self.runnable for estimate in step.found or ()])
 
     @property
     def calls(self) -> int | None:
-        """Paid calls for the rest."""
+        """The number of paid calls for the rest; None if unknown."""
         counts = [step.calls for step in self.runnable]
         return None if None in counts else sum(count or 0 for count in counts)
 
@@ -142,7 +142,7 @@ class Checklist:
         }  # fmt: skip
 
     def groups_of(self, step: StepState) -> list[Group]:
-        """Return the store's marks of the row that a step makes, or of an imported one of its name."""
+        """Return the store's groups for a step's row; if there are none, imported ones with the row's name."""
         exact = [
             group
             for group in self.groups
@@ -156,11 +156,11 @@ class Checklist:
         ]
 
     def covered(self, step: StepState) -> float:
-        """Return the share of questions for which a step's row has a score."""
+        """Return the share of questions for which the step's row has a score."""
         return max((group.coverage for group in self.groups_of(step)), default=0.0)
 
     def choice(self, wants: ItemRequest, steps: Mapping[RequestedCell, StepState], **how: Any) -> TableChoice:
-        """Return the choice of the store's rows for a table: those under its judges."""
+        """Return the choice for a table: the store's rows that its judges marked."""
         which: dict[str, Any] = {"selection": self.asked.selection}
         layout = wants.layout
         if layout is not None and layout.rows == "painters" and not _by_judge(wants):
@@ -171,7 +171,7 @@ class Checklist:
 
 
 def make_checklist(asked: Reproduction, store: Store, *, counted: bool = True) -> Checklist:
-    """Compare a paper with a store; nothing is called or stored.
+    """Compare a paper with a store and return the checklist; nothing is called or stored.
 
     If only the steps are needed, `counted=False` skips the items.
 
@@ -249,7 +249,7 @@ def _steps(wants: ItemRequest, finder: RowFinder) -> dict[RequestedCell, RunStep
 def _states(
     wants: list[ItemRequest], steps: list[dict[RequestedCell, RunStep]], planner: Planner
 ) -> dict[str, StepState]:
-    """Return every step once, with the items it is for; steps that only mark come after those that draw."""
+    """Return the steps by key, with the items that need each; steps that draw precede those that only mark."""
     by_key: dict[str, RunStep] = {}
     items: dict[str, list[str]] = {}
     for each, mine in zip(wants, steps, strict=True):
@@ -263,7 +263,7 @@ def _states(
 
 
 def _unfit(states: Iterable[StepState]) -> list[str]:
-    """Return what this machine lacks for steps whose questions are known."""
+    """Return the reasons why steps have no plan, except those of steps that no command can do."""
     return list(dict.fromkeys(state.why for state in states if state.step.cannot is None and state.why))
 
 
@@ -300,12 +300,12 @@ def _by_hand(wants: ItemRequest, asked: Reproduction) -> list[str]:
 
 @dataclass
 class RunOutcome:
-    """The outcome of the steps.
+    """The outcome of running the steps.
 
     Attributes:
         progress: What each step did.
-        not_run: Steps that could not be run, and why.
-        stopped: Why the run stopped early: the budget was reached.
+        not_run: The steps that could not be run, each with the reason.
+        stopped: The message if the budget was reached and the run stopped early.
     """
 
     progress: list[Progress] = field(default_factory=list)
@@ -315,7 +315,7 @@ class RunOutcome:
 
     @property
     def exit_code(self) -> int:
-        """As elsewhere: 0 done, 3 in part, 4 budget reached, 130 interrupted."""
+        """The exit code, as in other commands: 0 done, 3 partly done, 4 budget reached, 130 interrupted."""
         if self.interrupted:
             return 130
         if self.stopped is not None:
@@ -324,7 +324,7 @@ class RunOutcome:
 
     @property
     def failures(self) -> Progress:
-        """What failed in all steps, with some of it in words."""
+        """The failures of all steps together, with details of some."""
         details = [detail for part in self.progress for detail in part.details]
         return Progress(failures=sum((part.failures for part in self.progress), Counter()), details=details[:SHOWN])
 
@@ -343,17 +343,17 @@ def run_steps(
     retry_failed: bool = False,
     begin: Callable[[StepState], Callable[[Progress], None]] = lambda _: lambda _: None,
 ) -> RunOutcome:
-    """Run every step that is not done.
+    """Run every unfinished step.
 
     A step that cannot start, because a key, a price or a package is missing, is skipped and reported.
 
     Args:
-        checklist: What is to be done.
+        checklist: The checklist with the steps.
         budget: Dollars that all steps may spend in total.
         purse: The purse they spend from; see `limner.calls.purse`.
         change_purse: Whether `budget` becomes the purse's limit.
-        concurrency: Calls at once.
-        retry_failed: Whether refusals and unreadable replies are retried.
+        concurrency: The maximum number of concurrent calls.
+        retry_failed: Whether to retry refusals and unreadable replies.
         begin: Called before each step; returns the function to call after each of its parts.
     """
     outcome, shared = RunOutcome(), Budget(budget, purse)

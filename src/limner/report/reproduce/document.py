@@ -1,4 +1,4 @@
-"""One document with every table and figure of a paper: published figures, the store's beside them, what is missing."""
+"""One document with every table and figure of a paper: published numbers, the store's numbers, what is missing."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def _figure(checklist: Checklist, item: ItemState, paper_plot: PaperPlot, drawn:
 
 
 def _upright(drawing: bytes) -> str:
-    """Return the class of plots that go on upright pages."""
+    """Return the class attribute of a plot that goes on a portrait page; empty for other plots."""
     size = re.search(rb'<svg[^>]* viewBox="0 0 ([\d.]+) ([\d.]+)"', drawing)
     return ' class="upright"' if size and float(size[2]) > 0.8 * float(size[1]) else ""
 
@@ -241,7 +241,7 @@ UNKNOWN = "unknown"
 
 
 def money(dollars: float | None, unknown: Sequence[str] = ()) -> str:
-    """Format dollars; an unknown price is never zero.
+    """Format an amount in dollars; an unknown price is never shown as zero.
 
     >>> money(1.5), money(None), money(0.2, ["lab/brush"])
     ('$1.50', 'unknown', '$0.20 plus the unknown price of lab/brush')
@@ -252,7 +252,7 @@ def money(dollars: float | None, unknown: Sequence[str] = ()) -> str:
 
 
 def count(number: int | None) -> str:
-    """Format a number, or that it is unknown."""
+    """Format a number; None is formatted as unknown."""
     return UNKNOWN if number is None else f"{number:,}"
 
 
@@ -319,14 +319,14 @@ def steps_table(checklist: Checklist) -> Table:
 
 
 def commands(checklist: Checklist) -> list[str]:
-    """Return the commands that do the rest, ready to paste, and those that no run makes."""
+    """Return the commands that remain, ready to paste: those of the steps, then those to run by hand."""
     run = [step.command for step in checklist.runnable]
     by_hand = list(dict.fromkeys(word for item in checklist.items for word in item.by_hand))
     return [*run, *(["# to run by hand:", *by_hand] if by_hand else [])]
 
 
 def differences(checklist: Checklist) -> dict[str, list[str]]:
-    """Return row -> differences from the paper's settings, for the rows that the store has."""
+    """Return the differences from the paper's settings, by row, for the rows in the store."""
     kind = exams.kind(checklist.asked.kind)
     questions = next((item.wants.layout.paper.questions for item in checklist.items if item.wants.layout), None)
     listed: dict[str, list[str]] = {}
@@ -343,7 +343,7 @@ def differences(checklist: Checklist) -> dict[str, list[str]]:
 
 
 def _replacements(checklist: Checklist, step: StepState) -> list[str]:
-    """Return what draws, plans or measures in place of what the paper used."""
+    """Return the painters, planners and probes that replace those of the paper."""
     row, listing = step.step.row, checklist.listing
     written = listing.rows.get(row.name, PaperRow())
     usual = checklist.finder.usual(row.name)
@@ -375,7 +375,7 @@ class NoPdf(LimnerError):
 
 
 def find_browser() -> str | None:
-    """Return a browser that can print: the named one, one on the path, or playwright's."""
+    """Return a browser that can print: the one named in the environment, one on the path, or playwright's."""
     if named := os.environ.get(BROWSER):
         return shutil.which(named)
     on_path = next((path for path in map(shutil.which, NAMES) if path), None)
@@ -396,7 +396,7 @@ def write_pdf(page: Path, path: Path) -> None:
     """Print an HTML file as a PDF.
 
     Raises:
-        NoPdf: There is no browser, or printing failed; says what to do.
+        NoPdf: There is no browser, or printing failed; the message says what to do.
     """
     browser, failed = find_browser(), f"{path} was not written ({page} is complete)"
     if browser is None:

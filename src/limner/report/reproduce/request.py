@@ -1,4 +1,4 @@
-"""Requests to reproduce a paper: which paper, from which store, with which replacements."""
+"""Requests to reproduce a paper: its tables and figures, their rows and judges, and the user's replacements."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Reproduction:
     """A request to reproduce a paper.
 
     Attributes:
-        exam: As in `limner run`: an installed exam, ``sample/NAME``, or the path of an exam.toml.
-        painters: Only these rows: ``MODEL`` or ``MODEL=SPEC`` for a model of the paper, ``[NAME=]SPEC`` for another.
-        strategy_options: Models in strategies in place of the paper's, by role, such as ``planner``.
-        judges: ``SPEC`` in place of the preset's judge, ``NAME=SPEC`` in place of another judge of the paper.
-        judge_args: Arguments of calls of the judge in place of the preset's.
-        regions: The region counter in place of the paper's; `aesthetics` is the same for aesthetics.
-        selection: Only these questions; `selection_words` are the same as arguments of commands.
-        items: Only these tables and figures.
+        exam: The exam as in `limner run`: an installed exam, ``sample/NAME``, or the path of an exam.toml.
+        painters: The only rows: ``MODEL`` or ``MODEL=SPEC`` for a model of the paper, ``[NAME=]SPEC`` for another.
+        strategy_options: The models that replace the paper's in strategies, by role, such as ``planner``.
+        judges: The replacements of judges: ``SPEC`` for the preset's judge, ``NAME=SPEC`` for another of the paper.
+        judge_args: The arguments of calls to the judge, in place of the preset's.
+        regions: The region counter in place of the paper's; `aesthetics` replaces the probe of aesthetics.
+        selection: The only questions; `selection_words` is the selection as command-line arguments.
+        items: The only tables and figures; all if empty.
         reading: How replies are read; by default as in the preset.
     """
 
@@ -77,8 +77,8 @@ def paper_list(kind: str) -> PaperList:
     """Return the tables and figures of the paper of this kind of exam.
 
     Raises:
-        UsageError: The exam has no such list; says which have.
-        DataError: Its file is wrong.
+        UsageError: The exam has no such list; the message names those that have one.
+        DataError: Its file is invalid.
     """
     path = paper_file(kind, FILE)
     if path is None:
@@ -107,15 +107,15 @@ _RANGE = re.compile(r"(Figure|Table)s (\d+) to (\d+)")
 
 
 class PaperRow(StrictModel):
-    """How a row of the paper is drawn, where its name and the model catalogue do not say it all.
+    """The way a row of the paper is drawn, if its name and the model catalogue do not determine it.
 
     Attributes:
-        model: The painter's spec, or the paper's name of it; the row's own name by default.
-        strategy: How it is drawn, and `strategy_options` with which models and numbers.
-        preset: Another preset of the exam than the list's.
+        model: The painter's spec, or the paper's name for it; by default the row's name.
+        strategy: The strategy; `strategy_options` are its models and numbers.
+        preset: The exam's preset, if it is not the list's.
         painter_args: Options of the painter.
-        cannot: Why no command can make it.
-        note: What a reader must know of how it is made here.
+        cannot: The reason why no command can make it.
+        note: A note for the reader on how it is made here.
     """
 
     model: str | None = None
@@ -128,7 +128,7 @@ class PaperRow(StrictModel):
 
 
 class PaperJudge(StrictModel):
-    """A judge in place of the preset's, and how it is asked."""
+    """A judge in place of the preset's, with its arguments and options."""
 
     judge: str | None = None
     args: dict[str, Any] = Field(default_factory=dict)
@@ -149,19 +149,19 @@ class PaperItem(StrictModel):
     """A table or figure of a paper.
 
     Attributes:
-        name: As the paper numbers it; ``Figures 3 to 9`` for several that show the same thing.
-        title: What it shows; a layout's own where there is one.
-        layout: The table's layout, of `limner.report.paper`, and `section` a part of it.
-        plots: What is drawn for a figure.
-        rows: The rows it needs; all that the layout publishes, where nothing is said.
+        name: The paper's number; ``Figures 3 to 9`` for several that show the same thing.
+        title: The title; by default the layout's.
+        layout: The table's layout in `limner.report.paper`; `section` limits it to one section.
+        plots: The plots for a figure.
+        rows: The rows that it needs; by default all published rows of the layout.
         rows_of: A layout whose published rows are needed.
-        judges: Who marks them, of the list's judges; the preset's judge where nothing is said.
-        sample: How many questions the paper has drawn for it, where that is not the whole exam.
+        judges: The judges that mark the rows, from the list's judges; by default the preset's judge.
+        sample: The number of questions that the paper sampled for it, if not the whole exam.
         ablation: Whether it compares ways of drawing or marking.
-        cannot: Why no command can make it.
+        cannot: The reason why no command can make it.
         people: The design of the study whose people it needs.
-        by_hand: Further commands, with ``{exam}`` and ``{store}``; no run makes these.
-        note: What a reader must know.
+        by_hand: Further commands to run by hand, with ``{exam}`` and ``{store}``.
+        note: A note for the reader.
     """
 
     name: str
@@ -181,7 +181,7 @@ class PaperItem(StrictModel):
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Every table or figure that it represents.
+        """All tables or figures that it represents.
 
         >>> PaperItem(name="Figures 3 to 5", title="x", cannot="y").numbers
         ('Figure 3', 'Figure 4', 'Figure 5')
@@ -202,10 +202,10 @@ class PaperList(StrictModel):
     """The tables and figures of a paper, with their rows and judges.
 
     Attributes:
-        preset: The preset by which rows are drawn and marked.
-        regions: What counts regions, and `aesthetics` what rates looks, as the paper did.
-        rows: By the paper's names.
-        judges: By the paper's names; in tables of judges with what they were shown, as ``NAME / SHOWN``.
+        preset: The preset with which rows are drawn and marked.
+        regions: The paper's region counter; `aesthetics` is its probe of aesthetics.
+        rows: The rows by the paper's names.
+        judges: The judges by the paper's names; in tables of judges as ``NAME / SHOWN``, with what they were shown.
     """
 
     preset: str = "paper"

@@ -1,4 +1,4 @@
-"""The rows of a paper's tables: what draws each of them today, or why nothing can."""
+"""The rows of a paper's tables: the painter for each, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class WantedRow:
 
     Attributes:
         name: The paper's name, or the name of the user's own painter.
-        word: The painter as an argument of commands; None if the strategy needs no painter.
+        word: The painter as a command-line argument; None if the strategy needs no painter.
         spec: The painter's spec.
-        own: Whether it is the user's own painter and not a row of the paper.
-        cannot: Why it cannot be drawn, and what would help.
+        own: Whether it is the user's own painter instead of a row of the paper.
+        cannot: The reason why it cannot be drawn, with a remedy.
     """
 
     name: str
@@ -46,15 +46,15 @@ class WantedRow:
 
 @dataclass(frozen=True)
 class RowFinder:
-    """A finder of the painter for each row.
+    """A finder of the painter and judge for each row.
 
     Attributes:
-        presets: The exam's presets; `judge_given` replaces their judge.
+        presets: The exam's presets; `judge_given` is the user's replacement of their judge.
         given: The user's painters in place of the paper's models, by plain name.
         own: The user's own painters, by name.
         judges: The judges in place of the paper's, by plain name.
         helpers: The models in strategies in place of the paper's, by role.
-        stored: Spec -> the names of its drawings in the store.
+        stored: Spec -> the painter names under which the store has its drawings.
         only: The plain names of the requested rows; None for all.
     """
 
@@ -104,13 +104,13 @@ class RowFinder:
             # Arguments of the paper's painter do not apply to another one.
             how["painter_args"] = {}
             return WantedRow(name, f"{_slug(name if '/' in model else model)}={spec}", spec, cannot=helper, **how)
-        # Drawings that are stored under another name are not paid again.
+        # Reuse drawings that are stored under another name, so that they are not paid for again.
         names = sorted(self.stored.get(spec, ()))
         word = spec if spec in names or not names else f"{names[0]}={spec}"
         return WantedRow(name, word, spec, cannot=self._lacking(name, spec) or helper, **how)
 
     def usual(self, name: str) -> str | None:
-        """Return the painter of a row in the catalogue, whatever the user puts in its place."""
+        """Return the catalogue's painter for a row, even if the user replaces it."""
         return self._spec(self.listing.rows.get(name, PaperRow()).model or name)
 
     def mine(self) -> list[WantedRow]:
@@ -122,7 +122,7 @@ class RowFinder:
         ]
 
     def judge(self, name: str) -> PaperJudge:
-        """Return the judge of this name, with the reason if it cannot mark."""
+        """Return the judge of this name; its `cannot` says why if it cannot mark."""
         judge = self.listing.judges.get(name)
         if judge is None:
             return PaperJudge(cannot=f"Limner does not know the model that the paper calls {name}")
@@ -150,11 +150,11 @@ class RowFinder:
         return self._gone(spec, f"replace it with {_painter_option(name)}")
 
     def _helper(self, role: str, spec: str) -> str | None:
-        """Return why a strategy's model cannot be asked; options that are not models never prevent a run."""
+        """Return why a strategy's model cannot be asked; None if it can, or if the option is not a model."""
         return self._gone(spec, f"replace it with -S {role}=SPEC")
 
     def _marker(self, preset: str) -> str | None:
-        """Return why a preset's judge cannot mark."""
+        """Return why a preset's judge cannot mark; None if it can."""
         judge = self.presets.get(preset, {}).get("judge")
         return self._gone(judge, "replace it with --judge SPEC") if judge and not self.judge_given else None
 

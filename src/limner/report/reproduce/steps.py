@@ -1,4 +1,4 @@
-"""The runs that fill a paper's tables: for each row and judge a command, its plan, and its remaining cost."""
+"""The runs that fill a paper's tables: a command with its plan and remaining cost for each row and judge."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from .request import PaperJudge, PaperList, Reproduction
 from .rows import WantedRow
 
 ROLES_AFTER_DRAWING = ("judge", "probe")
-"""Roles of estimates that come after drawing."""
+"""The roles in estimates that come after drawing."""
 
 
 @dataclass(frozen=True)
 class RunStep:
-    """One row under one judge.
+    """A step that draws and marks one row with one judge.
 
     Attributes:
-        judge: Who marks in place of the preset's judge.
+        judge: The judge in place of the preset's.
         cannot: Why it cannot be run.
     """
 
@@ -41,23 +41,23 @@ class RunStep:
 
     @property
     def cannot(self) -> str | None:
-        """Why no command can do it."""
+        """The reason why no command can do it; None if one can."""
         return self.row.cannot or (self.judge.cannot if self.judge else None)
 
     @property
     def marks(self) -> bool:
-        """Whether it only marks what another step draws: a judge's settings are its own, not the preset's."""
+        """Whether it only marks the drawings of another step, with a judge that is not the preset's."""
         return self.judge is not None and self.judge.judge is not None
 
     @property
     def key(self) -> str:
-        """Tells it from others, whatever tables need it."""
+        """A key that identifies the step, whichever tables need it."""
         row = self.row if self.cannot else replace(self.row, name="")
         return repr((row, self.judge, self.sample))
 
 
 def make_step(row: WantedRow, judge: PaperJudge | None = None, sample: int | None = None) -> RunStep:
-    """Return a step; rows for the preset's judge are marked completely, whichever tables need them."""
+    """Return a step; the preset's judge marks the whole row, without sampling."""
     if row.cannot is not None or judge is None or judge == PaperJudge():
         return RunStep(row)
     return RunStep(row, judge, sample)
@@ -65,15 +65,15 @@ def make_step(row: WantedRow, judge: PaperJudge | None = None, sample: int | Non
 
 @dataclass(frozen=True)
 class StepState:
-    """A step against a store.
+    """The state of a step: what the store has of it.
 
     Attributes:
-        command: What does it, ready to be pasted.
+        command: The command that does it, ready to paste.
         plan: The plan; None if it cannot be run here, or the exam's questions are unknown.
-        why: Why there is no plan.
-        label: The row of the store it makes; with `strategy` and `evaluators`.
-        found: What it would still do; None where that is not known.
-        items: The tables and figures it is for.
+        why: The reason why there is no plan.
+        label: The painter's label in the store; together with `strategy` and `evaluators`, it identifies the row.
+        found: The estimates of what remains to be done; None if unknown.
+        items: The tables and figures that need it.
     """
 
     step: RunStep
@@ -89,17 +89,17 @@ class StepState:
 
     @property
     def to_do(self) -> int | None:
-        """Drawings, measurements and markings that are missing."""
+        """The number of missing drawings, measurements and markings; None if unknown."""
         return None if self.found is None else sum(estimate.steps for estimate in self.found)
 
     @property
     def calls(self) -> int | None:
-        """Paid calls for them."""
+        """The number of paid calls for what is missing; None if unknown."""
         return None if self.found is None else sum(estimate.calls for estimate in self.found)
 
     @property
     def dollars(self) -> float | None:
-        """What they cost; None where any of it is not known."""
+        """The cost of what is missing; None if any price is unknown."""
         if self.found is None:
             return None
         amount, unknown = total(self.found)
@@ -131,7 +131,7 @@ class Planner:
     _unfit: str | None = None
 
     def state(self, step: RunStep, items: tuple[str, ...]) -> StepState:
-        """Return the state of a step; drawings that an earlier step makes are not counted again."""
+        """Return the state of a step; drawings that an earlier step will make are not counted again."""
         state = StepState(step, self.command(step), items=items)
         if step.cannot is not None or self.loaded is None:
             return replace(state, why=step.cannot or self.why, command="" if step.cannot else state.command)
@@ -151,7 +151,7 @@ class Planner:
         return replace(state, **how, plan=able, evaluators=backlog.setups, found=tuple(lines))
 
     def _planned(self, step: RunStep) -> tuple[Plan | None, str | None]:
-        """Return the plan and what this machine lacks for it; without the probes, the rest is still planned."""
+        """Return the plan and what this machine lacks for it; if probes are missing, it is planned without them."""
         try:
             plan = self.plan(step)
             if self._unfit is None:
@@ -194,7 +194,7 @@ class Planner:
 
     @property
     def measuring(self) -> Measuring | None:
-        """What is measured, by the paper's means or the user's."""
+        """The measurements, with the paper's probes or the user's replacements."""
         regions = self.asked.regions or self.listing.regions
         aesthetics = self.asked.aesthetics or self.listing.aesthetics
         return Measuring(regions=regions, aesthetics=aesthetics) if regions or aesthetics else None

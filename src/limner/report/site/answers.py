@@ -1,4 +1,4 @@
-"""An exam's result in a sentence or two: who leads, by what score, and how certain that is, with an example."""
+"""An exam's result in a sentence or two: who leads, by which score, and how certain that is, with an example."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from .leaderboard import numbers_json
 from .pictures import Pictures
 
 MAX_NAMED = 2
-"""Painters named in a sentence; further ones are only counted."""
+"""The most painters named in a sentence; further ones are only counted."""
 MAX_LISTED = 4
-"""Painters listed below the sentence."""
+"""The most painters listed below the sentence."""
 MAX_DRAWN = 3
-"""Painters of whom a drawing is shown."""
+"""The most painters with a drawing shown."""
 Words = list[str | int]
-"""A sentence: text, and painters by their numbers."""
+"""A sentence as a list of texts and of painters' numbers."""
 
 
 def answer(judges: JudgeData, pictures: Pictures) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _answer(table: JudgeTable, inventory: Inventory) -> tuple[dict[str, Any], bo
 
 
 def headline(rows: Sequence[Standing], inventory: Inventory) -> Score | None:
-    """Return the first informative main score: one that not every control reaches, such as a blank sheet.
+    """Return the first informative main score: one on which some control, such as a blank sheet, misses the best value.
 
     The reference should reach the maximum, so it alone does not count against a score.
     """
@@ -113,7 +113,7 @@ def _certainty(
     pairs = {row.name: comparison.pair(first.name, row.name) for row in rivals if row.name != first.name}
     winners = {name: pair.winner if pair else None for name, pair in pairs.items()}
     close = [row for row in rivals if row.name in pairs and winners[row.name] is None]
-    # A painter that leads on all its questions may still lose on those that both have.
+    # A painter that leads on all its questions may still lose on the questions that both have.
     better = [row for row in rivals if row.name in pairs and winners[row.name] == row.name]
     common = comparison.compared.on == "common"
     on = f"on the same {comparison.questions} questions" if common else "on the questions both have"

@@ -1,4 +1,4 @@
-"""The numbers behind a leaderboard: of all painters, and without those that cut the common questions."""
+"""The numbers behind a leaderboard: with all painters, and without those that cut the common questions."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ RowKey = tuple[str, str]
 
 @dataclass
 class BoardRows:
-    """Painters under one evaluator, side by side.
+    """The rows of a leaderboard: painters under one evaluator.
 
     Attributes:
-        rows: The best first, controls last.
+        rows: The painters' standings, the best first and controls last.
         notes: Notes on the comparison, for each choice of questions.
         ranks: Score -> row -> best and worst rank in resamples of the common questions.
         comparison: The comparison by the leading score; None if there are too few or too many painters.
@@ -40,7 +40,7 @@ class BoardRows:
 
     @property
     def ties(self) -> list[tuple[str, ...]]:
-        """Runs of rows, in their order, without a significant difference between any two."""
+        """Runs of consecutive rows without a significant difference between any two."""
         rivals = [row.name for row in self.rows if not row.control]
         return [] if self.comparison is None else self.comparison.ties(rivals)
 
@@ -62,7 +62,7 @@ def boards(inventory: Inventory, groups: Sequence[Group]) -> list[BoardRows]:
 
 
 def compute_board(board: BoardRows) -> BoardRows:
-    """Return the board with every lazy number computed, so that it no longer holds on to the drawings."""
+    """Return the board with all lazy numbers computed, so that it no longer keeps the drawings in memory."""
     comparison = board.comparison
     rows = [_compute_row(row) for row in board.rows]
     compared = comparison and replace(comparison, compared=_without_painters(comparison.compared))

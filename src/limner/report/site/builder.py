@@ -43,8 +43,8 @@ class Site:
     """A finished site.
 
     Attributes:
-        unshown: Images that cannot be shown, and why.
-        broken: Errors of the exams' own code.
+        unshown: The images that cannot be shown, with the reasons.
+        broken: The errors in the exams' own code.
     """
 
     index: Path
@@ -77,10 +77,10 @@ def build(
     """Build the site; pictures of an earlier build are reused.
 
     Args:
-        output: A new or empty folder, or a site built before.
+        output: A new or empty folder, or an earlier site.
         exams: Names of exams in the store; all of them by default.
         store: A folder or database URL.
-        judges: Only these, such as ``openai/gpt-6-sol`` or ``openai/gpt-6-sol?reasoning_effort=low``; all by default.
+        judges: Judges such as ``openai/gpt-6-sol`` or ``openai/gpt-6-sol?reasoning_effort=low``; all by default.
         without: Painters to leave out.
         variant: Only marks requested in this variant.
         options: Only marks requested with these options; names of evidence choose its backend.
@@ -90,8 +90,8 @@ def build(
         reading: How stored replies are read.
         images: Whether to include full-size pictures, or only small ones.
         max_side: The longest side of full-size pictures; larger ones are scaled down.
-        workers: Processes that make pictures; by default one per processor, up to 8.
-        watch: Called with a line about what is being done.
+        workers: The number of processes that make pictures; by default one per processor, up to 8.
+        watch: Called with a line of text about each stage.
 
     Raises:
         UsageError: The folder contains something else, or the store has no such exam, judge or painter.
@@ -143,7 +143,7 @@ def _names(store: Store, wanted: Sequence[str]) -> list[str]:
 
 
 def _evaluators(store: Store, inventories: Sequence[Inventory], which: EvaluatorFilter) -> dict[str, list[Evaluator]]:
-    """Return the chosen evaluators of each exam; their labels may differ between exams, and each label is accepted."""
+    """Return the chosen evaluators of each exam; labels may differ between exams, and any of them is accepted."""
     by_exam = {inventory.name: evaluators_of(store, inventory.name) for inventory in inventories}
     kinds = evaluator_kinds(store)
     everyone = label_evaluators(Evaluator(id, setup, kind=kinds[id]) for id, setup in load_setups(store).items())
@@ -245,7 +245,7 @@ def _summary(exam: ExamData, slug: str) -> dict[str, Any]:
 
 
 MAX_BOXES = 600
-"""Boxes of one kind shown on a picture."""
+"""The most boxes of one kind shown on a picture."""
 Wanted = Mapping[str, Sequence[tuple[Chunks, str]]]
 """Image -> the questions on whose pages it is shown, each with the writer of its data."""
 
@@ -258,8 +258,8 @@ def write_boxes(store: Store, wanted: Wanted, unsized: Container[str] = ()) -> i
     Args:
         store: The store with the measurements.
         wanted: The pictures.
-        unsized: References, whose size no drawing records. Boxes are in a picture's own pixels, and a site may show it
-            scaled down.
+        unsized: The references, whose sizes are written too, since no drawing records them. Boxes are in the original
+            pixels of a picture, which the site may show scaled down.
     """
     seen = set()
     for image, sort, backend, boxes in _measured_boxes(store):
@@ -280,7 +280,7 @@ def _size(store: Store, image: str) -> list[int] | None:
     try:
         info = inspect(store.blobs.get(image))
     except (BadImage, StoreError, OSError):
-        return None  # Such an image is not shown either.
+        return None  # An unreadable image is not shown either.
     return [info.width, info.height]
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 MAX_HELD = 8 * 2**20
-"""Characters held in memory before they are written."""
+"""The most characters held in memory before they are written."""
 MAX_KEY = 40
-"""Characters of a name in its key; the hash after them distinguishes names."""
+"""The most characters of a name in its key; the hash that follows distinguishes names."""
 _ESCAPED = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
@@ -71,7 +71,7 @@ class Chunks:
         self._made: set[Path] = set()
 
     def add(self, name: str, part: Any) -> None:
-        """Add a part to the file ``NAME.js``; `name` is fixed or ends with the result of `make_key`."""
+        """Add a part to the file ``NAME.js``; `name` is a constant or ends with the result of `make_key`."""
         text = f"limner({_quoted(name)},{_quoted(encode(part))});\n"
         self._waiting.setdefault(name, []).append(text)
         self._held += len(text)

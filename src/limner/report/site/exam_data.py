@@ -1,4 +1,4 @@
-"""The data behind one exam's pages: first the judges one by one, then drawings and lists."""
+"""The data behind one exam's pages, collected judge by judge, then written with drawings and lists."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from .pages_data import write_differences, write_failures, write_gallery, write_
 from .pictures import Pictures
 
 MAX_STEP_TEXT = 20_000
-"""Characters shown of a step's text."""
+"""The most characters shown of a step's text."""
 
 
 class ExamData:
     """The data of one exam for the site.
 
     Attributes:
-        broken: Errors of the exam's own code, each once, in order.
+        broken: The errors in the exam's own code, in order, without duplicates.
         answer: The exam's result on the first page.
     """
 
@@ -46,8 +46,8 @@ class ExamData:
         self._failed: list[list[Any]] = []
 
     def judge(self, evaluators: Iterable[Evaluator]) -> None:
-        """Add these evaluators' marks; to be called before `write`."""
-        # The numbers of tables are part of addresses that readers keep.
+        """Add these evaluators' marks; call this before `write`."""
+        # Table numbers are part of addresses that readers may bookmark.
         ordered = sorted(evaluators, key=lambda each: each.order)
         self.judges.pairs.several = len(ordered) > 1
         for evaluator in ordered:
@@ -92,7 +92,7 @@ class ExamData:
     def _view(self, question: Question[Any]) -> dict[str, Any]:
         try:
             return view(self.inventory.kind, question)
-        except Exception as error:  # An exam's own code: this page lacks its view, the others are complete.
+        except Exception as error:  # An error in the exam's own code: only this page's view is missing.
             name = self.inventory.kind.name
             self.broken.setdefault(f"the view of the exam {name!r} is broken: {type(error).__name__}: {error}")
             return {"graph": None}
@@ -160,7 +160,7 @@ MEASURES = ("accuracy", "kappa", "spearman")
 
 
 def load_agreement(judges: JudgeData, inventory: Inventory) -> Agreement | None:
-    """Return how far the site's judges agree with each other and with people; None where nothing was marked twice."""
+    """Return the agreement of the site's judges with each other and with people; None if nothing was marked twice."""
     store, terms = inventory.store, inventory.terms
     there = evaluators_of(store, inventory.name)
     people = sorted(
@@ -175,7 +175,7 @@ def load_agreement(judges: JudgeData, inventory: Inventory) -> Agreement | None:
 
 
 def agreement_json(agreement: Agreement, tables: Sequence[JudgeTable]) -> list[dict[str, Any]]:
-    """Return how often each two judges, and the repeats of each judge, agree on criteria."""
+    """Return how often each pair of judges, and the repeats of each judge, agree on criteria."""
     rows: list[dict[str, Any]] = []
     flips = {rater.name: rater.flips for rater in agreement.raters}
     for at, one in enumerate(tables):
@@ -191,7 +191,7 @@ def agreement_json(agreement: Agreement, tables: Sequence[JudgeTable]) -> list[d
 
 
 def people_json(agreement: Agreement, tables: Sequence[JudgeTable]) -> list[dict[str, Any]]:
-    """Return the numbers of each judge and study, each of the first score that has it."""
+    """Return the measures for each judge and study, each for the first score that has it."""
     numbers = {table.evaluator.name: table.number for table in tables}
     measures: dict[tuple[int, str], dict[str, Any]] = {}
     for pair in agreement.numbers:

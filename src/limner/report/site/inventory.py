@@ -20,7 +20,7 @@ from ...store.records import Drawing, load_drawings, load_drawings_in_order, loa
 from .chunks import make_key
 
 MAX_TAG_VALUES = 60
-"""A tag with more values than this is not offered as a filter."""
+"""The most values of a tag that is offered as a filter."""
 BATCH_DRAWINGS = 500
 """The approximate number of drawings that are read completely at a time."""
 
@@ -48,7 +48,7 @@ USUAL = Terms()
 
 @dataclass(slots=True)
 class DrawingSlot:
-    """One drawing, with its number and those of its question and painter."""
+    """One drawing, with its number and the numbers of its question and painter."""
 
     id: str
     number: int
@@ -121,7 +121,7 @@ class Inventory:
         places: Painter and strategy -> index in `painters`.
         slots: The drawings by id; of two in one slot, the later one.
         called: All names of the store's painters, including those left out.
-        first: When the first drawing was made; `last` is the same for the last one.
+        first: The time of the first drawing; `last` is that of the last one.
     """
 
     def __init__(self, store: Store, name: str, terms: Terms = USUAL) -> None:
@@ -130,7 +130,7 @@ class Inventory:
         self.protocol = self.kind.protocol
         self.versions = load_questions(store, name, self.kind.rubric)
         newest = load_exam(store, name, self.kind.rubric).questions
-        # All versions are in memory already.
+        # Reuse the questions that are already in memory.
         self.questions: Sequence[Question[Any]] = [self.versions.get(each.hash, each) for each in newest]
         self.numbers = {question.id: number for number, question in enumerate(self.questions)}
         self.keys = [make_key(question.id) for question in self.questions]

@@ -1,4 +1,4 @@
-"""The judges' data for the site: marks for the question pages and numbers for the tables, judge by judge."""
+"""The judges' data for the site: marks for the question pages and numbers for the tables, by judge."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .pair_data import PairData
 MAX_REASON = 4000
 """The most characters shown of a reason or an error."""
 UNDECIDED = 255
-"""The byte that stands for an undecided mark in `JudgeData.vectors`."""
+"""The byte for an undecided mark in `JudgeData.vectors`."""
 BATCH_DRAWINGS = 500
 """The approximate number of drawings whose reasons are in memory at a time."""
 
@@ -136,7 +136,7 @@ class JudgeData:
             backends=terms.backends,
             brief=True,
         )
-        # Warnings about a judge rest on its controls too, even if the pages do not show controls.
+        # Warnings about a judge also depend on controls, even if the pages do not show controls.
         groups = with_warnings(groups, inventory.protocol)
         return [group for group in groups if (group.painter, group.strategy) in inventory.places]
 
@@ -275,7 +275,7 @@ class FaultSort:
     worst: dict[int, tuple[float, int, FaultExample]] = field(default_factory=dict)
 
     def fail(self, question: int, weight: float, chance: int, seen: FaultExample) -> None:
-        """Keep a failure if it is among the worst, at most one for each question; `chance` breaks ties."""
+        """Keep a failure if it is among the worst, at most one per question; `chance` breaks ties."""
         new = (weight, chance, seen)
         if question not in self.worst or new[:2] > self.worst[question][:2]:
             self.worst[question] = new

@@ -1,4 +1,4 @@
-"""Standings as JSON for the leaderboard, and the papers' figures that can be shown beside them."""
+"""Standings as JSON for the leaderboard, and the papers' figures that can be shown with them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .judge_data import JudgeTable
 
 
 def table_json(table: JudgeTable, inventory: Inventory) -> dict[str, Any]:
-    """Return a judge's table; under ``without``, the board without painters that cut the common questions."""
+    """Return a judge's table; its ``without`` is the board without painters that cut the common questions."""
     evaluator = table.evaluator
     board, *fewer = (board_json(board, table, inventory) for board in table.boards)
     return {
@@ -71,12 +71,12 @@ VIEWS = ("all", "common", "pessimistic")
 
 
 def numbers_of(rows: Sequence[Standing], view: str) -> list[NumbersOf]:
-    """Return the rows' numbers on a choice of questions; a row without common ones keeps its own."""
+    """Return the rows' numbers for one of `VIEWS`; rows that lack them have the numbers on all their questions."""
     return [NumbersOf(row.name, getattr(row, view) or row.all, row.control) for row in rows]
 
 
 def order_json(rows: Sequence[Contender], scores: Sequence[Score]) -> list[dict[str, list[int | None]]]:
-    """Return for each row: score -> its position when sorted by it, and its rank; only for settled scores."""
+    """Return for each row: score -> its position when sorted by it, and its rank, for scores that can order rows."""
     orders: list[dict[str, list[int | None]]] = [{} for _ in rows]
     for score in scores:
         if settled(rows, score):
@@ -97,7 +97,7 @@ def row_json(standing: Standing) -> dict[str, Any]:
 
 
 def numbers_json(body: Numbers) -> dict[str, Any]:
-    """Return numbers in short: ``[value, low, high]`` by score, ``[low, high]`` if marks are undecided.
+    """Return compact numbers: ``[value, low, high]`` by score, ``[low, high]`` if marks are undecided.
 
     If there are too few questions for an interval, their number comes fourth.
     """
@@ -151,8 +151,8 @@ def published(kind: str, values: dict[str, list[str]]) -> list[dict[str, Any]]:
     """Return the paper's rows for an exam of this kind; none if no paper is known.
 
     Args:
-        kind: The exam's kind; its ``rules.toml`` says which figures are our scores.
-        values: The values that the exam's tags have; a category that is none of them is left out.
+        kind: The exam's kind; its ``rules.toml`` maps the paper's figures to our scores.
+        values: The values of the exam's tags; categories that are not among them are left out.
 
     Returns:
         ``{"model", "group", "judge", "table", "tag", "value", "scores"}``, one for each model, table and category;
@@ -183,14 +183,14 @@ def board_notes(kind: str) -> dict[str, str]:
 
 
 def _joined(bodies: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Join rows in which several judges or instruments gave a model's figures of one table."""
+    """Join a model's rows of one table whose figures come from several judges or instruments."""
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     for body in bodies:
         place = tuple(body[name] for name in ("model", "group", "table", "tag", "value"))
         kept = rows.setdefault(place, body)
         if kept is not body and not kept["scores"].keys() & body["scores"].keys():
             kept["scores"] |= body["scores"]
-            # The longest name of the judge says most: "X + Y" beside plain "X" and "Y".
+            # The longest judge name says most: "X + Y" rather than "X" or "Y".
             kept["judge"] = max(kept["judge"], body["judge"], key=len)
     return list(rows.values())
 

@@ -20,7 +20,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; object-src 'none'"
 )
-"""Only the site's own files are loaded, and no page contains a script or a style."""
+"""The content security policy: pages load only the site's own files and contain no inline scripts or styles."""
 VENDOR = ("preact", "hooks", "htm", "table-core")
 SCRIPTS = ("base", "parts", "tables")
 MORE = {
@@ -30,9 +30,9 @@ MORE = {
     "compare": ("drawings", "viewer", "closer", "two"),
     "differences": ("agreement",),
 }
-"""Further scripts of single pages, loaded before the page's own."""
+"""Additional scripts of certain pages, loaded before the page's own script."""
 STYLES = {"question": ("viewer",), "compare": ("viewer", "compare")}
-"""Further styles of single pages."""
+"""Additional styles of certain pages."""
 PAGES = {
     "leaderboard": ("index.html", "Leaderboard"),
     "painter": ("painter.html", "Painters"),
@@ -104,7 +104,7 @@ def store_name(store: Store) -> str:
 
 
 def text(words: object) -> str:
-    """Escape text of any origin for HTML, also within quotes."""
+    """Escape text from any source for HTML, including inside quotes."""
     plain = "".join("\N{REPLACEMENT CHARACTER}" if ord(c) < 32 and c not in "\t\n" else c for c in str(words))
     return escape(plain.encode("utf-8", "replace").decode(), quote=True)
 
@@ -139,7 +139,7 @@ def index_page(feet: Sequence[Provenance], built: float, store: str) -> str:
 
 
 def _page(title: str, page: str, root: str, built: float, head: str, foot: str) -> str:
-    build = format(int(built), "x")  # A browser must not mix cached files of an earlier build with new ones.
+    build = format(int(built), "x")  # Prevents a browser from mixing cached files of an earlier build with new ones.
     scripts = [f"vendor/{name}" for name in VENDOR] + [*SCRIPTS, *MORE.get(page, ()), page]
     tags = "\n".join(f'<script defer src="{root}static/{name}.js?v={build}"></script>' for name in scripts)
     styles = "\n".join(

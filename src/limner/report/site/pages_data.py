@@ -16,15 +16,15 @@ from .leaderboard import numbers_json
 from .pictures import Pictures
 
 PART_ROWS = 2500
-"""Rows in one part of a file; in the gallery, in one file."""
+"""The most rows in one part of a file, or in one file of the gallery."""
 MAX_PROMPT = 160
-"""Characters of a prompt in lists; the search uses all of it."""
+"""The most characters of a prompt in lists; the search uses the whole prompt."""
 MAX_NAMED = 6
-"""Differing criteria that a list names."""
+"""The most differing criteria that a list names."""
 MAX_QUOTED = 2
-"""Differing criteria whose text a list shows."""
+"""The most differing criteria whose text a list shows."""
 EXTREMES = 6
-"""Best and worst drawings shown of a painter."""
+"""The number of best and of worst drawings shown for a painter."""
 Vectors = Sequence[tuple[int, int, bytes]]
 """A drawing's markings: table, repeat, and one byte for each criterion."""
 
@@ -34,7 +34,7 @@ def _share(value: float) -> float | None:
 
 
 def write_gallery(inventory: Inventory, judges: JudgeData, pictures: Pictures, chunks: Chunks) -> None:
-    """Write every drawing in a few columns of numbers."""
+    """Write all drawings as a few columns of numbers."""
     slots = list(inventory.slots.values())
     for start in range(0, len(slots) or 1, PART_ROWS):
         some = slots[start : start + PART_ROWS]
@@ -52,7 +52,7 @@ def write_gallery(inventory: Inventory, judges: JudgeData, pictures: Pictures, c
 
 
 def write_questions(inventory: Inventory, judges: JudgeData, pictures: Pictures, chunks: Chunks) -> None:
-    """Write every question in short and, in a separate file for searching, its full text."""
+    """Write a summary of every question and, in a separate file for searching, its full text."""
     tags = inventory.tags
     places = {tag: {value: place for place, value in enumerate(values)} for tag, values in tags.items()}
     means = [_means(inventory, met) for met in judges.met]
@@ -76,7 +76,7 @@ def write_questions(inventory: Inventory, judges: JudgeData, pictures: Pictures,
 
 
 def _means(inventory: Inventory, met: Sequence[float]) -> dict[int, float | None]:
-    """Return for each question the mean share met, over all painters except controls."""
+    """Return for each question the mean share of criteria met, over all painters except controls."""
     sums: dict[int, list[float]] = {}
     for slot in inventory.slots.values():
         if not math.isnan(met[slot.number]) and not inventory.painters[slot.painter].control:
@@ -104,10 +104,10 @@ def write_failures(judges: JudgeData, drawn: Sequence[list[Any]], chunks: Chunks
 def write_differences(
     inventory: Inventory, judges: JudgeData, agreement: Sequence[Mapping[str, Any]], chunks: Chunks
 ) -> int:
-    """Write every drawing about which judges or repeats differ, and how far they agree; return how many differ.
+    """Write every drawing on which judges or repeats differ, and their agreement; return the number of drawings.
 
-    A row is question, painter, seed, drawing, criteria decided twice, how many of them differ, between whom, which, and
-    the words of the first of these.
+    A row is question, painter, seed, drawing, the number of criteria decided twice, the number of those that differ,
+    between whom, which ones, and the text of the first of these.
     """
     rows: list[list[Any]] = []
     for slot in inventory.slots.values():
@@ -136,11 +136,11 @@ def _write(chunks: Chunks, name: str, rows: list[Any], head: Mapping[str, Any] |
 
 
 def differing(vectors: Vectors) -> tuple[int, list[int], bool, bool]:
-    """Return how many criteria were decided twice, which differ, and between whom.
+    """Compare the markings of a drawing: which criteria were decided differently, and by whom.
 
     Returns:
-        The number decided twice, the places of those that differ, whether two judges differ, and whether two repeats of
-        one judge do.
+        The number of criteria decided twice, the indices of those that differ, whether two judges differ, and whether
+        two repeats of one judge differ.
 
     >>> differing([(0, 0, bytes([1, 0, 255])), (1, 0, bytes([1, 1, 0])), (1, 1, bytes([0, 1, 0]))])
     (3, [0, 1], True, True)

@@ -1,4 +1,4 @@
-"""The data behind the comparison page: every two painters, two seeds of a painter, two judges of a painter."""
+"""The data behind the comparison page: pairs of painters, of a painter's seeds, and of a painter's judges."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .chunks import Chunks
 from .inventory import Inventory
 
 MAX_TESTS = 200_000
-"""Pairs times questions up to which pairs are tested; a test takes about 50 µs for each."""
+"""The most pairs times questions for which pairs are tested; each takes about 50 µs."""
 MAX_INTERVAL_ROWS = 45
-"""Rows up to which every pair has an interval; a pair takes a few ms and 60 bytes for each score."""
+"""The most rows for which every pair has an interval; a pair takes a few ms and 60 bytes per score."""
 OWN = "own"
-"""The percent of criteria met, of those that one marking decided."""
+"""The score that is the percentage of criteria met, of those that one marking decided."""
 MAX_SEEDS = 6
-"""Seeds of a painter that are compared with each other."""
+"""The most seeds of a painter that are compared with each other."""
 
 
 def pair_tests(side: Comparable) -> int:
@@ -39,9 +39,9 @@ class _Kept:
     """The data kept of one painter under one judge.
 
     Attributes:
-        values: Score -> seed (None for all together) -> the score of every question, NaN if it has none.
-        rows: Drawing's number -> its markings' parts of the numbers and the share of each criterion; kept only if seeds
-            or judges can be compared.
+        values: Score -> seed (None for all seeds) -> the score of every question, or NaN.
+        rows: Number of a drawing -> its markings' contributions to the scores, and the share of each criterion; kept
+            only if there are seeds or judges to compare.
     """
 
     values: dict[str, dict[int | None, array[float]]] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class _Kept:
 
 
 class PairData:
-    """A collector of everything that can be compared, judge by judge.
+    """A collector of everything that can be compared, to which judges are added one by one.
 
     Attributes:
         several: Whether there is more than one judge.
@@ -88,7 +88,7 @@ class PairData:
         self.chunks.add(f"pairs/{way}", body)
 
     def write(self, ways: int) -> None:
-        """Write the data that needs all judges: every two of them on each painter's drawings, and all scores."""
+        """Write the data that needs all judges: each pair of judges on each painter's drawings, and all scores."""
         pairs: dict[str, list[list[Any]]] = {}
         names = [score.name for score in self.inventory.protocol.scored if score.main]
         for place in range(len(self.inventory.painters)):
@@ -144,7 +144,7 @@ class PairData:
         return met
 
     def _met(self, way: int, side: Comparable) -> None:
-        """Compute for each question the percent of criteria met, of those decided for all painters, like `MET`."""
+        """Compute for each question the percentage of criteria met, of those decided for all painters, like `MET`."""
         inventory = self.inventory
         decided: list[dict[int, list[dict[str, float]]]] = []
         for entries in side.inside:
@@ -172,9 +172,10 @@ class PairData:
         }
 
     def _pairs(self, way: int, side: Comparable, score: Score) -> list[list[Any]]:
-        """Return every two painters with their difference and its interval.
+        """Return every pair of painters with their difference and its interval.
 
-        Tested pairs also have the deciding p, the differing questions, the verdict, and whether p is corrected.
+        Tested pairs also have the decisive p, the number of differing questions, the verdict, and whether p is
+        corrected.
         """
         places = [self.inventory.places[group.painter, group.strategy] for group in side.groups]
         if self._tested.get(way) and score == side.score(None):
@@ -214,7 +215,7 @@ class PairData:
         ]
 
     def _seeds(self, way: int, groups: Sequence[Group], scores: Sequence[Score]) -> dict[str, list[list[Any]]]:
-        """Return score -> painter, two of its seeds, and the difference with its interval."""
+        """Return by score: painter, two of its seeds, and their difference with its interval."""
         inventory = self.inventory
         pairs: dict[str, list[list[Any]]] = {}
         for group in groups:
@@ -264,7 +265,7 @@ def _cut(gap: Interval) -> list[float | int | None]:
 
 
 def _listed(values: Mapping[str, Mapping[int | None, array[float]]]) -> dict[str, dict[str, list[float | None]]]:
-    """Return score -> seed (``all`` for all together) -> every question's score."""
+    """Return score -> seed (``all`` for all seeds) -> the score of every question."""
     return {
         name: {
             "all" if seed is None else str(seed): [None if isnan(value) else round(value, 4) for value in column]

@@ -20,11 +20,11 @@ from ...store import Blobs
 SIDE = 320
 """The approximate longer side of a small picture, in pixels."""
 SMALL = "jpg"
-"""The ending of a small picture: a JPEG is made ten times faster than a WebP."""
+"""The suffix of small pictures: JPEG files are made ten times faster than WebP."""
 BATCH = 32
-"""Pictures handed to a process at a time."""
+"""The number of pictures passed to a process at a time."""
 FEW = 4 * BATCH
-"""Up to this number, pictures are made without starting processes."""
+"""The most pictures that are made without starting processes."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class PictureSpec:
     """The settings for making pictures.
 
     Attributes:
-        blobs: Where the store keeps its images.
+        blobs: The store's images.
         small: The folder of small pictures; `large` is that of full-size ones, or None.
         max_side: The longest side of full-size pictures; larger ones are scaled down.
     """
@@ -52,8 +52,8 @@ class Pictures:
     """The site's pictures: `make` starts on missing ones, `finish` waits for them.
 
     Attributes:
-        suffixes: Image -> the ending of its full-size file.
-        bad: Images that cannot be shown, and why.
+        suffixes: Image -> the suffix of its full-size file.
+        bad: The images that cannot be shown, with the reasons.
     """
 
     def __init__(self, spec: PictureSpec, workers: int | None = None) -> None:
@@ -68,14 +68,14 @@ class Pictures:
         self._batches: list[Future[list[tuple[str, str, str]]]] = []
 
     def make(self, images: Iterable[str]) -> None:
-        """Start making the missing pictures; to be called once."""
+        """Start making the missing pictures; call this only once."""
         wanted, lacking = set(images), []
         for image in sorted(wanted):
             if image in self._small and (self.spec.large is None or image in self._large):
                 self.suffixes[image] = self._large.get(image, "")
             else:
                 lacking.append(image)
-        # From here on only the existing pictures that are no longer shown matter.
+        # From here on, only those existing pictures matter that are no longer shown.
         self._small, self._large = (
             {image: suffix for image, suffix in suffixes.items() if image not in wanted}
             for suffixes in (self._small, self._large)
@@ -86,7 +86,7 @@ class Pictures:
         if len(lacking) <= FEW:
             self._take(_make(self.spec, lacking))
             return
-        # Threads of the store may hold locks, which would never be released in a forked process.
+        # Spawn, since the store's threads may hold locks that would never be released in a forked process.
         self._pool = ProcessPoolExecutor(self._workers, mp_context=multiprocessing.get_context("spawn"))
         for at in range(0, len(lacking), BATCH):
             self._batches.append(self._pool.submit(_make, self.spec, lacking[at : at + BATCH]))
@@ -127,7 +127,7 @@ class Pictures:
         return image if image and self.has(image) else 0
 
     def large(self, image: str | None) -> dict[str, Any] | None:
-        """Return a picture: its hash and its full-size file's ending, or its error."""
+        """Return a picture: its hash and its full-size file's suffix, or its error."""
         if image is None:
             return None
         if not self.has(image):
@@ -136,7 +136,7 @@ class Pictures:
 
 
 def _there(folder: Path | None) -> dict[str, str]:
-    """Return the pictures in a folder, with their endings."""
+    """Return the pictures in a folder, with their suffixes."""
     suffixes = {}
     for path in folder.glob("*/*.*") if folder is not None and folder.is_dir() else ():
         if len(path.stem) == 64:
@@ -147,7 +147,7 @@ def _there(folder: Path | None) -> dict[str, str]:
 
 
 def _make(spec: PictureSpec, images: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Make pictures in a worker process; return each image with its full-size file's ending and its error."""
+    """Make pictures in a worker process; return each image with its full-size file's suffix and its error."""
     blobs, results = Blobs(spec.blobs), []
     for image in images:
         try:
@@ -200,14 +200,14 @@ def _put(path: Path, data: bytes, same: Path | None = None) -> None:
         part.write_bytes(data)
     os.replace(part, path)
     if same is not None:
-        part.unlink(missing_ok=True)  # Replacing one hard link with another to the same file leaves both.
+        part.unlink(missing_ok=True)  # Replacing a hard link with another to the same file leaves both.
 
 
 def _linked(same: Path, part: Path) -> bool:
     """Create a hard link, and return whether the file system allowed it."""
     try:
         os.link(same, part)
-        # Only the owner can read blobs; files of a site must be readable like any other.
+        # Only the owner can read blobs, but files of a site must have normal permissions.
         os.chmod(part, _mode())
     except OSError:
         return False

@@ -1,4 +1,4 @@
-"""Reports on a single page: tables, then pictures with the marks for them; no scripts, nothing loaded."""
+"""Reports on a single page: tables, then pictures with their marks, without scripts or external files."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ body .limner-table td.words { white-space: normal; }
 .said { color: #555; margin: .2em 0 .6em; max-width: 60em; }
 """
 EXPECTED = {"stand": "must pass", "fall": "must fail"}
-"""The words for what must become of a criterion."""
+"""The words for the expected results of criteria."""
 _REPLAYED = re.compile(r"replay/\S*/(?=[^/\s]+)")
 
 
 def public_judge(name: str) -> str:
-    """Return a judge's name for a page: a file of replies without its folders.
+    """Return a judge's name for public pages: the path of a file of replies is reduced to its name.
 
     >>> public_judge("replay//home/ann/replies.jsonl"), public_judge("openai/gpt-6-sol")
     ('replay/replies.jsonl', 'openai/gpt-6-sol')
@@ -68,12 +68,12 @@ class FigureRow:
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A picture with the marks for it.
+    """A picture with its marks.
 
     Attributes:
         image: Its content hash; None if nothing was shown.
         name: A short name.
-        about: The question or painter, and what was done to the picture.
+        about: The question or painter, and any changes made to the picture.
     """
 
     image: str | None
@@ -177,7 +177,7 @@ def _answer(answer: Mapping[str, Any]) -> FigureRow:
 
 
 MAX_ITEMS = 100
-"""Items with pictures; the tables have all items."""
+"""The most items with pictures; the tables have all items."""
 
 
 def item_page(exam: str, statistics: Sequence[ItemStatistics], protocol: Protocol[Any], blobs: Blobs) -> str:
@@ -217,7 +217,7 @@ def _item_section(
 def _telling(
     statistics: ItemStatistics, row: ItemRow, everyone: Sequence[Group], protocol: Protocol[Any]
 ) -> list[Group]:
-    """Return two painters that show the problem: the best and the worst, or one on which judges disagree."""
+    """Return painters that show the problem: the best and the worst, or one on whose drawing judges disagree."""
     by = {group.name: group for group in statistics.groups}
     order = [by[name] for name in statistics.painters if _given(by[name], row, protocol) is not None]
     if "negative" in row.flags:
@@ -238,7 +238,7 @@ def _given(group: Group, row: ItemRow, protocol: Protocol[Any]) -> float | None:
 
 
 def _rows(row: ItemRow, drawing: str, groups: Sequence[Group], protocol: Protocol[Any]) -> Iterator[FigureRow]:
-    """Yield what each judge gave this drawing for the criterion."""
+    """Yield a row for each judge's mark of this drawing on the criterion."""
     for group in groups:
         entry = entry_of(group, row.question)
         if entry is None or entry.drawing.id != drawing:
@@ -251,7 +251,7 @@ def _rows(row: ItemRow, drawing: str, groups: Sequence[Group], protocol: Protoco
 
 
 MAX_CRITERIA = 100
-"""Criteria with pictures; the table has all criteria."""
+"""The most criteria with pictures; the table has all criteria."""
 
 
 def proof_page(body: Mapping[str, Any], proof: RubricProof, protocol: Protocol[Any], blobs: Blobs) -> str:
@@ -261,7 +261,7 @@ def proof_page(body: Mapping[str, Any], proof: RubricProof, protocol: Protocol[A
     for item in proof.marked:
         if not item.repeat:
             by.setdefault(item.trial.question.id, []).append(item)
-    # Problems seen in pictures come before those of the wording alone.
+    # Problems seen in pictures come before those only of the wording.
     ordered = sorted(proof.mend, key=lambda item: all(reason.by == WORDS for reason in item.reasons))
     sections = [_proof_section(item, by.get(item.question, []), protocol) for item in ordered[:MAX_CRITERIA]]
     left = len(proof.mend) - len(sections)

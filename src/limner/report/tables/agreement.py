@@ -26,7 +26,7 @@ SHORT = ("shift", "ac1", "ac2", "alpha_nominal", "alpha_interval", *ICC)
 
 
 def agreement_tables(agreement: Agreement) -> list[Table]:
-    """Return the tables: single judges, pairs of evaluators (by mark, drawing and painter), all judges together."""
+    """Return tables of single judges, of pairs of evaluators (by mark, drawing, painter), and of all judges."""
     tables = [_judges_table(agreement), *_pair_tables(agreement)]
     if agreement.together:
         tables.append(_all_judges_table(agreement))
@@ -80,7 +80,7 @@ def agreement_records(agreement: Agreement) -> Iterator[dict[str, Any]]:
 
 
 def _own_numbers(agreement: Agreement) -> Iterator[AgreementNumber]:
-    """Yield the numbers of each single judge, then its win rates in the test whether it may replace a person."""
+    """Yield the numbers of each judge, then the judges' win rates in the tests of whether they may replace a person."""
     for rater in agreement.raters:
         head = AgreementNumber(rater.name, "", unit="")
         yield make_number(head, "flip_rate", rater.flips.rate)
@@ -95,11 +95,11 @@ def _own_numbers(agreement: Agreement) -> Iterator[AgreementNumber]:
 
 CEILING = "one person (ceiling)"
 Line = tuple[str, str, str, str, str]
-"""What identifies a table row: first, second, tag, category, score."""
+"""The key of a table row: first, second, tag, category, score."""
 
 
 def _pair_tables(agreement: Agreement) -> list[Table]:
-    """Return the tables of pairs: mark by mark, drawing by drawing, painter by painter; empty ones are left out."""
+    """Return the tables of pairs by mark, by drawing and by painter; empty ones are left out."""
     pairs = [each for each in agreement.numbers if not each.first.startswith("person/") or _is_of_pair(each)]
     drawings = [each for each in pairs if each.unit == "drawing"]
     marked = {(each.first, each.second, each.score) for each in drawings if each.measure == "accuracy"}

@@ -1,4 +1,4 @@
-"""What is reported beyond scores, as tables: a paper's analyses, item statistics, modes of failure."""
+"""Tables of what is reported beyond scores: a paper's analyses, item statistics, modes of failure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...running.modes import SortedDrawing
 
 Numbers = tuple[str | None, Mapping[str, Any]]
-"""A row's own name, where it has one, and its numbers."""
+"""A row's name, or None, and its numbers."""
 
 
 def analysis_tables(standings: Sequence[Standing]) -> list[Table]:
@@ -61,7 +61,7 @@ def _lines(body: Any) -> list[Numbers]:
 def _notes(
     lines: Sequence[tuple[str, str | None, Mapping[str, Any]]], columns: Sequence[str], called: Callable[[str], str]
 ) -> list[str]:
-    """Return the notes on cells of several numbers, in their order."""
+    """Return the notes that explain cells with several numbers, in order of columns."""
     inner: dict[str, list[str]] = {}
     for column in columns:
         cells = [item[column] for _, _, item in lines if isinstance(item.get(column), Mapping)]
@@ -71,7 +71,7 @@ def _notes(
 
 
 def _cell(value: Any) -> str:
-    """Return a number, a range, or several numbers in short.
+    """Format a number, a range, or several numbers briefly.
 
     >>> _cell(0.12345), _cell([3, 8]), _cell({"mean": 0.5, "median": 0.25}), _cell(None)
     ('0.123', '3 to 8', '0.500 / 0.250', '–')
@@ -94,7 +94,7 @@ COLUMNS = (
 
 
 def item_tables(statistics: Sequence[ItemStatistics], exam: str, flagged: bool = False) -> list[Table]:
-    """Return for each judge a table of questions and one of criteria; with `flagged`, only flagged ones."""
+    """Return for each judge a table of questions and one of criteria; with `flagged`, only the flagged ones."""
     return [table for of_judge in statistics for table in _tables(of_judge, exam, flagged)]
 
 
@@ -145,7 +145,7 @@ def _item_notes(statistics: ItemStatistics) -> list[str]:
 
 
 def items_csv(statistics: Sequence[ItemStatistics]) -> str:
-    """Return one line per question and criterion; numbers that are not defined are empty."""
+    """Return CSV with one line per question and criterion; undefined numbers are empty."""
     return records(
         COLUMNS,
         (_record(of_judge, row) for of_judge in statistics for row in (*of_judge.questions, *of_judge.criteria)),
@@ -166,12 +166,12 @@ FAILED = "failed"
 
 @dataclass(frozen=True)
 class ModeCounts:
-    """A painter's wrong answers by mode.
+    """The counts of a painter's wrong answers by mode.
 
     Attributes:
-        asked: Questions that were asked about its drawings.
-        wrong: Those answered wrongly.
-        modes: Mode, unread or failed -> how many of these.
+        asked: The number of questions asked about its drawings.
+        wrong: The number of questions answered wrongly.
+        modes: Mode, unread or failed -> the number of wrong answers.
     """
 
     row: str
@@ -180,14 +180,14 @@ class ModeCounts:
     modes: dict[str, int]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         return {"painter": self.row, "asked": self.asked, "wrong": self.wrong, "modes": self.modes}
 
 
 def count_modes(
     modes: FailureModes[Any], asked: Sequence[tuple[str, int]], drawings: Sequence[SortedDrawing]
 ) -> list[ModeCounts]:
-    """Count for each painter how many of its wrong answers fell into which mode; `asked` has the painters in order."""
+    """Count each painter's wrong answers by mode; `asked` lists the painters in order, with their questions asked."""
     counted: dict[str, Counter[str]] = {row: Counter() for row, _ in asked}
     for one in drawings:
         if one.fault is not None:
@@ -201,7 +201,7 @@ def count_modes(
 
 
 def modes_table(title: str, modes: FailureModes[Any], counts: Sequence[ModeCounts], more: Sequence[str] = ()) -> Table:
-    """Return a row for each painter."""
+    """Return a table with a row for each painter."""
     heads = ["painter", "asked", "wrong", *modes.names.values(), UNREAD, FAILED]
     rows = [[count.row, str(count.asked), str(count.wrong), *map(str, count.modes.values())] for count in counts]
     notes = [*more, modes.about]

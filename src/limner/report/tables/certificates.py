@@ -1,4 +1,4 @@
-"""Certificates as tables, from their plain JSON."""
+"""Tables of certificates and rubric proofs, made from their plain JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .model import MISSING, Table, simple_table
 
 
 def certificate_tables(row: CertificateRow) -> list[Table]:
-    """Return the tables of the tests, of the doses from which faults are seen, and of other facts."""
+    """Return tables of the tests, of the faults seen at each dose, and of other facts."""
     body = row.body
     head = f"{body['exam']} · certificate of {body['judge']} · {row.day} · seed {body['seed']}"
     return [_tests(head, body), _doses(body), _facts(body)]
@@ -96,7 +96,7 @@ def _facts(body: Mapping[str, Any]) -> Table:
 
 
 def drift_table(row: CertificateRow) -> Table:
-    """Return whether a judge has moved, as a table."""
+    """Return a table on whether a judge's marks have drifted."""
     body = row.body
     who = f"{body['judge']}, successor of {body['predecessor']}," if body["predecessor"] else body["judge"]
     title = f"{who} has moved" if body["moved"] else f"no sign that {who.rstrip(',')} has moved"
@@ -126,7 +126,7 @@ def _share(value: float | None) -> str:
 
 
 def share_words(share: Mapping[str, Any], signed: bool = False) -> str:
-    """Return a share with its interval, in percent."""
+    """Format a share with its interval, in percent."""
     value, low, high = (share[name] for name in ("value", "low", "high"))
     if value is None:
         return MISSING
@@ -143,7 +143,7 @@ def _number(number: Mapping[str, Any]) -> str:
 
 
 PICTURES = {CLEAN: "the reference", BLANK: "a white sheet", TEXT: "the prompt in type", OTHER: "another's reference"}
-"""Pictures with a known right outcome, as readers know them."""
+"""The words for pictures with a known right outcome."""
 MEANING = {
     "proved": "met by the reference, and taken away by a corruption of it",
     "mend": "listed below with the reason",
@@ -164,7 +164,7 @@ REASONS = {
 
 
 def proof_tables(body: Mapping[str, Any]) -> list[Table]:
-    """Return the tables of pictures that pass and fail, of criteria, of corruptions, and of criteria to fix."""
+    """Return tables of pictures that pass and fail, of criteria, of corruptions, and of criteria to fix."""
     return [_pictures(body), _verdicts(body), _corruptions(body), _mend(body)]
 
 

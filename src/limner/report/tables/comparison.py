@@ -1,4 +1,4 @@
-"""Painters and exams compared, as tables and as CSV."""
+"""Tables and CSV records of comparisons of painters and of exams."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ COLUMNS = (
 )  # fmt: skip
 ACROSS_COLUMNS = ("row", "exam", "other", "judge", "score", "painter", "n", "value", "low", "high", "evaluator")
 MAX_SENTENCES = 6
-"""How many pairs get a sentence below a table; the table has them all."""
+"""The most pairs with a sentence below a table; the table has all pairs."""
 
 
 def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
-    """Return for every comparison the painters' places, every two painters, and every pair with a control."""
+    """Return for every comparison tables of the painters' ranks, of pairs of painters, and of pairs with a control."""
     if not comparisons:
         return [nothing_marked()]
     tables = []
@@ -37,7 +37,7 @@ def comparison_tables(comparisons: Sequence[Comparison]) -> list[Table]:
 
 
 def _legend(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return the meaning of the columns, once for all tables."""
+    """Return notes that explain the columns, once for all tables."""
     places = [place for comparison in comparisons for place in comparison.places]
     notes = []
     if any(comparison.score.name == MET.name for comparison in comparisons):
@@ -98,7 +98,7 @@ def _places(comparison: Comparison, title: str) -> Table:
 
 
 def _pairs(comparison: Comparison) -> list[Table]:
-    """Return the pairs of two painters, which are tests, and those with a control, whose p is not corrected."""
+    """Return a table of pairs of painters, which are tests, and one of pairs with a control, with uncorrected p."""
     tests = f"{comparison.tests} test{'s' if comparison.tests > 1 else ''}"
     painters = [pair for pair in comparison.pairs if pair.corrected]
     controls = [pair for pair in comparison.pairs if not pair.corrected]
@@ -173,7 +173,7 @@ def comparison_records(comparisons: Sequence[Comparison]) -> Iterator[dict[str, 
 
 
 def across_tables(across: Across) -> list[Table]:
-    """Return painters by exam, and how alike every two exams order them."""
+    """Return a table of painters by exam, and one of how similarly each pair of exams ranks them."""
     columns = ["painter", *(column.exam for column in across.columns)]
     rows = [
         [painter, *(number(column.values.get(painter), column.score.digits) for column in across.columns)]

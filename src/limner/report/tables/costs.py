@@ -1,4 +1,4 @@
-"""What a run would cost and what was spent, as tables."""
+"""Tables of the estimated cost of a run, of spending, and of models with their prices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .model import MISSING, Table, simple_table
 
 
 def estimate_table(exam: str, questions: int, estimates: Sequence[Estimate], shard: Shard | None = None) -> Table:
-    """Return a row for every painter, judge and helper of a run, or of one part of it."""
+    """Return a table with a row for every painter, judge and helper model of a run, or of one shard."""
     rows = []
     for estimate in estimates:
         cost = "unknown" if estimate.dollars is None else f"{estimate.dollars:.2f}"
@@ -35,7 +35,7 @@ def estimate_table(exam: str, questions: int, estimates: Sequence[Estimate], sha
 
 
 def spend_table(store: str, by: Sequence[str], groups: Sequence[Spent]) -> Table:
-    """Return a row for every group of calls."""
+    """Return a table with a row for every group of calls."""
     rows = []
     for group in groups:
         numbers = [group.calls, group.attempts, group.failed, group.unpriced, group.tokens_in, group.tokens_out]
@@ -53,7 +53,7 @@ def spend_table(store: str, by: Sequence[str], groups: Sequence[Spent]) -> Table
 
 
 def purse_table(purse: PurseState) -> Table:
-    """Return a row for every process that spent from a purse."""
+    """Return a table with a row for every process that spent from a purse."""
     states = {True: "running", False: "ended", None: "unknown"}
     rows = []
     for by in purse.by:
@@ -72,7 +72,7 @@ def purse_table(purse: PurseState) -> Table:
 
 
 def batches_table(store: str, batches: Sequence[BatchState]) -> Table:
-    """Return a row for every batch."""
+    """Return a table with a row for every batch."""
     rows, at = [], now()
     for batch in batches:
         price = "unknown" if batch.bound is None else _dollars(batch.bound)
@@ -95,7 +95,7 @@ HEADS = ["model", "released", "gone on", "successor", "in", "out", "an image", "
 
 
 def chosen_models(settings: Settings, word: str | None, gone: bool, day: date) -> dict[str, ModelFacts]:
-    """Return the models whose name or maker contains the word; with `gone`, only those that are gone or going."""
+    """Return the models whose name or maker contains the word; with `gone`, only those retired or about to be."""
     wanted = (word or "").casefold()
     return {
         name: facts
@@ -105,7 +105,7 @@ def chosen_models(settings: Settings, word: str | None, gone: bool, day: date) -
 
 
 def models_table(rows: Mapping[str, ModelFacts], settings: Settings, day: date) -> Table:
-    """Return a row for every model: its dates, its successor, its prices."""
+    """Return a table with a row for every model: its dates, successor and prices."""
     cells, unsure = [], False
     for name, facts in rows.items():
         painter = settings.painter(name)
@@ -129,7 +129,7 @@ def models_table(rows: Mapping[str, ModelFacts], settings: Settings, day: date) 
 
 
 def models_body(rows: Mapping[str, ModelFacts], settings: Settings, day: date) -> list[dict[str, Any]]:
-    """Return the same as plain JSON, with all facts."""
+    """Return the models with all facts as plain JSON."""
     return [
         {"model": name, "state": state_of(facts, day)}
         | facts.model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""One row per question, painter and judge: JSON lines, CSV or Parquet."""
+"""The export of a row per question, painter and judge, as JSON lines, CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .render.csv import records
 
 
 def export_rows(exam: str, protocol: Protocol[Any], groups: Sequence[Group], reading: str) -> Iterator[dict[str, Any]]:
-    """Yield plain rows; `status` is ``done`` or the fault, `common` whether painters are compared on the question.
+    """Yield plain rows; ``status`` is ``done`` or the fault, ``common`` whether painters are compared on the question.
 
     Drawings without marks have rows without a judge.
     """
@@ -57,7 +57,7 @@ def export_rows(exam: str, protocol: Protocol[Any], groups: Sequence[Group], rea
 
 
 def _measured(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the single values that were measured, each with its backend."""
+    """Return the measured values except lists and mappings, each with its backend."""
     plain = {name: measured for name, measured in evidence.items() if not isinstance(measured["value"], list | dict)}
     values = {name: measured["value"] for name, measured in plain.items()}
     return values | {f"{name}_backend": measured["backend"] for name, measured in plain.items()}
@@ -67,7 +67,7 @@ def write_rows(rows: Sequence[dict[str, Any]], form: str, output: Path | None) -
     """Write rows to a file, or to standard output.
 
     Raises:
-        UsageError: They are to be Parquet, and there is no polars.
+        UsageError: The form is Parquet, and polars is missing.
     """
     rows = without_secrets(rows)
     if form == "jsonl":
@@ -76,7 +76,7 @@ def write_rows(rows: Sequence[dict[str, Any]], form: str, output: Path | None) -
         flat = [_flat(row) for row in rows]
         data = _csv(flat).encode() if form == "csv" else _parquet(flat)
     if output is None:
-        # Parquet is not text, and never meant for a terminal.
+        # Parquet is binary and never meant for a terminal.
         sys.stdout.buffer.write(data if form == "parquet" else printable(data.decode()).encode())
         sys.stdout.buffer.flush()
     else:
@@ -88,7 +88,7 @@ def check_form(form: str) -> None:
     """Raise an error if rows cannot be written in this form.
 
     Raises:
-        UsageError: They are to be Parquet, and there is no polars.
+        UsageError: The form is Parquet, and polars is missing.
     """
     if form == "parquet":
         need_polars("--format parquet")
@@ -96,7 +96,7 @@ def check_form(form: str) -> None:
 
 def _csv(rows: Sequence[dict[str, Any]]) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row))
-    # Truth is written as in JSON lines.
+    # Booleans are written as in JSON lines.
     words = {True: "true", False: "false"}
     plain = ({name: words[cell] if isinstance(cell, bool) else cell for name, cell in row.items()} for row in rows)
     return records(names, plain)
@@ -112,7 +112,7 @@ def _parquet(rows: Sequence[dict[str, Any]]) -> bytes:
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """Return scores and tags as columns; marks and flags as JSON text, because they differ from row to row."""
+    """Return a row with scores and tags as columns, and marks and flags as JSON text, since they differ by row."""
     flat: dict[str, Any] = {}
     for key, value in row.items():
         if key == "marks" or (key == "flags" and value is not None):
@@ -125,7 +125,7 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_images(groups: Sequence[Group], blobs: Blobs, folder: Path) -> int:
-    """Write each drawing once, named after painter and question; return how many."""
+    """Write each drawing once, named after painter and question, and return the number of files."""
     written: dict[str, Path] = {}
     for group in groups:
         painter = re.sub(r"[^\w.+-]+", "_", group.painter).strip("._") or "painter"
@@ -137,7 +137,7 @@ def write_images(groups: Sequence[Group], blobs: Blobs, folder: Path) -> int:
             seed = f".{drawing.seed}" if drawing.seed else ""
             path = folder / painter / f"{drawing.question_id}{seed}.{inspect(data).suffix}"
             if path in written.values():
-                # Two painters can have names that differ only in what a file name cannot hold.
+                # Names of painters can differ only in characters that file names cannot contain.
                 path = path.with_stem(f"{path.stem}.{drawing.id[:8]}")
             if not path.resolve().is_relative_to(folder.resolve()):
                 continue

@@ -1,4 +1,4 @@
-"""The one model of a table, before it is written down: rows of cells under heads, with what a reader must know."""
+"""The model of a table before it is rendered: rows of cells under heads, with captions and notes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 MISSING = "–"
 BETWEEN = " … "
-"""Stands between the least and the most a score could be."""
+"""The separator between the lowest and the highest possible value of a score."""
 STORE = "This store"
-"""How a line begins that is about a store's own numbers, where published ones are beside them."""
+"""The beginning of lines about a store's numbers, in tables that also have published ones."""
 Cells = list["str | Cell"]
-"""A row's cells, the name first; a plain text is a cell of it."""
+"""A row's cells, the name first; a string becomes a cell with that text."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Cell:
     """One number or word, as shown.
 
     Attributes:
-        value: The number behind it, where it can be ranked.
-        low: The lower end of its interval, as shown; `high` the upper one.
+        value: Its number, if it can be ranked.
+        low: The lower end of its interval, as shown; `high` is the upper end.
         rank: 1 for the best, 2 for the second best, 0 for the others.
-        least: The least a score could be where the judge abstained; `most` the most.
-        few: How many questions it rests on, where they are too few for an interval.
+        least: The lowest possible value of a score if the judge abstained; `most` is the highest.
+        few: The number of its questions, if they are too few for an interval.
     """
 
     text: str = MISSING
@@ -54,12 +54,12 @@ class Column:
 
     Attributes:
         over: The head above it, shared with its neighbours.
-        path: Its full name, unlike that of any other column.
+        path: Its full name, which is unique.
         words: Whether it holds words rather than numbers.
         name: Whether these words belong to the row's name.
-        prose: Whether these words are sentences, which may go over several lines.
-        notes: Numbers of the footnotes that belong to all of it.
-        block: Which value it belongs to, and `figure` which figure, counted from 0.
+        prose: Whether these words are sentences, which may be broken into several lines.
+        notes: The numbers of the footnotes on the whole column.
+        block: The index of its value; `figure` is the index of its figure.
     """
 
     head: str
@@ -81,11 +81,11 @@ class Column:
 
 @dataclass(frozen=True)
 class TableRow:
-    """A row: its label, its cells, where it comes from.
+    """A row: its label, its cells, and whether it is published.
 
     Attributes:
-        coverage: Questions with a score of those drawn or tried; None for published rows.
-        about: What else a program wants to know of it: painter, strategy, judge, reading, number of questions.
+        coverage: The share of questions with a score, of those drawn or attempted; None for published rows.
+        about: Further data for programs: painter, strategy, judge, reading, number of questions.
     """
 
     label: str
@@ -97,23 +97,23 @@ class TableRow:
 
     @property
     def covered(self) -> str:
-        """Its coverage in words, where something is missing."""
+        """Its coverage in words; empty if nothing is missing."""
         return covered(self.coverage)
 
 
 def covered(coverage: float | None) -> str:
-    """Return a coverage in words; empty where it is whole or unknown.
+    """Return a coverage in words; empty if it is complete or unknown.
 
     >>> covered(0.996), covered(1.0)
     ('99% covered', '')
     """
-    # A thing that is not whole must not read as if it were.
+    # An incomplete coverage must not be rounded up to 100%.
     return "" if coverage is None or coverage >= 1 else f"{min(99, round(100 * coverage))}% covered"
 
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Rows under one title, which may be empty; where the title is about one source, it has its footnotes."""
+    """Rows under one title, which may be empty; `notes` are footnotes of the title."""
 
     title: str
     rows: tuple[TableRow, ...]
@@ -138,13 +138,13 @@ class Sheet:
     prose: bool = False
 
     def rows(self) -> Iterator[TableRow]:
-        """Yield all rows, without the titles above them."""
+        """Yield the rows of all blocks, without their titles."""
         for block in self.blocks:
             yield from block.rows
 
 
 class Framed(ABC):
-    """What has tables to be looked at and rows to be counted with."""
+    """A result that can be shown as tables and exported as a data frame."""
 
     @abstractmethod
     def tables(self) -> list[Table]:
@@ -152,13 +152,13 @@ class Framed(ABC):
 
     @abstractmethod
     def frame_rows(self) -> FrameRows:
-        """Return the columns and rows of ``--format csv``, before they are text."""
+        """Return the columns and rows of ``--format csv``, before conversion to text."""
 
     def to_polars(self) -> polars.DataFrame:
-        """Return the rows of ``--format csv`` as a polars frame: one number a row.
+        """Return the rows of ``--format csv`` as a polars frame.
 
         Raises:
-            UsageError: There is no polars.
+            UsageError: polars is missing.
         """
         need_polars("to_polars()")
         import polars
@@ -171,7 +171,7 @@ class Framed(ABC):
         """Return the rows of ``--format csv`` as a pandas frame.
 
         Raises:
-            UsageError: There is no pandas.
+            UsageError: pandas is missing.
         """
         need_extra("pandas", "notebook", "to_pandas()")
         import pandas
@@ -186,7 +186,7 @@ class Framed(ABC):
         return records(*self.frame_rows())
 
     def __str__(self) -> str:
-        """Return the text that the terminal shows, without colours."""
+        """Return the text as shown in a terminal, without colours."""
         from .render import rendered
 
         return "\n".join(rendered(table, "text").rstrip("\n") for table in self.tables())
@@ -202,13 +202,13 @@ class Table(Framed):
     """One or more sheets with a caption.
 
     Attributes:
-        sheets: As the paper turns them.
-        flat: The same with a row for every painter, judge or exam, for programs.
+        sheets: The sheets, oriented as in the paper.
+        flat: The same data with a row for every painter, judge or exam, for programs.
         caption: The lines above: title, sources, judge and reading.
         notes: The lines below: notes for the reader.
-        footnotes: What the numbers at rows point to.
-        framed: Whether it has a frame where there is room for one, intervals beside their numbers; as papers
-            have it, there is no frame, and intervals are below.
+        footnotes: The footnotes, to which numbers at rows and columns refer.
+        framed: Whether it has a frame if there is room, and intervals next to their numbers; otherwise, as in papers,
+            it has no frame, and intervals are below.
     """
 
     key: str
@@ -251,12 +251,12 @@ def simple_table(
     Args:
         title: The line above it.
         heads: The columns.
-        rows: Their cells, the row's name first.
-        notes: What a reader must know, below it.
-        above: What a reader must know before the numbers.
-        names: How many of the first columns make up the row's name.
-        prose: Columns that hold sentences.
-        rules: Rows with a line above them.
+        rows: The cells of each row, the name first.
+        notes: The notes below it.
+        above: The notes above it.
+        names: The number of first columns that make up the row's name.
+        prose: The heads of columns that hold sentences.
+        rules: The indices of rows with a line above them.
     """
     columns = tuple(
         Column(head, path=head, words=place < names or head in prose, name=place < names, prose=head in prose)
@@ -275,7 +275,7 @@ def simple_table(
 
 
 def number(value: float | None, digits: int) -> str:
-    """Return a number with so many decimals; a dash for None.
+    """Return a number with `digits` decimals, or a dash for None.
 
     >>> number(2.345, 1), number(None, 1), number(-0.0001, 2)
     ('2.3', '–', '0.00')
@@ -289,18 +289,18 @@ def number(value: float | None, digits: int) -> str:
 def interval_cell(
     value: float | None, low: float | None, high: float | None, digits: int, few: int | None = None
 ) -> Cell:
-    """Return a number with its interval; without an interval, the number alone."""
+    """Return a cell with a number, and its interval if there is one."""
     if value is None:
         return Cell()
     text = number(value, digits)
     if low is None or high is None:
         return Cell(text, float(text), few=few)
-    # What is ranked is what is printed: no reader can see which of two equal numbers is the larger.
+    # Rank the printed number: readers cannot see a difference between numbers that are equal when rounded.
     return Cell(text, float(text), number(low, digits), number(high, digits))
 
 
 def score_cell(score: Interval | None, bounds: tuple[float, float] | None, digits: int, scale: float = 1.0) -> Cell:
-    """Return a score; its bounds where it is open; how many questions where these are few."""
+    """Return a cell with a score, its number of questions if they are few, or its bounds if it is undecided."""
     if score is not None and score.value is not None:
         value, low, high = (None if end is None else end * scale for end in (score.value, score.low, score.high))
         return interval_cell(value, low, high, digits, score.n if score.n < MIN_CLUSTERS else None)
@@ -311,7 +311,7 @@ def score_cell(score: Interval | None, bounds: tuple[float, float] | None, digit
 
 
 def nothing_marked() -> Table:
-    """Return the table of a store without marks."""
+    """Return the table for a store without marks."""
     return simple_table("nothing is marked yet; `limner run` draws and marks", [], [])
 
 
@@ -319,12 +319,12 @@ PUBLISHED = "published"
 
 
 def clean(text: str) -> str:
-    """Return one line without control characters or keys: names come from data and may hold anything."""
+    """Return text in one line, without control characters or keys, since names come from data."""
     return escape_controls(str(without_secrets(text)))
 
 
 def spans(columns: Sequence[Column]) -> list[tuple[str, int]]:
-    """Return the heads above and how many neighbouring columns each spans; empty without such heads.
+    """Return the spanning heads, each with its number of columns; empty if there are none.
 
     >>> spans([Column("a"), Column("b", "over"), Column("c", "over")])
     [('', 1), ('over', 2)]
@@ -339,28 +339,28 @@ def spans(columns: Sequence[Column]) -> list[tuple[str, int]]:
 
 
 def interval(cell: Cell) -> str:
-    """Return ``[low, high]``; ``(n=…)`` where questions are too few for an interval; or an empty text."""
+    """Return ``[low, high]``, ``(n=…)`` if there are too few questions for an interval, or an empty text."""
     if cell.few is not None:
         return f"(n={cell.few})"
     return f"[{cell.low}, {cell.high}]" if cell.low is not None and cell.high is not None else ""
 
 
 def aside(row: TableRow | Column) -> str:
-    """Return the text in brackets behind a label: how much of the exam it covers."""
+    """Return the text in brackets after a label: its coverage of the exam."""
     return covered(row.coverage)
 
 
 def titled(sheet: Sheet) -> bool:
-    """Return whether any group has a title."""
+    """Return whether any block has a title."""
     return any(group.title for group in sheet.blocks)
 
 
 FrameRows = tuple[Sequence[str], Sequence[Mapping[str, Any]]]
-"""Names of columns, and rows that have some of them."""
+"""The names of columns, and rows that have values for some of them."""
 
 
 def numbers_of(names: Sequence[str], rows: Sequence[Mapping[str, str]], words: Sequence[str]) -> FrameRows:
-    """Return rows with numbers instead of texts: in every column but `words` where each text is a number or empty.
+    """Return rows with texts converted to numbers, in columns with only numbers or empty texts; `words` stay texts.
 
     >>> numbers_of(["row", "a"], [{"row": "1", "a": "2.5"}, {"row": "2", "a": ""}], ["row"])[1]
     [{'row': '1', 'a': 2.5}, {'row': '2', 'a': None}]

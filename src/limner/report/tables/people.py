@@ -1,4 +1,4 @@
-"""What people add, as tables and as CSV: corrected scores, choices between two drawings, fitted weights."""
+"""Tables and CSV of people's contributions: corrected scores, choices between two drawings, fitted weights."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ RAW, PPI = "raw", "PPI++"
 
 
 def corrected_tables(rows: Sequence[Standing], exam_kind: str) -> list[Table]:
-    """Return for each evaluator the raw and the corrected scores, and painters two by two."""
+    """Return for each evaluator a table of raw and corrected scores, and one of the differences between painters."""
     protocol = kind(exam_kind).protocol
     return [table for members in group_by_evaluator(rows) for table in _under_one(members, protocol)]
 
 
 def corrections(rows: Sequence[Standing]) -> list[tuple[Standing, Corrected]]:
-    """Return the rows that have corrected scores, with these scores."""
+    """Return the rows that have corrected scores, each with those scores."""
     return [(row, row.corrected) for row in rows if isinstance(row.corrected, Corrected)]
 
 
@@ -93,7 +93,7 @@ def _verdict(gap: HumanInterval | None) -> str:
 
 
 def corrected_records(rows: Sequence[Standing]) -> Iterator[dict[str, Any]]:
-    """Yield one row per number."""
+    """Yield one record per number."""
     for row, each in corrections(rows):
         head = {key: getattr(row, key) for key in ("exam", "reading", "painter", "strategy", "judge")}
         head |= {"evaluator": row.evaluator.name, "study": each.study}
@@ -124,7 +124,7 @@ EVEN = 50.0
 
 
 def preference_tables(preferences: Sequence[Preferences]) -> list[Table]:
-    """Return for every evaluator the painters with win rate and strength, then every two of them."""
+    """Return for every evaluator a table of painters with win rate and strength, then one of pairs of painters."""
     return [table for each in preferences for table in (_painters(each), _pairs(each))]
 
 
@@ -193,7 +193,7 @@ def _pairs(preferences: Preferences) -> Table:
 
 
 def preferences_csv(preferences: Sequence[Preferences]) -> str:
-    """Return one line per number."""
+    """Return CSV with one line per number."""
     return records(PREFERENCE_COLUMNS, (row for each in preferences for row in _numbers(each)))
 
 
@@ -228,7 +228,7 @@ NAMES = (ROUNDED, FITTED, OWN, EQUAL, ALONE)
 
 
 def weight_tables(weights_fit: WeightsFit) -> list[Table]:
-    """Return the weights of every fold beside the exam's own, then their correlations on held-out raters."""
+    """Return a table of every fold's weights with the exam's own, then one of correlations on held-out raters."""
     return [_weights(weights_fit), _shown(weights_fit)]
 
 
@@ -278,7 +278,7 @@ def _cell(interval: Interval) -> Any:
 
 
 def weights_csv(weights_fit: WeightsFit) -> str:
-    """Return one line per number."""
+    """Return CSV with one line per number."""
     return records(WEIGHT_COLUMNS, _weight_numbers(weights_fit))
 
 

@@ -24,7 +24,7 @@ from .model import FrameRows, Table, simple_table
 from .render.text import console, escape
 
 SMALL = 480
-"""The longer side of a picture beside its marks."""
+"""The longer side of a picture shown with its marks, in pixels."""
 COLUMNS = (
     "painter", "strategy", "judge", "evaluator", "seed", "repeat", "status", "criterion", "text", "top", "weight",
     "value", "verdict", "reason",
@@ -32,7 +32,7 @@ COLUMNS = (
 
 
 def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[str, Any]:
-    """Return everything that the store has about one question, as plain JSON.
+    """Return everything in the store about one question, as plain JSON.
 
     Raises:
         UsageError: The store has no such question.
@@ -81,7 +81,7 @@ def describe_question(exam: str, id: str, *, store: Any, **which: Any) -> dict[s
 
 
 def small_pictures(body: Mapping[str, Any], store: Store) -> dict[str, str]:
-    """Return the question's reference and drawings as small data URLs, by hash; unreadable ones are left out."""
+    """Return small data URLs of the question's reference and drawings, by hash; unreadable ones are left out."""
     urls: dict[str, str] = {}
     for sha256 in filter(None, [body["reference"], *(drawing["image"] for drawing in body["drawings"])]):
         with suppress(StoreError, BadImage, LostImage):
@@ -122,7 +122,7 @@ def print_question(body: dict[str, Any]) -> None:
 
 
 def mark_tables(body: Mapping[str, Any]) -> list[Table]:
-    """Return a table of every finished marking: each mark with its reason."""
+    """Return a table for every finished marking: each mark with its reason."""
     return [_marking_table(body, marking) for marking in body["markings"] if marking["status"] == "done"]
 
 
@@ -167,10 +167,10 @@ def _row(body: Mapping[str, Any]) -> str:
 
 
 def write_steps(body: dict[str, Any], store: Any, file: Path) -> list[Path]:
-    """Draw the steps of each drawing of the question; several drawings get numbered files.
+    """Write a picture of the steps of each drawing of the question, and return the files; several are numbered.
 
     Raises:
-        UsageError: No drawing of it was made in steps.
+        UsageError: No drawing of the question was made in steps.
     """
 
     made = [drawing for drawing in body["drawings"] if (drawing["notes"] or {}).get("steps")]
@@ -185,7 +185,7 @@ def write_steps(body: dict[str, Any], store: Any, file: Path) -> list[Path]:
 
 
 def _step_line(step: dict[str, Any]) -> str:
-    """Return one step of a strategy in a line or a few."""
+    """Return a step of a strategy as one or a few lines."""
     seed = f" (seed {step['seed']})" if "seed" in step else ""
     turn = f" {step['round']}" if "round" in step else ""
     image = f" image {step['image'][:12]}" if "image" in step else ""
@@ -202,7 +202,7 @@ KEPT_COLOUR = "#0b6e4f"
 
 @dataclass(frozen=True)
 class Card:
-    """A step's title, words and picture; `kept` where the picture is the finished drawing."""
+    """A step's title, text and picture; `kept` says whether the picture is the finished drawing."""
 
     title: str
     text: str = ""
@@ -211,7 +211,7 @@ class Card:
 
 
 def cards(prompt: str, steps: Sequence[Mapping[str, Any]], final: str | None, blobs: Blobs) -> list[Card]:
-    """Return the steps of a drawing, its prompt first and its finished image last."""
+    """Return cards for the steps of a drawing, with the prompt first and the finished image last."""
     step_cards = [Card("what was asked", prompt)]
     for step in steps:
         words = [str(step["step"])]
@@ -227,7 +227,7 @@ def cards(prompt: str, steps: Sequence[Mapping[str, Any]], final: str | None, bl
 
 
 def sheet(step_cards: Sequence[Card]) -> Image.Image:
-    """Return the cards beside and below each other."""
+    """Return a picture of the cards in rows."""
     rows = [step_cards[start : start + PER_ROW] for start in range(0, len(step_cards), PER_ROW)]
     heights = [max(_height(card) for card in row) for row in rows]
     width = GAP + min(PER_ROW, len(step_cards)) * (CARD + GAP)

@@ -1,4 +1,4 @@
-"""What Python gets: standings, comparisons, agreement and questions, each with frames and HTML of its own."""
+"""The results of the Python API: standings, comparisons, agreement and questions, with data frames and HTML."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .scores import standing_records, standing_tables
 
 
 class Standings(Framed, list[Standing]):
-    """Every painter's numbers under every evaluator, as `limner scores` shows them.
+    """Every painter's numbers under every evaluator, as shown by `limner scores`.
 
     Attributes:
-        kind: The exam's kind, which says what its scores are.
-        corrected: Whether they are beside scores corrected by people's marks.
+        kind: The exam's kind, which defines its scores.
+        corrected: Whether to show them with scores corrected by people's marks.
     """
 
     def __init__(self, rows: Iterable[Standing], kind: str, corrected: bool = False) -> None:
@@ -41,14 +41,14 @@ class Standings(Framed, list[Standing]):
         return analysis_tables(self)
 
     def frame_rows(self) -> FrameRows:
-        """Return one number a row: painter, evaluator, score, value and interval."""
+        """Return a row for each number: painter, evaluator, score, value and interval."""
         if self.corrected:
             return CORRECTED_COLUMNS, list(corrected_records(self))
         return STANDING_COLUMNS, list(standing_records(self))
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the body of ``--format json``."""
-        # Those over equally many questions after each other: they have their resamples in common.
+        # Compute rows with equally many questions one after the other, since they share their resamples.
         for row in sorted(self, key=lambda row: row.all.n):
             len(row.all.scores)
         return [row.to_json() for row in self]
@@ -59,10 +59,10 @@ class Standings(Framed, list[Standing]):
 
 
 class Comparisons(Framed, list[Comparison]):
-    """Painters against each other under every evaluator, as `limner compare` shows them."""
+    """Comparisons of painters under every evaluator, as shown by `limner compare`."""
 
     def tables(self) -> list[Table]:
-        """Return painters' places, and every pair."""
+        """Return tables of the painters' ranks and of all pairs."""
         return comparison_tables(self)
 
     def frame_rows(self) -> FrameRows:
@@ -81,14 +81,14 @@ class Comparisons(Framed, list[Comparison]):
 
 @dataclass(frozen=True, repr=False)
 class ExamComparison(Framed, Across):
-    """Painters over several exams, as `limner compare --exams` shows them."""
+    """A comparison of painters over several exams, as shown by `limner compare --exams`."""
 
     def tables(self) -> list[Table]:
-        """Return painters by exam, and how alike every two exams order them."""
+        """Return a table of painters by exam, and one of how similarly each pair of exams ranks them."""
         return across_tables(self)
 
     def frame_rows(self) -> FrameRows:
-        """Return a row for each painter and exam, then for each pair of exams."""
+        """Return a row for each painter and exam, then one for each pair of exams."""
         return ACROSS_COLUMNS, list(across_records(self))
 
     def __repr__(self) -> str:
@@ -98,14 +98,14 @@ class ExamComparison(Framed, Across):
 
 @dataclass(frozen=True, repr=False)
 class JudgeAgreement(Framed, Agreement):
-    """How far judges, people and metrics agree, as `limner agree` shows it."""
+    """The agreement of judges, people and metrics, as shown by `limner agree`."""
 
     def tables(self) -> list[Table]:
-        """Return the judges one by one, every two of them, all together."""
+        """Return tables of single judges, of pairs, and of all judges together."""
         return agreement_tables(self)
 
     def frame_rows(self) -> FrameRows:
-        """Return one number a row."""
+        """Return a row for each number."""
         return AGREEMENT_COLUMNS, list(agreement_records(self))
 
     def __repr__(self) -> str:
@@ -115,10 +115,10 @@ class JudgeAgreement(Framed, Agreement):
 
 
 class QuestionView(Framed, dict[str, Any]):
-    """One question with its drawings and marks: what `limner show --json` prints, by the same names.
+    """One question with its drawings and marks, with the same keys as `limner show --json`.
 
     Attributes:
-        pictures: Small pictures as data URLs, by the images' hashes; what cannot be shown is not there.
+        pictures: Small pictures as data URLs, by the images' hashes; unreadable images are left out.
     """
 
     def __init__(self, body: Mapping[str, Any], pictures: Mapping[str, str]) -> None:
@@ -126,11 +126,11 @@ class QuestionView(Framed, dict[str, Any]):
         self.pictures = pictures
 
     def tables(self) -> list[Table]:
-        """Return every marking's marks with their reasons."""
+        """Return a table for every marking: its marks with their reasons."""
         return mark_tables(self)
 
     def frame_rows(self) -> FrameRows:
-        """Return one mark a row."""
+        """Return a row for each mark."""
         return mark_rows(self)
 
     def to_json(self) -> dict[str, Any]:
@@ -149,12 +149,12 @@ class QuestionView(Framed, dict[str, Any]):
 
 
 def judge_agreement(agreement: Agreement) -> JudgeAgreement:
-    """Return the agreement with frames and HTML."""
+    """Return the agreement as a result with data frames and HTML."""
     return JudgeAgreement(**{field.name: getattr(agreement, field.name) for field in fields(agreement)})
 
 
 def exam_comparison(across: Across) -> ExamComparison:
-    """Return the comparison with frames and HTML."""
+    """Return the comparison as a result with data frames and HTML."""
     return ExamComparison(**{field.name: getattr(across, field.name) for field in fields(across)})
 
 

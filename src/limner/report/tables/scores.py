@@ -1,4 +1,4 @@
-"""Scores as tables: for a terminal, and as CSV."""
+"""Tables and CSV records of scores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DECIDED = ("decided", "met of decided")
 
 
 def standing_tables(standings: Sequence[Standing], exam_kind: str) -> list[Table]:
-    """Return a table per evaluator with notes above and below it, and one for every breakdown."""
+    """Return a table per evaluator, with notes above and below it, and one per breakdown."""
     protocol = kind(exam_kind).protocol
     return [table for rows in group_by_evaluator(standings) for table in _under_one(rows, protocol)] or [
         nothing_marked()
@@ -41,7 +41,7 @@ def _under_one(rows: Sequence[Standing], protocol: Protocol[Any]) -> Iterator[Ta
 
 
 def _known(rows: Sequence[Standing], protocol: Protocol[Any]) -> tuple[list[Score], list[Score]]:
-    """Return the scores with a value or a bound in some row, and the others."""
+    """Return the scores with a value or informative bounds in any row, and the other scores."""
     informative, main = [], [score for score in columns(protocol) if score.main]
     for score in main:
         valued = any(row.numbers.value(score.name) is not None for row in rows)
@@ -71,7 +71,7 @@ def _table(rows: Sequence[Standing], scores: Sequence[Score], remarks: Sequence[
         if unmarked:
             cells.append(str(row.unmarked))
         body.append(cells)
-    # Controls are below a line: they are not ranked.
+    # Controls are below a line, since they are not ranked.
     apart = [n for n in range(1, len(rows)) if rows[n].control and not rows[n - 1].control]
     title = f"{first.exam} · judge {first.evaluator.told} · reading {first.reading}"
     above = [*first.evaluator.warnings, *first.compared.first]
@@ -90,7 +90,7 @@ def _decided(view: Numbers) -> list[str]:
 
 
 def notes(rows: Sequence[Standing]) -> list[str]:
-    """Return the notes that a reader needs to read the table correctly."""
+    """Return the notes that readers need to interpret the table correctly."""
     compared = rows[0].compared
     remarks = [note for note in compared.notes if note not in compared.first]
     valued = [interval for row in rows for interval in row.scores.values() if interval.value is not None]
@@ -117,7 +117,7 @@ def notes(rows: Sequence[Standing]) -> list[str]:
 
 
 def _coverage(rows: Sequence[Standing]) -> str:
-    """Return the note on what coverage is measured against, and what is missing."""
+    """Return the note on what coverage refers to, and on what is missing."""
     expected = max(row.expected for row in rows)
     note = f"coverage: questions with a score of the {expected} in this exam or selection"
     if any(row.undrawn for row in rows):
@@ -126,7 +126,7 @@ def _coverage(rows: Sequence[Standing]) -> str:
 
 
 def _screening(rows: Sequence[Standing]) -> list[str]:
-    """Return the notes on words addressed to the examiner; none where no drawing's text was read."""
+    """Return the notes on text in drawings that addresses the examiner; none if no drawing's text was read."""
     flagged, left_out = sum(row.flagged for row in rows), sum(row.failures.get(FLAGGED, 0) for row in rows)
     unknown = sum(row.unscreened for row in rows)
     remarks = []
@@ -169,7 +169,7 @@ def _breakdown(standing: Standing, tag: str, protocol: Protocol[Any], scores: Se
 
 
 def standing_records(standings: Sequence[Standing]) -> Iterator[dict[str, Any]]:
-    """Yield one row per number, on the questions that painters are compared on."""
+    """Yield one record per number, on the questions on which painters are compared."""
     for row in standings:
         head = {name: getattr(row, name, None) for name in COLUMNS} | {"evaluator": row.evaluator.name}
         views = [("", "", row.numbers)]

@@ -1,4 +1,4 @@
-"""How far builds and studies are, and what the demo's examiner decided, as tables."""
+"""Tables of the progress of builds and studies, and of the demo's results."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .model import MISSING, Cells, Table, simple_table
 
 
 def funnel_rows(recipe: BuildRecipe, counts: Sequence[StepCount]) -> list[dict[str, Any]]:
-    """Return a mapping for each step: its counts, and how many items the paper had left after it."""
-    # Of several counts after one step the first is beside its items.
+    """Return a mapping for each step: its counts, and the number of items that remained in the paper."""
+    # If the paper has several counts after one step, use the first.
     miles = {mile.after: mile for mile in reversed(recipe.paper)}
     steps = []
     for place, count in zip(recipe.places, counts, strict=True):
@@ -27,7 +27,7 @@ def funnel_rows(recipe: BuildRecipe, counts: Sequence[StepCount]) -> list[dict[s
 
 
 def funnel_table(build: str, recipe: BuildRecipe, counts: Sequence[StepCount]) -> Table:
-    """Return a row for every step."""
+    """Return a table with a row for every step."""
     rows = []
     for row in funnel_rows(recipe, counts):
         why = [f"{n:,} {reason}" for reason, n in sorted(row["dropped"].items(), key=lambda one: (-one[1], one[0]))]
@@ -53,13 +53,13 @@ def funnel_table(build: str, recipe: BuildRecipe, counts: Sequence[StepCount]) -
 
 
 def studies_table(studies: Sequence[Study]) -> Table:
-    """Return all studies of a store."""
+    """Return a table with all studies of a store."""
     rows = [[study.name, study.exam, study.status, str(study.body["design"]["title"])] for study in studies]
     return simple_table("studies", ["study", "exam", "status", "design"], rows)
 
 
 def progress_table(study: OpenStudy, progress: StudyProgress) -> Table:
-    """Return a row for each rater."""
+    """Return a table with a row for each rater."""
     heads = ["rater", "done", "places", "skipped", "checks passed", "checks", "same when asked again", "minutes"]
     rows = [
         [rater.rater, str(rater.done), str(rater.places), str(rater.skipped), str(rater.passed), str(rater.checks),
@@ -72,7 +72,7 @@ def progress_table(study: OpenStudy, progress: StudyProgress) -> Table:
 
 
 def agreement_table(progress: StudyProgress) -> Table:
-    """Return a row for each sort of field."""
+    """Return a table with a row for each sort of field."""
     heads = ["field", "answered by two or more", "equal pairs", "Krippendorff's alpha"]
     rows = [
         [of_field.name, str(of_field.n), MISSING if of_field.same is None else f"{100 * of_field.same:.0f}%",
@@ -88,11 +88,11 @@ CONTROL_WORDS = {
     "shuffled": "another question's drawing",
     "blank": "a blank sheet",
 }
-"""The demo's controls, as its sentences call them."""
+"""The words for controls in the demo's sentences."""
 
 
 def demo_table(by_exam: Mapping[str, Sequence[Standing]]) -> Table:
-    """Return a row for every exam: how much was decided, and how much of that each control met."""
+    """Return a table with a row for every exam: the share decided, and the share of it that each control met."""
     body: list[Cells] = []
     for name, standings in by_exam.items():
         rows = _by_control(standings)
@@ -115,7 +115,7 @@ def demo_table(by_exam: Mapping[str, Sequence[Standing]]) -> Table:
 
 
 def demo_sentence(name: str, title: str, standings: Sequence[Standing]) -> str:
-    """Return one sentence about an exam and how its controls did."""
+    """Return a sentence about an exam and the results of its controls."""
     rows = _by_control(standings)
     met = [f"{words} {_met(rows, control)}" for control, words in CONTROL_WORDS.items() if control in rows]
     words = f"met of what could be decided: {', '.join(met)}" if met else "nothing was marked"

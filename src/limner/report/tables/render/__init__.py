@@ -1,4 +1,4 @@
-"""Writes tables down, one module per format."""
+"""Renderers of tables, one module per format."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..model import Table
 
 FORMATS = ("text", "md", "csv", "latex", "html")
 SUFFIXES = {".txt": "text", ".md": "md", ".csv": "csv", ".tex": "latex", ".html": "html", ".htm": "html"}
-"""The format that goes with the end of a file's name."""
+"""The format for each suffix of a file name."""
 
 
 def rendered(table: Table, form: str, *, page: bool = False) -> str:
-    """Return the table in one of `FORMATS`; as HTML a fragment, or a whole page."""
+    """Return the table in one of `FORMATS`; HTML is a fragment, or with `page` a complete page."""
 
     from . import csv, html, latex, markdown, text
 
@@ -36,13 +36,13 @@ def show(
     body: Callable[[], Any] | None = None,
     records: Callable[[], str] | None = None,
 ) -> None:
-    """Print the result in the form asked for; only that form is made.
+    """Print the result in the requested form; only that form is computed.
 
     Args:
         form: ``json`` or one of `FORMATS`.
-        tables: What is to be shown.
-        body: The same as plain JSON.
-        records: The same as CSV, a number a line, where that is not the tables' own.
+        tables: Returns the tables.
+        body: Returns the result as plain JSON.
+        records: Returns the result as CSV, with a number per line; by default the tables' CSV.
     """
     if form == "text":
         from .text import show as show_text

@@ -1,4 +1,4 @@
-"""Tables as CSV: one line per row of the table, one column per number, ends of intervals in columns of their own."""
+"""Tables as CSV: one line per row, one column per number, with ends of intervals in separate columns."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ..model import MISSING, PUBLISHED, Cell, Table, TableRow, clean
 
 ABOUT = ("painter", "strategy", "judge", "evaluator", "reading", "n")
 HEADS = ("table", "group", "row", "source", *(name for name in ABOUT if name != "n"), "differs")
-"""Columns of words, whatever they hold."""
+"""The columns that always hold words, even if these look like numbers."""
 STORE = "store"
 ENDS = {"low": "low", "high": "high", "least": "least", "most": "most", "n": "few"}
-"""Numbers beside a number, in columns of their own: the head, and the cell's attribute."""
+"""The further columns of a number: the end of the column's name -> the cell's attribute."""
 
 
 def render(table: Table) -> str:
-    """Return the table as CSV, never turned. The column ``source`` separates published rows from a store's."""
+    """Return the table as CSV, never turned; the column ``source`` distinguishes published rows from a store's."""
     return records(*table_records(table))
 
 
 def table_records(table: Table) -> tuple[list[str], list[dict[str, str]]]:
-    """Return the same as plain rows, under their names."""
+    """Return the names of the CSV's columns, and its rows."""
     rows = []
     ends: dict[str, None] = {}
     for sheet in table.flat:
@@ -43,7 +43,7 @@ def table_records(table: Table) -> tuple[list[str], list[dict[str, str]]]:
 
 
 def records(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as CSV under these names; cells that a row lacks stay empty."""
+    """Return rows as CSV with these columns; values that a row lacks are empty."""
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, names, lineterminator="\n")
     writer.writeheader()

@@ -1,4 +1,4 @@
-"""Tables as HTML: a fragment, or a whole page."""
+"""Tables as HTML, in fragments or complete pages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def escape(text: str) -> str:
 
 
 def page(table: Table) -> str:
-    """Return a whole page."""
+    """Return the table as a complete page."""
     title = escape(table.caption[0] if table.caption else table.title)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -47,12 +47,12 @@ def page(table: Table) -> str:
 
 
 def fragment(table: Table) -> str:
-    """Return a ``<div>`` with its own style, which touches nothing outside it."""
+    """Return the table as a ``<div>`` with its own style, which affects nothing outside it."""
     return "\n".join(_fragment(table)) + "\n"
 
 
 def fragments(tables: Iterable[Table]) -> str:
-    """Return several tables below each other, with their style once."""
+    """Return several tables, one below the other, with a single copy of their style."""
     lines = [line for n, table in enumerate(tables) for line in _fragment(table, styled=not n)]
     return "\n".join(lines) + "\n"
 
@@ -147,12 +147,12 @@ QUESTION_STYLE = """
 
 
 def question_html(body: Mapping[str, Any], pictures: Mapping[str, str], tables: Sequence[Table]) -> str:
-    """Return a ``<div>`` with its own style, which touches nothing outside it.
+    """Return a question as a ``<div>`` with its own style, which affects nothing outside it.
 
     Args:
-        body: What is known of the question; see `limner.report.tables.question.describe_question`.
+        body: The description of the question, from `limner.report.tables.question.describe_question`.
         pictures: Data URLs by the images' hashes.
-        tables: The marks.
+        tables: The tables of its marks.
     """
     return "\n".join(_lines(body, pictures, tables)) + "\n"
 

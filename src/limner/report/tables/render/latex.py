@@ -1,8 +1,8 @@
-r"""Tables as LaTeX: booktabs, the best bold, the second underlined, published rows grey.
+r"""Tables as LaTeX: booktabs, the best in bold, the second best underlined, published rows in grey.
 
-Nothing is shrunk: a table is set in ``\small`` where that fits the text of the `article` class, and otherwise in
-``\footnotesize``, in several tabulars of some columns each, which repeat the labels of rows. What is too high for a
-page goes on in a further float under the same number.
+Nothing is scaled down: a table is set in ``\small`` if it fits the text width of the `article` class, otherwise in
+``\footnotesize``. If it is still too wide, its columns are divided among several tabulars, which repeat the row labels.
+If it is too high for a page, it continues in a further float with the same number.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from ..model import Cell, Column, RowBlock, Sheet, Table, TableRow, aside, inter
 from .text import wrap
 
 PAGE = 345.0
-"""The text of `article` at 10 points is so many points wide, and one of its two columns `COLUMN`."""
+"""The text width of `article` at 10 points, in points; wider tables than `COLUMN` span both columns."""
 COLUMN = 229.5
 HEIGHT = 484.0
-"""How high a float may be by a rough sum; a page's text has 550 points."""
+"""The most estimated points of a float's height; the text of a page has 550."""
 FLOATS = 12
-"""After so many floats in a row pages are set: LaTeX cannot keep more than some fifty."""
+"""The number of consecutive floats after which the page is cleared: LaTeX can hold only about fifty."""
 LONG = 60
 """A sheet with more rows than this becomes one table per group."""
 
 
 def render(table: Table) -> str:
-    """Return one or more table environments, under a comment on the packages they need."""
+    """Return one or more table environments, below a comment that names the required packages."""
     sheets = [part for sheet in table.sheets for part in _parts(sheet)]
     body = "\n\n".join(
         "\n".join(line)
@@ -46,7 +46,7 @@ def _parts(sheet: Sheet) -> list[Sheet]:
 
 
 def _floats(table: Table, sheet: Sheet, last: bool) -> Iterator[list[str]]:
-    """Yield the environments of one sheet; rows that do not fit on a page continue in the next."""
+    """Yield the environments of one sheet; rows that do not fit on a page continue in the next environment."""
     for size, below in ((SMALL, False), (FOOTNOTE, False), (FOOTNOTE, True)):
         columns = strips(sheet, size, below)
         if _width(columns) <= PAGE:
@@ -70,7 +70,7 @@ def _floats(table: Table, sheet: Sheet, last: bool) -> Iterator[list[str]]:
 
 
 def filled(sizes: Sequence[float], room: float) -> list[list[int]]:
-    """Return the places of things in their order, as many together as there is room for, and at least one.
+    """Divide items into consecutive parts, each as full as `room` allows, and return the indices in each part.
 
     >>> filled([2, 2, 3, 9, 1], 5)
     [[0, 1], [2], [3], [4]]
@@ -87,7 +87,7 @@ def filled(sizes: Sequence[float], room: float) -> list[list[int]]:
 
 
 def evenly(sizes: Sequence[float], room: float) -> list[list[int]]:
-    """Return the places in no more parts than needed, each about as large.
+    """Divide items as `filled` does, into as few parts but of about equal size.
 
     >>> filled([1, 1, 1, 1], 3), evenly([1, 1, 1, 1], 3)
     ([[0, 1, 2], [3]], [[0, 1], [2, 3]])
@@ -102,7 +102,7 @@ def _width(columns: Sequence[Strip]) -> float:
 
 
 def _blocks(columns: Sequence[Strip]) -> list[list[Strip]]:
-    """Return the columns side by side that fit a page, about as many in each; heads above several stay together."""
+    """Divide the columns into evenly filled blocks that fit a page; columns under a common head stay together."""
     labels, *others = columns
     room = PAGE - labels.width
     bundles: list[list[Strip]] = []
@@ -118,7 +118,7 @@ def _blocks(columns: Sequence[Strip]) -> list[list[Strip]]:
 def _tabulars(
     columns: Sequence[Strip], groups: Sequence[Band], size: TypeSize, room: float
 ) -> Iterator[tuple[list[str], float]]:
-    """Return one tabular, or several of some rows each, with their heights. Groups are kept whole if possible."""
+    """Yield the rows as one tabular or several, each with its height; groups are kept whole if possible."""
     heads = [*_overs(columns, size), *_rows([column.head for column in columns], bottom=True)]
     left = room / size.leading - len(heads) - 2
     atoms = []
@@ -141,7 +141,7 @@ def _tabulars(
 
 
 def _overs(columns: Sequence[Strip], size: TypeSize) -> list[str]:
-    """Return the heads above several columns, with the rules below them."""
+    """Return the heads that span several columns, with the rules below them."""
     boxes, rules, place = [], "", 1
     spanned = spans([strip.column for strip in columns])
     for over, count in spanned:
@@ -154,7 +154,7 @@ def _overs(columns: Sequence[Strip], size: TypeSize) -> list[str]:
 
 
 def _rows(boxes: Sequence[TexBox], counts: Sequence[int] = (), bottom: bool = False) -> list[str]:
-    """Return cells side by side, in as many rows as the highest has lines; some may span several columns."""
+    """Return cells side by side, with a row for each line of the tallest cell; cells may span several columns."""
     high = max(len(box.lines) for box in boxes)
     lines = []
     for number in range(high):
@@ -183,36 +183,36 @@ def _notes(table: Table) -> Iterator[tuple[list[str], float]]:
 
 
 def _high(text: str, leading: float) -> float:
-    """Return the height of running text; its letters are as high as its lines except for a sixth."""
+    """Return the estimated height of running text, whose type size is the leading divided by 1.2."""
     return leading * (1 + ems(text) * leading / 1.2 // PAGE)
 
 
 GAP = 3.0
-"""On either side of a column, in points as all lengths here."""
+"""The space on either side of a column; like all lengths here, in points."""
 LABEL = 125.0
-"""Labels and words are broken into lines about this long."""
+"""The approximate length of lines in labels and words."""
 HEAD = 42.0
-"""Heads are broken into lines about this long; a word up to `WORD` stays whole."""
+"""The approximate length of lines in heads; words up to `WORD` are not broken."""
 WORD = 64.0
 BOLD = 1.12
 HANG = "\N{EM SPACE}"
-"""Before the further lines of a long label."""
+"""The indent of continuation lines of a long label."""
 
 
 @dataclass(frozen=True)
 class TypeSize:
-    """A size of type: its name in LaTeX, its points, the distance of its lines."""
+    """A type size: its name in LaTeX, its points, and its leading."""
 
     name: str
     points: float
     leading: float
 
     def width(self, text: str) -> float:
-        """Return about how wide the text is."""
+        """Return the approximate width of the text in points."""
         return self.points * ems(text)
 
     def lines(self, text: str, room: float, at: str = " -/_") -> list[str]:
-        """Return the text broken into lines of at most so many points."""
+        """Return the text broken into lines of at most `room` points."""
         return wrap(text, room / self.points, at, ems)
 
 
@@ -221,7 +221,7 @@ SMALL, FOOTNOTE, SCRIPT = TypeSize("small", 9, 11), TypeSize("footnotesize", 8, 
 
 @dataclass(frozen=True)
 class TexBox:
-    """Something written down, line by line, and its width in points."""
+    """Lines of LaTeX with their width in points."""
 
     lines: tuple[str, ...]
     width: float
@@ -229,7 +229,7 @@ class TexBox:
 
 @dataclass(frozen=True)
 class Strip:
-    """A column with its cells, those of all groups."""
+    """A column with the cells of all groups."""
 
     column: Column
     head: TexBox
@@ -239,14 +239,14 @@ class Strip:
 
 @dataclass(frozen=True)
 class Band:
-    """Some of a group's rows: their places in the strips."""
+    """Some rows of a group, by their indices in the strips."""
 
     group: RowBlock
     rows: range
 
 
 def strips(sheet: Sheet, size: TypeSize, below: bool) -> list[Strip]:
-    """Return the columns, that of the rows' labels first; intervals are below or beside their numbers."""
+    """Return the columns, starting with the row labels; with `below`, intervals are below their numbers."""
     lines = list(sheet.rows())
     labels = [_named(_hung(size.lines(line.label, LABEL)), line, size, LABEL) for line in lines]
     columns = [_strip(Column(sheet.stub, words=True), labels, size)]
@@ -256,7 +256,7 @@ def strips(sheet: Sheet, size: TypeSize, below: bool) -> list[Strip]:
 
 
 def bands(sheet: Sheet) -> list[Band]:
-    """Return the groups with the places of their rows."""
+    """Return the groups with the indices of their rows."""
     groups, start = [], 0
     for group in sheet.blocks:
         groups.append(Band(group, range(start, start + len(group.rows))))
@@ -265,17 +265,17 @@ def bands(sheet: Sheet) -> list[Band]:
 
 
 def grey(text: str, published: bool) -> str:
-    """Return a published figure in grey."""
+    """Return the text in grey if it is published, otherwise unchanged."""
     return rf"\textcolor{{gray}}{{{text}}}" if published and text else text
 
 
 def raised(notes: Sequence[int]) -> str:
-    """Return the numbers of footnotes."""
+    """Return the footnote numbers as superscripts."""
     return "".join(rf"\textsuperscript{{{note}}}" for note in notes)
 
 
 def side(column: Column) -> str:
-    """Return how the cells of a column are aligned."""
+    """Return the alignment of a column's cells."""
     return "l" if column.words else "r"
 
 
@@ -287,7 +287,7 @@ def _strip(column: Column, cells: Sequence[TexBox], size: TypeSize) -> Strip:
 
 
 def _widened(columns: list[Strip], size: TypeSize) -> list[Strip]:
-    """Return the strips with room for the longest word of each head above them."""
+    """Return the strips, widened for the longest word of each head that spans them."""
     place = 0
     for over, count in spans([strip.column for strip in columns]):
         room = sum(strip.width for strip in columns[place : place + count])
@@ -303,7 +303,7 @@ def _hung(lines: Sequence[str]) -> list[str]:
 
 
 def _named(lines: Sequence[str], row: TableRow | Column, size: TypeSize, room: float = 0.0) -> TexBox:
-    """Return a label or a head with its footnotes; its coverage is behind it where there is room, or below."""
+    """Return a label or head with its footnotes, and its coverage after it if there is room, otherwise below."""
     tex, widths = [escape(line).replace(HANG, r"\quad ") for line in lines], [size.width(line) for line in lines]
     tex[-1] += raised(row.notes)
     widths[-1] += SCRIPT.width("0" * len(row.notes))
@@ -344,35 +344,35 @@ _SIGNS = {
     **{letter: unicodedata.name(letter).split()[-1].lower() for letter in "αβγδεζηθικμνξπρστυφχψω"},
     **{letter: unicodedata.name(letter).split()[-1].capitalize() for letter in "ΓΔΘΞΠΣΥΦΨΩ"},
 }  # fmt: skip
-"""Symbols of LaTeX's mathematics, by their names there."""
+"""Symbols with their names in LaTeX's math mode."""
 _LETTERS = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     '"': "''", "|": r"\textbar{}", "`": r"\textasciigrave{}",
-    # A square bracket after the end of a row would be read as its option, an asterisk as its form.
+    # After the end of a row, LaTeX would read a square bracket as an option and an asterisk as the starred form.
     "[": "{[}", "]": "{]}", "*": r"\textasteriskcentered{}",
     "–": "--", "—": "---", "…": r"\ldots{}", "−": r"\textminus{}", "•": r"\textbullet{}",
     "‘": r"\textquoteleft{}", "’": r"\textquoteright{}", "“": r"\textquotedblleft{}", "”": r"\textquotedblright{}",
     "\N{REPLACEMENT CHARACTER}": "?",
     **{letter: rf"$\{name}$" for letter, name in _SIGNS.items()},
 }  # fmt: skip
-# Two of these in a row would become a dash or a quotation mark.
+# LaTeX would join two of these in a row, for example to a dash or a quotation mark.
 _SPECIAL = re.compile(r"([-,<>'])(?=\1)|[" + re.escape("".join(_LETTERS)) + "]")
 _APART = r"{\kern0pt}"
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _ACCENTED = re.compile("[\u00a0-\u0125\u0128-\u0137\u0139-\u013e\u0141-\u0148\u014a-\u0165\u0168-\u017e]")
-"""What pdflatex sets where the T1 fonts are asked for."""
+"""The letters that pdflatex can set with T1 fonts."""
 _EMS = {
     0.3: "!',.:;[]`il|", 0.35: "fj- ", 0.42: "()Irst", 0.47: "cez", 0.53: "$*/0123456789^ago?_", 0.56: "Jkqvxy",
     0.59: "Sbdhnpu", 0.66: "ZL", 0.72: "EFP", 0.78: "BCTRw", 0.83: "ADGHKNOQUVXY&+=@<>~", 0.89: "#%m", 0.97: "M",
     1.09: "W—…",
 }  # fmt: skip
-"""How wide letters of Computer Modern are at 8 points, in units of their size."""
+"""The widths of Computer Modern's letters at 8 points, in ems."""
 _WIDTHS = {letter: width for width, letters in _EMS.items() for letter in letters}
 
 
 def shown(text: str) -> str:
-    """Return the text as it is set: one line, no control characters, accents on their letters."""
+    """Return the text as it is set: in one line, without control characters, with composed accents."""
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", escape_controls(unicodedata.normalize("NFC", text), DIRECTION))
 
 
@@ -395,9 +395,9 @@ def prose(text: str) -> str:
 
 
 def ems(text: str) -> float:
-    """Return about how wide the text is, in units of its size, from the letters of Computer Modern.
+    """Return the approximate width of the text in ems, using the widths of Computer Modern.
 
-    Letters of East Asia are squares, marks above a letter take no room, and of others rather too much is assumed.
+    East Asian letters are one em wide, combining marks take no room, and other letters are estimated generously.
     """
     return sum(map(_em, shown(text)))
 
@@ -411,7 +411,7 @@ def _em(letter: str) -> float:
 
 
 def needs(body: str) -> Iterator[str]:
-    """Yield the comment above a table: which packages it needs, and what each engine wants for its letters."""
+    """Yield the comment above a table: the packages that it needs, and what each engine needs for its letters."""
     yield r"% Needs \usepackage{booktabs,xcolor}."
     letters = sorted({letter for letter in body if letter > "\x7f"})
     beyond = [letter for letter in letters if not _ACCENTED.match(letter)]

@@ -1,4 +1,4 @@
-"""Tables as Markdown, for readers that know pipe tables."""
+"""Tables as Markdown, for viewers that support pipe tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~#$&])")
 
 
 def escape(text: str) -> str:
-    """Return text that Markdown does not read as markup."""
+    """Return text escaped for Markdown."""
     return _SPECIAL.sub(r"\\\1", clean(text))
 
 
@@ -54,7 +54,7 @@ def _sheet(sheet: Sheet) -> Iterator[str]:
             yield _row([heading, *[""] * len(sheet.columns)])
         for row in group.rows:
             label = escape(row.label) + _raised(row.notes)
-            # A block's title says already that it is published.
+            # The title of a published block already says so.
             asides = [PUBLISHED] if row.published and not group.published else []
             asides += [aside(row)] if aside(row) else []
             yield _row([_with(label, asides), *map(_cell, row.cells)])

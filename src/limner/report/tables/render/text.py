@@ -1,4 +1,4 @@
-"""Tables for a terminal: numbers stay whole; names shrink, then columns move to a further block below."""
+"""Tables for a terminal: numbers are never cut; names shrink first, then columns move to another block below."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 WIDE = 130
-"""Screens narrower than this have no room for frames."""
+"""The least width of a screen for tables with frames."""
 HEAD = 12
-"""Heads are broken into lines about this long; a word up to `WORD` stays whole."""
+"""The approximate length of lines in heads; words up to `WORD` are not broken."""
 WORD = 16
 NAMES = 24
-"""How narrow the names of rows get before columns move to a further block."""
+"""The width down to which row names shrink before columns move to another block."""
 HEIGHT = 3
-"""Lines a name may take; what is longer is cut."""
+"""The most lines of a name; longer names are cut."""
 CUT = "…"
 OWN = "• "
-"""Before a store's rows, where published ones are beside them: not everyone sees the grey."""
+"""The mark before a store's rows in tables with published ones, since not everyone can see the grey."""
 HANG = "  "
-"""Before the further lines of a long label."""
+"""The indent of continuation lines of a long label."""
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
 class _Frame:
-    """The characters between the cells of a row, and between rows: left, between and right of columns."""
+    """The characters around cells (left of, between and right of columns) and in the lines between rows."""
 
     head: tuple[str, str, str]
     row: tuple[str, str, str]
@@ -66,7 +66,7 @@ BARE = _Frame(("", "  ", ""), ("", "  ", ""))
 
 
 def show(tables: Iterable[Table]) -> None:
-    """Print to standard output one below the other, with styles where it is a terminal."""
+    """Print tables to standard output, one below the other, with styles if it is a terminal."""
     out = console()
     for number, table in enumerate(tables):
         if number and out.width < WIDE:
@@ -76,7 +76,7 @@ def show(tables: Iterable[Table]) -> None:
 
 
 def plain(table: Table) -> str:
-    """Return the tables without styles, as wide as tables are in files."""
+    """Return the table as plain text, with the width of tables in files."""
     return "".join(f"{line.plain}\n" for line in lines(table, PLAIN_WIDTH))
 
 
@@ -103,7 +103,7 @@ def lines(table: Table, width: int) -> Iterator[Text]:
 
 
 def _mixed(parts: Sequence[TableRow] | Sequence[Column] | Sequence[RowBlock]) -> bool:
-    """Return whether published rows are beside a store's."""
+    """Return whether there are both published parts and parts from a store."""
     return len({part.published for part in parts}) > 1
 
 
@@ -117,7 +117,7 @@ def _raised(notes: Sequence[int]) -> str:
 
 
 class _Grid:
-    """A sheet's columns at a width; the stub is column 0."""
+    """The layout of a sheet's columns at a given width; the row labels are column 0."""
 
     def __init__(self, sheet: Sheet, width: int, frame: _Frame, beside: bool) -> None:
         self.sheet, self.width, self.frame, self.beside = sheet, width, frame, beside
@@ -147,7 +147,7 @@ class _Grid:
             yield frame.rule(frame.bottom, widths)
 
     def _sizes(self) -> tuple[list[int], list[int]]:
-        """Return how wide columns would be, and how narrow they may get: numbers by the lines of their heads alone."""
+        """Return the columns' preferred and least widths; columns of numbers shrink only by breaking their heads."""
         want, need = [], []
         for place, column in enumerate(self.columns):
             pieces = [piece for row in self.sheet.rows() for piece in self._cell(row, place)]
@@ -166,7 +166,7 @@ class _Grid:
             need[one] = names[one]
         place = 1
         for over, count in spans(self.sheet.columns):
-            # A head above must have room for its longest word.
+            # A spanning head must have room for its longest word.
             longest = max((cell_len(word) for word in over.split()), default=0)
             for sizes in (want, need):
                 room = sum(sizes[place : place + count]) + self.frame.gap * (count - 1)
@@ -182,7 +182,7 @@ class _Grid:
         return self.frame.edges + sum(widths) + self.frame.gap * (len(widths) - 1)
 
     def _blocks(self) -> list[list[int]]:
-        """Return as many columns side by side as fit; heads that span several stay together where possible."""
+        """Divide the columns into blocks that fit the width; columns under a common head stay together if possible."""
         parts: list[list[int]] = []
         place = 1
 
@@ -200,7 +200,7 @@ class _Grid:
         return [sorted(places) for places in parts] or [self.names]
 
     def _fit(self, places: Sequence[int]) -> list[int]:
-        """Return widths that fit: heads take more lines first, then names and prose shrink, the widest first."""
+        """Return widths that fit: first heads take more lines, then names and prose shrink, the widest first."""
         widths = {place: self.want[place] for place in places}
         over = self._size(list(widths.values())) - self.width
         soft = [place for place in places if self._soft(place)]
@@ -214,7 +214,7 @@ class _Grid:
     def _joined(
         self, cells: Sequence[Sequence[Text]], places: Sequence[int], widths: Sequence[int], edges: tuple[str, str, str]
     ) -> Iterator[Text]:
-        """Return cells of several lines side by side."""
+        """Yield the lines of cells side by side; a cell may have several lines."""
         for number in range(max(map(len, cells))):
             pieces = []
             for cell, place, width in zip(cells, places, widths, strict=True):
@@ -235,7 +235,7 @@ class _Grid:
             yield Text(left).append(line, style).append(pad + right)
 
     def _cell(self, row: TableRow, place: int) -> list[Text]:
-        """Return a cell's lines before they are broken."""
+        """Return a cell's lines before they are broken to the column's width."""
         if not place:
             label = Text(self._mark(row)).append(clean(row.label) + _raised(row.notes), "dim" if row.published else "")
             return [label.append(f" ({aside(row)})", "dim") if aside(row) else label]
@@ -253,7 +253,7 @@ class _Grid:
         return OWN if self.mixed_rows and not row.published and not blocks else self.indent
 
     def _folded(self, row: TableRow, place: int, width: int) -> list[Text]:
-        """Return a cell's lines at the column's width."""
+        """Return a cell's lines, broken to the column's width."""
         text, column = self._cell(row, place), self.columns[place]
         if column.prose:
             return [piece for line in text for piece in _fold(line, width, at=" ")]
@@ -271,7 +271,7 @@ class _Grid:
         return [Text(mark).append_text(pieces[0]), *further]
 
     def _heads(self, places: Sequence[int], widths: Sequence[int]) -> Iterator[Text]:
-        """Yield the heads above, then the columns' own; all end on the same line."""
+        """Yield the spanning heads, then the columns' heads, aligned at the bottom."""
         columns = [self.columns[place] for place in places]
         yield from self._overs(columns, widths)
         heads = [
@@ -306,7 +306,7 @@ class _Grid:
 
 
 def _shrink(widths: dict[int, int], places: Sequence[int], least: Mapping[int, int], over: int) -> int:
-    """Reduce widths, always the widest; return what is still too wide."""
+    """Reduce the widest widths first, and return the excess that remains."""
     while over > 0 and (loose := [place for place in reversed(places) if widths[place] > least[place]]):
         widths[max(loose, key=lambda place: widths[place])] -= 1
         over -= 1
@@ -314,7 +314,7 @@ def _shrink(widths: dict[int, int], places: Sequence[int], least: Mapping[int, i
 
 
 def _fold(text: Text, width: int, at: str = " -/") -> list[Text]:
-    """Return styled text as lines of at most `width`."""
+    """Return styled text broken into lines of at most `width`."""
     folded, start = [], 0
     for line in wrap(text.plain, width, at):
         start = text.plain.index(line, start)
@@ -324,7 +324,7 @@ def _fold(text: Text, width: int, at: str = " -/") -> list[Text]:
 
 
 def wrap(text: str, width: float, at: str = " -/", measure: Callable[[str], float] = cell_len) -> list[str]:
-    """Return lines of at most `width`, broken after one of the letters in `at`, or anywhere without one.
+    """Break text into lines of at most `width`: after a character in `at` if possible, otherwise anywhere.
 
     >>> wrap("gemini/gemini-3-pro", 12), wrap("abcdef", 4)
     (['gemini/', 'gemini-3-pro'], ['abcd', 'ef'])
@@ -345,23 +345,23 @@ def wrap(text: str, width: float, at: str = " -/", measure: Callable[[str], floa
 
 
 PLAIN_WIDTH = 160
-"""How wide tables are where there is no terminal, as in a file or a pipe."""
+"""The width of tables outside a terminal, such as in a file or a pipe."""
 NARROWEST = 40
 
 
 def escape(text: str) -> str:
-    """Return text from data or a model as a terminal may show it: no markup, control characters or keys."""
+    """Return text from data or a model, made safe for a terminal: no markup, control characters or keys."""
     from rich.markup import escape as plain
 
     return plain(printable(text))
 
 
 def console() -> Console:
-    """Return standard output, as wide as the terminal or as COLUMNS says; elsewhere wide enough for tables."""
+    """Return a console on standard output, as wide as the terminal or COLUMNS; otherwise wide enough for tables."""
     from rich.console import Console
 
     class Quiet(Console):
-        """Ends well when its reader has gone, as in ``limner show … | head``."""
+        """A console that exits cleanly when its reader is gone, as in ``limner show … | head``."""
 
         def on_broken_pipe(self) -> None:
             self.quiet = True
