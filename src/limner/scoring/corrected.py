@@ -373,7 +373,7 @@ def _power(judged: Judged, marked: NDArray[np.bool_], inside: NDArray[np.bool_])
 
 
 def _most(marked: NDArray[np.bool_]) -> float:
-    """Return the largest power; 1 over the drawings without people's marks (PPI++) is more than 1 over all drawings."""
+    """Return the largest power; the limit of 1 in PPI++ refers to unmarked drawings, this one to all drawings."""
     rest = int((~marked).sum())
     return min(len(marked) / rest, 2.0) if rest else 1.0
 

@@ -69,7 +69,7 @@ class ExamOpinions:
     study: str | None = None
 
     def wanted(self, wanted: WantedEvaluators) -> list[Opinion]:
-        """Return the opinions that a user asked for, in this order: judges, panels, metrics, persons, people combined."""
+        """Return the opinions that a user asked for, sorted: judges, panels, metrics, persons, people combined."""
         chosen = [
             opinion
             for opinion in self.opinions
@@ -182,7 +182,7 @@ def load_opinions(
 
 
 def call_seconds(store: Store, groups: Iterable[Group]) -> dict[str, float]:
-    """Return the seconds of all attempts of each call behind the groups' marks; time spent in a queue does not count."""
+    """Return the seconds of all attempts of each call behind the groups' marks, without time spent in a queue."""
     made = (entry.marking for group in groups for entry in group.entries if entry.marking)
     query = sa.select(attempts.c.call, sa.func.sum(attempts.c.seconds)).group_by(attempts.c.call)
     keys = (key for marking in made for _, key in marking.replies)
