@@ -226,7 +226,7 @@ def fill_undecided(entry: Entry, protocol: Protocol[Any], best: bool) -> Row:
 def _plain_means(
     entries: Sequence[Entry] | Sequence[Row], protocol: Protocol[Any]
 ) -> tuple[Parts, Counter[str]] | None:
-    """Return `row_parts`, computed by column; None unless all numbers are plain means and clusters have one row each."""
+    """Return `row_parts`, computed by column; None unless all numbers are plain means of one row per cluster."""
     if type(protocol).parts is not Protocol.parts:
         return None
     clusters = {protocol.cluster(entry.question): entry.scores for entry in entries}

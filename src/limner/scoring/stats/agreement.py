@@ -183,7 +183,7 @@ def chance_corrected(units: Sequence[RatedUnit], scale: Sequence[float] = ()) ->
 
 
 def _reliability(units: Sequence[RatedUnit], scale: Sequence[float] = ()) -> tuple[Parts, Derive]:
-    """Return the sums by cluster for `chance_corrected`, and the function that derives its numbers from their ratios."""
+    """Return the sums by cluster for `chance_corrected`, and the function that derives its numbers from ratios."""
     levels = sorted({*scale, *(value for unit in units for value in unit.said)})
     reach = levels[-1] - levels[0]
     near: dict[str, Callable[[float, float], float]] = {
