@@ -60,7 +60,7 @@ class ItemStatistics:
 
     Attributes:
         painters: The painters that the numbers are based on, best first by their mean over the complete items.
-        undecided: The criteria that the judge decided for no painter.
+        undecided: The number of criteria that the judge decided for no painter.
     """
 
     evaluator: Evaluator
@@ -131,7 +131,7 @@ def _alone() -> Measure:
 def _table(
     side: Comparable, protocol: Protocol[Any]
 ) -> tuple[ItemTable, dict[str, str], dict[str, tuple[str, list[str]]]]:
-    """Return all painters' values averaged over repeats, the criteria's texts, and the questions' prompts and criteria."""
+    """Return painters' values averaged over repeats, the criteria's texts, and the questions' prompts and criteria."""
     given: dict[str, dict[str, list[float]]] = {}
     texts: dict[str, str] = {}
     home: dict[str, tuple[str, list[str]]] = {}
