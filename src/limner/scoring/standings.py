@@ -131,7 +131,7 @@ class Standing(Evaluated):
 
     @property
     def numbers(self) -> Numbers:
-        """The numbers that painters are compared by: on the common questions if there are any, else on all of its own."""
+        """The numbers that painters are compared by: on the common questions if there are any, else on its own."""
         return self.common if self.on == "common" and self.common is not None and self.common.n else self.all
 
     @property

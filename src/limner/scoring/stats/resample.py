@@ -181,7 +181,7 @@ def score_interval(
 
 
 def _rare(part: tuple[Floats, Floats], top: float, n: int) -> bool:
-    """Return whether all clusters have 0 or the best value, or nearly all clusters have the same of these."""
+    """Return whether all clusters have 0 or the best value, or nearly all clusters have 0, or nearly all the best."""
     tops, bottoms = (side[part[1] > 0] for side in part)
     shares = tops / bottoms / top
     away = [int((~np.isclose(shares, end)).sum()) for end in (0, 1)]
