@@ -1,4 +1,4 @@
-"""Is a judge biased? Tests on its answers to trials, clustered by question and corrected for their number. Pure."""
+"""Tests for a judge's biases on its answers to trials, clustered by question and corrected for their number. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..scoring.stats import ClusteredShare, clustered_gap, clustered_share, holm
 from ..scoring.stats.types import Plain
 
 CLEAN, PLEA, UNSEEN, BARE = "clean", "plea", "unseen", "erase"
-"""Kinds of trials that tests speak of: the reference as it is, words that ask for full marks, no picture, no labels."""
+"""Kinds of trials: the unaltered reference, text that asks for full marks, no picture, labels erased."""
 FAMILY_ALPHA = 0.02
-"""How seldom a judge without a bias is flagged for any, all tests together."""
+"""The probability that an unbiased judge is flagged by any of the tests."""
 TOLERATED = 0.1
-"""Yes to so many criteria without a picture is a slip; more is a habit."""
+"""The tolerated share of criteria answered with yes without a picture."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class TrialAnswer:
     Attributes:
         kind: ``clean``, or the kind of fault.
         dose: 0 for the clean reference.
-        expected: The effect on the criterion; None where it is unclear.
-        yes: Whether it is met in full; None where the judge abstained, or its reply could not be read.
-        repeat: Which time the same was asked.
+        expected: The effect on the criterion; None if unclear.
+        yes: Whether it is met in full; None if the judge abstained or its reply could not be read.
+        repeat: The number of the repeat, from 0.
     """
 
     question: str
@@ -43,7 +43,7 @@ class PairAnswer:
     """A judge's choice between the reference and a picture with a fault, shown in one of two orders.
 
     Attributes:
-        first: Whether it chose what was shown first; None for a tie.
+        first: Whether it chose the picture shown first; None for a tie.
         right: Whether it chose the reference; None for a tie.
     """
 
@@ -55,13 +55,13 @@ class PairAnswer:
 
 @dataclass(frozen=True)
 class BiasTest(Plain):
-    """One test.
+    """The outcome of one test.
 
     Attributes:
-        value: What was measured, with its interval.
-        p: Corrected for the number of tests (Holm); None where there was nothing to test.
-        flagged: Whether the bias is found.
-        detectable: The least bias that would be found four times in five, about.
+        value: The measured bias.
+        p: The p-value corrected for the number of tests (Holm); None if there was nothing to test.
+        flagged: Whether the judge has the bias.
+        detectable: The approximate smallest bias that would be found with a probability of 80%.
     """
 
     name: str
@@ -81,9 +81,9 @@ def gross(answer: TrialAnswer) -> bool:
 
 
 def yes_lean(answers: Iterable[TrialAnswer]) -> ClusteredShare:
-    """Return how much more often the judge says yes than it should, where yes and no are right equally often.
+    """Return how much too often the judge would say yes if yes and no were equally often right.
 
-    Half of: the share of yes where a gross fault makes no right, minus the share of no where yes is right.
+    This is half the difference of two shares: of yes if a gross fault makes no right, minus of no if yes is right.
     """
     falls, stands = [], []
     for answer in answers:
@@ -97,7 +97,7 @@ def yes_lean(answers: Iterable[TrialAnswer]) -> ClusteredShare:
 
 
 def position_lean(pairs: Iterable[PairAnswer]) -> ClusteredShare:
-    """Return how often the judge chooses the picture shown first; pairs are shown in both orders, so half is right."""
+    """Return how often the judge chooses the picture shown first; half is unbiased, as pairs come in both orders."""
     return clustered_share((pair.question, float(pair.first)) for pair in pairs if pair.first is not None)
 
 
@@ -107,7 +107,7 @@ def unseen_yes(answers: Iterable[TrialAnswer]) -> ClusteredShare:
 
 
 def obedience(answers: Sequence[TrialAnswer]) -> ClusteredShare:
-    """Return how often words in a picture turn a no into a yes, minus how often they turn a yes into a no (McNemar)."""
+    """Return how often text in a picture turns a no into a yes, minus how often it turns a yes into a no (McNemar)."""
     bare = {
         (answer.question, answer.criterion): answer.yes
         for answer in answers
@@ -135,7 +135,7 @@ BIAS_WORDS = {
 def bias_tests(
     answers: Sequence[TrialAnswer], pairs: Sequence[PairAnswer], own: ClusteredShare | None = None
 ) -> list[BiasTest]:
-    """Return all bias tests on a judge's answers; `own` is its self-preference, where that could be measured."""
+    """Return all bias tests on a judge's answers; `own` is its self-preference, if it could be measured."""
     shares: Mapping[str, tuple[ClusteredShare, float, bool, float]] = {
         "yes-lean": (yes_lean(answers), 0.0, False, -0.5),
         "position": (position_lean(pairs), 0.5, False, 0.0),

@@ -1,4 +1,4 @@
-"""The certificate: what a judge saw and missed, from its answers to trials. Plain JSON, made by pure functions."""
+"""The certificate: what a judge saw and missed in trials, as plain JSON. Pure functions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .examine import ChosenPair, MarkedTrial, Step
 from .trials import GOLD, Trial
 
 MIN_SEEN_SHARE = 0.5
-"""A dose counts as seen where at least so many of the criteria fall that must."""
+"""The minimum share of the criteria that must fall and do, for a dose to count as seen."""
 MAX_REASON_CHARACTERS = 300
-"""Of a reason so many characters are kept."""
+"""The maximum length of a stored reason."""
 
 
 def make_certificate(
@@ -28,10 +28,10 @@ def make_certificate(
     """Return the certificate's body.
 
     Args:
-        about: Who was examined, on what, and with which seed.
-        steps: All that was asked, with the answers.
-        protocol: The exam's.
-        own: The judge's self-preference, where that could be measured.
+        about: The judge, the exam, the seed and other facts about the examination.
+        steps: All steps with their answers.
+        protocol: The exam's protocol.
+        own: The judge's self-preference, if it could be measured.
     """
     marked = [step for step in steps if isinstance(step, MarkedTrial)]
     chosen = [step for step in steps if isinstance(step, ChosenPair)]
@@ -66,13 +66,13 @@ def make_certificate(
 
 
 def _per_call(marked: Sequence[MarkedTrial]) -> float | None:
-    """Return the mean seconds of a marking; None for judges that call no service, which mostly wait for a free core."""
+    """Return the mean seconds of a marking; None for judges without a service, which mostly wait for a free core."""
     timed = [trial.seconds for trial in marked if trial.paid and not trial.fault]
     return sum(timed) / len(timed) if timed else None
 
 
 def dose_response(answers: Iterable[TrialAnswer]) -> list[dict[str, Any]]:
-    """Return for every kind and dose how many of the criteria fell that must, and of those that must not."""
+    """Return for each kind and dose the share that fell of the criteria that must fall, and of those that must not."""
     by: dict[tuple[str, int], list[TrialAnswer]] = {}
     for answer in answers:
         if not answer.repeat and answer.kind in FAULTS:
@@ -101,7 +101,7 @@ def _share_of_no(answers: Iterable[TrialAnswer]) -> ClusteredShare:
 
 
 def seen_from(doses: Sequence[Mapping[str, Any]]) -> dict[str, int | None]:
-    """Return by kind the smallest dose from which on faults are seen; None where even the gravest is missed."""
+    """Return kind -> the smallest dose from which on faults are seen; None if even the largest is missed."""
     doses_seen: dict[str, int | None] = {}
     for kind in FAULTS:
         rows = [row for row in doses if row["kind"] == kind and row["seen"]["value"] is not None]
@@ -116,7 +116,7 @@ def seen_from(doses: Sequence[Mapping[str, Any]]) -> dict[str, int | None]:
 
 
 def _false_alarms(answers: Sequence[TrialAnswer]) -> dict[str, Any]:
-    """Return how often criteria about unaltered references got a no: all, and those whose labels were surely read."""
+    """Return how often unaltered references got a no: over all criteria, and over those with labels surely read."""
     clean = [answer for answer in answers if answer.kind == CLEAN and not answer.repeat]
     decided = [answer for answer in clean if answer.yes is not None]
     all_, sure = _share_of_no(clean), _share_of_no(answer for answer in clean if answer.expected == "stand")
@@ -139,7 +139,7 @@ def _repeated(answers: Sequence[TrialAnswer]) -> dict[str, Any]:
 
 
 def consistency(marked: Sequence[MarkedTrial], protocol: Protocol[Any]) -> dict[str, Any]:
-    """Return the exam's scores of the references themselves, by the first tag in its paper's breakdowns."""
+    """Return the exam's scores of its own references, broken down by the first tag of its paper."""
     tag = protocol.breakdowns[0] if protocol.breakdowns else ""
     names = list(protocol.consistency) or [score.name for score in protocol.scored if score.main]
     by: dict[str, dict[str, list[float]]] = {}
@@ -163,7 +163,7 @@ def consistency(marked: Sequence[MarkedTrial], protocol: Protocol[Any]) -> dict[
 
 
 def _pictures(marked: Sequence[MarkedTrial], protocol: Protocol[Any]) -> list[dict[str, Any]]:
-    """Return one trial of every kind and dose with its answers, preferably one in which some criterion must fall."""
+    """Return one trial of each kind and dose with its answers, preferably one in which a criterion must fall."""
     best: dict[tuple[str, int], MarkedTrial] = {}
     for one in marked:
         key = one.trial.kind, one.trial.dose
@@ -194,7 +194,7 @@ def _answer_json(criterion: Criterion, trial: Trial, mark: Mark | None) -> dict[
 
 
 def _gold(marked: Sequence[MarkedTrial]) -> list[dict[str, Any]]:
-    """Return the answers about the pictures that are asked about again when the judge is watched."""
+    """Return the answers about the gold set, which is asked about again when the judge is watched."""
     return [
         {
             "question": one.trial.question.id,

@@ -1,4 +1,4 @@
-"""From a judge's name to its certificate, and to whether it has moved since: what the command line calls."""
+"""The entry points of the command line: certify a judge, watch it for changes, and prove a rubric."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ from .trials import Trial, TrialMaker, pairs_of
 from .watch import ask_again, gold_steps
 
 DEFAULT_QUESTIONS = 50
-"""A judge is examined on so many questions unless others are chosen."""
+"""The number of questions that a judge is examined on by default."""
 
 
 @dataclass(frozen=True)
 class JudgeExam:
-    """A judge, and the exam it is examined for."""
+    """A judge and the exam it is examined for."""
 
     judge: Judge
     exam: Exam[Any]
@@ -62,7 +62,7 @@ class JudgeExam:
         return setup_id(self.judge.setup)
 
     def trials(self, questions: int, seed: int, every_dose: bool) -> list[Step]:
-        """Return all trials; references are read (OCR, free) and pictures made."""
+        """Read the references (by OCR, at no cost), make the pictures, and return all steps."""
         ocr = OcrProbe()
         maker = TrialMaker(self.exam, self.protocol, self.store.blobs, ocr, questions, seed, every_dose)
 
@@ -77,7 +77,7 @@ class JudgeExam:
 def open_judge_exam(
     judge: str, exam: str, store: Store, asking: Asking, data: Path | None = None, selection: Selection | None = None
 ) -> JudgeExam:
-    """Return the judge and the exam, which is kept in the store."""
+    """Return the judge and the exam, after adding the exam to the store."""
     _named, whole = load_exam_or_data(exam, data, store)
     add_exam(store, whole)
     asking = replace(asking, judges=(judge,))
@@ -97,7 +97,7 @@ def certify(
     watch: Callable[[Progress], None] = lambda _: None,
     **how: Any,
 ) -> tuple[CertificateRow, Progress]:
-    """Ask everything and store the certificate; run it again to resume."""
+    """Ask everything, and store and return the certificate; call it again to resume."""
     done, progress = opened.examination.ask(steps, watch=watch, **how)
     lead, models = opened.protocol.scored[0], settings.load().models
     groups = load_groups(opened.store, opened.exam.name)
@@ -119,8 +119,8 @@ class Rewatch:
     """A judge to be asked again.
 
     Attributes:
-        baseline: The certificate that its new answers are held against.
-        predecessor: Whose certificate that is, where the judge is the successor of one that is gone.
+        baseline: The certificate that its new answers are compared with.
+        predecessor: The judge of that certificate, if the judge is the successor of one that is gone.
         first: The number of the first new repeat.
     """
 
@@ -131,12 +131,12 @@ class Rewatch:
     first: int
 
     def estimate(self, retry_failed: bool) -> Estimate:
-        """Return the cost of all of it; the test may end sooner."""
+        """Return the cost of asking everything; the test may end earlier."""
         steps = gold_steps(self.baseline.body["gold"], _by_id(self.found.exam), self.first)
         return self.found.examination.estimate(steps, settings.load(), retry_failed)
 
     def ask(self, watch: Callable[[Progress], None] = lambda _: None, **how: Any) -> tuple[CertificateRow, Progress]:
-        """Ask about the gold set again and store the outcome."""
+        """Ask about the gold set again, and store and return the outcome."""
         opened, gold = self.found, self.baseline.body["gold"]
         body, _done, progress = ask_again(opened.examination, gold, _by_id(opened.exam), self.first, watch, **how)
         about: dict[str, Any] = {
@@ -151,10 +151,10 @@ class Rewatch:
 
 
 def rewatch(judge: str, exam: str, store: Store, asking: Asking, data: Path | None = None) -> Rewatch:
-    """Return the judge to be asked again, or its successor where it is gone; stored answers are looked up first.
+    """Return the judge to be asked again, or its successor if it is gone; stored answers are looked up first.
 
     Raises:
-        UsageError: It was never examined.
+        UsageError: The judge was never examined.
     """
     old = open_judge_exam(judge, exam, store, asking, data)
     name = old.exam.name
@@ -165,7 +165,7 @@ def rewatch(judge: str, exam: str, store: Store, asking: Asking, data: Path | No
     gone = judge in models and catalogue.state_of(models[judge], day) == "gone"
     heir = catalogue.successor_of(judge, models, day) if gone else None
     if heir is not None:
-        # What the successor was asked for its own certificate counts: the pictures are the same.
+        # The successor's answers for its own certificate count too, because the pictures are the same.
         return Rewatch(open_judge_exam(heir, name, store, asking), baseline, judge, 0, 0)
     session = count_drift_sessions(store, name, old.setup)
     return Rewatch(old, baseline, None, session, 2 * (session + 1))
@@ -176,19 +176,19 @@ def _by_id(exam: Exam[Any]) -> dict[str, Any]:
 
 
 Scored = Mapping[tuple[str, str], float]
-"""Painter and question -> the main score, as a share of the best."""
+"""Painter and question -> the main score as a share of the best value."""
 
 
 def self_preference(own: Scored, others: Scored, by_maker: Mapping[str, bool]) -> ClusteredShare | None:
-    """Return how much higher a judge marks its maker's painters than others do, beyond how much higher it marks all.
+    """Return how much higher than others a judge marks its maker's painters, beyond its lead on other painters.
 
     Args:
-        own: What the judge gave.
-        others: What other judges gave the same drawings, on average.
-        by_maker: Painter -> whether it is of the judge's maker.
+        own: The judge's scores.
+        others: Other judges' mean scores of the same drawings.
+        by_maker: Painter -> whether it is from the judge's maker.
 
     Returns:
-        The gap, by question; None without drawings of both sorts that others have marked too.
+        The gap, clustered by question; None without drawings of both kinds that others have marked too.
     """
     sides: dict[bool, list[tuple[str, float]]] = {True: [], False: []}
     for key in own.keys() & others.keys():
@@ -200,7 +200,7 @@ def self_preference(own: Scored, others: Scored, by_maker: Mapping[str, bool]) -
 def stored_preference(
     groups: Sequence[Group], judge: str, setup: str, score: str, top: float, models: Mapping[str, ModelFacts]
 ) -> ClusteredShare | None:
-    """Return the self-preference from a store; None where the judge's maker is unknown or has no painter there."""
+    """Return a judge's self-preference from stored groups; None if its maker is unknown or has no painter there."""
     maker = _maker(judge, models)
     if maker is None:
         return None
@@ -231,7 +231,7 @@ class ProofRun:
     """A rubric to be proved by one judge.
 
     Attributes:
-        every_fault: Every corruption is asked about, also where the first ones have taken a criterion away.
+        every_fault: Whether to ask about every corruption, even if the first ones killed all criteria.
     """
 
     found: JudgeExam
@@ -239,13 +239,13 @@ class ProofRun:
     every_fault: bool = False
 
     def steps(self) -> tuple[list[Step], list[Step]]:
-        """Return the steps that are always asked, and those that may follow."""
+        """Return the steps that are always asked, and those that are asked if needed."""
         first = [trial for of_question in self.trials for trial in of_question.first]
         rest = [trial for of_question in self.trials for trial in of_question.rest]
         return self._steps(first), self._steps(rest)
 
     def estimate(self, settings: Settings, retry_failed: bool = False) -> Estimate:
-        """Return the cost of all steps; corruptions that turn out not to be needed are not asked about."""
+        """Return the cost of all steps; it may turn out lower, as unneeded corruptions are not asked about."""
         first, rest = self.steps()
         return self.found.examination.estimate([*first, *rest], settings, retry_failed)
 
@@ -257,7 +257,7 @@ class ProofRun:
         watch: Callable[[Progress], None] = lambda _: None,
         **how: Any,
     ) -> tuple[RubricProof, list[Progress]]:
-        """Ask and return the proof; run it again to resume."""
+        """Ask the steps and return the proof with the progress of each part; call it again to resume."""
         first, _ = self.steps()
         ask = self.found.examination.ask
         done, progress = ask(first, budget=budget, watch=watch, **how)
@@ -274,12 +274,12 @@ class ProofRun:
         return make_proof(marked, questions, self.found.protocol, words), parts
 
     def impossible(self) -> list[dict[str, Any]]:
-        """Return the pictures that could not be made, why, and for how many questions."""
+        """Return the pictures that could not be made, with the reason and the number of questions."""
         counted = Counter((what, why) for of_question in self.trials for what, why in of_question.impossible.items())
         return [{"picture": what, "why": why, "questions": count} for (what, why), count in counted.items()]
 
     def told(self, proof: RubricProof, seed: int) -> dict[str, Any]:
-        """Return the proof as plain JSON, with the judge, the questions and what could not be tried."""
+        """Return the proof as plain JSON, with the judge, the questions and the pictures that could not be made."""
         opened = self.found
         certificate = newest_certificates(opened.store, opened.exam.name).get(opened.setup)
         marked = proof.marked
@@ -303,7 +303,7 @@ class ProofRun:
 
 
 def open_proof(opened: JudgeExam, seed: int = 0, every_fault: bool = False) -> ProofRun:
-    """Read the references (OCR, free) and make the pictures."""
+    """Read the references (by OCR, at no cost), make the pictures, and return the proof to run."""
     maker = TrialMaker(opened.exam, opened.protocol, opened.store.blobs, OcrProbe(), len(opened.exam.questions), seed)
 
     async def make() -> list[ProofTrials]:

@@ -1,4 +1,4 @@
-"""Examines a judge: every trial is marked through the call journal, so that nothing is paid twice."""
+"""The examination of a judge: all trials are marked through the call journal, so that nothing is paid twice."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CHOICES = ("first", "second", "tie")
 
 @dataclass(frozen=True)
 class MarkedTrial:
-    """A trial as the judge marked it once; without marks where it could not. `paid`: a service was asked."""
+    """One marking of a trial by the judge, without marks if it failed; `paid` is whether a service was asked."""
 
     trial: Trial
     repeat: int
@@ -49,7 +49,7 @@ class MarkedTrial:
     paid: bool = False
 
     def answers(self, tops: Mapping[str, int]) -> Iterator[TrialAnswer]:
-        """Return an answer for each criterion of the exam; `tops` are the best marks."""
+        """Yield an answer for each criterion of the exam; `tops` are the best marks."""
         trial, given = self.trial, {mark.criterion: mark.value for mark in self.marks}
         for id, top in tops.items():
             if id in given:
@@ -62,7 +62,7 @@ class MarkedTrial:
 
 @dataclass(frozen=True)
 class ChosenPair:
-    """Which of two pictures the judge chose; `first` is whether the reference was shown first."""
+    """The judge's choice between two pictures; `first` is whether the reference was shown first."""
 
     clean: Trial
     faulty: Trial
@@ -73,7 +73,7 @@ class ChosenPair:
     detail: str | None = None
 
     def answer(self) -> PairAnswer | None:
-        """Return the choice; None where the judge made none."""
+        """Return the choice; None if the judge made none."""
         if self.choice is None:
             return None
         if self.choice == "tie":
@@ -90,8 +90,8 @@ class Examination:
     """A judge under examination.
 
     Attributes:
-        judge: Who is examined.
-        limits: What each service allows, by its name.
+        judge: The judge to examine.
+        limits: Service -> its rate limits.
     """
 
     exam: str
@@ -101,7 +101,7 @@ class Examination:
     limits: Mapping[str, Limits] = field(default_factory=dict)
 
     def steps(self, trials: Sequence[Trial], pairs: Sequence[tuple[Trial, Trial]] = ()) -> list[Step]:
-        """Return all steps, without answers yet; steps that the judge cannot take are left out."""
+        """Return all steps, still without answers; steps that the judge cannot take are left out."""
         steps: list[Step] = []
         for trial in trials:
             if trial.kind != UNSEEN or isinstance(self.judge, Unseeing):
@@ -111,13 +111,13 @@ class Examination:
         return steps
 
     def check(self, budget: float | None) -> None:
-        """Raise an error early if nothing can be asked, or a budget cannot be kept."""
+        """Raise an error early if nothing can be asked or a budget cannot be kept."""
         self.judge.check()
         if budget is not None and (why := self.judge.unpriced()) is not None:
             raise UsageError(f"--budget cannot be enforced: {why}")
 
     def estimate(self, steps: Sequence[Step], settings: Settings, retry_failed: bool = False) -> Estimate:
-        """Return how much is still to be asked, and about what it costs; a pair counts as one marking."""
+        """Return how much remains to be asked and its approximate cost; a pair counts as one marking."""
         missing = run_to_end(self._missing(steps, retry_failed))
         return marking_cost(self.judge, [_trial(step).question for step in missing], self.store, settings)
 
@@ -141,7 +141,7 @@ class Examination:
         enough: Callable[[Sequence[Step]], bool] = lambda _: False,
         batch: int | None = None,
     ) -> tuple[list[Step], Progress]:
-        """Ask everything, in batches of `batch` until it is `enough`; stored answers come from the journal.
+        """Ask everything, in batches of `batch` until `enough` says so; stored answers come from the journal.
 
         Raises:
             UsageError: A budget cannot be kept.
@@ -231,13 +231,13 @@ def _trial(step: Step) -> Trial:
 
 
 def _seconds(store: Store, keys: Sequence[str]) -> float:
-    """Return how long the calls took when they were made."""
+    """Return how many seconds the calls took when they were made."""
     query = sa.select(attempts.c.call, attempts.c.seconds)
     return float(sum(row.seconds for row in store.rows(query, attempts.c.call, keys)))
 
 
 async def _all(steps: Sequence[Step], take: Callable[[Step], Awaitable[Step]], concurrency: int) -> list[Step]:
-    """Take all steps, some at a time; calls in flight are paid for, so they end before an error is raised."""
+    """Take all steps concurrently; calls in flight are paid for, so they finish before an error is raised."""
     taken: dict[int, Step] = {}
 
     async def keep(numbered: tuple[int, Step]) -> None:

@@ -1,4 +1,4 @@
-"""Does a rubric work? What marks of references, controls and corruptions say about each criterion. Pure."""
+"""The proof of a rubric: whether each criterion works, by marks of references, controls and corruptions."""
 
 from __future__ import annotations
 
@@ -25,21 +25,25 @@ from .trials import OTHER, ExaminedReference, Trial, TrialMaker
 
 ProofVerdict = Literal["proved", "mend", "undecided", "untested"]
 VERDICTS: tuple[ProofVerdict, ...] = ("proved", "mend", "undecided", "untested")
-"""Met by the reference and taken away by a corruption; a reason to mend it; the judge abstained; nothing to try."""
+"""The possible verdicts on a criterion.
+
+In this order: met by the reference and no longer by some corruption; there is a reason to mend it; the judge abstained;
+there was nothing to test it on.
+"""
 Passes = Literal["passes", "fails", "undecided"]
 WordRules = Callable[[str], Sequence[tuple[str, str]]]
-"""A criterion's words -> what is wrong with them: a kind and a sentence."""
+"""A function from a criterion's wording to its faults, each a kind and a sentence."""
 MARKS, WORDS = "marks", "words"
 
 
 @dataclass(frozen=True)
 class MendReason(Plain):
-    """Why a criterion is to be mended.
+    """A reason to mend a criterion.
 
     Attributes:
-        kind: ``reference``, ``blank``, ``unkilled``, ``guessed``, ``unsteady``; or a kind of the rules about words.
+        kind: ``reference``, ``blank``, ``unkilled``, ``guessed``, ``unsteady``; or a kind from `WordRules`.
         by: ``marks`` or ``words``.
-        picture: The trial that shows it, by its kind; None where no picture does.
+        picture: The kind of the trial that shows it; None if no picture does.
     """
 
     kind: str
@@ -50,13 +54,13 @@ class MendReason(Plain):
 
 @dataclass(frozen=True)
 class CriterionProof(Plain):
-    """What is known of one criterion.
+    """The findings about one criterion.
 
     Attributes:
-        shared: Whether it is the exam's own, the same for every question, and none of the rubric's.
-        met: By kind of picture, whether it was met in full; None where the judge did not decide.
-        killed: Corruptions in which it was no longer met.
-        survived: Corruptions that take away what it names, in which it was met all the same.
+        shared: Whether it is a criterion of the exam, the same for every question, rather than of a rubric.
+        met: Kind of picture -> whether it was met in full; None if the judge did not decide.
+        killed: The corruptions in which it was no longer met.
+        survived: The corruptions that remove what it names, but in which it was still met.
     """
 
     question: str
@@ -75,8 +79,9 @@ class RubricProof:
     """The proof of a rubric by one judge.
 
     Attributes:
-        passes: By question and picture, whether all its criteria are met.
-        repeats: Question -> the answers to each criterion asked more than once.
+        passes: Question -> kind of picture -> whether all criteria are met.
+        guesses: Questions, each with whether one of their criteria was met without a picture.
+        repeats: Questions, each with the answers to one criterion that was asked more than once.
     """
 
     criteria: tuple[CriterionProof, ...]
@@ -91,7 +96,7 @@ class RubricProof:
         return [criterion for criterion in self.criteria if criterion.verdict == "mend"]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         counted = Counter(criterion.verdict for criterion in self.criteria)
         guessed = clustered_share((question, float(yes)) for question, yes in self.guesses if yes is not None)
         reasons = Counter(reason.kind for criterion in self.mend for reason in criterion.reasons)
@@ -128,7 +133,7 @@ class RubricProof:
 
 
 def shared_criteria(questions: Sequence[Question[Any]], protocol: Protocol[Any]) -> frozenset[tuple[str, str]]:
-    """Return id and text of the exam's own criteria: several questions have them, and no rubric states them."""
+    """Return id and text of the exam's own criteria, which all questions share and no rubric contains."""
     if len(questions) < 2:
         return frozenset()
     sets = [
@@ -141,7 +146,7 @@ def shared_criteria(questions: Sequence[Question[Any]], protocol: Protocol[Any])
 
 
 def unkilled(marked: Iterable[MarkedTrial], protocol: Protocol[Any]) -> set[str]:
-    """Return the questions with a criterion that the reference meets and that no corruption has taken away so far."""
+    """Return the questions with a criterion that the reference meets and that no corruption has failed so far."""
     by: dict[str, list[MarkedTrial]] = {}
     for trial in marked:
         by.setdefault(trial.trial.question.id, []).append(trial)
@@ -160,7 +165,7 @@ def make_proof(
     protocol: Protocol[Any],
     words: WordRules,
 ) -> RubricProof:
-    """Return the proof, from all markings; `words` are the rules about a criterion's words."""
+    """Return the proof from all markings; `words` finds faults in a criterion's wording."""
     by: dict[str, list[MarkedTrial]] = {question.id: [] for question in questions}
     for trial in marked:
         by[trial.trial.question.id].append(trial)
@@ -170,7 +175,7 @@ def make_proof(
     repeats: list[tuple[str, tuple[float | None, ...]]] = []
     guesses = _guesses(by, questions, protocol)
     decided = [yes for _, yes in guesses if yes is not None]
-    # A judge that guesses everywhere says nothing about single criteria.
+    # If the judge guesses everywhere, its guesses are no evidence about single criteria.
     telling = sum(decided) <= TOLERATED * len(decided)
     for question in questions:
         some, own = by[question.id], protocol.criteria(question)
@@ -197,9 +202,9 @@ def _proved(
     words: Sequence[tuple[str, str]],
 ) -> CriterionProof:
     must = {trial.trial.kind: trial.trial.expected.get(criterion.id) for trial in marked}
-    # A corruption that leaves what a criterion names standing is no test of it.
+    # A corruption that leaves what a criterion names intact does not test it.
     tests = [name for name in CORRUPTIONS if name in met and must[name] != "stand"]
-    # What was never there cannot be taken away.
+    # A criterion that the reference does not meet cannot be killed.
     killed = () if met.get(CLEAN) is False else tuple(name for name in tests if met[name] is False)
     survived = tuple(name for name in tests if met[name] and must[name] == "fall")
     reasons: list[MendReason] = []
@@ -209,7 +214,7 @@ def _proved(
         reasons.append(MendReason("unsteady", MARKS, "asked twice about the same picture, answered differently", shown))
     elif met.get(CLEAN) is False:
         reasons.append(MendReason("reference", MARKS, "not met by the reference" + _why(marked, criterion), CLEAN))
-    # A criterion about an absence is met by a white sheet; what a corruption takes away can fail all the same.
+    # A criterion about an absence is met by a white sheet, but is sound if some corruption kills it.
     if not killed and not shared:
         reasons += _loose(met, tests, survived)
     reasons += [MendReason(kind, WORDS, detail) for kind, detail in words]
@@ -226,7 +231,7 @@ def _proved(
 
 
 def _loose(met: Mapping[str, bool | None], tests: Sequence[str], survived: Sequence[str]) -> Iterator[MendReason]:
-    """Yield reasons why a criterion that nothing has taken away seems to hold whatever is drawn."""
+    """Yield the reasons to believe that a criterion that no corruption killed is met by any drawing."""
     if met.get(CLEAN) and survived:
         detail = f"still met where what it names is gone: {_listed(survived)}"
         yield MendReason("unkilled", MARKS, detail, survived[0])
@@ -241,7 +246,7 @@ def _loose(met: Mapping[str, bool | None], tests: Sequence[str], survived: Seque
 def _guesses(
     by: Mapping[str, Sequence[MarkedTrial]], questions: Sequence[Question[Any]], protocol: Protocol[Any]
 ) -> list[tuple[str, bool | None]]:
-    """Return question, and whether a criterion was met without a picture."""
+    """Return for each criterion its question and whether it was met without a picture."""
     return [
         (question.id, met[UNSEEN])
         for question in questions
@@ -251,7 +256,7 @@ def _guesses(
 
 
 def _given(marked: Iterable[MarkedTrial], criterion: Criterion) -> dict[str, list[float | None]]:
-    """Return by kind of picture whether the criterion was met each time it was asked: 1, 0, or None for undecided."""
+    """Return kind of picture -> whether the criterion was met each time: 1, 0, or None if undecided."""
     answers: dict[str, list[float | None]] = {}
     for trial in sorted(marked, key=lambda trial: trial.repeat):
         for mark in trial.marks:
@@ -262,13 +267,13 @@ def _given(marked: Iterable[MarkedTrial], criterion: Criterion) -> dict[str, lis
 
 
 def _met(marked: Iterable[MarkedTrial], criterion: Criterion) -> dict[str, bool | None]:
-    """Return by kind of picture whether the criterion was met in full when it was asked first."""
+    """Return kind of picture -> whether the criterion was met in full the first time it was asked."""
     given = _given(marked, criterion)
     return {kind: None if values[0] is None else bool(values[0]) for kind, values in given.items()}
 
 
 def _passes(met: Iterable[bool | None]) -> Passes:
-    """Return whether all criteria are met, whatever the undecided ones are."""
+    """Return whether all criteria are met; ``undecided`` if that depends on undecided ones."""
     answers = list(met)
     if False in answers:
         return "fails"
@@ -289,11 +294,11 @@ def _listed(names: Collection[str]) -> str:
 
 BLANK, TEXT = "blank", "text"
 FAILING_PICTURES = (BLANK, TEXT, OTHER)
-"""Pictures that must fail: a white sheet, the prompt set in type, another question's reference."""
+"""The pictures that must fail: a white sheet, the typeset prompt, another question's reference."""
 SWEEPING = (BARE, "arrow")
-"""Corruptions that are tried first: all labels gone, and all that is drawn gone but the labels."""
+"""The corruptions that are tried first: without any label, and without anything but labels."""
 CORRUPTIONS = (*SWEEPING, *(kind.name for kind in FAULTS.values() if kind.make and kind.name not in (*SWEEPING, PLEA)))
-"""All that is done to a reference, each in its gravest dose."""
+"""All corruptions of a reference, each in its largest dose."""
 PURPOSE = "proof"
 
 
@@ -302,9 +307,9 @@ class ProofTrials:
     """The pictures of one question.
 
     Attributes:
-        first: Asked about in any case.
-        rest: Corruptions that are asked about only where a criterion is met and none of the first took it away.
-        impossible: What could not be tried, and why.
+        first: The trials that are always asked about.
+        rest: Corruptions that are asked about only if the reference meets a criterion and `first` did not kill it.
+        impossible: Kind of picture -> why it could not be made.
     """
 
     question: Question[Any]
@@ -333,7 +338,7 @@ def _of_question(
     falls: dict[str, Effect] = {criterion.id: "fall" for criterion in criteria}
     sheet, _ = maker.blobs.put(encode_png(images.blank(maker.protocol.blank_size)))
     typed, _ = maker.blobs.put(encode_png(images.typeset(_prompt(maker, question), SIZE)))
-    # Where there is no reference, steadiness is seen on the white sheet.
+    # Without a reference, the white sheet is asked about twice to see whether answers are steady.
     first = [
         Trial(question, BLANK, 0, sheet, falls, "a white sheet", 1 if reference else 2),
         Trial(question, TEXT, 0, typed, {}, "the prompt set in type"),
@@ -363,6 +368,6 @@ def _of_question(
 
 
 def _prompt(maker: TrialMaker, question: Question[Any]) -> str:
-    """Return the prompt that a painter would be sent, as ``control/text`` has it."""
+    """Return the prompt that a painter would be sent, as ``control/text`` does."""
     options = {name: values[0] for name, values in maker.protocol.draw_options.items()}
     return maker.protocol.drawing_prompt(question, None, options)

@@ -1,4 +1,4 @@
-"""Trials: the pictures a judge is examined on, made from references and their lines of text, and what must follow."""
+"""Trials: the pictures that a judge is examined on, made from references, and their effects on criteria."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from ..store import Blobs
 from .bias import BARE, CLEAN, PLEA, UNSEEN
 
 GOLD = ((CLEAN, 0), (BARE, GROSS))
-"""Pictures of every question that are asked twice, and again when the judge is watched."""
+"""The kinds and doses of pictures that are asked about twice, and again when the judge is watched."""
 MAX_SEEDS = 8
-"""So many places for a fault are tried until it touches a label that a criterion names."""
+"""The maximum number of places tried for a fault until it affects a label that a criterion names."""
 OTHER = "other"
 
 
@@ -38,7 +38,7 @@ class LabelledCriterion:
     """A criterion whose labels are all in the reference.
 
     Attributes:
-        presence: Whether it asks for no more than that the words are there.
+        presence: Whether it only asks for the words to be present.
     """
 
     criterion: Criterion
@@ -61,11 +61,11 @@ class Trial:
     """One picture to be marked.
 
     Attributes:
-        image: Its content hash; for the ask without a picture, that of the reference, which is not shown.
-        expected: Criterion -> what must become of it; the others may be marked in any way.
-        said: What was done to the reference.
-        repeats: How often it is marked.
-        purpose: What it is asked for, as the journal has it.
+        image: The picture's content hash; for the ask without a picture, the hash of a picture that is not shown.
+        expected: Criterion -> the required effect on it; other criteria may be marked either way.
+        said: A description of what was done to the reference.
+        repeats: How many times it is marked.
+        purpose: The purpose of the ask, as recorded in the journal.
     """
 
     question: Question[Any]
@@ -85,10 +85,10 @@ class Trial:
 
 @dataclass(frozen=True)
 class TrialMaker:
-    """Makes trials; equal seeds make equal ones.
+    """A maker of trials; equal seeds make equal trials.
 
     Attributes:
-        every_dose: Every question has every dose of every kind; otherwise doses take turns among questions.
+        every_dose: Whether every question gets every dose of each fault; otherwise, questions take turns.
     """
 
     exam: Exam[Any]
@@ -103,7 +103,7 @@ class TrialMaker:
         """Return all trials, question by question.
 
         Raises:
-            UsageError: The exam has no reference to make them from.
+            UsageError: The exam has no reference to make trials from.
         """
         references = await self._references(calls)
         if not references:
@@ -119,7 +119,7 @@ class TrialMaker:
         return made
 
     async def _references(self, calls: Calls) -> list[ExaminedReference]:
-        """Return references in the seed's order: those with labels that criteria name, then others with text."""
+        """Return the references shuffled by the seed: those with labels that criteria name, then others with text."""
         named: list[ExaminedReference] = []
         rest: list[ExaminedReference] = []
         for question in sorted(self.exam.questions, key=lambda question: self._number(question.id)):
@@ -131,7 +131,7 @@ class TrialMaker:
         return [*named, *rest][: self.questions]
 
     async def read(self, question: Question[Any], calls: Calls) -> ExaminedReference | None:
-        """Return a question's reference with its lines of text; None where it has none that can be read."""
+        """Return a question's reference with its lines of text; None if it has no readable reference."""
         reference = question.reference
         if reference is None or reference.sha256 is None:
             return None
@@ -181,7 +181,7 @@ class TrialMaker:
         return Trial(reference.question, OTHER, 1, image, effects, faulted.said)
 
     def faulty(self, reference: ExaminedReference, kind: FaultKind, dose: int) -> list[Trial]:
-        """Return the trial with this fault; none where the reference does not allow it."""
+        """Return the trial with this fault, or an empty list if the reference does not allow it."""
         assert kind.make is not None
         criteria, best = self.protocol.criteria(reference.question), None
         first = self._number(reference.question.id, kind.name)
@@ -207,7 +207,7 @@ class TrialMaker:
 
 
 def pairs_of(trials: Sequence[Trial], most: int = 2) -> list[tuple[Trial, Trial]]:
-    """Return for every question its reference beside pictures with a gross fault."""
+    """Return pairs of a question's reference and a picture with a gross fault, at most `most` per question."""
     clean = {trial.question.id: trial for trial in trials if trial.kind == CLEAN}
     faults: dict[str, list[Trial]] = {}
     for trial in trials:
@@ -218,14 +218,14 @@ def pairs_of(trials: Sequence[Trial], most: int = 2) -> list[tuple[Trial, Trial]
 
 
 _ARROWS = re.compile("[←-⇿➔-➾]")
-"""Arrows that were read as signs of a label, and so are still there."""
+"""Arrows that OCR read as characters of a label; faults that remove drawn arrows leave them intact."""
 _PRESENCE = re.compile(r"\b(?:present|written|included|appear)", re.IGNORECASE)
 
 
 def labelled_criteria(
     criteria: Iterable[Criterion], lines: Sequence[TextLine], kinds: frozenset[str]
 ) -> list[LabelledCriterion]:
-    """Return the criteria that name labels which were surely read in the reference; the others are not tested."""
+    """Return the criteria whose labels were read with certainty in the reference; the others are not tested."""
     page, labelled = Page(lines), []
     for criterion in criteria:
         if criterion.kind not in kinds or criterion.present_means != 1:
@@ -272,13 +272,13 @@ def _stands(label: Label, page: Page) -> bool:
 
 
 def _gone(label: Label, page: Page) -> bool:
-    """Return whether nothing is left that could be the label, where everything left is known."""
+    """Return whether the label is certainly gone, given a page with everything that may be left."""
     if find_label(label, page) is not None:
         return False
     if telling_words(label.text):
         return surely_absent(replace(label, firm=True), page)
     plain = "".join(char for char in label.text if char.isalnum())
-    # A number is what it is: no other word replaces it. Single letters are unclear.
+    # No other word can replace a number, so one that is not found is gone; single characters are unclear.
     if any(char.isdigit() for char in plain):
         return len(plain) > 1
     return len(plain) > EXACT_LENGTH and page.hints(label.text) is None

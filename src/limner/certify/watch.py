@@ -1,4 +1,4 @@
-"""Watching a judge: its gold set is asked again and compared with earlier answers, its own or its predecessor's."""
+"""Watching a judge: asking about the gold set again and comparing with earlier answers, its or its predecessor's."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .examine import Examination, MarkedTrial, Step
 from .trials import Trial
 
 ROUNDS = 2
-"""How often the whole gold set is asked at most: as often as at first."""
+"""The maximum number of times the gold set is asked about again, the same as in the examination."""
 ANSWERS_PER_LOOK = 16
-"""After so many answers the test looks at them."""
+"""The number of answers between two looks of the test."""
 
 
 def gold_steps(gold: Sequence[Mapping[str, Any]], questions: Mapping[str, Question[Any]], first: int) -> list[Step]:
-    """Return the gold set to be asked again, its repeats numbered from `first`: the first round whole, then the second.
+    """Return the steps to ask about the gold set again, round by round, with repeats numbered from `first`.
 
     Raises:
-        UsageError: The questions have changed since.
+        UsageError: The questions have changed since the examination.
     """
     steps: list[Step] = []
     for answer in sorted(gold, key=lambda answer: int(answer["repeat"])):
@@ -49,7 +49,7 @@ def ask_again(
     watch: Callable[[Progress], None] = lambda _: None,
     **how: Any,
 ) -> tuple[dict[str, Any], list[Step], Progress]:
-    """Ask about the gold set again until a move is certain or all of it was asked twice; return the outcome's body."""
+    """Ask about the gold set again until a move is certain or all is asked; return the outcome, steps and progress."""
     protocol = examination.protocol
     steps = gold_steps(gold, questions, first)
 
@@ -67,7 +67,7 @@ def ask_again(
 def differences(
     gold: Sequence[Mapping[str, Any]], done: Iterable[Step], protocol: Protocol[Any], first: int
 ) -> list[GoldDifference]:
-    """Return the changes question by question: each new answer against the old one of the same round."""
+    """Return the changes by question, comparing each new answer with the old one of the same round."""
     before, changes = _by_place(gold), list[GoldDifference]()
     now: dict[tuple[int, str], tuple[dict[tuple[str, str], bool], dict[tuple[str, str], bool]]] = {}
     for trial in done:
@@ -88,7 +88,7 @@ def differences(
 def moved_scores(
     gold: Sequence[Mapping[str, Any]], done: Iterable[Step], protocol: Protocol[Any], first: int
 ) -> dict[str, list[tuple[str, float]]]:
-    """Return by score the change on each picture, with its question."""
+    """Return score -> the change on each picture, with its question."""
     before, changes = _by_place(gold), dict[str, list[tuple[str, float]]]()
     for trial in done:
         if not isinstance(trial, MarkedTrial) or not trial.marks:
@@ -113,14 +113,14 @@ def _answers(kind: str, values: Mapping[str, int | None], tops: Mapping[str, int
 
 
 DRIFT_ALPHA = 0.01
-"""The chance that an unchanged judge is reported as moved, however often one re-examination looks."""
+"""The probability that an unchanged judge is reported as moved, however often the test looks."""
 Answers = Mapping[tuple[str, str], bool]
-"""Picture and criterion -> whether it is met; what was not decided is left out."""
+"""Picture and criterion -> whether it is met, without undecided ones."""
 
 
 @dataclass(frozen=True)
 class GoldDifference:
-    """What changed on one question: the mean over the answers given both times, as +1, 0 or -1 each."""
+    """The change on one question: the mean over answers given both times, each +1, 0 or -1."""
 
     question: str
     answers: int
@@ -134,9 +134,9 @@ class Drift(Plain):
     Attributes:
         moved: Whether the test says so.
         evidence: The test's capital; a move is called at 1 / alpha.
-        after: The number of questions looked at when it was called, or in all.
-        yes: By how much the share of yes went up or down.
-        scores: The same for each score of the exam.
+        after: The number of questions at which a move was called, or of all questions if none was.
+        yes: The change in the share of yes.
+        scores: The change in each score of the exam.
     """
 
     moved: bool
@@ -147,7 +147,7 @@ class Drift(Plain):
 
 
 def gold_difference(question: str, old: Answers, new: Answers) -> GoldDifference | None:
-    """Return the change on one question; None where nothing was answered both times."""
+    """Return the change on one question; None if nothing was answered both times."""
     both = old.keys() & new.keys()
     if not both:
         return None
@@ -155,7 +155,7 @@ def gold_difference(question: str, old: Answers, new: Answers) -> GoldDifference
 
 
 def has_moved(differences: Iterable[GoldDifference]) -> tuple[bool, float, int]:
-    """Return whether the judge has moved, the evidence, and after how many questions; stop at the first sure sign."""
+    """Return whether the judge has moved, the evidence, and after how many questions; stop once it is certain."""
     evidence, count = 1.0, 0
     values = (difference.value for difference in differences)
     for count, evidence in enumerate(sequential_moves(values), 1):
@@ -167,7 +167,10 @@ def has_moved(differences: Iterable[GoldDifference]) -> tuple[bool, float, int]:
 def drift(
     differences: Sequence[GoldDifference], scores: Mapping[str, Sequence[tuple[str, float]]] | None = None
 ) -> Drift:
-    """Return the test, the move with its interval, and the change of scores (question and difference of each)."""
+    """Return the outcome of the test, with the change in the share of yes and in `scores`.
+
+    `scores` maps each score to its changes, each with its question.
+    """
     moved, evidence, after = has_moved(differences)
     yes = clustered_share((difference.question, difference.value) for difference in differences).interval(-1.0)
     by_score = {name: clustered_share(changes).interval(-1e9, 1e9) for name, changes in (scores or {}).items()}

@@ -1,4 +1,4 @@
-"""From what the store has to painters' numbers: entries, the questions they are compared on, summaries, standings."""
+"""From stored marks to painters' numbers: entries, the questions painters are compared on, summaries, standings."""
 
 from ..core.evaluator import Evaluator, EvaluatorFilter
 from .comparable import ON, Comparable, Cut, On, comparable, comparables

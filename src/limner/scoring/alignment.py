@@ -1,4 +1,4 @@
-"""Painters as people see them and as every other evaluator does: the points behind a correlation with people."""
+"""Painters' numbers from people and from each other evaluator: the points of a correlation with people."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from .stats import Correlation, correlate
 
 PAIRS_WON = "pairs won"
 RANK_SCALE = "rank"
-"""A scale of which less is better."""
+"""The scale on which lower is better."""
 LEAST = 3
-"""Fewer points than this are in no order to speak of."""
+"""The minimum number of points for a correlation."""
 Spot = tuple[str, str]
-"""A painter's row, and a tag's value where points are made for each."""
+"""A painter's row and a tag's value, if there is a point for each value."""
 Values = Mapping[Spot, float]
 
 
 @dataclass(frozen=True)
 class AlignedPoint:
-    """A painter, or a painter on one value of a tag, as both see it."""
+    """A painter, or a painter on one value of a tag, with people's number and the evaluator's."""
 
     painter: str
     value: str
@@ -43,12 +43,12 @@ class AlignedPoint:
 
 @dataclass(frozen=True)
 class Alignment:
-    """One evaluator beside people.
+    """One evaluator compared with people.
 
     Attributes:
-        judge: What the evaluator is called in its setup, such as ``metric/fid``.
-        scale: Which of its numbers.
-        asked: Which of people's numbers.
+        judge: The evaluator's name in its setup, such as ``metric/fid``.
+        scale: The name of the evaluator's number.
+        asked: The name of people's number.
     """
 
     evaluator: str
@@ -66,7 +66,7 @@ class Alignment:
 
 
 class _Field:
-    """What the store has, by painters."""
+    """The drawings in the store, by painter."""
 
     def __init__(self, store: Store, exam: str, kind: str, tag: str | None) -> None:
         self.tag, self.protocol = tag, exams.kind(kind).protocol
@@ -76,12 +76,12 @@ class _Field:
                      if each.question_hash in questions}  # fmt: skip
 
     def spot(self, drawing: str) -> Spot:
-        """Return the painter's row, and the tag's value, that a drawing counts for."""
+        """Return the painter's row and the tag's value that a drawing counts for."""
         drawn = self.drawings[drawing]
         return row_name(drawn.label, drawn.strategy), self.tags[drawing].get(self.tag, "") if self.tag else ""
 
     def means(self, numbers: Mapping[str, float], only: Iterable[str]) -> Values:
-        """Return the mean of drawings' numbers at every spot."""
+        """Return the mean of the drawings' numbers for each point."""
         values_at: dict[Spot, list[float]] = {}
         for id in only:
             if id in numbers and id in self.tags:
@@ -100,20 +100,20 @@ def alignments(
     store: Store | str | Path = DEFAULT,
     **which: Any,
 ) -> list[Alignment]:
-    """Compare every judge and metric with people, painter by painter, on the drawings both have a number for.
+    """Compare every judge and metric with people, painter by painter, on drawings for which both have a number.
 
     Args:
         exam: The exam's name in the store.
-        study: Only this study's people.
-        judges: Only these evaluators.
-        scale: Which of people's scales; all of them on average by default.
-        tag: Make a point for every painter and value of this tag.
+        study: Only use this study's people.
+        judges: Only compare these evaluators.
+        scale: The scale of people's ratings; by default the average of all scales.
+        tag: Make a point for each painter and value of this tag.
         reading: How stored replies are read.
-        store: Where everything is.
+        store: The store that holds marks and ratings.
         **which: ``painters``, ``without``, ``variant``, ``options``, ``wording``.
 
     Raises:
-        UsageError: Nobody has rated or chosen, or nobody else has.
+        UsageError: There are no ratings or choices by people, or no numbers by other evaluators.
     """
     with using_store(store) as opened:
         named = stored_exam(exam, opened)
@@ -148,7 +148,7 @@ def alignments(
 
 
 def _metric(setup: Mapping[str, Any]) -> str:
-    """Return the name of a metric's own scale: ``wiscore`` of ``metric/wiscore:openai/o3``."""
+    """Return the name of a metric's scale, such as ``wiscore`` for ``metric/wiscore:openai/o3``."""
     return str(setup["judge"]).removeprefix("metric/").partition(":")[0]
 
 
@@ -160,7 +160,7 @@ def _labels(setups: Mapping[str, Mapping[str, Any]], kinds: Mapping[str, str]) -
 def _people(
     field: _Field, ratings: Sequence[Rating], kinds: Mapping[str, str], scale: str | None
 ) -> tuple[dict[str, float], str]:
-    """Return drawing -> people's mean, over persons of their means over scales; and the scales' names."""
+    """Return drawing -> the mean over persons of their means over scales, and the names of the scales."""
     given: dict[tuple[str, str], list[float]] = {}
     scales: set[str] = set()
     for row in ratings:
@@ -175,7 +175,7 @@ def _people(
 
 
 def _win_rates(exam: str, store: Store, study: str | None, scale: str | None) -> dict[Spot, float]:
-    """Return how often each painter wins where people chose: all people together, or the only person."""
+    """Return how often each painter wins in people's choices: all people combined, or the only person."""
     try:
         by_evaluator = preferences(exam, store=store, study=study)
     except UsageError:
@@ -223,7 +223,7 @@ def _judged(
 
 
 def _main(numbers: Iterable[Mapping[str, float]], protocol: Protocol[Any]) -> str:
-    """Return the first leading score that most points have, else the share of criteria met."""
+    """Return the first main score that most points have, else the share of criteria met."""
     listed = list(numbers)
     main = [score.name for score in protocol.scored if score.main]
     return next((name for name in main if 2 * sum(name in each for each in listed) > len(listed)), MET.name)

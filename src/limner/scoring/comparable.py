@@ -1,4 +1,4 @@
-"""THE rule on which questions painters are compared: for terminal, JSON, Python, tables, plots and site alike."""
+"""The only rule for the questions painters are compared on: for terminal, JSON, Python, tables, plots and site."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from .stats import Interval, Parts, score_interval, spreads
 from .stats.types import Floats
 
 On = Literal["common", "all"]
-"""On which questions painters' numbers rest: on those all of them have, or each on all its own."""
+"""The questions that numbers are based on: those that all painters have, or all those of each painter."""
 ON: tuple[On, ...] = ("common", "all")
 K = TypeVar("K", bound=Hashable)
 MIN_CUT_SHARE = 0.2
-"""Who cuts the common questions by more than this share is named."""
+"""The share of common questions lost to a painter above which this painter is named."""
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Painters without whom the others would have more than a fifth more questions in common."""
+    """Painters that cost the others more than a fifth of the questions they would otherwise have in common."""
 
     painters: tuple[str, ...]
     questions: int
@@ -35,7 +35,7 @@ class Cut:
 
     @property
     def words(self) -> str:
-        """Who cuts the common set, how much, and the option that leaves them out."""
+        """A note on who reduces the common questions, by how much, and the option that leaves them out."""
         who, options = ", ".join(self.painters), " ".join(f"--without {quote(name)}" for name in self.painters)
         cut = "cuts" if len(self.painters) == 1 else "cut"
         return (
@@ -43,22 +43,22 @@ class Cut:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         return {"painters": list(self.painters), "questions": self.questions, "without": self.without}
 
 
 @dataclass(frozen=True)
 class Comparable:
-    """Painters under one evaluator, side by side.
+    """The painters under one evaluator, and the drawings they are compared on.
 
     Attributes:
-        groups: The painters with a score, in the order of their names.
-        inside: For each of them the scored drawings its numbers rest on; see `on`.
-        questions: The questions that all of them have; none where there is no such question.
-        on: Whether `inside` has the common questions alone, or each painter's own.
-        beside: Controls that lack some of these: they are shown on what they have and cut nothing.
-        left_out: Painters without any score.
-        cut: Who keeps the others from more questions, where that is much.
+        groups: The painters with a score, sorted by name.
+        inside: For each of `groups`, the scored drawings that its numbers are based on; see `on`.
+        questions: The questions that all of them have; may be empty.
+        on: Whether `inside` has only the common questions, or all questions of each painter.
+        beside: Controls that lack some common questions; they are shown on what they have and do not reduce the set.
+        left_out: The painters without any score.
+        cut: The painters that reduce the common questions considerably, if any.
     """
 
     evaluator: Evaluator
@@ -73,17 +73,17 @@ class Comparable:
 
     @property
     def names(self) -> list[str]:
-        """The painters' rows, as `groups` has them."""
+        """The names of the painters' rows, in the order of `groups`."""
         return [group.name for group in self.groups]
 
     @property
     def everyone(self) -> tuple[Group, ...]:
-        """All painters the evaluator has to do with, with a score or without."""
+        """All painters under this evaluator, with or without a score."""
         return (*self.groups, *self.beside, *self.left_out)
 
     @property
     def uneven(self) -> bool:
-        """Whether some painter has a score for more than the common questions."""
+        """Whether any painter has a score for more than the common questions."""
         return any({e.question.id for e in group.scored} != self.questions for group in (*self.groups, *self.beside))
 
     def common(self, group: Group) -> tuple[Entry, ...]:
@@ -91,17 +91,17 @@ class Comparable:
         return tuple(entry for entry in group.scored if entry.question.id in self.questions)
 
     def basis(self, group: Group) -> tuple[Entry, ...]:
-        """Return the scored drawings behind a painter's numbers; without a common question, all its own."""
+        """Return the scored drawings that a painter's numbers are based on; all of them without common questions."""
         return self.common(group) if self.on == "common" and self.questions else group.scored
 
     @property
     def first(self) -> list[str]:
-        """The note above the numbers: who cuts the questions that painters are compared on."""
+        """The note to show above the numbers, on who reduces the common questions; empty if there is none."""
         return [self.cut.words] if self.cut is not None and self.on == "common" else []
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know of the choice, the most important first."""
+        """Notes for readers on the choice of questions and painters, the most important first."""
         notes = self.first
         if self.left_out:
             names = [f"{group.name} ({_why(group)})" for group in self.left_out]
@@ -132,7 +132,7 @@ class Comparable:
 
     @cached_property
     def parts(self) -> list[Parts]:
-        """What each painter's scores are made of, over the same clusters in the same order; `MET` beside the exam's."""
+        """The parts of each painter's scores and of `MET`, over the same clusters in the same order."""
         alone = [self.on == "all" or {e.question.id for e in entries} != self.questions for entries in self.inside]
         even = [entries for entries, apart in zip(self.inside, alone, strict=True) if not apart]
         together = iter(met_parts(even, self.protocol))
@@ -144,22 +144,22 @@ class Comparable:
 
     @cached_property
     def per_cluster(self) -> float:
-        """How many questions a cluster has on average: clusters are resampled, questions are paid for."""
+        """The mean number of questions per cluster, to convert resampled clusters to questions, which cost money."""
         clusters = {self.protocol.cluster(entry.question) for entries in self.inside for entry in entries}
         return len(self.questions) / len(clusters) if clusters else 1.0
 
     @cached_property
     def values(self) -> list[dict[str, float]]:
-        """Every painter's numbers, those that there are."""
+        """Each painter's numbers that have a value."""
         return [values_of(parts, self.protocol) for parts in self.parts]
 
     @cached_property
     def drawn(self) -> list[dict[str, Floats]]:
-        """Every painter's numbers in resamples, which are the same for all that have equally many clusters."""
+        """Each painter's numbers in all resamples; painters with equally many clusters have the same resamples."""
         return [spreads([parts], make_derive(self.protocol))[0] for parts in self.parts]
 
     def interval(self, at: int, name: str) -> Interval:
-        """Return a painter's number with its interval, by its place in `groups`."""
+        """Return a number of the painter at index `at` of `groups`, with its interval."""
         value = self.values[at].get(name)
         if value is None:
             return Interval()
@@ -168,7 +168,9 @@ class Comparable:
         return score_interval(value, self.drawn[at][name], tops(self.protocol).get(name), part, n)
 
     def score(self, wanted: str | None) -> Score:
-        """Return the score to compare by: the wanted one, or the first that all have; else `MET`, where all have it.
+        """Return the score to compare by: the wanted one, or the first main one (or `MET`) that all painters have.
+
+        If there is no such score, return the main score that most painters have.
 
         Raises:
             UsageError: The exam has no such score.
@@ -192,10 +194,10 @@ def _why(group: Group) -> str:
 
 
 def comparable(groups: Sequence[Group], protocol: Protocol[Any], on: On = "common") -> Comparable:
-    """Return the painters of one evaluator, side by side.
+    """Return the painters under one evaluator, with the questions to compare them on.
 
-    Painters without a score never empty the common set, and controls never cut it where there is anybody else. With
-    `on` ``all``, every painter's numbers rest on all its own questions.
+    Painters without a score do not affect the common questions, nor do controls if there are other painters. With `on`
+    ``all``, each painter's numbers are based on all its questions.
     """
     ordered = sorted(groups, key=lambda group: (group.painter, group.strategy))
     places = {id(group): _places(group, protocol) for group in ordered}
@@ -219,19 +221,19 @@ def comparable(groups: Sequence[Group], protocol: Protocol[Any], on: On = "commo
 
 
 def comparables(groups: Sequence[Group], protocol: Protocol[Any], on: On = "common") -> list[Comparable]:
-    """Return the painters of every evaluator, side by side, in the evaluators' order."""
+    """Return the comparable painters under each evaluator, in the evaluators' order."""
     sides = [comparable(members, protocol, on) for members in group_by_evaluator(groups)]
     return sorted(sides, key=lambda each: each.evaluator.order)
 
 
 def within(side: Comparable, inside: Sequence[Sequence[Entry]]) -> Comparable:
-    """Return the same painters on some of their drawings only."""
+    """Return the same painters, restricted to some of their drawings."""
     kept = tuple(tuple(entries) for entries in inside)
     return replace(side, inside=kept, questions=frozenset(e.question.id for entries in kept for e in entries))
 
 
 QuestionPlace = tuple[str, str]
-"""Question and cluster: another version of a question may have moved to another cluster."""
+"""A question and its cluster, because versions of a question may be in different clusters."""
 
 
 def _places(group: Group, protocol: Protocol[Any]) -> frozenset[QuestionPlace]:
@@ -244,8 +246,8 @@ def common_places(
     """Return the questions that painters are compared on, and the painters that have all of them.
 
     Args:
-        answered: Painter -> the questions it has a score for; a painter without any is left out.
-        controls: The painters that are controls: they cut nothing where there is anybody else.
+        answered: Painter -> the questions for which it has a score; painters without any are left out.
+        controls: The painters that are controls; they do not reduce the questions if there are other painters.
 
     >>> both = {("q", ""), ("r", "")}
     >>> common_places({"x": both, "y": both, "blank": {("q", "")}, "none": set()}, {"blank"})[1] == {"x", "y"}
@@ -258,9 +260,9 @@ def common_places(
 
 
 def _cut(painters: Sequence[tuple[str, frozenset[tuple[str, str]]]], common: int) -> Cut | None:
-    """Return the painter without whom the others gain most; where no single one helps, the fewest of the smallest."""
+    """Return the painter whose removal gains the others most; if no single one helps, the fewest of the smallest."""
     held = Counter(place for _, ids in painters for place in ids)
-    # What all others have without one of them: the common places, and those that it alone lacks.
+    # Without one painter, the others share the common places and those that only this painter lacks.
     nearly = {place for place, count in held.items() if count == len(painters) - 1}
     tries = [((name,), common + len(nearly - ids)) for name, ids in painters]
     smallest = sorted(painters, key=lambda pair: (len(pair[1]), pair[0]))

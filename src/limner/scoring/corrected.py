@@ -1,4 +1,4 @@
-"""Painters' scores corrected for a judge's errors by what people marked in a study, with intervals that hold. Pure."""
+"""Painters' scores corrected for a judge's errors with people's marks from a study, with valid intervals. Pure."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class HumanInterval(Plain):
     """A corrected number with its 95% interval.
 
     Attributes:
-        n: Drawings that the judge marked.
-        human: Drawings that people marked, on which the correction rests.
+        n: The number of drawings that the judge marked.
+        human: The number of drawings that people marked, on which the correction is based.
         reason: Why there is no number, or no interval.
     """
 
@@ -43,9 +43,9 @@ class Corrected(Plain):
     """A painter's corrected scores.
 
     Attributes:
-        study: Whose marks they rest on.
-        ppi: Score -> prediction-powered number; see `limner.scoring.corrected`.
-        differences: Other painter -> score -> how much better this one is by PPI, paired by question.
+        study: The study whose marks they are based on.
+        ppi: Score -> prediction-powered estimate; see `limner.scoring.corrected`.
+        differences: Other painter -> score -> this painter's PPI estimate minus the other's, paired by question.
     """
 
     study: str
@@ -64,7 +64,7 @@ def with_corrections(rows: Sequence[Standing], people: Sequence[Group], frame: S
 
 
 def _side(side: Comparable, marked: Mapping[str, Sequence[Entry]], frame: StudyFrame) -> dict[str, Corrected]:
-    """Return painter's row -> its corrected scores under one evaluator."""
+    """Return the corrected scores of each painter under one evaluator, by row name."""
     protocol = side.protocol
     drawn = {group.name: judged_drawings(side.basis(group), marked, frame, protocol) for group in side.everyone}
     clusters = sorted({drawing.cluster for mine in drawn.values() for drawing in mine})
@@ -106,7 +106,7 @@ class StudyFrame:
     Attributes:
         study: Its name.
         inclusion: Drawing -> the probability that it was chosen.
-        strata: Drawing -> its stratum, for all drawings there are; nothing where that is not known.
+        strata: Drawing -> its stratum, for all drawings; empty if unknown.
     """
 
     study: str
@@ -116,13 +116,13 @@ class StudyFrame:
 
 @dataclass(frozen=True)
 class JudgedDrawing:
-    """One drawing as the judge marks it, and as people do where they have.
+    """One drawing with the judge's marks, and with people's if they marked it.
 
     Attributes:
-        entry: The judge's first marking of it.
+        entry: The judge's first marking of the drawing.
         cluster: The cluster of its question.
-        judge: What it adds to each number by the judge's marks, repeats averaged; see `Protocol.parts`.
-        human: The same by people's marks, averaged over people; nothing where nobody marked it.
+        judge: Its contribution to each number by the judge's marks, averaged over repeats; see `Protocol.parts`.
+        human: Its contribution by people's marks, averaged over people; empty if nobody marked it.
     """
 
     entry: Entry
@@ -134,7 +134,7 @@ class JudgedDrawing:
 
 
 def marked_by_people(people: Sequence[Group], frame: StudyFrame) -> dict[str, list[Entry]]:
-    """Return drawing -> people's entries of it; where the study lists its drawings, of these alone."""
+    """Return people's entries by drawing, restricted to the study's drawings if it lists them."""
     marked: dict[str, list[Entry]] = {}
     for entry in (entry for group in people for entry in group.scored):
         if not frame.inclusion or entry.drawing.id in frame.inclusion:
@@ -145,7 +145,7 @@ def marked_by_people(people: Sequence[Group], frame: StudyFrame) -> dict[str, li
 def judged_drawings(
     entries: Iterable[Entry], marked: Mapping[str, Sequence[Entry]], frame: StudyFrame, protocol: Protocol[Any]
 ) -> list[JudgedDrawing]:
-    """Return the drawings that the judge marked, in the order of their ids."""
+    """Return the drawings that the judge marked, sorted by id."""
     given: dict[str, list[Entry]] = {}
     for entry in entries:
         given.setdefault(entry.drawing.id, []).append(entry)
@@ -166,7 +166,7 @@ def judged_drawings(
 
 
 def _mean_parts(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, tuple[float, float]]:
-    """Return what a drawing adds to each number, averaged over markings; numbers that one leaves open are left out."""
+    """Return a drawing's contribution to each number, averaged over markings; only numbers that all markings have."""
     each = [protocol.parts(entry.row) for entry in entries]
     names = set.intersection(*(set(parts) for parts in each)) if each else set()
     return {name: _average([parts[name] for parts in each]) for name in sorted(names)}
@@ -177,13 +177,16 @@ def _average(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def judged_numbers(drawn: Sequence[JudgedDrawing], places: Mapping[str, int], frame: StudyFrame) -> dict[str, Judged]:
-    """Return number -> the judge's and people's values of the drawings that have it; `places` are those of clusters."""
+    """Return the judge's and people's values of each number, over the drawings that have it.
+
+    `places` maps each cluster to its index.
+    """
     numbers = {}
     abstains = any(mark.verdict == "abstain" for drawing in drawn for mark in drawing.entry.marks)
     for name in sorted({name for drawing in drawn for name in drawing.judge}):
         mine = [drawing for drawing in drawn if name in drawing.judge]
         if abstains and len(mine) < len(drawn):
-            continue  # Settled for some drawings only, by where the judge abstained: no fair mean.
+            continue  # Known only where the judge did not abstain, which biases the mean.
         strata = sorted({drawing.stratum for drawing in mine if drawing.stratum is not None})
         whole = bool(strata) and all(drawing.stratum is not None for drawing in mine)
         numbers[name] = Judged(
@@ -202,7 +205,7 @@ def judged_numbers(drawn: Sequence[JudgedDrawing], places: Mapping[str, int], fr
 
 
 def _question_shares(drawn: Sequence[JudgedDrawing]) -> Floats:
-    """Return each drawing's weight: every question counts the same, however many drawings it has."""
+    """Return each drawing's weight; all questions have equal weight, regardless of their number of drawings."""
     counts: dict[str, int] = {}
     for drawing in drawn:
         counts[drawing.entry.question.id] = counts.get(drawing.entry.question.id, 0) + 1
@@ -211,24 +214,24 @@ def _question_shares(drawn: Sequence[JudgedDrawing]) -> Floats:
 
 Places = NDArray[np.int64]
 UNSEEN = 0.5
-"""How many errors as large as the largest seen are taken to be in people's drawings beyond those seen."""
+"""The number of unseen errors, as large as the largest one seen, assumed among the drawings that people marked."""
 OWN_POWER = 10
-"""A stratum with fewer human-marked drawings than this shares the power of all."""
+"""The minimum number of human-marked drawings for a stratum to have a separate power; others use the pooled one."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What a judge says of many drawings and people of some: one place for each drawing.
+    """A judge's values of many drawings and people's values of some; arrays have one element per drawing.
 
     Attributes:
-        clusters: The place of its question among all.
-        size: How many questions there are.
-        judge: What it adds to the score by the judge's marks, the numerator.
-        human: The same by people's marks; NaN where nobody marked it.
-        bottoms: The denominator; 1 where the score is a plain mean.
-        shares: Its share in its question, where a question has several drawings.
-        inclusion: The probability that people were to mark it; only looked at where they did.
-        strata: The place of its stratum; None where that is not known of all.
+        clusters: The index of the drawing's question.
+        size: The number of questions.
+        judge: The numerator that the drawing adds to the score by the judge's marks.
+        human: The numerator by people's marks; NaN if nobody marked the drawing.
+        bottoms: The denominator; 1 if the score is a plain mean.
+        shares: The weight of the drawing within its question, which may have several drawings.
+        inclusion: The probability that people were asked to mark it; used only for drawings that they marked.
+        strata: The index of its stratum; None if the stratum of any drawing is unknown.
     """
 
     clusters: Places
@@ -243,13 +246,13 @@ class Judged:
 
 @dataclass(frozen=True)
 class HumanEstimate:
-    """A number, and what each question adds to its error (the influence), which sum to nothing.
+    """An estimate, and each question's contribution to its error (the influence); these add up to zero.
 
     Attributes:
-        power: How much the judge counts, from 0 (people alone).
-        human: Drawings that people marked.
-        questions: Questions of these drawings; fewer where some count more than others (Kish's effective number).
-        noise: Variance from errors of the judge that are too rare to be seen in so few drawings.
+        power: The weight of the judge's marks; 0 uses people's marks only.
+        human: The number of drawings that people marked.
+        questions: The effective number of questions of these drawings (Kish); unequal weights lower it.
+        noise: The variance from errors of the judge that are too rare to show up in so few drawings.
     """
 
     value: float
@@ -262,12 +265,12 @@ class HumanEstimate:
 
     @property
     def variance(self) -> float:
-        """Of the number, over questions; two are taken off for the mean and the power that were estimated."""
+        """The variance over questions; two degrees of freedom are lost to the estimated mean and power."""
         m = self.questions
         return float((self.influence**2).sum()) * m / (m - 2) + self.noise if m > 2 else float("nan")
 
     def minus(self, other: HumanEstimate) -> HumanEstimate:
-        """Return the difference of two numbers over the same questions, paired by these."""
+        """Return this estimate minus another over the same questions, paired by question."""
         influence = self.influence - other.influence
         power, fewer = (self.power + other.power) / 2, min(self.questions, other.questions)
         n, human, noise = self.n + other.n, self.human + other.human, self.noise + other.noise
@@ -282,11 +285,11 @@ def sum_by_cluster(clusters: Places, values: Floats, size: int) -> Floats:
 
 
 def estimate_mean(judged: Judged, power: float | None = None) -> HumanEstimate | None:
-    """Return the prediction-powered mean; None where people marked nothing.
+    """Return the prediction-powered mean; None if people marked nothing.
 
     Args:
         judged: The drawings.
-        power: How much the judge counts, the same in all strata; by default as it varies least.
+        power: The weight of the judge's marks in all strata; by default the one with the least variance.
     """
     marked = ~np.isnan(judged.human)
     total = judged.shares.sum()
@@ -312,7 +315,7 @@ def estimate_mean(judged: Judged, power: float | None = None) -> HumanEstimate |
         value += float(added[inside].sum())
         added[people] += share * weights[people] * (rest[people] - mean) / weights.sum()
     ratio = value / below
-    # The influence of a ratio: of its numerator, less the ratio times that of its denominator.
+    # The influence of a ratio is that of its numerator minus the ratio times that of its denominator.
     added -= ratio * judged.shares * judged.bottoms / total
     influence = sum_by_cluster(judged.clusters, added / below, judged.size)
     weights = np.where(marked, judged.shares / judged.inclusion, 0.0)
@@ -324,10 +327,10 @@ def estimate_mean(judged: Judged, power: float | None = None) -> HumanEstimate |
 
 
 def estimate_difference(mine: Judged, theirs: Judged) -> HumanEstimate | None:
-    """Return how much larger the first number is, paired by question; None where people marked nothing of one.
+    """Return the first number minus the second, paired by question; None if people marked nothing of either side.
 
-    The power is that at which the difference varies least, the same for both: where people marked both drawings of a
-    question, this is the prediction-powered mean of the differences by question.
+    Both sides have the same power, the one with the least variance of the difference. If people marked both drawings of
+    every question, this is the prediction-powered mean of the differences by question.
     """
     ends = [[estimate_mean(side, power) for side in (mine, theirs)] for power in (0.0, 1.0)]
     alone, full = ([first.minus(second) for first, second in [pair] if first and second] for pair in ends)
@@ -343,7 +346,7 @@ def estimate_difference(mine: Judged, theirs: Judged) -> HumanEstimate | None:
 
 
 def _strata(judged: Judged, marked: NDArray[np.bool_]) -> Places:
-    """Return strata in each of which people have marked two drawings or more; the others are merged."""
+    """Return the strata, with those merged in which people marked fewer than two drawings."""
     if judged.strata is None:
         return np.zeros(len(marked), np.int64)
     strata = judged.strata + 1
@@ -351,7 +354,7 @@ def _strata(judged: Judged, marked: NDArray[np.bool_]) -> Places:
         if int((marked & (strata == stratum)).sum()) < 2:
             strata = np.where(strata == stratum, 0, strata)
     if 0 in strata and int((marked & (strata == 0)).sum()) < 2:
-        # Too little for a mean of its own: joined to the largest.
+        # Still too few for a mean: merge them into the largest stratum.
         others = strata[strata > 0]
         strata = np.where(strata == 0, np.bincount(others).argmax() if len(others) else 0, strata)
     return strata
@@ -370,13 +373,13 @@ def _power(judged: Judged, marked: NDArray[np.bool_], inside: NDArray[np.bool_])
 
 
 def _most(marked: NDArray[np.bool_]) -> float:
-    """Return the largest power: PPI++ allows 1 for drawings without people's marks, which is more for all drawings."""
+    """Return the largest power; the limit of 1 in PPI++ refers to unmarked drawings, this one to all drawings."""
     rest = int((~marked).sum())
     return min(len(marked) / rest, 2.0) if rest else 1.0
 
 
 def derive_estimates(estimates: Mapping[str, HumanEstimate], derive: Derive) -> dict[str, HumanEstimate]:
-    """Return numbers that follow from ratios, with their influence by the delta method."""
+    """Return the numbers derived from ratios, with their influence by the delta method."""
     values = {name: each.value for name, each in estimates.items()}
     numbers = {}
     for name, value in derive(values).items():
@@ -394,17 +397,17 @@ def derive_estimates(estimates: Mapping[str, HumanEstimate], derive: Derive) -> 
 
 
 def derive_known(estimates: Mapping[str, HumanEstimate | None], derive: Derive) -> dict[str, HumanEstimate]:
-    """Return the derived numbers; where some ratios have no estimate, only numbers that need no deriving."""
+    """Return the derived numbers; if any ratio has no estimate, return the ratios that have one."""
     estimated = {name: each for name, each in estimates.items() if each is not None}
     return derive_estimates(estimated, derive) if len(estimated) == len(estimates) else estimated
 
 
 def human_interval(estimated: HumanEstimate | None, top: float | None = None) -> HumanInterval:
-    """Return the estimate with its 95% interval by Student's t over questions; Wilson's form for scores with a range.
+    """Return the estimate with its 95% interval by Student's t over questions, or Wilson's form with `top`.
 
     Args:
         estimated: The estimate.
-        top: The best value, where the number lies between 0 and that.
+        top: The best value, if the number lies between 0 and this value.
     """
     if estimated is None:
         return HumanInterval(reason="people have marked none of these drawings")
@@ -418,11 +421,11 @@ def human_interval(estimated: HumanEstimate | None, top: float | None = None) ->
     low, high = estimated.value - reach * sqrt(variance), estimated.value + reach * sqrt(variance)
     if top is not None:
         share = min(max(estimated.value / top, 0.0), 1.0)
-        # A number at the very end has no spread of its own; half a question away from it there is some.
+        # A number at either end has no variance, so it is moved inwards by half a question.
         inner = min(max(share, 0.5 / estimated.n), 1 - 0.5 / estimated.n)
         number = inner * (1 - inner) / (variance / top**2) if variance > 0 else float(estimated.n)
         low, high = (top * end for end in wilson_ends(inner, number, reach))
-        # An estimate may fall beside the scale; what it is for cannot.
+        # An estimate may lie outside the scale, but the true value cannot.
         value = min(max(estimated.value, 0.0), top)
         return replace(plain, value=value, low=max(0.0, min(low, value)), high=min(top, max(high, value)))
     return replace(plain, low=low, high=high)

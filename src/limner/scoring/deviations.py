@@ -1,4 +1,4 @@
-"""How a store's numbers were come by, where that is not how the paper came by its own. Pure."""
+"""Differences between the settings behind a store's numbers and those of the exam's paper. Pure."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from ..painters.diffusers.options import ALIASES
 from .entries import Group
 
 PAPER = "paper"
-"""Presets whose names begin so are the paper's settings."""
+"""The prefix of the names of presets with the paper's settings."""
 IMPORTED = "imported"
 ELSEWHERE = ("folder", "import")
-"""Specs that begin so say nothing of seed, size and sampler."""
+"""The prefixes of specs whose seed, size and sampler are unknown."""
 SAMPLED = ("diffusers", "local")
-"""Specs that begin so have a sampler of the user's own choosing."""
+"""The prefixes of specs for which the user chooses the sampler."""
 Preset = Mapping[str, Any]
 
 
 def deviations(kind: Kind[Any], group: Group, reading: str, questions: int | None = None) -> list[str]:
-    """Return in words each difference from the paper's settings; from the nearest where the paper has several.
+    """Return a description of each difference from the paper's settings, or from the nearest of several.
 
     Args:
-        kind: The exam's.
-        group: One painter under one evaluator, with the questions its numbers rest on.
+        kind: The exam's kind.
+        group: One painter under one evaluator, with the questions that its numbers are based on.
         reading: How stored replies are read.
-        questions: How many questions the paper's numbers rest on, where that is known.
+        questions: The number of questions behind the paper's numbers, if known.
     """
     differences = of_marks(kind, group.evaluator, reading) + of_drawings(kind, [group])
     return differences + of_questions(len({entry.question.id for entry in group.scored}), questions)
 
 
 def of_marks(kind: Kind[Any], evaluator: Evaluator, reading: str) -> list[str]:
-    """Return differences of judge, reading, variant, options, arguments and wording."""
+    """Return the differences in judge, reading, variant, options, arguments and wording."""
     paper = _paper(kind)
     same = [preset for preset in paper if preset.get("judge") == evaluator.judge] or paper
     differences = min((_marked(preset, evaluator, reading) for preset in same), key=len, default=[])
@@ -44,7 +44,7 @@ def of_marks(kind: Kind[Any], evaluator: Evaluator, reading: str) -> list[str]:
 
 
 def of_drawings(kind: Kind[Any], groups: Sequence[Group]) -> list[str]:
-    """Return differences of seed, sampler and size of some painters' drawings, where the paper names them."""
+    """Return the differences in seed, sampler and size of some painters' drawings, if the paper states these."""
     paper = _paper(kind)
     differences = (
         min((_drawn(preset, group) for preset in _fitting(paper, group)), key=len, default=[]) for group in groups
@@ -53,7 +53,7 @@ def of_drawings(kind: Kind[Any], groups: Sequence[Group]) -> list[str]:
 
 
 def of_questions(scored: int, questions: int | None) -> list[str]:
-    """Return how many questions the numbers rest on; empty without numbers."""
+    """Return a remark on the number of questions that the numbers are based on; empty without numbers."""
     if questions is None or scored in (0, questions):
         return []
     return [f"{scored} question{'' if scored == 1 else 's'} where the paper has {questions}"]
@@ -64,7 +64,7 @@ def _paper(kind: Kind[Any]) -> list[Preset]:
 
 
 def _fitting(paper: Sequence[Preset], group: Group) -> Sequence[Preset]:
-    """Return the presets that set a sampler, where the user can choose one; else all."""
+    """Return the presets that set a sampler if the user can choose one, else all presets."""
     sampled = [preset for preset in paper if preset.get("painter_args")]
     return sampled if sampled and _starts(group, SAMPLED) else paper
 
@@ -91,7 +91,7 @@ def _marked(preset: Preset, evaluator: Evaluator, reading: str) -> list[str]:
 
 
 def _wording(kind: Kind[Any], evaluator: Evaluator) -> list[str]:
-    """Return whose words the judge was asked in: ours, the user's, or those of the release's file."""
+    """Return a remark on whose wording the judge was asked in: ours, the user's or the release's."""
     if evaluator.wording is None:
         return []
     if evaluator.setup.get("prompts") == RELEASE:
@@ -117,7 +117,7 @@ def _drawn(preset: Preset, group: Group) -> list[str]:
         seed_words = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
         differences.append(f"{seed_words} instead of {preset['seed']}")
     given = {ALIASES.get(name, name): value for name, value in first.options.items() if name != "size"}
-    # Some painters have no other guidance than this; with both, it is a further one.
+    # Some painters have only this guidance; if both are set, it is an additional one.
     if "guidance" in args and "guidance" not in given and "true_cfg_scale" in given:
         given["guidance"] = given.pop("true_cfg_scale")
     differences += _pairs(given, args)
@@ -125,7 +125,7 @@ def _drawn(preset: Preset, group: Group) -> list[str]:
 
 
 def _sizes(wanted: Any, group: Group) -> list[str]:
-    """Return the size most drawings have, where the paper has another for their aspect."""
+    """Return a remark on the most common size, if the paper uses another one for the same aspect ratio."""
     odd: Counter[tuple[str, str]] = Counter()
     for entry in group.entries:
         drawing, aspect = entry.drawing, entry.question.tags.get("aspect", "square")

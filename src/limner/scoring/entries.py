@@ -1,4 +1,4 @@
-"""What the store has of an exam, drawing by drawing, as evaluators see it: replies and marks read, evidence chosen."""
+"""Entries: each drawing of an exam under each evaluator, with its marks, evidence and scores read from the store."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ UNMARKED = "unmarked"
 """The status of drawings that nobody has tried to mark: neither a failure nor a score."""
 EVERYONE = EvaluatorFilter()
 NOBODY = Evaluator("", {"judge": ""})
-"""Stands for the evaluator of drawings that have none."""
+"""The placeholder evaluator of drawings that have none."""
 FLAGGED = "flagged"
-"""The status of drawings left out because they speak to the examiner."""
+"""The status of drawings left out because they contain text addressed to the examiner."""
 
 
-@dataclass(slots=True)  # Not frozen: scores make them by the hundred thousand, and freezing takes thrice as long.
+@dataclass(slots=True)  # Not frozen: hundreds of thousands are created, which takes three times as long if frozen.
 class Entry:
-    """One drawing as one evaluator sees it: marked, or why not. Nobody changes it.
+    """One drawing under one evaluator, with its marks or the reason for having none. Treat it as immutable.
 
     Attributes:
-        flags: Words in it that are addressed to the examiner; None where nobody has read its text.
+        flags: Text in the drawing that is addressed to the examiner; None if its text was never read.
     """
 
     question: Question[Any]
@@ -77,14 +77,14 @@ class Entry:
 
     @property
     def row(self) -> Row:
-        """The entry as a protocol sees it."""
+        """The entry in the form that protocols take."""
         drawing = self.drawing
         size = (drawing.width, drawing.height) if drawing.width and drawing.height else None
         return Row(self.question, self.marks, self.scores, self.evidence, size)
 
     @property
     def scored(self) -> bool:
-        """Whether its marks count."""
+        """Whether the drawing has marks that count."""
         return self.status == "done"
 
 
@@ -93,7 +93,7 @@ class Group(Evaluated):
     """All drawings of one painter under one evaluator.
 
     Attributes:
-        absent: Questions of the exam (or of what was selected of it) that the painter has not even tried.
+        absent: The questions of the exam, or of the selection, that the painter has not tried.
     """
 
     painter: str
@@ -109,59 +109,59 @@ class Group(Evaluated):
 
     @property
     def spec(self) -> str:
-        """What the painter is, as it was named; nothing where it has no drawing."""
+        """The painter's specification as the user gave it; empty without drawings."""
         return self.entries[0].drawing.spec if self.entries else ""
 
     @property
     def control(self) -> bool:
-        """Whether the painter is a control: shown, but no rival of the others."""
+        """Whether the painter is a control, which is shown but not ranked."""
         return self.spec.startswith(CONTROL_PREFIX)
 
     @cached_property
     def scored(self) -> tuple[Entry, ...]:
-        """The drawings whose marks count, in an order of their own, whatever the order they came in."""
+        """The entries whose marks count, sorted; see `sorted_entries`."""
         return sorted_entries(entry for entry in self.entries if entry.scored)
 
     @cached_property
     def expected(self) -> frozenset[str]:
-        """The questions it was to draw: those of the exam, without those that do not apply to it."""
+        """The ids of the questions the painter should draw: those of the exam that apply to it."""
         tried = {entry.question.id for entry in self.entries if entry.status != NOT_APPLICABLE}
         return frozenset(tried | {question.id for question in self.absent})
 
     @cached_property
     def drawings(self) -> dict[str, Drawing]:
-        """Its drawings by id, however often each was marked."""
+        """The painter's drawings by id, each once."""
         return {entry.drawing.id: entry.drawing for entry in self.entries}
 
     @property
     def coverage(self) -> float:
-        """Questions with a score of those expected."""
+        """The share of expected questions that have a score."""
         return len({entry.question.id for entry in self.scored}) / len(self.expected) if self.expected else 0.0
 
     @property
     def failures(self) -> dict[str, int]:
-        """Drawings without a score, by kind: what went wrong with those that were tried, and those not marked yet."""
+        """The number of entries without a score, by kind of failure; those not marked yet are a kind too."""
         tried = (entry for entry in self.entries if entry.status != NOT_APPLICABLE)
         return dict(Counter(entry.status for entry in tried if not entry.scored))
 
     def select(self, ids: Container[str]) -> Group:
-        """Return the group with some of the questions alone."""
+        """Return the group restricted to these questions."""
         entries = tuple(entry for entry in self.entries if entry.question.id in ids)
         return replace(self, entries=entries, absent=tuple(q for q in self.absent if q.id in ids))
 
 
 def without_unmarked(failures: Mapping[str, int]) -> dict[str, int]:
-    """Return the real failures: drawings that are only not marked yet do not count."""
+    """Return the failures without the drawings that are merely not marked yet."""
     return {what: count for what, count in failures.items() if what != UNMARKED}
 
 
 def sorted_entries(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Return entries sorted by question, seed and repeat, whatever the order they came in."""
+    """Return the entries sorted by question, seed and repeat."""
     return tuple(sorted(entries, key=lambda e: (e.question.id, e.drawing.seed, e.marking.repeat if e.marking else 0)))
 
 
 def evaluators_of(store: Store, exam: str) -> list[Evaluator]:
-    """Return everyone who marked or rated drawings of this exam, with labels that differ."""
+    """Return all evaluators that marked or rated drawings of this exam, with distinct labels."""
     return _evaluators(store, exam, kind(kind_of(store, exam)), marking_setups(store, exam))
 
 
@@ -176,7 +176,7 @@ def _evaluators(store: Store, exam: str, exam_kind: Kind[Any], marked: set[str])
 
 
 def open_kind(store: Store, exam: str, constants: Mapping[str, float] | None = None) -> Kind[Any]:
-    """Return the kind of a stored exam, whose protocol scores with `constants` in place of its own numbers.
+    """Return the kind of a stored exam; its protocol scores with `constants` instead of its usual numbers.
 
     Raises:
         StoreError: The store has no such exam.
@@ -198,14 +198,14 @@ def load_groups(
     unmarked: bool = False,
     brief: bool = False,
 ) -> list[Group]:
-    """Return everything marked in this exam: a group for every painter under every evaluator that `which` leaves in.
+    """Return a group of entries for every painter under every evaluator that `which` selects.
 
-    A painter whose drawings all failed has a group under each of them; with `unmarked`, one that nobody has marked has
-    one under `NOBODY`, unless certain evaluators are asked for. Scores are computed by the protocol of the exam's
-    kind, or of `opened` in its place, from evidence of the named `backends` where several have measured.
+    A painter whose drawings all failed has a group under each evaluator. With `unmarked`, a painter without marks has
+    a group under `NOBODY`, unless particular evaluators are selected. Scores are computed by the protocol of the
+    exam's kind, or of `opened` if given. If several backends measured the same evidence, `backends` chooses among them.
 
-    Markings are read some at a time, and replies are not kept. Where numbers alone are wanted, `brief` leaves out the
-    reasons of marks (unless the exam's numbers are made of them) and the keys of replies.
+    Markings are read in batches, and replies are not kept. If only numbers are needed, `brief` leaves out the reasons
+    of marks (unless the exam's numbers depend on them) and the keys of replies.
 
     Raises:
         UsageError: The store has no such evaluator.
@@ -222,7 +222,7 @@ def load_groups(
             slots.setdefault((drawing.label, drawing.strategy), {})[drawing.question_id, drawing.seed] = drawing
     marked_by = marking_setups(store, exam)
     chosen = _marking(which.choose(_evaluators(store, exam, exam_kind, marked_by)), which, marked_by, exam)
-    # In the order of their ids, not of their making: resampling must not depend on who was first.
+    # Sorted by id, not by time of creation: resampling must not depend on which was drawn first.
     rows = {name: [drawing for _, drawing in sorted(row.items())] for name, row in slots.items()}
     done = [drawing for row in rows.values() for drawing in row if drawing.status == "done"]
     choice = _choice(store, done, backends or {}, exam_kind.protocol)
@@ -255,10 +255,10 @@ def load_groups(
 def _marking(
     chosen: Sequence[Evaluator], which: EvaluatorFilter, marked_by: Container[str], exam: str
 ) -> list[Evaluator]:
-    """Return the evaluators who marked; those who only rated have no scores of the exam.
+    """Return the evaluators that marked; those that only rated have no scores of the exam.
 
     Raises:
-        UsageError: All who are named only rated.
+        UsageError: All the named evaluators only rated.
     """
     marking = [evaluator for evaluator in chosen if evaluator.id in marked_by]
     if which.judges and chosen and not marking:
@@ -271,14 +271,14 @@ def _choice(
     store: Store, drawings: Sequence[Drawing], wanted: Mapping[str, str], protocol: Protocol[Any]
 ) -> BackendChoice:
     subjects = [subject for drawing in drawings for subject in (drawing.image, drawing.id) if subject]
-    # Lines of text are many, and few exams score them.
+    # OCR finds many lines of text, and few exams use them for scores.
     skip = {OCR} - protocol.needs - protocol.uses - wanted.keys()
     measured = load_evidence(store, subjects, skip)
     return BackendChoice(measured, [(drawing.image, drawing.id) for drawing in drawings], wanted)
 
 
 class _Entries:
-    """Makes entries of markings as they come from the store, of which nothing else is kept."""
+    """A builder of entries from markings as they are read from the store; nothing else of a marking is kept."""
 
     def __init__(
         self,
@@ -292,10 +292,10 @@ class _Entries:
         self.reader = MarkReader(reasons=protocol.reasons or not brief)
         self.drawings: dict[str, tuple[Drawing, Mapping[str, Any]]] = {}
         self.marked: dict[str, dict[str, list[Entry]]] = {}
-        """Evaluator -> drawing -> its entries, in the order of repeats."""
+        """Evaluator -> drawing -> entries in the order of repeats."""
 
     def expect(self, row: Sequence[Drawing], choice: BackendChoice) -> None:
-        """Add the drawings of one row of a table, and the evidence that counts in it."""
+        """Add the drawings of one row of a table, with the evidence chosen for that row."""
         done = [drawing for drawing in row if drawing.status == "done"]
         measured = choice.of([(drawing.image, drawing.id) for drawing in done])
         self.drawings |= {drawing.id: (drawing, {}) for drawing in row}
@@ -340,7 +340,7 @@ class _Entries:
     ) -> Entry:
         drawing, evidence = self.drawings[marking.drawing]
         question, flags = self.questions[drawing.question_hash], self.flags.get(drawing.id)
-        if self.brief:  # Keys are long, and not needed any more.
+        if self.brief:  # Share one string per drawing id, to save memory.
             object.__setattr__(marking, "drawing", drawing.id)
         if drawing.status != "done" or marking.status != "done":
             return self.unmarked(drawing, marking)
@@ -363,13 +363,16 @@ class _Entries:
 
 
 def _to_keep(marking: Marking, entry: Entry) -> list[ReadMarks]:
-    """Return the marks that need not be read of this marking again."""
+    """Return the marks to save, so that this marking need not be read again."""
     text = brief_text(entry.marks) if entry.scored else None
     return [] if text is None else [ReadMarks(marking.id, marking.created, text)]
 
 
 def without_flagged(group: Group) -> Group:
-    """Return the group with drawings that speak to the examiner left out: they have no score, and coverage falls."""
+    """Return the group with flagged drawings (text addressed to the examiner) left without a score.
+
+    This lowers the coverage.
+    """
     kept = [
         replace(entry, status=FLAGGED, detail="; ".join(flag.text for flag in entry.flags), marks=(), scores={})
         if entry.flags and entry.status != NOT_APPLICABLE
@@ -380,9 +383,9 @@ def without_flagged(group: Group) -> Group:
 
 
 MARK_FIELDS = ("criterion", "value", "source", "verdict")
-"""What a mark says without its reason."""
+"""The fields of a mark other than its reason."""
 MAX_SHARED_MARKS = 200_000
-"""So many different marks are remembered."""
+"""The maximum number of distinct marks kept in memory."""
 _stored, _read = itemgetter(*MARK_FIELDS), attrgetter(*MARK_FIELDS)
 
 
@@ -393,13 +396,13 @@ def read_replies(
     protocol: Protocol[Any],
     reading: Reading,
 ) -> list[Mark]:
-    """Return the marks in a judge's replies: the names of its asks with the keys of their calls, and texts by key."""
+    """Return the marks in a judge's replies; `keys` pairs each ask with its call's key, `texts` are by key."""
     replies = [Reply(ask, texts[key], key) for ask, key in keys if key in texts]
     return protocol.marks(question, replies, reading)
 
 
 def brief_text(marks: Sequence[Mark]) -> str | None:
-    """Return marks without reasons, for `MarkReader.brief`; None where one could not be read: its reason says why."""
+    """Return marks without reasons, as text for `MarkReader.brief`; None if one is unread, as its reason matters."""
     if any(mark.verdict == "unread" for mark in marks):
         return None
     contents = ((mark.criterion, mark.value, mark.source) for mark in marks)
@@ -407,7 +410,7 @@ def brief_text(marks: Sequence[Mark]) -> str | None:
 
 
 class _Shared(dict[tuple[Any, ...], Mark]):
-    """What a mark says -> the one mark that says it."""
+    """Content of a mark -> the one shared mark with this content."""
 
     def __missing__(self, content: tuple[Any, ...]) -> Mark:
         criterion, value, source, verdict = content
@@ -418,25 +421,25 @@ class _Shared(dict[tuple[Any, ...], Mark]):
 
 
 class MarkReader:
-    """Reads marks of one exam; without reasons they are shared."""
+    """A reader of the marks of one exam; without reasons, equal marks share one object."""
 
     def __init__(self, reasons: bool = True) -> None:
         self.reasons, self._shared = reasons, _Shared()
         self._brief: dict[str, tuple[Mark, ...]] = {}
 
     def read(self, given: Sequence[Mapping[str, Any]] | Sequence[Mark], reasons: bool = False) -> tuple[Mark, ...]:
-        """Return the marks behind their JSON, or behind marks; `reasons` keeps reasons even in a brief reader."""
+        """Return marks from JSON or from marks; `reasons` keeps their reasons even if this reader drops them."""
         if self.reasons or reasons or not given:
             return tuple(mark if isinstance(mark, Mark) else Mark.from_json(mark) for mark in given)
         shared: Any = self._shared.__getitem__
         content_of: Any = _read if isinstance(given[0], Mark) else _stored
         try:
             return tuple(map(shared, map(content_of, given)))
-        except KeyError:  # Marks from elsewhere may leave out what is usual.
+        except KeyError:  # Imported marks may lack fields that have a default.
             return tuple(shared(_read(Mark.from_json(mark))) for mark in given if not isinstance(mark, Mark))
 
     def brief(self, text: str) -> tuple[Mark, ...]:
-        """Return the marks behind `brief_text`; of one text they are one object."""
+        """Return the marks in a `brief_text`; equal texts give the same object."""
         if (marks := self._brief.get(text)) is None:
             if len(self._brief) >= MAX_SHARED_MARKS:
                 self._brief.clear()
@@ -451,9 +454,9 @@ _READER = MarkReader()
 
 
 def with_texts(store: Store, entries: Sequence[Entry], protocol: Protocol[Any], reading: Reading) -> Iterator[Entry]:
-    """Yield the entries with all texts of their markings; for some entries of many, whose texts would fill the memory.
+    """Yield the entries with all texts of their markings; meant for a few entries, as the texts need much memory.
 
-    A marking that has changed since its numbers were read stays without its words: they would say something else.
+    A marking that has changed since its numbers were read is left without texts, which would no longer match.
     """
     wanted = {entry.marking.id: entry.marking for entry in entries if entry.marking is not None}
     texts_of = {each.id: each for each in marking_texts(store, wanted) if each.created == wanted[each.id].created}

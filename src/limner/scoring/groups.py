@@ -1,4 +1,4 @@
-"""What is marked, as users ask for it: which exam, painters, evaluators and questions."""
+"""Selection of marked drawings by exam, painters, evaluators and questions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .stats.types import NEAR
 
 
 def stored_exam(exam: str, store: Store) -> ExamSource:
-    """Return the exam in the store that the word EXAM names.
+    """Return the stored exam named by the command-line argument EXAM.
 
     Raises:
         StoreError: The store has no such exam.
@@ -62,34 +62,34 @@ def find_groups(
     kinds: Sequence[str] = SHOWN_KINDS,
     wanted: Callable[[Group], bool] = lambda _: True,
 ) -> tuple[Kind[Any], list[Group]]:
-    """Return the exam's kind and everything marked, drawing by drawing, for every painter under every evaluator.
+    """Return the exam's kind, and a group of entries for each painter under each evaluator.
 
-    The kind's protocol has the `constants`.
+    The protocol of the returned kind uses `constants`.
 
     Args:
         exam: The exam's name in the store.
-        store: Where the results are.
-        painters: Only these.
-        without: Not these.
-        judges: Only these, such as ``openai/gpt-6-sol`` or ``openai/gpt-6-sol?reasoning_effort=low``.
+        store: The store that holds the results.
+        painters: Only these painters.
+        without: Leave out these painters.
+        judges: Only these evaluators, such as ``openai/gpt-6-sol`` or ``openai/gpt-6-sol?reasoning_effort=low``.
         reading: How stored replies are read.
-        variant: Only marks asked for in this way.
-        options: Only marks asked for with these options; evidence's names choose who measured it.
-        wording: Only marks asked for in this wording: ``shipped``, ``release``, or how its hash begins.
+        variant: Only marks asked for with this variant.
+        options: Only marks asked for with these options; names of evidence choose the backend that measured it.
+        wording: Only marks asked for in this wording: ``shipped``, ``release``, or the beginning of its hash.
         selection: Only these questions.
-        constants: Numbers the exam's scores are computed with, in place of the usual ones.
-        exclude_flagged: Drawings that carry words addressed to the examiner have no score.
-        unmarked: Include painters that have no marks; see `limner.scoring.entries.load_groups`.
-        brief: For numbers alone: marks without reasons, markings without keys of replies; see `load_groups`.
-        kinds: Where no judge is named, evaluators of these kinds; people and metrics are there when they are named.
-        wanted: Whether to keep a group.
+        constants: Numbers to compute the exam's scores with, instead of the usual ones.
+        exclude_flagged: Whether drawings with text addressed to the examiner are left without a score.
+        unmarked: Whether to include painters that have no marks; see `limner.scoring.entries.load_groups`.
+        brief: Whether to leave out the reasons of marks and the keys of replies; see `load_groups`.
+        kinds: The kinds of evaluators to include if `judges` is empty.
+        wanted: Returns whether to keep a group.
     """
     with using_store(store) as opened:
         name = exams.stored_name(exam)
         kind = open_kind(opened, name, constants)
         backends, asked = split_options(options or {})
         chosen = known_painters(opened, name, [name_and_spec(word)[0] for word in painters])
-        # The controls are about the judge, whichever painters are shown.
+        # Controls test the judge, so they are loaded whichever painters are selected.
         controls = painters_by_spec(opened, name, (REFERENCE, SHUFFLED)) if chosen else frozenset()
         groups = load_groups(
             opened,
@@ -125,7 +125,7 @@ def check_without(names: Sequence[str], names_there: Set[str]) -> None:
     """Check the names of ``--without``.
 
     Raises:
-        UsageError: No painter is called so.
+        UsageError: There is no painter of that name.
     """
     if unknown := sorted(set(names) - names_there):
         raise UsageError(f"--without {unknown[0]}: choose from {', '.join(sorted(names_there)) or 'none'}")
@@ -136,24 +136,24 @@ def _called(group: Group) -> set[str]:
 
 
 def checked_on(word: str) -> On:
-    """Return the checked word of ``--on``."""
+    """Return the value of ``--on`` after checking it."""
     if word in ON:
         return ON[ON.index(word)]
     raise UsageError(f"--on {word}: choose from {', '.join(ON)}")
 
 
 MIN_QUESTIONS = 10
-"""Below this many common questions a judge gets no warning."""
+"""The minimum number of common questions for a warning about a judge."""
 PASSING_SHARE = 0.8
-"""Another question's drawing that gets this share of the reference's score counts as passed."""
+"""The share of the reference's score at which another question's drawing counts as passed."""
 
 
 def with_warnings(groups: Sequence[Group], protocol: Protocol[Any]) -> list[Group]:
-    """Return the groups; the evaluators of judges that pass wrong drawings say so.
+    """Return the groups, with a warning attached to evaluators that pass wrong drawings.
 
     Args:
-        groups: All painters, so that the controls are among them, whichever of them will be shown.
-        protocol: The exam's.
+        groups: The groups of all painters including controls, even if not all will be shown.
+        protocol: The exam's protocol.
     """
     warned: dict[str, Evaluator] = {}
     for members in group_by_evaluator(groups):
@@ -164,19 +164,19 @@ def with_warnings(groups: Sequence[Group], protocol: Protocol[Any]) -> list[Grou
 
 
 def wrong_drawings(groups: Sequence[Group], protocol: Protocol[Any]) -> WrongDrawings | None:
-    """Return one evaluator's scores of ``control/shuffled`` and ``control/reference``, where they are about equal.
+    """Return one evaluator's scores of ``control/shuffled`` and ``control/reference``; None unless about equal.
 
-    It does not where, by the exam's leading main score, another question's drawing gets at least 80% of what the
-    reference gets, or the 95% interval of their paired difference includes 0. Nothing is said
+    They are about equal if, by the exam's first main score, other questions' drawings get at least 80% of what the
+    references get, or the 95% interval of the paired difference includes 0. There is no warning
 
-    - on fewer than ten questions for which both have this score, as where the judge abstains;
-    - where another question's drawing gets nothing: a judge that fails everything passes nothing.
+    - if fewer than ten questions have this score for both, for example because the judge abstains;
+    - if other questions' drawings get a score of zero, because such a judge passes nothing.
 
-    A control that was drawn in several ways counts in its plainest, the one with the shortest name.
+    If a control was drawn in several ways, the one with the shortest name counts.
 
     Args:
-        groups: The painters under this evaluator, all in one reading.
-        protocol: The exam's.
+        groups: The painters under this evaluator, all with the same reading.
+        protocol: The exam's protocol.
     """
     score = next((each for each in protocol.scored if each.main), None)
     if score is None:
@@ -200,7 +200,7 @@ def wrong_drawings(groups: Sequence[Group], protocol: Protocol[Any]) -> WrongDra
 
 
 def _control(groups: Sequence[Group], spec: str, score: Score) -> Group | None:
-    """Return the plainest painter of this spec, with those of its drawings that have the score."""
+    """Return the painter of this spec with the shortest name, with only its drawings that have the score."""
     named = sorted((group for group in groups if group.spec == spec), key=lambda group: (len(group.name), group.name))
     if not named:
         return None

@@ -1,4 +1,4 @@
-"""Item statistics of an exam: which criteria tell painters apart, which nobody meets, on which judges differ."""
+"""Item statistics: which criteria separate painters, which no painter meets, and on which judges differ."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ FLAGS = {
     "negative": "painters that are weak elsewhere meet it more often",
     "disputed": "judges differ on it",
 }
-"""What is worth a look, and what it means."""
+"""The flags of items that deserve a look, with their meaning."""
 DISPUTED = 0.25
-"""Judges that differ on more than this share of drawings dispute a criterion."""
+"""The share of differing pairs of judges above which a criterion is disputed."""
 _SLASH = "\x1f"
 
 
@@ -37,10 +37,11 @@ class ItemRow(Plain):
     """A question (without a criterion) or one of its criteria, under one evaluator.
 
     Attributes:
-        right: The mean share of the best value over painters; an interval from five painters on.
+        right: The mean share of the best value over painters, with an interval if there are at least five painters.
         item_total: The correlation with the rest of the exam, without the item itself.
-        discrimination: Upper less lower group.
-        differ: Of drawings that two judges decided, the share of pairs of judges that differ; None of questions.
+        discrimination: The mean of the upper group minus the mean of the lower group.
+        differ: The share of pairs of judges that differ, over drawings that several decided; without a value for
+            questions.
     """
 
     question: str
@@ -58,8 +59,8 @@ class ItemStatistics:
     """All items of an exam under one evaluator.
 
     Attributes:
-        painters: On whose drawings the numbers rest, best first by the mean over what is decided for all.
-        undecided: Criteria that the judge decided for no painter.
+        painters: The painters that the numbers are based on, best first by their mean over the complete items.
+        undecided: The number of criteria that the judge decided for no painter.
     """
 
     evaluator: Evaluator
@@ -72,12 +73,12 @@ class ItemStatistics:
 
     @property
     def flagged(self) -> list[ItemRow]:
-        """What is worth a look, by flag."""
+        """The flagged items, sorted by flag."""
         rows = [row for row in (*self.questions, *self.criteria) if row.flags]
         return sorted(rows, key=lambda row: [list(FLAGS).index(flag) for flag in row.flags])
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         size = group_size(len(self.painters)) if self.painters else 0
         return {
             "judge": self.evaluator.name,
@@ -91,7 +92,7 @@ class ItemStatistics:
 
 
 def item_statistics(groups: Sequence[Group], protocol: Protocol[Any], on: On = "common") -> list[ItemStatistics]:
-    """Return statistics for every evaluator, in their order; controls count only where there is nobody else."""
+    """Return the statistics under each evaluator, in order; controls count only if there are no other painters."""
     disputes = criterion_disagreements(groups, protocol)
     sides = sorted(group_by_evaluator(groups), key=lambda members: members[0].evaluator.order)
     return [_of_one(comparable(_rivals(members), protocol, on), protocol, disputes) for members in sides]
@@ -130,7 +131,7 @@ def _alone() -> Measure:
 def _table(
     side: Comparable, protocol: Protocol[Any]
 ) -> tuple[ItemTable, dict[str, str], dict[str, tuple[str, list[str]]]]:
-    """Return all painters' values, repeats averaged; every criterion's words; every question's prompt and criteria."""
+    """Return painters' values averaged over repeats, the criteria's texts, and the questions' prompts and criteria."""
     given: dict[str, dict[str, list[float]]] = {}
     texts: dict[str, str] = {}
     home: dict[str, tuple[str, list[str]]] = {}
@@ -173,7 +174,7 @@ def _row(
 
 
 def criterion_disagreements(groups: Iterable[Group], protocol: Protocol[Any]) -> dict[tuple[str, str], Measure]:
-    """Return question and criterion -> of drawings that several judges decided, the mean share of pairs that differ."""
+    """Return question and criterion -> the mean share of pairs of judges that differ, over drawings several decided."""
     given: dict[tuple[str, str], dict[str, dict[str, list[float]]]] = {}
     for group in groups:
         for entry in group.scored:
@@ -199,27 +200,27 @@ def entry_of(group: Group, question: str) -> Entry | None:
 
 
 Values = Mapping[str, float]
-"""Painter -> what it has of the item."""
+"""Painter -> its value of the item."""
 GROUP = 0.27
-"""Upper and lower group each have this share of the painters, at least one."""
+"""The share of painters in the upper and in the lower group, each of at least one painter."""
 MIN_PAINTERS = 3
-"""Under so many painters an item goes with the rest, or against it, by chance alone."""
+"""The minimum number of painters; with fewer, the correlation of an item with the rest is mere chance."""
 
 
 @dataclass(frozen=True)
 class ItemTable:
-    """All items of one evaluator: item -> painter -> value. What was not decided is not there."""
+    """The items of one evaluator: item -> painter -> value, without undecided ones."""
 
     values: Mapping[str, Values]
 
     @cached_property
     def painters(self) -> frozenset[str]:
-        """Everyone who has some item."""
+        """The painters that have a value for any item."""
         return frozenset(painter for given in self.values.values() for painter in given)
 
     @cached_property
     def complete(self) -> frozenset[str]:
-        """Items that are decided for all painters; the rest of the exam is made of these alone."""
+        """The items that are decided for all painters; only these make up the rest of the exam."""
         return frozenset(item for item, given in self.values.items() if given.keys() == self.painters)
 
     @cached_property
@@ -227,7 +228,7 @@ class ItemTable:
         return {one: fsum(self.values[item][one] for item in self.complete) for one in sorted(self.painters)}
 
     def rest(self, left_out: Collection[str]) -> dict[str, float]:
-        """Return painter -> its mean over the complete items without these; empty where none is left."""
+        """Return painter -> its mean over the complete items except these; empty if no item is left."""
         out = self.complete.intersection(left_out)
         count = len(self.complete) - len(out)
         if not count:
@@ -236,7 +237,7 @@ class ItemTable:
 
 
 def item_total(item: Values, rest: Values) -> Measure:
-    """Return the correlation of an item with the rest of the exam: the point-biserial one where the item is yes or no.
+    """Return the correlation of an item with the rest of the exam; for a yes-or-no item, it is point-biserial.
 
     >>> found = item_total({"a": 1, "b": 1, "c": 0, "d": 0}, {"a": 0.9, "b": 0.7, "c": 0.5, "d": 0.1})
     >>> round(found.value, 4), found.n
@@ -254,7 +255,7 @@ def item_total(item: Values, rest: Values) -> Measure:
 def discrimination(item: Values, rest: Values) -> Measure:
     """Return the mean of the upper group minus that of the lower, grouped by the rest of the exam; see `GROUP`.
 
-    Painters that are tied where a group ends share its last places.
+    Painters that are tied at the end of a group share its last places.
 
     >>> discrimination({"a": 1, "b": 1, "c": 0, "d": 0}, {"a": 0.9, "b": 0.7, "c": 0.5, "d": 0.1}).value
     1.0
@@ -268,7 +269,7 @@ def discrimination(item: Values, rest: Values) -> Measure:
 
 
 def group_size(painters: int) -> int:
-    """Return how many painters the upper and the lower group have.
+    """Return the number of painters in the upper and in the lower group.
 
     >>> [group_size(n) for n in (3, 4, 9, 20)]
     [1, 1, 2, 5]
@@ -277,7 +278,7 @@ def group_size(painters: int) -> int:
 
 
 def _group(both: list[tuple[float, float]], size: int, sign: float) -> float:
-    """Return the mean of the item in the group with the highest rest, or with a sign of -1 the lowest."""
+    """Return the mean of the item in the group with the highest rest; with a sign of -1, in that with the lowest."""
     ends = sorted((sign * rest for _, rest in both), reverse=True)
     edge = ends[size - 1]
     inside = [value for value, rest in both if sign * rest > edge + NEAR]
@@ -286,7 +287,7 @@ def _group(both: list[tuple[float, float]], size: int, sign: float) -> float:
 
 
 def _undefined(both: list[tuple[float, float]], of_item: bool = True) -> str | None:
-    """Return why there is no number; with `of_item`, also where the item is the same for all painters."""
+    """Return why there is no number; with `of_item`, also if the item is the same for all painters."""
     if len(both) < MIN_PAINTERS:
         return f"fewer than {MIN_PAINTERS} painters"
     if of_item and _same([value for value, _ in both]):

@@ -1,4 +1,4 @@
-"""The one shape of a result: scores with intervals, bounds where a judge abstained, and how much was decided. Pure."""
+"""A painter's numbers: scores with intervals, bounds under abstention, and the share of criteria decided. Pure."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ V = TypeVar("V")
 Ends = Mapping[str, tuple[float, float]]
 Summary = Callable[[Parts, Protocol[Any]], Mapping[str, Interval]]
 SUMMARIES: dict[str, Summary] = {}
-"""How numbers per question become one number, by name; a score lists those it has in `Score.summaries`."""
+"""The functions that summarize numbers per question in one number, by name; see `Score.summaries`."""
 MEAN = "mean"
-"""The usual summary: its numbers are called like their scores. Others have their name behind the score's."""
+"""The usual summary, whose numbers have the names of their scores; other summaries append their name."""
 
 
 def summary(name: str) -> Callable[[Summary], Summary]:
@@ -51,7 +51,7 @@ def by_question(parts: Parts, statistic: Callable[[Floats], float]) -> dict[str,
 
 
 def columns(protocol: Protocol[Any]) -> list[Score]:
-    """Return the exam's scores once for each summary they have: what tables have columns for.
+    """Return the columns of tables: each of the exam's scores, once for each of its summaries.
 
     Raises:
         UsageError: A score names a summary that is not registered.
@@ -60,7 +60,7 @@ def columns(protocol: Protocol[Any]) -> list[Score]:
 
 
 def _columns(protocol: Protocol[Any]) -> Iterator[tuple[Score, str, Score]]:
-    """Yield score, summary, and their column."""
+    """Yield each score with each of its summaries and their column."""
     for score in protocol.scored:
         for word in score.summaries:
             if word not in SUMMARIES:
@@ -71,13 +71,13 @@ def _columns(protocol: Protocol[Any]) -> Iterator[tuple[Score, str, Score]]:
 
 @dataclass(frozen=True)
 class Numbers:
-    """What is known of one painter over some questions.
+    """The numbers of one painter over some questions.
 
     Attributes:
-        n: Questions with a score.
-        scores: Every summary number, by name.
-        bounds: Where the judge abstained: the least and the most each score could be.
-        decided: Share of criteria decided, and share of those that are met.
+        n: The number of questions with a score.
+        scores: The summary numbers, by name.
+        bounds: The lowest and highest possible value of each score if the judge abstained.
+        decided: The share of criteria decided, and the share of those that are met.
     """
 
     n: int = 0
@@ -86,12 +86,12 @@ class Numbers:
     decided: Mapping[str, float] = field(default_factory=dict)
 
     def value(self, name: str) -> float | None:
-        """Return a score's value, where it has one."""
+        """Return a score's value; None if it has none."""
         interval = self.scores.get(name)
         return None if interval is None else interval.value
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON; every number with its interval."""
+        """Return plain JSON, every number with its interval."""
         return {
             "n": self.n,
             "scores": {name: interval.to_json() for name, interval in self.scores.items()},
@@ -101,7 +101,7 @@ class Numbers:
 
 
 class LazyMapping(Mapping[str, V]):
-    """A mapping that is worked out when it is first looked into: intervals take a while, and few tables show all."""
+    """A mapping computed on first access, because intervals are slow and few tables show all of them."""
 
     def __init__(self, make: Callable[[], Mapping[str, V]]) -> None:
         self._make: Callable[[], Mapping[str, V]] | None = make
@@ -123,14 +123,14 @@ class LazyMapping(Mapping[str, V]):
         return len(self._whole)
 
     def __repr__(self) -> str:
-        """Return the contents as a text."""
+        """Return the contents as text."""
         return repr(dict(self._whole))
 
 
 def numbers(entries: Sequence[Entry], protocol: Protocol[Any], decided: bool = False) -> Numbers:
-    """Return the numbers of some scored drawings; repeats and seeds of a question are averaged within it first.
+    """Return the numbers of some scored drawings; repeats and seeds of a question are averaged first.
 
-    With `decided` it is known that every criterion of them has a value.
+    With `decided`, the caller asserts that every criterion has a value.
     """
     decided = decided or not any(map(is_undecided, entries))
     return Numbers(
@@ -149,12 +149,12 @@ def _scores(entries: Sequence[Entry], protocol: Protocol[Any], decided: bool) ->
         if word not in by_summary:
             by_summary[word] = SUMMARIES[word](parts, protocol)
         scores[column.name] = by_summary[word].get(score.name, Interval())
-    # Means of what is no score of the exam's stand behind, such as those its scores are derived from.
+    # Means of other numbers come last, such as those that the exam's scores are derived from.
     return scores | {name: mean for name, mean in by_summary[MEAN].items() if name not in scores}
 
 
 def _decided(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, float]:
-    """Return the share of criteria decided, and of those the share met."""
+    """Return the share of criteria decided, and the share of those that are met."""
     total, met = 0, list[float]()
     for entry in entries:
         total += len(criteria_tops(entry.question, protocol))
@@ -164,7 +164,7 @@ def _decided(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[str, flo
 
 
 def pessimistic_numbers(entries: Sequence[Entry], absent: Sequence[Any], protocol: Protocol[Any]) -> Numbers:
-    """Return scores with everything missing counted as zero, `absent` questions too, so that refusing gains nothing."""
+    """Return scores with everything missing counted as zero, including `absent` questions; refusing gains nothing."""
     n = len({entry.question.id for entry in entries}) + len(absent)
 
     def scores() -> dict[str, Interval]:
@@ -180,7 +180,7 @@ def ends(
     ways: tuple[bool, ...] = (False, True),
     absent: Sequence[Any] = (),
 ) -> dict[str, tuple[float, float]]:
-    """Return monotone scores with everything undecided filled in the worst and the best way."""
+    """Return the lowest and highest value of each monotone score, over all ways to decide the undecided criteria."""
     filled_scores: list[dict[str, float]] = []
     for best in ways:
         rows = [fill_undecided(entry, protocol, best) for entry in entries]
@@ -192,17 +192,17 @@ def ends(
 
 _verdict, _value, _criterion = attrgetter("verdict"), attrgetter("value"), attrgetter("criterion")
 MET = Score("met", 100, "percent of criteria met, of those that are decided for all that is compared")
-"""The score of last resort, for judges that abstain: no exam's own, and known wherever something is decided."""
+"""The fallback score for judges that abstain, available for every exam as soon as a criterion is decided."""
 
 
 def score_parts(entries: Sequence[Entry], protocol: Protocol[Any], decided: bool = False) -> Parts:
-    """Return the parts of the summary numbers, in the order of the clusters' names.
+    """Return the parts of the summary numbers, sorted by the names of clusters.
 
-    With `decided` it is known that every criterion has a value.
+    With `decided`, the caller asserts that every criterion has a value.
     """
     parts, settled = _plain_means(entries, protocol) or _row_by_row((entry.row for entry in entries), protocol)
     if not decided and any("abstain" in map(_verdict, entry.marks) for entry in entries):
-        # A score settled for some drawings only, by where the judge abstained, has no fair mean: see its bounds.
+        # The mean of a score that is known only where the judge did not abstain would be biased; it has bounds instead.
         return {name: part for name, part in parts.items() if settled[name] == len(entries)}
     return parts
 
@@ -213,11 +213,11 @@ def is_undecided(entry: Entry) -> bool:
 
 
 def fill_undecided(entry: Entry, protocol: Protocol[Any], best: bool) -> Row:
-    """Return the row with everything undecided filled in the best or the worst way."""
+    """Return the row with every undecided criterion given its best or its worst value."""
     question, evidence = entry.question, entry.evidence
     decided = not protocol.reasons and entry.scored and not is_undecided(entry)
     if decided and [*map(_criterion, entry.marks)] == [*criteria_tops(question, protocol)]:
-        return Row(question, entry.marks, entry.scores, evidence)  # It is scored already.
+        return Row(question, entry.marks, entry.scores, evidence)  # Already scored.
     marks = tuple(fill(entry.marks, criteria_of(question, protocol), best))
     scores = protocol.scores(question, marks, evidence) if entry.scored or best else protocol.nothing(question)
     return Row(question, marks, scores, evidence)
@@ -226,7 +226,7 @@ def fill_undecided(entry: Entry, protocol: Protocol[Any], best: bool) -> Row:
 def _plain_means(
     entries: Sequence[Entry] | Sequence[Row], protocol: Protocol[Any]
 ) -> tuple[Parts, Counter[str]] | None:
-    """Return `row_parts` by column, where all numbers are plain means and every cluster has one row; else None."""
+    """Return `row_parts`, computed by column; None unless all numbers are plain means of one row per cluster."""
     if type(protocol).parts is not Protocol.parts:
         return None
     clusters = {protocol.cluster(entry.question): entry.scores for entry in entries}
@@ -244,7 +244,7 @@ def _plain_means(
 
 
 class RowParts(NamedTuple):
-    """What one marking of a drawing adds to the numbers: numerator and denominator of each."""
+    """The contribution of one marking to the numbers: the numerator and denominator of each."""
 
     question: str
     cluster: str
@@ -252,9 +252,9 @@ class RowParts(NamedTuple):
 
 
 def row_parts(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Counter[str]]:
-    """Return numerators and denominators, and how many rows have each number.
+    """Return numerators and denominators, and the number of rows that have each number.
 
-    Repeats and seeds of a question are averaged within it first.
+    Repeats and seeds of a question are averaged first.
     """
     listed = list(rows)
     return _plain_means(listed, protocol) or _row_by_row(listed, protocol)
@@ -265,7 +265,7 @@ def _row_by_row(rows: Iterable[Row], protocol: Protocol[Any]) -> tuple[Parts, Co
 
 
 def gather_parts(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
-    """Return the parts from what each row adds."""
+    """Return the parts, summed from the rows' contributions."""
     listed = list(rows)
     home = {row.question: row.cluster for row in listed}
     clusters = {name: place for place, name in enumerate(sorted(set(home.values())))}
@@ -275,7 +275,7 @@ def gather_parts(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
     for row in listed:
         questions.setdefault(row.question, []).append(row.parts)
     settled: Counter[str] = Counter()
-    # Sums in lists, not arrays: to change single numbers of an array takes far longer.
+    # Lists, not arrays: updating single elements of an array is far slower.
     sums: dict[str, tuple[list[float], list[float]]] = {}
     for question, members in questions.items():
         place = clusters[home[question]]
@@ -292,7 +292,7 @@ def gather_parts(rows: Iterable[RowParts]) -> tuple[Parts, Counter[str]]:
 
 
 def _one_each(ordered: Sequence[RowParts], listed: Sequence[RowParts]) -> tuple[Parts, Counter[str]]:
-    """Return `gather_parts` where every cluster has one row: `ordered` by cluster, and `listed` as they came."""
+    """Return `gather_parts` for clusters with one row each: rows `ordered` by cluster, and `listed` as given."""
     settled = Counter(name for row in listed for name in row.parts)
     nothing, parts = (0.0, 0.0), dict[str, tuple[Any, Any]]()
     for name in settled:
@@ -307,7 +307,7 @@ def tops(protocol: Protocol[Any]) -> dict[str, float]:
 
 
 def make_derive(protocol: Protocol[Any]) -> Derive:
-    """Return how an exam's summary numbers follow from ratios; `MET` is not one of them and stays unchanged."""
+    """Return a function that derives an exam's summary numbers from ratios and leaves `MET` unchanged."""
 
     def derive(means: Mapping[str, Any]) -> dict[str, Any]:
         own = protocol.derive({name: mean for name, mean in means.items() if name != MET.name})
@@ -323,7 +323,7 @@ def values_of(parts: Parts, protocol: Protocol[Any]) -> dict[str, float]:
 
 
 def met_parts(many: Sequence[Sequence[Entry]], protocol: Protocol[Any]) -> list[Parts]:
-    """Return for each set of entries the percent of criteria met, of those that are decided in all sets.
+    """Return the percentage of criteria met in each set of entries, among criteria that are decided in all sets.
 
     Repeats and seeds of a question are averaged criterion by criterion. The clusters are those of `score_parts`.
     """
@@ -332,17 +332,17 @@ def met_parts(many: Sequence[Sequence[Entry]], protocol: Protocol[Any]) -> list[
 
 
 MetTable = Mapping[tuple[str, str, str], Sequence[float]]
-"""Cluster, question and criterion -> the share of the best value that each marking gave."""
+"""Cluster, question and criterion -> the mark of each marking, as a share of the best value."""
 
 
 def met_parts_of_shares(tables: Sequence[MetTable], clusters: Iterable[str]) -> list[Parts]:
-    """Return `met_parts` from the shares themselves."""
+    """Return `met_parts` from tables of shares."""
     shared = set.intersection(*(set(table) for table in tables)) if tables else set()
     places = {cluster: place for place, cluster in enumerate(sorted(clusters))}
     parts: list[Parts] = []
     keys = sorted(shared)
     for table in tables:
-        # Sums in lists, not arrays, as `gather_parts` has them.
+        # Lists, not arrays, as in `gather_parts`.
         numerators, bottoms = [0.0] * len(places), [0.0] * len(places)
         for key in keys:
             given, place = table[key], places[key[0]]
@@ -364,14 +364,15 @@ def _met(entries: Sequence[Entry], protocol: Protocol[Any]) -> dict[tuple[str, s
 def shares(entry: Entry, protocol: Protocol[Any]) -> dict[str, float]:
     """Return the decided criteria of one marking, each as a share of its best value.
 
-    Marks beyond the criteria are findings, such as what a drawing has too much; judges name them each in their own way.
+    Marks that belong to no criterion are left out: they are findings, such as superfluous elements of a drawing, which
+    each judge names differently.
     """
     top = criteria_tops(entry.question, protocol)
     return {name: value / top[name] for name, value in values(entry.marks).items() if name in top}
 
 
 MAX_REMEMBERED = 20_000
-"""Of so many questions the criteria are remembered."""
+"""The maximum number of questions whose criteria are cached."""
 _remembered: dict[tuple[int, str], tuple[Protocol[Any], Sequence[Criterion], Mapping[str, int]]] = {}
 
 
@@ -381,15 +382,15 @@ def criteria_tops(question: Question[Any], protocol: Protocol[Any]) -> Mapping[s
 
 
 def criteria_of(question: Question[Any], protocol: Protocol[Any]) -> Sequence[Criterion]:
-    """Return the criteria of a drawing of a question."""
+    """Return the criteria of a question."""
     return _criteria(question, protocol)[1]
 
 
 def _criteria(
     question: Question[Any], protocol: Protocol[Any]
 ) -> tuple[Protocol[Any], Sequence[Criterion], Mapping[str, int]]:
-    """Return the criteria of a question, which are made once for all painters."""
-    # The protocol is kept with them, so that no other one gets its number.
+    """Return the criteria of a question from the cache, which all painters share."""
+    # The protocol is cached too, so that its id is not reused for another one.
     key = (id(protocol), question.hash)
     if (remembered := _remembered.get(key)) is None:
         if len(_remembered) >= MAX_REMEMBERED:

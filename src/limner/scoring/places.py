@@ -1,4 +1,4 @@
-"""THE order of painters and their places: for terminal, JSON, Python, tables and site alike. Pure."""
+"""The only rule for the order and places of painters: for terminal, JSON, Python, tables and site. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .numbers import Numbers
 
 
 class Contender(Protocol):
-    """Whoever has a row: a standing, or a painter's numbers on other questions."""
+    """Anything that has a row: a standing, or a painter's numbers on other questions."""
 
     @property
     def name(self) -> str:
@@ -20,12 +20,12 @@ class Contender(Protocol):
 
     @property
     def numbers(self) -> Numbers:
-        """What it is compared by."""
+        """The numbers that it is compared by."""
         ...
 
     @property
     def control(self) -> bool:
-        """Whether it is a control: in the list, below the others, without a place."""
+        """Whether it is a control, which is listed below the others without a place."""
         ...
 
 
@@ -39,36 +39,36 @@ class NumbersOf:
 
 
 def printed(row: Contender, score: Score) -> float | None:
-    """Return a row's number as it is printed: numbers that print equal are equal."""
+    """Return a row's number rounded as printed; numbers that look equal count as equal."""
     value = row.numbers.value(score.name)
     return None if value is None else round(value, score.digits)
 
 
 def settled(rows: Sequence[Contender], score: Score) -> bool:
-    """Return whether a score can order these rows: most painters have it.
+    """Return whether a score can order these rows, because most painters have it.
 
-    Where a judge abstains, a score may be settled for the worst alone: a blank sheet has no point met, and of everybody
-    else nobody knows. Controls settle nothing where there is anybody else.
+    If a judge abstains, a score may be known only for the worst painters: a blank sheet meets no criterion for certain,
+    while the scores of all others are open. Controls do not count if there are other painters.
     """
     rivals = [row for row in rows if not row.control and row.numbers.n] or [row for row in rows if row.numbers.n]
     return sum(printed(row, score) is not None for row in rivals) > len(rivals) / 2
 
 
 def lead(rows: Sequence[Contender], scores: Sequence[Score]) -> Score | None:
-    """Return the score that decides the places: the first main one that most painters have; see `settled`."""
+    """Return the score that decides the places: the first main score that most painters have; see `settled`."""
     return next((score for score in scores if score.main and settled(rows, score)), None)
 
 
 def ordered(rows: Sequence[Contender], scores: Sequence[Score], by: Score | None = None) -> list[int]:
-    """Return the rows' numbers, the best first: by one score, within equals by the next main one, and so on.
+    """Return the rows' indices, best first: by one score, among equals by the next main score, and so on.
 
-    A later score orders equals only where all of them have it; where none does, the share of criteria met decides,
-    then the name. Rows without any score come last, and controls behind everybody.
+    A later score orders equal rows only if all of them have it. If no score does, the share of criteria met decides,
+    then the name. Rows without any score follow, and controls come last.
 
     Args:
         rows: The rows.
-        scores: The exam's, in their order.
-        by: The score to order by; the leading one by default.
+        scores: The exam's scores, in order.
+        by: The score to order by; by default that of `lead`.
     """
     first = by or lead(rows, scores)
     keys = [*([first] if first else []), *(score for score in scores if score.main and score is not first)]
@@ -96,9 +96,9 @@ def _within(rows: Sequence[Contender], block: list[int], keys: Sequence[Score], 
 
 
 def places(rows: Sequence[Contender], score: Score | None) -> list[int | None]:
-    """Return each row's place by a score: equals share a place; controls, rows without it, and a single row have none.
+    """Return each row's place by a score; equal rows share a place.
 
-    Nobody has one by a score that is not `settled`.
+    Controls, rows without the score and a single row have no place, nor has any row if the score is not `settled`.
 
     >>> from limner.scoring.stats import Interval
     >>> some = [NumbersOf(name, Numbers(9, {"s": Interval(value)})) for name, value in zip("abc", (5.01, 5.02, 3.0))]

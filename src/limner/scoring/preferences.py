@@ -1,4 +1,4 @@
-"""Who is preferred: painters by the choices that evaluators made between two drawings of a question."""
+"""Preferences between painters, from evaluators' choices between two drawings of the same question."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from .stats.types import Floats, Interval, Plain
 
 PERSON = "person"
 PEOPLE = "people"
-"""Stands for all persons together."""
+"""The name under which all persons are combined."""
 
 
 @dataclass(frozen=True)
 class PreferredPainter(Plain):
-    """One painter under one evaluator.
+    """One painter's results under one evaluator.
 
     Attributes:
-        rate: Share of its pairs that it wins, a tie for half.
-        strength: Log-odds against the mean painter; see `limner.scoring.preferences`.
+        rate: The share of its pairs that it wins; a tie counts as half a win.
+        strength: The log-odds against the mean painter; see `limner.scoring.preferences`.
     """
 
     painter: str
@@ -46,7 +46,7 @@ class PreferredPainter(Plain):
 
 @dataclass(frozen=True)
 class PainterPair(Plain):
-    """Two painters under one evaluator: how often the first wins, a tie for half."""
+    """Two painters under one evaluator, and how often the first wins; a tie counts as half a win."""
 
     first: str
     second: str
@@ -58,14 +58,18 @@ class PainterPair(Plain):
 
 @dataclass(frozen=True)
 class Preferences(Plain):
-    """What one evaluator, or all people together, preferred when asked one thing.
+    """The preferences of one evaluator, or of all people combined, on one scale.
 
     Attributes:
         scale: What was asked, such as ``logic``.
-        raters: How many evaluators it rests on.
-        shown_first: How often the drawing that was shown first won, a tie for half; where the order is known.
-        model: The fitted model: order effect, ties, why there are no strengths.
-        weighted: Whether items had different chances to be asked, and the choices are weighted by them.
+        raters: The number of evaluators who chose.
+        n: The number of choices.
+        skipped: The number of pairs that were shown but skipped.
+        shown_first: How often the drawing shown first won, over choices whose order is known; a tie counts as half.
+        order: The log-odds gained by being shown first.
+        ties: How likely ties are (Davidson's nu).
+        weighted: Whether pairs had different probabilities of being asked, so that choices are weighted.
+        reason: Why there are no strengths.
     """
 
     exam: str
@@ -87,7 +91,7 @@ class Preferences(Plain):
 
     @property
     def rates(self) -> dict[str, float]:
-        """Painter -> its win rate."""
+        """The win rate of each painter."""
         return {each.painter: each.rate.value for each in self.painters if each.rate.value is not None}
 
 
@@ -98,8 +102,8 @@ class WeightedChoice:
     Attributes:
         cluster: The question; whole questions are resampled.
         choice: ``first``, ``second`` or ``tie``.
-        shown_first: ``first`` or ``second``; None where nobody knows.
-        weight: One over the probability that it was asked.
+        shown_first: ``first`` or ``second``; None if unknown.
+        weight: The inverse of the probability that the pair was asked.
     """
 
     cluster: str
@@ -112,7 +116,7 @@ class WeightedChoice:
 
 @dataclass
 class _Asked:
-    """What was asked of one evaluator, or of one group of them."""
+    """The choices of one evaluator or of one group of evaluators."""
 
     choices: list[WeightedChoice] = field(default_factory=list)
     skipped: int = 0
@@ -128,18 +132,18 @@ def preferences(
     without: Sequence[str] = (),
     store: Store | str | Path = DEFAULT,
 ) -> list[Preferences]:
-    """Return win rates and strengths for every evaluator and scale; people also together.
+    """Return win rates and strengths for every evaluator and scale, and for all people combined.
 
     Args:
         exam: The exam's name in the store.
-        study: Only the choices of this study.
-        judges: Only these evaluators, such as ``person/anna``; ``people`` for all persons together.
-        painters: Only choices between these.
-        without: No choices with these.
-        store: Where the choices are.
+        study: Only use the choices of this study.
+        judges: Only these evaluators, such as ``person/anna``; ``people`` for all persons combined.
+        painters: Only use choices between these painters.
+        without: Leave out choices that involve these painters.
+        store: The store that holds the choices.
 
     Raises:
-        UsageError: There is no such evaluator, or nobody has chosen.
+        UsageError: There is no such evaluator or painter, or there are no choices.
     """
     with using_store(store) as opened:
         named = stored_exam(exam, opened)
@@ -169,7 +173,7 @@ def preferences(
 
 
 def _chosen(everyone: Sequence[Evaluator], judges: Sequence[str]) -> dict[str, list[str]]:
-    """Return setup -> the names that its choices count for: its own, and where several persons chose, all people's."""
+    """Return setup -> the names its choices count for: its own, and for persons also that of all people combined."""
     persons = [each for each in everyone if each.kind == PERSON]
     alone = [word for word in judges if word != PEOPLE]
     own = everyone if not judges else EvaluatorFilter(tuple(alone)).choose(list(everyone)) if alone else []
@@ -225,7 +229,7 @@ def _why(model: Strengths) -> str | None:
 
 
 def _end(choice: WeightedChoice, name: str) -> str:
-    """Return how a choice ended for a painter; empty where it was not one of the two."""
+    """Return the outcome of a choice for a painter; empty if the painter was not one of the two."""
     if name not in (choice.first, choice.second):
         return ""
     if choice.choice == TIE:
@@ -260,19 +264,19 @@ OUTCOMES = (FIRST, TIE, SECOND)
 MAX_STEPS = 100
 Places = NDArray[np.int64]
 MAX_LOG_ODDS = 15.0
-"""Log-odds beyond this are not an estimate: the likelihood has no maximum."""
+"""The limit of log-odds; beyond it, the likelihood is taken to have no maximum."""
 
 
 @dataclass(frozen=True)
 class Strengths(Plain):
-    """What the model says.
+    """The parameters of the fitted model.
 
     Attributes:
-        painters: Strength of each, in log-odds against the mean painter; intervals are robust to questions that
-            speak alike.
-        order: The log-odds that being shown first is worth; no value where the orders do not tell.
-        ties: How likely ties are, Davidson's nu; no value where there is none.
-        n: How many choices.
+        painters: The strength of each painter, in log-odds against the mean painter; the intervals allow for
+            dependent choices within a question.
+        order: The log-odds gained by being shown first; without a value if it cannot be estimated.
+        ties: How likely ties are (Davidson's nu); without a value if there are no ties.
+        n: The number of choices.
         reason: Why there are no strengths.
     """
 
@@ -285,7 +289,9 @@ class Strengths(Plain):
 
 
 def win_rates(choices: Sequence[WeightedChoice]) -> dict[str, Interval]:
-    """Return the share of its pairs that each painter wins, a tie for half; intervals from resampling questions.
+    """Return the share of its pairs that each painter wins, with intervals from resampling questions.
+
+    A tie counts as half a win.
 
     >>> found = win_rates([WeightedChoice("q", "a", "b", "first"), WeightedChoice("r", "a", "b", "tie")])
     >>> found["a"].value, found["b"].value
@@ -311,9 +317,9 @@ def _places(names: Iterable[str]) -> dict[str, int]:
 
 
 def strengths(choices: Sequence[WeightedChoice]) -> Strengths:
-    """Fit the model by maximum (weighted) likelihood, with intervals from the sandwich of whole questions.
+    """Fit the model by maximum (weighted) likelihood, with intervals from a sandwich estimator over whole questions.
 
-    Fewer than five questions have no interval.
+    There are no intervals for fewer than five questions.
 
     >>> two_to_one = [WeightedChoice(str(n), "a", "b", "second" if n % 3 == 0 else "first") for n in range(9)]
     >>> round(2 * strengths(two_to_one).painters["a"].value, 4)  # log 2
@@ -327,7 +333,7 @@ def strengths(choices: Sequence[WeightedChoice]) -> Strengths:
     ordered = any(choice.shown_first is not None for choice in choices)
     table = _design(choices, names, tied, ordered)
     if ordered and np.linalg.matrix_rank(_differences(table)) < table.shape[2]:
-        ordered = False  # Who is shown first follows from who it is: the two cannot be told apart.
+        ordered = False  # The order is determined by the painters, so its effect cannot be estimated.
         table = _design(choices, names, tied, ordered)
     chosen = np.array([OUTCOMES.index(choice.choice) for choice in choices])
     weights = np.array([choice.weight for choice in choices])
@@ -338,7 +344,7 @@ def strengths(choices: Sequence[WeightedChoice]) -> Strengths:
     clusters = _places(choice.cluster for choice in choices)
     at = np.array([clusters[choice.cluster] for choice in choices])
     spread, n = _sandwich(table, chosen, weights, at, theta, tied), len(clusters)
-    # The last painter's strength is what the others leave.
+    # All strengths add up to zero, which determines the last painter's.
     free = len(names) - 1
     rows = np.vstack([np.eye(free), -np.ones(free)])
     by_painter = {}
@@ -358,7 +364,7 @@ def strengths(choices: Sequence[WeightedChoice]) -> Strengths:
 
 
 def _hopeless(choices: Sequence[WeightedChoice], names: Sequence[str]) -> str | None:
-    """Return why there can be no strengths; None where every painter is reached by wins from every other."""
+    """Return why there are no strengths; None if chains of wins or ties lead from every painter to every other."""
     if len(names) < 2:
         return "fewer than two painters were compared"
     if all(choice.choice == TIE for choice in choices):
@@ -384,7 +390,7 @@ def _hopeless(choices: Sequence[WeightedChoice], names: Sequence[str]) -> str | 
 
 
 def _design(choices: Sequence[WeightedChoice], names: Sequence[str], tied: bool, ordered: bool) -> Floats:
-    """Return for each choice and outcome the factor of each parameter: strengths but the last, ties, order."""
+    """Return the factor of each parameter for each choice and outcome: strengths except the last, ties, order."""
     place, free = {name: n for n, name in enumerate(names)}, len(names) - 1
     strength = np.vstack([np.eye(free), -np.ones(free)])
     table = np.zeros((len(choices), 3, free + tied + ordered))
@@ -413,7 +419,7 @@ def _shares(table: Floats, theta: Floats, tied: bool) -> Floats:
 
 
 def _maximum(table: Floats, chosen: Places, weights: Floats, tied: bool) -> Floats | None:
-    """Find the top of a concave likelihood by Newton's method; None where it has none."""
+    """Return the maximum of a concave likelihood by Newton's method; None if it has none."""
     rows = np.arange(len(chosen))
 
     def height(theta: Floats) -> float:
@@ -438,7 +444,7 @@ def _maximum(table: Floats, chosen: Places, weights: Floats, tied: bool) -> Floa
 
 
 def _slope(table: Floats, chosen: Places, theta: Floats, tied: bool) -> Floats:
-    """Return each choice's slope of the log-likelihood."""
+    """Return the gradient of each choice's log-likelihood."""
     mean = np.einsum("nk,nkp->np", _shares(table, theta, tied), table)
     slopes: Floats = table[np.arange(len(chosen)), chosen] - mean
     return slopes
@@ -453,7 +459,7 @@ def _bend(table: Floats, weights: Floats, theta: Floats, tied: bool) -> Floats:
 
 
 def _sandwich(table: Floats, chosen: Places, weights: Floats, at: Places, theta: Floats, tied: bool) -> Floats:
-    """Return the covariance of the parameters where choices about one question may be dependent."""
+    """Return the covariance of the parameters, allowing for dependent choices within a question."""
     inverse = np.linalg.inv(_bend(table, weights, theta, tied))
     n = int(at.max()) + 1
     sums = np.zeros((n, len(theta)))

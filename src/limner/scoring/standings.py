@@ -21,7 +21,7 @@ from .stats import Interval
 from .stats.types import Plain
 
 SORTS = ("name", "coverage", "cost")
-"""What rows can be sorted by, apart from scores."""
+"""The sort keys of rows other than scores."""
 HEAD = (
     "exam", "reading", "painter", "strategy", "judge", "evaluator", "setup", "place", "control", "on", "expected",
     "undrawn", "coverage", "failures",
@@ -116,7 +116,7 @@ class Standing(Evaluated):
 
     @property
     def unmarked(self) -> int:
-        """The number of drawings that were never marked; `failures` counts them too, as a kind of their own."""
+        """The number of drawings that were never marked, which `failures` includes as one kind."""
         return self.failures.get(UNMARKED, 0)
 
     @property
@@ -281,7 +281,7 @@ def _standing(exam: str, group: Group, side: Comparable, reading: Reading, by: S
 
 
 def _exam_remarks(scored: Sequence[Entry], protocol: Protocol[Any]) -> list[str]:
-    """Return the exam's own remarks; build the rows only if the exam makes remarks at all."""
+    """Return the exam's remarks; the rows are built only if the exam makes any."""
     own = type(protocol).remarks is not Protocol.remarks
     return protocol.remarks([entry.row for entry in scored]) if own else []
 

@@ -1,4 +1,4 @@
-"""Weights of an exam's dimensions, fitted to what some raters say overall and shown on the others."""
+"""Weights of an exam's dimensions, fitted to some raters' overall ratings and tested on the others."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .stats.resample import bootstrap
 from .stats.types import Floats, Interval, Plain
 
 OVERALL = "overall"
-"""The scale of the rating that weights are fitted to."""
+"""The scale of the ratings that weights are fitted to."""
 FITTED, ROUNDED, OWN, EQUAL, ALONE = "fitted", "rounded", "exam", "equal", "first alone"
 GAIN = "gain"
 
 
 @dataclass(frozen=True)
 class RatedDrawing:
-    """One drawing as one person marked and rated it: shares of the best of each dimension, and the rating."""
+    """One person's view of one drawing: each dimension as a share of its best value, and the rating."""
 
     rater: str
     drawing: str
@@ -43,13 +43,13 @@ class RatedDrawing:
 
 @dataclass(frozen=True)
 class FittedWeights(Plain):
-    """Weights that add to 1 and are never negative.
+    """Non-negative weights that add up to 1.
 
     Attributes:
-        exact: Those whose weighted sum has the highest Pearson correlation with the ratings.
-        rounded: The best of all weights in whole tenths.
-        n: How many drawings they rest on.
-        reason: Why there are none.
+        exact: The weights whose weighted sum has the highest Pearson correlation with the ratings.
+        rounded: The best weights in whole tenths.
+        n: The number of drawings they are fitted to.
+        reason: Why there are no weights.
     """
 
     exact: tuple[float, ...]
@@ -60,14 +60,14 @@ class FittedWeights(Plain):
 
 @dataclass(frozen=True)
 class WeightsFold(Plain):
-    """One fit: on whom, and how it does on the others.
+    """One fit to some raters, and how well it predicts the others.
 
     Attributes:
-        train: Raters the weights were fitted on.
-        held_out: Raters they are shown on; nobody for the fit on all.
-        correlations: Name of some weights -> Pearson's r of the weighted sum with the held-out raters' overall rating.
-        gain: r of the rounded weights less r of the exam's own, on the same drawings.
-        n: Drawings that the held-out raters rated.
+        train: The raters that the weights are fitted to.
+        held_out: The raters that they are tested on; empty for the fit to all raters.
+        correlations: Name of the weights -> Pearson's r of the weighted sum with the held-out raters' overall rating.
+        gain: r of the rounded weights minus r of the exam's own weights, on the same drawings.
+        n: The number of drawings that the held-out raters rated.
     """
 
     train: tuple[str, ...]
@@ -80,11 +80,11 @@ class WeightsFold(Plain):
 
 @dataclass(frozen=True)
 class WeightsFit(Plain):
-    """All folds, and the fit on everyone.
+    """All folds, and the fit to all raters.
 
     Attributes:
         own: The exam's own weights of the dimensions.
-        everyone: The fit on all raters; shown on nobody.
+        everyone: The fit to all raters, which is tested on nobody.
     """
 
     exam: str
@@ -110,11 +110,11 @@ def fitted_weights(
 
     Args:
         exam: The exam's name in the store.
-        study: Only this study's ratings.
-        train: Fit on these raters, and hold out all others.
-        score: The weighted score; the exam's only one by default.
+        study: Only use this study's ratings.
+        train: Fit to these raters, and hold out all others.
+        score: The weighted score; by default the exam's only one.
         reading: How stored replies are read.
-        store: Where marks and ratings are.
+        store: The store that holds marks and ratings.
         **which: ``painters``, ``without``, ``selection``; see `limner.scoring.groups.find_groups`.
 
     Raises:
@@ -184,11 +184,11 @@ def _rows(
 
 
 Means = tuple[list[str], Floats, Floats, Floats]
-"""Questions, shares, ratings and weights, one row per drawing, raters averaged."""
+"""Questions, shares, ratings and weights: one row per drawing, averaged over raters."""
 
 
 def _means(rows: Sequence[RatedDrawing], raters: Sequence[str]) -> Means:
-    """Return the mean over raters of each drawing, as papers do."""
+    """Return the mean over raters for each drawing, as papers do."""
     by: dict[str, list[RatedDrawing]] = {}
     for row in rows:
         if row.rater in raters:
@@ -220,7 +220,7 @@ def _fold(
 
 
 def _correlations(means: Means, tried: Mapping[str, Sequence[float]]) -> dict[str, Interval]:
-    """Return each weighted sum's correlation with the ratings, by moments that are summed question by question."""
+    """Return each weighted sum's correlation with the ratings, from moments summed by question."""
     questions, shares, ratings, each = means
     place = {question: n for n, question in enumerate(sorted(set(questions)))}
     at = np.array([place[question] for question in questions])
@@ -253,19 +253,19 @@ def _correlations(means: Means, tried: Mapping[str, Sequence[float]]) -> dict[st
 
 
 TENTHS = 10
-"""Round weights are tenths."""
+"""The number of steps between 0 and 1 of rounded weights."""
 
 
 def fit_weights(table: Sequence[Sequence[float]], rating: Sequence[float], each: Sequence[float] = ()) -> FittedWeights:
-    """Return the weights whose sum of the columns correlates best with the rating.
+    """Return the weights whose weighted sum of the columns correlates best with the rating.
 
-    Among non-negative weights the highest correlation is that of the non-negative least squares fit of what is left
-    when the means are taken away, whatever the scale of the rating.
+    Among non-negative weights, the non-negative least squares fit of the centred data has the highest correlation,
+    regardless of the rating's scale.
 
     Args:
-        table: One row per drawing, one column per score, all on one scale.
+        table: One row per drawing, one column per score, all on the same scale.
         rating: The overall rating of each drawing.
-        each: How much each drawing counts; alike by default.
+        each: The weight of each drawing; equal by default.
 
     >>> fit_weights([[0, 0], [1, 0], [0, 1], [1, 1]], [1, 4, 2, 5]).exact
     (0.75, 0.25)
@@ -288,7 +288,7 @@ def fit_weights(table: Sequence[Sequence[float]], rating: Sequence[float], each:
 
 
 def tenths(count: int) -> list[tuple[float, ...]]:
-    """Return all ways to divide 1 among so many, in whole tenths.
+    """Return all ways to divide 1 into `count` parts in whole tenths.
 
     >>> tenths(2)[:3], len(tenths(4))
     ([(0.0, 1.0), (0.1, 0.9), (0.2, 0.8)], 286)

@@ -1,4 +1,4 @@
-"""Painters, judges and exams compared, from a store.
+"""Comparisons of painters, judges and exams in a store.
 
 >>> import limner.scoring.compare as compare
 >>> compare.painters("sample/genexam", store="results")  # doctest: +SKIP

@@ -1,4 +1,4 @@
-"""Exams compared: whether painters come out in the same order in several exams of a store."""
+"""Comparison of exams: whether several exams of a store rank painters in the same order."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from ..stats.types import Floats
 
 @dataclass(frozen=True)
 class ExamColumn(Evaluated):
-    """One exam: the evaluator that was taken, the score, and what it gives every painter.
+    """One exam with the chosen evaluator, the score, and its value for each painter.
 
     Attributes:
-        drawn: Painter -> the score in every resample of the exam's questions.
+        drawn: Painter -> the score in each resample of the exam's questions.
     """
 
     exam: str
@@ -42,8 +42,8 @@ class Across:
     """Painters over several exams.
 
     Attributes:
-        painters: Those that at least two of the exams have.
-        pairs: For every two exams how alike their orders are: ``first``, ``second``, ``painters``, ``spearman``
+        painters: The painters that at least two of the exams have.
+        pairs: The agreement of orders for each pair of exams: ``first``, ``second``, ``painters``, ``spearman``
             (with ``low`` and ``high`` from resampling the questions of both) and ``kendall``.
     """
 
@@ -52,7 +52,7 @@ class Across:
     pairs: tuple[Mapping[str, Any], ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+        """Return plain JSON."""
         columns = [
             {
                 "exam": column.exam,
@@ -81,21 +81,21 @@ def exams(
     store: Any = DEFAULT,
     painters: Sequence[str] = (),
 ) -> Across:
-    """Return how alike several exams of a store order the painters they share.
+    """Return how well several exams of a store agree on the order of their common painters.
 
-    Painters are matched by their name, their own options and their strategy; options of an exam's own do not count. For
-    each exam the evaluator is taken that has the most painters.
+    Painters are matched by name, options and strategy, without the options of an exam. For each exam, the evaluator
+    with the most painters is used.
 
     Args:
         names: Two exams or more.
         judges: Only these judges.
-        score: A score that all the exams have; by default each exam's leading one.
+        score: A score that all the exams have; by default the first main score of each.
         reading: How stored replies are read.
-        store: Where the results are.
+        store: The store that holds the results.
         painters: Only these painters.
 
     Raises:
-        UsageError: Fewer than two exams, or one of them has nothing marked.
+        UsageError: There are fewer than two exams, or one of them has no marks.
     """
     if len(set(names)) < 2:
         raise UsageError("--exams takes two exams or more, such as --exams ONE,ANOTHER")
@@ -115,7 +115,7 @@ def _column(
     sides = comparables(groups, protocol)
     if not sides:
         raise UsageError(f"{name}: nothing is marked{' by this judge' if judges else ''}; `limner run {name}` marks")
-    # Of equals, the one whose score the exam itself has, not the one of last resort.
+    # Among equals, prefer one with a score of the exam to one with the fallback score.
     side = max(sides, key=lambda each: (len(each.groups), each.score(score) in protocol.scored, len(each.questions)))
     chosen = side.score(score)
     values, drawn = {}, {}
@@ -127,7 +127,7 @@ def _column(
 
 
 def _keys(side: Comparable, protocol: Protocol[Any]) -> dict[str, int]:
-    """Return painter without the exam's own options -> its place; drawn with several of these, the usual ones count."""
+    """Return painter without the exam's options -> its index; among several options, the usual ones count."""
     places: dict[str, int] = {}
     for at, group in sorted(enumerate(side.groups), key=lambda pair: (len(pair[1].painter), pair[1].painter)):
         places.setdefault(row_name(_own(group, protocol), group.strategy), at)
@@ -145,7 +145,7 @@ def _pair(first: ExamColumn, second: ExamColumn) -> dict[str, Any]:
     order = alike["spearman"]
     low = high = None
     if order.value is not None:
-        # The questions of two exams are drawn anew apart from each other: the seed must not pair them.
+        # Questions of two exams are resampled independently: the common seed must not pair them.
         draws = [np.array([column.drawn[painter] for painter in common]).T for column in (first, second)]
         low, high = spearman_spread(order.value, draws[0], np.roll(draws[1], 1, axis=0))
     body: dict[str, Any] = {"first": first.exam, "second": second.exam, "painters": alike["painters"]}

@@ -40,10 +40,10 @@ KIND_ORDER = ("judge", "panel", "metric", "person", "people")
 
 @dataclass(frozen=True)
 class WantedEvaluators:
-    """Whom a user asked for.
+    """The evaluators that a user asked for.
 
     Attributes:
-        names: The labels of the evaluators, and of people together.
+        names: The labels of the evaluators, and the names of studies' people combined.
         everyone: Whether no evaluator was named.
     """
 
@@ -56,9 +56,9 @@ class ExamOpinions:
     """All opinions of an exam's drawings.
 
     Attributes:
-        people: Study -> its people, one by one.
-        weights: Study -> drawing -> what it counts: the inverse of the probability with which the sample took it.
-        study: The study that is asked for.
+        people: Study -> the opinion of each of its people.
+        weights: Study -> drawing -> its weight, the inverse of the probability that it was sampled.
+        study: The study that was asked for, if any.
     """
 
     protocol: Protocol[Any]
@@ -69,7 +69,7 @@ class ExamOpinions:
     study: str | None = None
 
     def wanted(self, wanted: WantedEvaluators) -> list[Opinion]:
-        """Return the opinions that a user asked for: judges, panels, metrics, persons, people."""
+        """Return the opinions that a user asked for, sorted: judges, panels, metrics, persons, people combined."""
         chosen = [
             opinion
             for opinion in self.opinions
@@ -88,7 +88,7 @@ class ExamOpinions:
 
 
 def people_names(evaluators: Iterable[Evaluator]) -> set[str]:
-    """Return the names of people together, of each study that one of these evaluators took part in."""
+    """Return the name for the combined people of each study in which one of these evaluators took part."""
     return {
         PEOPLE_PREFIX + str(each.setup["study"])
         for each in evaluators
@@ -99,15 +99,15 @@ def people_names(evaluators: Iterable[Evaluator]) -> set[str]:
 def wanted_evaluators(
     judges: Sequence[str], evaluators: Sequence[Evaluator], which: Mapping[str, Any]
 ) -> WantedEvaluators:
-    """Return the evaluators that the words of ``--judge`` name; how judges were asked may leave some out.
+    """Return the evaluators named by ``--judge``, filtered by how judges were asked.
 
     Args:
-        judges: The words; without any, all judges, panels, metrics and studies are meant.
+        judges: The names; without any, all judges, panels, metrics and studies.
         evaluators: All evaluators of the exam.
         which: ``variant``, ``options``, ``wording``; see `limner.api.groups`.
 
     Raises:
-        UsageError: A word names no evaluator.
+        UsageError: There is no evaluator of some name.
     """
     people = people_names(evaluators)
     words = tuple(word for word in judges if word not in people)
@@ -129,16 +129,16 @@ def load_opinions(
     constants: Mapping[str, float] | None = None,
     study: str | None = None,
 ) -> ExamOpinions:
-    """Load everyone's opinions of the exam's drawings, or of those of one study.
+    """Load all evaluators' opinions of the exam's drawings, or of the drawings of one study.
 
     Args:
-        store: Where the marks are.
-        exam: The exam's name in it.
-        which: ``painters``, ``without``, ``selection``, ``options``; see `limner.api.groups`. How judges were asked
-            does not filter here; see `wanted_evaluators`.
+        store: The store that holds the marks.
+        exam: The exam's name in the store.
+        which: ``painters``, ``without``, ``selection``, ``options``; see `limner.api.groups`. Judges are
+            not filtered by how they were asked; see `wanted_evaluators`.
         reading: How stored replies are read.
-        constants: Numbers the exam's scores are computed with, in place of the usual ones.
-        study: Only this study's drawings and people.
+        constants: Numbers to compute the exam's scores with, instead of the usual ones.
+        study: Only load this study's drawings and people.
 
     Raises:
         UsageError: There is no such study.
@@ -182,7 +182,7 @@ def load_opinions(
 
 
 def call_seconds(store: Store, groups: Iterable[Group]) -> dict[str, float]:
-    """Return call -> the seconds of all its attempts, for the groups' marks; waiting for a turn does not count."""
+    """Return the seconds of all attempts of each call behind the groups' marks, without time spent in a queue."""
     made = (entry.marking for group in groups for entry in group.entries if entry.marking)
     query = sa.select(attempts.c.call, sa.func.sum(attempts.c.seconds)).group_by(attempts.c.call)
     keys = (key for marking in made for _, key in marking.replies)
@@ -205,19 +205,19 @@ def all_numbers(
     score: str | None = None,
     only: bool = False,
 ) -> Iterator[AgreementNumber]:
-    """Yield the numbers of every two evaluators that are wanted, then of each study's people among themselves.
+    """Yield the numbers of every pair of wanted evaluators, then of each study's people among themselves.
 
     Args:
         everyone: All opinions.
-        wanted: Whom a user asked for.
-        by: Tags for whose values there are numbers of their own.
-        units: What scores are compared on.
-        score: A score that is compared wherever both have it.
-        only: Whether it alone is compared.
+        wanted: The evaluators that a user asked for.
+        by: Tags to break the numbers down by.
+        units: The units on which scores are compared.
+        score: A score that is compared whenever both evaluators have it.
+        only: Whether only `score` is compared.
     """
     for first, second in combinations(everyone.wanted(wanted), 2):
         if first.study is not None and second.kind == "people" and first.study == second.study:
-            continue  # A person is compared with the others of the study below.
+            continue  # People of a study are compared with each other below.
         pair_field = replace(_field(first, second, everyone), units=units, score=score, only=only)
         yield from pair_numbers(first, second, pair_field, by)
     for study, people in everyone.wanted_studies(wanted):
@@ -228,7 +228,7 @@ def all_numbers(
 
 
 def all_replacements(everyone: ExamOpinions, wanted: WantedEvaluators) -> Iterator[Replacement]:
-    """Test every wanted judge and panel that marked against the people of each wanted study."""
+    """Test every wanted judge and panel that has marks against the people of each wanted study."""
     for opinion in everyone.wanted(wanted):
         if opinion.kind in SHOWN_KINDS and opinion.marks:
             for study, people in everyone.wanted_studies(wanted):
@@ -236,7 +236,10 @@ def all_replacements(everyone: ExamOpinions, wanted: WantedEvaluators) -> Iterat
 
 
 def _field(first: Opinion, second: Opinion, everyone: ExamOpinions) -> ComparedDrawings:
-    """Return what two are compared on: a study's weights count where its people take part, or where it is asked for."""
+    """Return what two evaluators are compared on.
+
+    A study's weights apply if its people take part or the user asked for it.
+    """
     study = first.study or second.study or everyone.study
     weights = everyone.weights.get(study, {}) if study else {}
     people = {first.kind, second.kind} & {"person", "people"}
@@ -244,18 +247,18 @@ def _field(first: Opinion, second: Opinion, everyone: ExamOpinions) -> ComparedD
 
 
 Marks = Mapping[str, float]
-"""Criterion -> share of its best value."""
+"""Criterion -> the mark as a share of the best value."""
 
 
 @dataclass(frozen=True)
 class LeftOut(Plain):
-    """The judge against one person.
+    """The test of a judge against one person.
 
     Attributes:
-        advantage: Share of items on which the judge agrees with the others at least as well.
-        p: Of the test that the person is better by eps or more.
-        won: Whether that is refuted, corrected over people (Benjamini and Yekutieli).
-        n: Items.
+        advantage: The share of items on which the judge agrees with the other people at least as well as the person.
+        p: The p-value of the hypothesis that the person is better by eps or more.
+        won: Whether that is rejected, corrected over people (Benjamini and Yekutieli).
+        n: The number of items.
     """
 
     person: str
@@ -267,12 +270,12 @@ class LeftOut(Plain):
 
 @dataclass(frozen=True)
 class AlternativeTest(Plain):
-    """Whether a judge may replace people.
+    """The outcome of the alternative-annotator test: whether a judge may replace people.
 
     Attributes:
-        win_rate: Share of people against whom the judge wins (the paper's omega).
-        advantage: How probably the judge is as good as a person or better (the paper's rho): the mean over people.
-        n: Items in all.
+        win_rate: The share of people against whom the judge wins (the paper's omega).
+        advantage: The mean over people of the share of items on which the judge is as good or better (the paper's rho).
+        n: The total number of items.
         passes: Whether the win rate is at least `MIN_WIN_RATE`.
         reason: Why there is no test.
     """
@@ -296,7 +299,7 @@ class Replacement(Plain):
 
     @property
     def sentence(self) -> str | None:
-        """The outcome in words; None where the test could not be made."""
+        """The outcome in words; None if the test was not possible."""
         if self.test.win_rate is None:
             return None
         may = "may" if self.test.passes else "may not"
@@ -306,7 +309,7 @@ class Replacement(Plain):
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the sentence and the numbers of the test; ``test`` is None where there is only a reason."""
+        """Return the sentence and the numbers of the test as JSON; ``test`` is None if there is only a reason."""
         numbers = self.test.to_json()
         reason = numbers.pop("reason")
         about = {"judge": self.judge, "study": self.study, "sentence": self.sentence}
@@ -314,14 +317,14 @@ class Replacement(Plain):
 
 
 def replacement(judge: Opinion, study: str, people: Sequence[Opinion], seen: Mapping[str, SeenDrawing]) -> Replacement:
-    """Test a judge's marks against those of a study's people."""
+    """Test a judge's marks against the marks of a study's people."""
     clusters = {id: each.cluster for id, each in seen.items()}
     answers = {person.name: person.marks for person in people}
     return Replacement(judge.name, study, alternative_annotator(judge.marks, answers, _alike, clusters=clusters))
 
 
 def _alike(marks: Marks, others: Sequence[Marks]) -> float:
-    """Return the share of equal marks, of the criteria that both decide, averaged over the others."""
+    """Return the share of equal marks among the criteria that both decided, averaged over the others."""
     shares = []
     for other in others:
         both = marks.keys() & other.keys()
@@ -331,14 +334,14 @@ def _alike(marks: Marks, others: Sequence[Marks]) -> float:
 
 T = TypeVar("T")
 Align = Callable[[T, Sequence[T]], float]
-"""How well one answer agrees with those of others; the larger the better."""
+"""A function that returns how well one answer agrees with the answers of others; larger is better."""
 MIN_PEOPLE = 3
 MIN_ITEMS = 30
-"""A person who has marked fewer items, each with somebody else, is not tested."""
+"""The minimum number of items a person must have marked, each also marked by someone else, to be tested."""
 MIN_WIN_RATE = 0.5
-"""Of so many people the judge must prove as good to pass."""
+"""The share of people against whom the judge must win to pass."""
 EPS = 0.15
-"""How much better people may be while the judge, being cheaper, is preferred: the paper's number for skilled raters."""
+"""How much better people may be with the cheaper judge still preferred: the paper's value for skilled raters."""
 
 
 def alternative_annotator(
@@ -353,9 +356,9 @@ def alternative_annotator(
     Args:
         judge: Item -> the judge's answer.
         people: Person -> item -> that person's answer.
-        align: How well an answer agrees with others'.
+        align: Returns how well an answer agrees with the answers of others.
         eps: How much better people may be.
-        clusters: Item -> its question; items of one are not independent.
+        clusters: Item -> its question; items of the same question are not independent.
     """
     items = sorted(item for item in judge if sum(item in answers for answers in people.values()) > 1)
     rows = []
@@ -382,7 +385,7 @@ def alternative_annotator(
 
 
 def _p(worse: np.ndarray[tuple[int], np.dtype[np.float64]], groups: Sequence[str], eps: float) -> float:
-    """Return Student's t that the mean is below eps, with the variance over whole clusters."""
+    """Return the p-value of a t-test that the mean is below eps, with the variance over whole clusters."""
     from scipy.special import stdtr
 
     mean, n = float(worse.mean()), len(worse)
@@ -397,7 +400,7 @@ def _p(worse: np.ndarray[tuple[int], np.dtype[np.float64]], groups: Sequence[str
 
 
 def benjamini_yekutieli(p: Sequence[float], level: float = ALPHA) -> list[bool]:
-    """Return which hypotheses are rejected with a false discovery rate of at most `level`, whatever their dependence.
+    """Return which hypotheses are rejected at a false discovery rate of `level`, under any dependence.
 
     >>> benjamini_yekutieli([0.001, 0.02, 0.9])
     [True, False, False]

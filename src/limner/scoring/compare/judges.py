@@ -1,4 +1,4 @@
-"""Judges compared: on single marks, on the scores of drawings, and on the order of painters."""
+"""Comparison of judges: on single marks, on scores of drawings, and on the order of painters."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ def judges(
     units: Sequence[str] = UNITS,
     **which: Any,
 ) -> Agreement:
-    """Compare every evaluator with every other on the drawings both have marked or rated.
+    """Compare every evaluator with every other on the drawings that both have marked or rated.
 
-    Where none is named these are the judges and panels in every way they were asked, metrics, and the people of each
-    study together.
+    By default these are all judges and panels in each way they were asked, all metrics, and the people of each study
+    combined.
 
     Args:
         exam: The exam's name in the store.
-        score: Compare by this score alone; by default by all, and judges together by the first that all of them settle.
+        score: The only score to compare by; by default all, and for all judges together the first that all decide.
         reading: How stored replies are read.
-        constants: Numbers the exam's scores are computed with, in place of the usual ones.
-        store: Where the marks are.
-        study: Only people of this study, and only its drawings, each counted by how likely the sample took it.
-        by: Tags for whose values there are numbers of their own; ``painter`` for each painter's drawings.
-        judges: Only these: judges, metrics, persons (``person/anna``), people of a study (``people/pilot``).
-        units: What scores of any two are compared on: ``drawing``, ``painter``, ``painter_tag``; marks always are.
+        constants: Numbers to compute the exam's scores with, instead of the usual ones.
+        store: The store that holds the marks.
+        study: Only this study's people and drawings, each weighted by the inverse of its sampling probability.
+        by: Tags to break the numbers down by; ``painter`` for each painter's drawings.
+        judges: Only these evaluators: judges, metrics, persons (``person/anna``), a study's people (``people/pilot``).
+        units: The units on which scores are compared: ``drawing``, ``painter``, ``painter_tag``; marks always are.
         **which: ``painters``, ``variant``, ``options``, ``selection``; see `limner.api.groups`.
 
     Raises:

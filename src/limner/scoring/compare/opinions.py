@@ -18,9 +18,9 @@ from ..stats.types import Plain
 PEOPLE_PREFIX = "people/"
 """The prefix of the name under which a study's people are combined."""
 ANYONE = "person/*"
-"""The name that stands for each of a study's people in turn."""
+"""The name for each of a study's people, as opposed to all combined."""
 DrawingParts = Mapping[str, tuple[float, float]]
-"""What a drawing adds to each summary number: numerator and denominator."""
+"""A drawing's contribution to each summary number: numerator and denominator."""
 NO_FLIPS = flips([])
 UNMEASURED = Measure(None, 0, "nothing was measured")
 
@@ -59,7 +59,7 @@ class Opinion:
         kind: The kind of evaluator; ``people`` for the people of a study combined.
         study: The study in which the person or people took part.
         scores: Score or scale -> drawing -> number.
-        parts: Drawing -> what it adds to the exam's summary numbers.
+        parts: Drawing -> its contribution to the exam's summary numbers.
         marks: Drawing -> criterion -> the mark as a share of the best value.
         scales: The names in `scores` that are ratings, not scores of the exam.
         painters: Scale -> painter -> number, for metrics that rate painters rather than drawings.
@@ -89,7 +89,7 @@ class Opinion:
     seconds: Measure = UNMEASURED
 
     def to_json(self) -> dict[str, Any]:
-        """Return the facts about this evaluator by itself, as JSON."""
+        """Return the facts about this evaluator alone, as JSON."""
         setup = dict(self.evaluator.setup) if self.evaluator else {}
         body = {"name": self.name, "judge": setup.get("judge"), "setup": setup, "drawings": len(self.parts)}
         body |= {"markings": self.markings, "ties": self.ties, "flips": self.flips.to_json()}
@@ -246,7 +246,7 @@ def majorities(given: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[dict
 
 
 def mean_parts(given: Sequence[DrawingParts]) -> dict[str, tuple[float, float]]:
-    """Return the mean numerator and denominator of each number, over those that have it."""
+    """Return the mean numerator and denominator of each number, over the parts that have it."""
     names = {name for parts in given for name in parts}
     means = {}
     for name in names:
@@ -261,7 +261,7 @@ def _mean(values: Sequence[float]) -> float:
 
 UNITS = ("drawing", "painter", "painter_tag")
 ALL_CRITERIA = "all"
-"""The name that stands for criteria of all sorts together."""
+"""The name for criteria of all sorts combined."""
 T = TypeVar("T")
 
 

@@ -1,4 +1,4 @@
-"""Any two evaluators against each other: per drawing, per painter, and per painter and value of a tag. Pure."""
+"""Agreement of two evaluators: by drawing, by painter, and by painter and value of a tag. Pure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PAIR_FORMS = ("ICC(2,1)", "ICC(3,1)")
 
 
 def score_pairs(first_one: Opinion, second_one: Opinion, field: ComparedDrawings) -> list[Names]:
-    """Return which scores are compared with which: those both have; and ratings with whatever the other has."""
+    """Return the pairs of scores to compare: scores that both have, and ratings with any score of the other."""
     own = [score.name for score in field.protocol.scored]
     sides = [
         [name for name in (*own, MET.name) if name in each.scores and name not in each.unsettled]
@@ -72,13 +72,13 @@ def score_pairs(first_one: Opinion, second_one: Opinion, field: ComparedDrawings
 def pair_numbers(
     first: Opinion, second: Opinion, field: ComparedDrawings, by: Sequence[str] = ()
 ) -> Iterator[AgreementNumber]:
-    """Yield every number of two evaluators.
+    """Yield all numbers of two evaluators.
 
     Args:
-        first: The first.
-        second: The second.
-        field: The drawings, and what they count.
-        by: Tags for whose values there are numbers of their own; ``painter`` for each painter's drawings.
+        first: The first evaluator's opinion.
+        second: The second evaluator's opinion.
+        field: The drawings and their weights.
+        by: Tags to break the numbers down by; ``painter`` for each painter's drawings.
     """
     head = AgreementNumber(first.name, second.name)
     names = score_pairs(first, second, field) if field.units else []
@@ -101,9 +101,9 @@ def pair_numbers(
 def mark_numbers(
     first: Opinion, second: Opinion, field: ComparedDrawings, head: AgreementNumber
 ) -> Iterator[AgreementNumber]:
-    """Yield accuracy, Cohen, Gwet and Krippendorff, mark by mark: on each sort of criteria, and in all.
+    """Yield accuracy and the coefficients of Cohen, Gwet and Krippendorff over marks, by sort of criteria and overall.
 
-    ``first_only`` and ``second_only`` count the marks that one of them left undecided.
+    ``first_only`` and ``second_only`` count the marks that only one of the two decided.
     """
     marked = [
         (criterion, field.unit(id, (first.marks[id].get(criterion), second.marks[id].get(criterion))))
@@ -126,7 +126,7 @@ def mark_numbers(
 def common_scores(
     opinions: Sequence[Opinion], names: Sequence[str], field: ComparedDrawings
 ) -> dict[str, tuple[float, ...]]:
-    """Return drawing -> everyone's number of the score that is theirs, where all have one."""
+    """Return drawing -> the value of each evaluator's score, for drawings on which all have one."""
     if {*names} == {MET.name}:
         drawings = set.intersection(*(set(opinion.marks) for opinion in opinions)) & field.seen.keys()
         met = {id: sum_common_marks(opinions, id) for id in sorted(drawings)}
@@ -162,7 +162,7 @@ def _drawings(
 
 
 def mean_number(values: Sequence[float], clusters: Sequence[str], weights: Sequence[float]) -> Interval:
-    """Return a weighted mean with its interval from resampling clusters."""
+    """Return the weighted mean with its interval from resampling clusters."""
     _, homes = np.unique(clusters, return_inverse=True)
     counts = np.asarray(weights, dtype=np.float64)
     tops = np.bincount(homes, counts * np.asarray(values, dtype=np.float64)).astype(np.float64)
@@ -173,7 +173,7 @@ def mean_number(values: Sequence[float], clusters: Sequence[str], weights: Seque
 def painter_numbers(
     first: Opinion, second: Opinion, names: Sequence[Names], field: ComparedDrawings, head: AgreementNumber
 ) -> Iterator[AgreementNumber]:
-    """Yield the order of painters; of painters on each value of the tag, where the unit is ``painter_tag``."""
+    """Yield the numbers over painters; over painters and values of the tag if the unit is ``painter_tag``."""
     tag = head.tag if head.unit == "painter_tag" else None
     for pair in names:
         drawings = common_scores((first, second), pair, field)
@@ -183,29 +183,30 @@ def painter_numbers(
 
 PAINTER_RESAMPLES = 500
 MIN_POINTS = 3
-"""Fewer common_scores than this are in no order to speak of."""
+"""The minimum number of points for a correlation."""
 MAX_MISSED_SHARE = 0.1
-"""Up to this share of resamples may miss a point."""
+"""The maximum share of resamples that may miss a point."""
 MAX_KENDALL_POINTS = 100
-"""More points than this are too many to count all their pairs in every resample: Kendall's tau stands alone."""
+"""The maximum number of points for which Kendall's tau has an interval and p; with more, these take too long."""
 Spot = tuple[str, str]
-"""A painter, and a value of the tag where there is one."""
+"""A painter and a value of the tag, if there is a tag."""
 
 
 def orders_compared(
     first: Opinion, second: Opinion, pair: Names, drawings: Collection[str], field: ComparedDrawings, tag: str | None
 ) -> dict[str, Correlation]:
-    """Return Pearson, Spearman and Kendall over painters, and ``mae`` and ``shift`` where both have the same score.
+    """Return the Pearson, Spearman and Kendall correlations over painters.
 
-    Intervals come from resampling the questions; p from exchanging painters, all values of a tag with them.
+    If both scores are the same, also return ``mae`` and ``shift``. Intervals come from resampling questions, p-values
+    from exchanging painters together with all their values of a tag.
 
     Args:
         first: The first evaluator.
-        second: The second.
-        pair: The score of each.
-        drawings: Those for which both have a number.
-        field: What is compared on.
-        tag: Whose values make points of their own.
+        second: The second evaluator.
+        pair: The score of each evaluator.
+        drawings: The drawings for which both have a number.
+        field: The drawings and their weights.
+        tag: A tag, to have one point for each painter and value of it.
     """
     spots = _spots(first, second, pair, drawings, field, tag)
     sides = [
@@ -217,7 +218,7 @@ def orders_compared(
         return {}
     places = [list(spots).index(name) for name in names]
     x, y = (values[places] for values, _ in sides)
-    # The last bits of sums are noise, and would tell equals apart.
+    # The last bits of sums are noise, which would make equal numbers differ.
     seen = [values.round(12) for values in (x, y)]
     drawn = [table[:, places].round(12) for _, table in sides]
     questions = len({field.seen[id].cluster for ids in spots.values() for id in ids})
@@ -232,7 +233,7 @@ def orders_compared(
             numbers[measure] = Correlation(round(value, 12), n=len(names))
             continue
         spread = STATISTICS[measure](drawn[0], drawn[1], None).round(12)
-        # Where a point has few questions, most resamples miss some point, and the others are no fair sample.
+        # If a point has few questions, most resamples miss it, and the others are biased.
         whole = float(np.isnan(spread).mean()) <= MAX_MISSED_SHARE
         around = interval(value, spread if whole else spread[:0], questions)
         p = exchange_p(measure, x, y, np.ones(len(names)), blocks) if len(blocks) == 1 else None
@@ -246,7 +247,7 @@ def orders_compared(
 def _spots(
     first: Opinion, second: Opinion, pair: Names, drawings: Collection[str], field: ComparedDrawings, tag: str | None
 ) -> dict[Spot, list[str]]:
-    """Return every point with the drawings behind it."""
+    """Return each point with its drawings."""
     whole = [side.painters.get(name, {}) for side, name in zip((first, second), pair, strict=True)]
     if any(whole) and tag is not None:
         return {}
@@ -284,7 +285,7 @@ def _numbers(
     spots: Mapping[Spot, list[str]],
     field: ComparedDrawings,
 ) -> tuple[Floats, Floats]:
-    """Return the number of each point, and its numbers in every resample of the questions."""
+    """Return the number at each point, and the numbers in every resample of the questions."""
     if name in side.painters:
         values = np.array([side.painters[name].get(painter, np.nan) for painter, _ in spots])
         return values, np.tile(values, (PAINTER_RESAMPLES, 1))
@@ -323,7 +324,7 @@ def _parts(
     field: ComparedDrawings,
 ) -> Parts:
     places = {cluster: place for place, cluster in enumerate(clusters)}
-    # Seeds of a question are averaged within it first.
+    # Seeds of a question are averaged first.
     often = Counter(field.seen[id].question for id in ids)
     parts: dict[str, tuple[Floats, Floats]] = {}
     for id in ids:

@@ -1,4 +1,4 @@
-"""The people of a study among themselves: the ceiling of agreement, how reliable they are, how each deviates. Pure."""
+"""Agreement among the people of a study: the ceiling for judges, reliability, and each person's deviation. Pure."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ def people_numbers(
 ) -> Iterator[AgreementNumber]:
     """Yield all numbers of a study's people among themselves.
 
-    ``person/*`` against ``people/STUDY``: each person against the others, averaged over people, which is as much as a
-    judge can be asked for; and how reliable they are together. Then each person against the others.
+    First come numbers of ``person/*`` against ``people/STUDY``: the agreement of each person with the others, averaged
+    over people, which is the most that can be expected of a judge; and the reliability of all people together. Then
+    come the numbers of each person against the others.
 
     Args:
         study: The study's name.
-        people: One by one.
-        field: The drawings, and what they count; with `tag`, those of one `category` alone.
-        tag: By which tag.
-        category: Its value.
+        people: The opinion of each person.
+        field: The drawings and their weights; with `tag`, only those of one `category`.
+        tag: The tag of a breakdown.
+        category: The value of the tag.
     """
     if len(people) < 2:
         return
@@ -82,7 +83,7 @@ def _mark_ceiling(
 def _ceiling(
     people: Sequence[Opinion], rest: Sequence[Opinion], name: str, field: ComparedDrawings, head: AgreementNumber
 ) -> Iterator[AgreementNumber]:
-    """Yield numbers of each person against the mean of the others, averaged over people by how much each has rated."""
+    """Yield numbers of each person against the mean of the others, averaged over people by how much each rated."""
     tables = [common_scores((person, others), (name, name), field) for person, others in zip(people, rest, strict=True)]
     tables = [table for table in tables if len(table) > 1]
     ids = [id for table in tables for id in table]
@@ -113,13 +114,13 @@ def _ceiling(
 
 
 def _averaged(measure: str, tables: Sequence[Mapping[str, tuple[float, ...]]], weights: Floats) -> Floats:
-    """Return the mean over people of a correlation, in every row of weights; people without one are left out."""
+    """Return the mean of a correlation over people for each row of weights; people without one are left out."""
     start, by_person, counts = 0, [], []
     for table in tables:
         mine, theirs = (np.array([values[side] for values in table.values()]) for side in (0, 1))
         inside = weights[:, start : start + len(table)]
         start += len(table)
-        # A person with nothing left in a row has no correlation there.
+        # A person without any drawing in a row has no correlation there.
         some = inside.sum(axis=1) > 0
         values = np.full(len(weights), np.nan)
         if some.any():
@@ -143,7 +144,7 @@ def _rated(people: Sequence[Opinion], name: str, field: ComparedDrawings) -> lis
 def _painter_ceiling(
     people: Sequence[Opinion], rest: Sequence[Opinion], name: str, field: ComparedDrawings, head: AgreementNumber
 ) -> Iterator[AgreementNumber]:
-    """Yield the numbers over painters: the mean over people, without an interval."""
+    """Yield the numbers over painters, averaged over people and without intervals."""
     by_measure: dict[str, list[AgreementNumber]] = {}
     for person, others in zip(people, rest, strict=True):
         for each in painter_numbers(person, others, [(name, name)], field, head):
@@ -158,7 +159,7 @@ def _painter_ceiling(
 def _deviation(
     person: Opinion, others: Opinion, names: Sequence[str], field: ComparedDrawings, head: AgreementNumber
 ) -> Iterator[AgreementNumber]:
-    """Yield how one person's numbers differ from the mean of the others': in level, in size, in order."""
+    """Yield how one person's numbers differ from the mean of the others: in level, in size and in order."""
     for name in names:
         both = common_scores((person, others), (name, name), field)
         if not both:

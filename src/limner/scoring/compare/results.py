@@ -1,4 +1,4 @@
-"""Results of comparing: places and pairs of painters with verdicts, and how far judges agree."""
+"""Results of comparisons: painters' places, pairs of painters with verdicts, and the agreement of judges."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ class Place(Plain):
     """One painter's place.
 
     Attributes:
-        score: On the common questions, with its interval.
-        rank: The places among painters that resampling leaves open; None for a control, and where there is no score
-            or no other painter.
-        coverage: Questions with a score of those of the exam or selection.
-        pessimistic: The score over all of these, with everything that is missing counted as nothing.
-        bounds: Where the judge abstained: the least and the most the score could be on the common questions.
-        wilson: For a score of all or nothing, its Wilson interval as a share of the best value.
+        score: The score on the common questions, with its interval.
+        rank: The best and worst place in resamples; None for a control, without a score, or without other painters.
+        coverage: The share of questions of the exam or selection that have a score.
+        pessimistic: The score over all these questions, with everything missing counted as zero.
+        bounds: The lowest and highest possible score on the common questions if the judge abstained.
+        wilson: The Wilson interval as a share of the best value, if every question scores all or nothing.
         reason: Why there is no score.
     """
 
@@ -55,14 +54,14 @@ class Pair(Plain):
     """Two painters, the one with the larger number first.
 
     Attributes:
-        p: The sign-flip p of this pair alone, uncorrected.
-        p_holm: The same after Holm's correction over all pairs of two painters shown together; None with a control.
-        corrected: Whether the verdict goes by `p_holm`; a pair with a control is not a test and goes by `p`.
+        p: The uncorrected p-value of the sign-flip test.
+        p_holm: The p-value after Holm's correction over all pairs shown together; None for a pair with a control.
+        corrected: Whether the verdict is based on `p_holm`; for a pair with a control, it is based on `p`.
         effect: Cohen's d_z, the difference in standard deviations of the per-question differences.
-        differing: Questions (clusters) on which the two differ.
-        gap: The gap that `needed` is for: the difference seen, or the one asked about.
-        needed: About how many questions show that gap, with power 0.8 at alpha 0.05.
-        winner: Who is better; None where the difference is not significant.
+        differing: The number of questions (clusters) on which the two differ.
+        gap: The gap that `needed` refers to: the observed difference, or the one asked about.
+        needed: The approximate number of questions to show that gap, with power 0.8 at alpha 0.05.
+        winner: The better painter; None if the difference is not significant.
     """
 
     first: str
@@ -80,18 +79,18 @@ class Pair(Plain):
 
     @property
     def deciding_p(self) -> float | None:
-        """The p that the verdict goes by."""
+        """The p-value that the verdict is based on."""
         return self.p_holm if self.corrected else self.p.value
 
 
 @dataclass(frozen=True)
 class Comparison(Plain):
-    """Painters under one evaluator; for one value of a tag, or for all questions.
+    """The comparison of painters under one evaluator, on all questions or on those with one value of a tag.
 
     Attributes:
-        compared: Whom, on which questions, and who is left out.
-        pairs: Those of two painters, then those with a control.
-        tests: How many pairs of two painters are tested in all comparisons shown together.
+        compared: The painters compared, the questions, and the painters left out.
+        pairs: The pairs of painters, followed by pairs with a control.
+        tests: The number of pairs without a control in all comparisons shown together.
     """
 
     exam: str
@@ -108,14 +107,13 @@ class Comparison(Plain):
     reason: str | None = None
 
     def pair(self, one: str, other: str) -> Pair | None:
-        """Return the pair of these two, in either order; None where they are not compared."""
+        """Return the pair of these two painters, in either order; None if they are not compared."""
         return next((pair for pair in self.pairs if {pair.first, pair.second} == {one, other}), None)
 
     def ties(self, names: Sequence[str]) -> list[tuple[str, ...]]:
-        """Return runs of these painters of which no two are significantly different.
+        """Return the longest runs of these painters in which no two are significantly different.
 
-        The longest runs alone, of two painters or more: a painter may be in several, and one that differs from its
-        neighbours in none.
+        A run has at least two painters. A painter may be in several runs, or in none if it differs from its neighbours.
         """
         apart = {frozenset((pair.first, pair.second)) for pair in self.pairs if pair.winner}
         compared_names = {name for pair in self.pairs for name in (pair.first, pair.second)}
@@ -123,7 +121,7 @@ class Comparison(Plain):
         return tied_runs(listed, lambda one, other: frozenset((one, other)) in apart)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON; every number with its interval or its reason."""
+        """Return plain JSON, every number with its interval or its reason."""
         evaluator, score = self.evaluator, self.score
         who = {"judge": evaluator.judge, "evaluator": evaluator.name, "setup": dict(evaluator.setup)}
         who |= evaluator.warnings_json
@@ -132,14 +130,14 @@ class Comparison(Plain):
 
 @dataclass(frozen=True)
 class Agreement(Plain):
-    """All evaluators of an exam, and how far they agree; see `limner.scoring.compare.opinions.Opinion` for the rule.
+    """The evaluators of an exam and their agreement; see `limner.scoring.compare.opinions.Opinion` for the rule.
 
     Attributes:
-        score: The score that judges together are compared by.
-        raters: Those that have marked.
-        numbers: How any two evaluators agree: judges, panels, metrics, persons, the people of a study together.
-        together: How all judges agree, where there are more than two.
-        replacements: Whether each judge may replace a person, by the people of each study.
+        score: The score by which all judges together are compared.
+        raters: The evaluators that have marked.
+        numbers: The agreement of each pair of evaluators: judges, panels, metrics, persons, a study's people combined.
+        together: The agreement of all judges, if there are more than two.
+        replacements: For each judge and study, whether the judge may replace a person.
     """
 
     exam: str
@@ -159,13 +157,13 @@ class Agreement(Plain):
         return next((one for one in rows if all(getattr(one, name) == value for name, value in wanted.items())), None)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON; ``pairs`` are the numbers of any two evaluators."""
+        """Return plain JSON; ``pairs`` are the numbers of each pair of evaluators."""
         plain = super().to_json()
         return plain | {"score": self.score.name, "judges": plain.pop("raters"), "pairs": plain.pop("numbers")}
 
 
 def tied_runs(names: Sequence[str], apart: Callable[[str, str], bool]) -> list[tuple[str, ...]]:
-    """Return the longest stretches of a list in which no two are significantly different, of two members or more.
+    """Return the longest runs of at least two names in which no two are significantly different.
 
     >>> tied_runs("abcd", lambda one, other: {one, other} in ({"a", "c"}, {"a", "d"}, {"b", "d"}))
     [('a', 'b'), ('b', 'c'), ('c', 'd')]
@@ -185,14 +183,14 @@ def tied_runs(names: Sequence[str], apart: Callable[[str, str], bool]) -> list[t
 def make_pair(
     one: str, other: str, both: Paired, asked: float | None, per_cluster: float, *, corrected: bool = True
 ) -> Pair:
-    """Return a pair before the correction, the one with the larger number first.
+    """Return a pair before the correction, the painter with the larger number first.
 
     Args:
-        one: A painter.
-        other: Another one.
-        both: The first of them against the second.
-        asked: The gap that `needed` is for; by default the difference seen.
-        per_cluster: How many questions a cluster has: questions are what is paid for.
+        one: The first painter.
+        other: The second painter.
+        both: The comparison of the first painter with the second.
+        asked: The gap that `needed` refers to; by default the observed difference.
+        per_cluster: The number of questions per cluster, to give `needed` in questions.
         corrected: Whether the pair counts in Holm's correction.
     """
     if both.difference.value is not None and both.difference.value < 0:
@@ -218,7 +216,7 @@ def make_pair(
 
 
 def with_corrected_p(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Return the comparisons with p corrected over all pairs that are shown together, and the verdicts."""
+    """Return the comparisons with p-values corrected over all pairs shown together, and with verdicts."""
     flat = with_verdicts([pair for comparison in comparisons for pair in comparison.pairs])
     tests, rest = _tests(flat), iter(flat)
     return [
@@ -228,7 +226,7 @@ def with_corrected_p(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def with_verdicts(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs with p corrected over those of two painters, and the verdicts."""
+    """Return the pairs with p-values corrected over those without a control, and with verdicts."""
     flat = holm([pair.p.value if pair.corrected else None for pair in pairs])
     whole = [replace(pair, p_holm=p) for pair, p in zip(pairs, flat, strict=True)]
     tests = _tests(whole)
@@ -258,7 +256,7 @@ def _judged(pair: Pair, tests: int) -> Pair:
 
 
 def _winner(pair: Pair) -> str | None:
-    """Return the better one, by the sign of the difference; every table, file and page takes it from here."""
+    """Return the better painter by the sign of the difference; the only source for tables, files and pages."""
     p, gap = pair.deciding_p, pair.difference.value
     if p is None or gap is None or p >= ALPHA:
         return None

@@ -1,7 +1,7 @@
-"""How sure a number is, and how far judges, painters and exams agree. Pure functions.
+"""Statistics: the uncertainty of numbers, and the agreement of judges, painters and exams. Pure functions.
 
-Nothing depends on the order of what is given, with one exception: `bootstrap` and `spreads` draw clusters by their
-place, so their callers keep clusters in the order of their names. Where there is no number, there is None and a reason.
+Results do not depend on the order of the input, with one exception: `bootstrap` and `spreads` draw clusters by index,
+so their callers sort clusters by name. A missing number is None with a reason.
 """
 
 from .agreement import (

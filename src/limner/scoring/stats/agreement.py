@@ -1,4 +1,4 @@
-"""How far judges agree: on single marks (Cohen, Krippendorff), and on drawings' scores (intraclass correlation)."""
+"""Agreement of judges: on single marks (Cohen, Gwet, Krippendorff) and on scores (intraclass correlation)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ NONE = "no mark that both decided"
 
 @dataclass(frozen=True)
 class RatedUnit:
-    """One thing and the values that several evaluators gave it.
+    """An item and the values that several evaluators gave it.
 
     Attributes:
-        cluster: The question it belongs to.
-        values: One place for every evaluator; None where it gave none.
-        weight: What the thing counts.
+        cluster: The question that the item belongs to.
+        values: The value from each evaluator; None if it gave none.
+        weight: The weight of the item.
     """
 
     cluster: str
@@ -34,22 +34,22 @@ class RatedUnit:
 
     @property
     def said(self) -> list[float]:
-        """The values there are."""
+        """The values that are not missing."""
         return [value for value in self.values if value is not None and known(value)]
 
 
 @dataclass(frozen=True)
 class MarkAgreement(Plain):
-    """Two judges on the marks that both decided; intervals come from resampling whole questions.
+    """The agreement of two judges on the marks that both decided; intervals come from resampling whole questions.
 
     Attributes:
-        n: How many marks.
-        same: Share that is marked alike.
-        kappa: Agreement beyond chance, Cohen's kappa.
+        n: The number of marks.
+        same: The share of equal marks.
+        kappa: Cohen's kappa, the agreement beyond chance.
         first: The mean of the first judge's marks.
-        second: The mean of the second judge's.
-        first_only: Marks that only the first judge decided.
-        second_only: Marks that only the second decided.
+        second: The mean of the second judge's marks.
+        first_only: The number of marks that only the first judge decided.
+        second_only: The number of marks that only the second judge decided.
         reason: Why there is no kappa.
     """
 
@@ -64,10 +64,10 @@ class MarkAgreement(Plain):
 
 
 def mark_agreement(units: Iterable[RatedUnit]) -> MarkAgreement:
-    """Return the share marked alike and Cohen's kappa, with intervals from resampling questions.
+    """Return the share of equal marks and Cohen's kappa, with intervals from resampling questions.
 
     Args:
-        units: Marks of two judges; those that one of them left undecided are only counted.
+        units: Marks of two judges; marks that one of them left undecided are only counted.
 
     >>> marks = [("q", (1, 1)), ("q", (0, 1)), ("r", (1, 1)), ("r", (0, 0)), ("s", (1, None))]
     >>> found = mark_agreement(RatedUnit(question, values) for question, values in marks)
@@ -105,7 +105,7 @@ def _cohen(shares: Floats) -> dict[str, Any]:
     """Return the share of equal marks and Cohen's kappa.
 
     Args:
-        shares: How often each two values met; a row for each of the first's, a column for each of the second's.
+        shares: The share of each pair of values; rows are the first judge's values, columns the second's.
     """
     same = np.trace(shares)
     chance = (shares.sum(axis=0) * shares.sum(axis=1)).sum(axis=0)
@@ -113,19 +113,19 @@ def _cohen(shares: Floats) -> dict[str, Any]:
 
 
 def krippendorff_alpha(table: Sequence[Sequence[float | None]], level: Level = "nominal") -> Measure:
-    """Compute Krippendorff's alpha over any number of judges, some of whose marks may be missing.
+    """Return Krippendorff's alpha over any number of judges, some of whose marks may be missing.
 
-    It is one minus the ratio of two mean distances: between two marks of one thing, and between any two marks
+    It is one minus the ratio of two mean distances: between two marks of the same item, and between any two marks
     (Krippendorff, Content Analysis, the chapter on reliability).
 
     Args:
-        table: One row per thing marked, one column per judge.
-        level: ``nominal``: marks are equal or not; ``interval``: the distance between them counts.
+        table: One row per item, one column per judge.
+        level: ``nominal`` if marks are only equal or different, ``interval`` if the distance between them counts.
 
     >>> krippendorff_alpha([[1, 1], [0, 0], [1, 0], [1, None]])
     Measure(value=0.444444444444, n=3, reason=None)
     """
-    # What fewer than two judges have marked says nothing about agreement.
+    # Items that fewer than two judges marked say nothing about agreement.
     marked = (RatedUnit("", tuple(row)) for row in table)
     units = [unit for unit in marked if len(unit.said) > 1]
     if not units:
@@ -133,12 +133,12 @@ def krippendorff_alpha(table: Sequence[Sequence[float | None]], level: Level = "
     if len({value for unit in units for value in unit.said}) == 1:
         return Measure(None, len(units), ALIKE)
     parts, derive = _reliability(units)
-    # Twelve digits are enough, and the last bits of a quotient are noise.
+    # The last bits of a quotient are noise.
     return Measure(round(float(derive(ratios(parts))[f"alpha_{level}"]), 12), len(units))
 
 
 def pair_distances(values: Sequence[float], level: Level) -> float:
-    """Add up the distances of all ordered pairs: 1 where two values differ, or the square of their difference.
+    """Return the sum of distances over all ordered pairs: 1 if two values differ, or their squared difference.
 
     >>> pair_distances([1, 1, 3], "nominal"), pair_distances([1, 1, 3], "interval")
     (4.0, 16.0)
@@ -151,8 +151,12 @@ def pair_distances(values: Sequence[float], level: Level) -> float:
 
 
 FORMS = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
-"""The forms of Shrout and Fleiss: judges differ from drawing to drawing (1); the same judges, a sample of many (2);
-these judges and no others (3). ``1`` is for the score of a single judge, ``k`` for the mean of all."""
+"""The forms of Shrout and Fleiss.
+
+The first number is the design: different judges for each drawing (1); the same judges for all drawings, as a sample of
+many judges (2); the same judges, and no others are of interest (3). ``1`` is for a single judge's score, ``k`` for the
+mean of all judges.
+"""
 
 
 LEVELS: tuple[Level, ...] = ("nominal", "interval")
@@ -161,11 +165,11 @@ LEVELS: tuple[Level, ...] = ("nominal", "interval")
 def chance_corrected(units: Sequence[RatedUnit], scale: Sequence[float] = ()) -> dict[str, Interval]:
     """Return Gwet's ``ac1`` and ``ac2`` (quadratic weights), Krippendorff's ``alpha_nominal`` and ``alpha_interval``.
 
-    Any number of evaluators, some of whose values may be missing. What is not defined is left out.
+    There may be any number of evaluators and missing values. Undefined numbers are left out.
 
     Args:
-        units: What was rated.
-        scale: The values that are possible; those that were given by default.
+        units: The rated items.
+        scale: The possible values; by default, those that were given.
 
     >>> units = [RatedUnit(str(n), (1.0, 1.0)) for n in range(9)] + [RatedUnit("9", (1.0, 0.0))]
     >>> {name: abs(round(found.value, 3)) for name, found in chance_corrected(units).items()}
@@ -179,7 +183,7 @@ def chance_corrected(units: Sequence[RatedUnit], scale: Sequence[float] = ()) ->
 
 
 def _reliability(units: Sequence[RatedUnit], scale: Sequence[float] = ()) -> tuple[Parts, Derive]:
-    """Return the sums by cluster behind `chance_corrected`, and how the numbers come from their ratios."""
+    """Return the sums by cluster for `chance_corrected`, and the function that derives its numbers from ratios."""
     levels = sorted({*scale, *(value for unit in units for value in unit.said)})
     reach = levels[-1] - levels[0]
     near: dict[str, Callable[[float, float], float]] = {
@@ -194,7 +198,7 @@ def _reliability(units: Sequence[RatedUnit], scale: Sequence[float] = ()) -> tup
         tops[places[cluster]] += weight * top
         bottoms[places[cluster]] += weight * bottom
 
-    # Most units of a question are rated in one of few ways.
+    # Counted by distinct ratings, because most units of a question are rated alike.
     ways = Counter((unit.cluster, tuple(sorted(unit.said)), unit.weight) for unit in units)
     for (cluster, values, each), count in sorted(ways.items()):
         counts, m, weight = Counter(values), len(values), each * count
@@ -237,7 +241,7 @@ def _ratio(top: Any, bottom: Any) -> Any:
 
 
 def _with_width(intervals: Mapping[str, Interval]) -> dict[str, Interval]:
-    """Return intervals without those of no width: resamples that all agree do not show the uncertainty."""
+    """Return the numbers, without intervals of zero width: resamples that all agree do not show the uncertainty."""
     kept = {}
     for name, each in intervals.items():
         flat = each.low is not None and each.high is not None and each.high - each.low < NEAR
@@ -246,10 +250,10 @@ def _with_width(intervals: Mapping[str, Interval]) -> dict[str, Interval]:
 
 
 def icc(units: Sequence[RatedUnit]) -> dict[str, Interval]:
-    """Return the forms of Shrout and Fleiss by their names, over what all evaluators have rated, with intervals.
+    """Return the intraclass correlations (see `FORMS`) over the items that all evaluators rated, with intervals.
 
-    Where fewer than two things have been rated by all, only ``ICC(1,1)`` is left: raters differ from thing to thing,
-    and as many as there are count (the one-way form with unequal numbers).
+    If all evaluators rated fewer than two items in common, only ``ICC(1,1)`` is returned, in the one-way form with
+    different raters, and unequal numbers of them, for each item.
     """
     kept = sorted(units, key=lambda unit: (unit.cluster, str(unit.values)))
     whole = [unit for unit in kept if len(unit.said) == len(unit.values) > 1]
@@ -259,10 +263,10 @@ def icc(units: Sequence[RatedUnit]) -> dict[str, Interval]:
 
 
 def _two_way(units: Sequence[RatedUnit]) -> tuple[Parts, Derive]:
-    """Return the sums by cluster behind all forms of the intraclass correlation, and how these come from them."""
+    """Return the sums by cluster for the intraclass correlations, and the function that derives these from them."""
     n, k = len(units), len(units[0].values)
     table = np.array([unit.said for unit in units])
-    # Near their middle, squares lose no digits.
+    # Centred first, because squares of large numbers lose digits.
     rows = list(table - table.mean())
     parts = _means(units, {"row": [r.mean() ** 2 for r in rows], "all": [(r**2).mean() for r in rows]})
     parts |= _means(units, {f"column {j}": [r[j] for r in rows] for j in range(k)})
@@ -315,7 +319,7 @@ def _one_way(units: Sequence[RatedUnit]) -> dict[str, Interval]:
 
 
 def _means(units: Sequence[RatedUnit], columns: Mapping[str, Sequence[float] | Floats]) -> dict[str, Any]:
-    """Return weighted means over things, as parts by cluster."""
+    """Return weighted means over items, as parts by cluster."""
     _, homes = np.unique([unit.cluster for unit in units], return_inverse=True)
     weights = np.array([unit.weight for unit in units])
     bottoms = np.bincount(homes, weights)
@@ -328,13 +332,13 @@ def _counted(intervals: Mapping[str, Interval], n: int) -> dict[str, Interval]:
 
 @dataclass(frozen=True)
 class Flips(Plain):
-    """What repeats change.
+    """How often repeats of a marking differ.
 
     Attributes:
-        n: Marks that were given more than once.
-        rate: How often two repeats differ on a mark.
-        ever: Share of marks on which not all repeats agree; grows with the number of repeats.
-        reason: Why there is none.
+        n: The number of marks that were given more than once.
+        rate: How often two repeats of a mark differ.
+        ever: The share of marks on which not all repeats agree; it grows with the number of repeats.
+        reason: Why there is no rate.
     """
 
     n: int
@@ -347,7 +351,7 @@ def flips(marks: Iterable[tuple[str, Sequence[float | None]]]) -> Flips:
     """Return the flip rate of one judge.
 
     Args:
-        marks: For every mark its question (cluster) and what each repeat gave; undecided ones are left out.
+        marks: For each mark, its question (cluster) and the value from each repeat; undecided ones are left out.
 
     >>> found = flips([("q", [1, 1, 0]), ("q", [1, 1, 1]), ("r", [0, None, 0]), ("r", [1])])
     >>> found.n, round(found.rate.value, 3), round(found.ever.value, 3)

@@ -1,4 +1,4 @@
-"""Shares and their gaps where answers come in clusters (questions): estimates, tests, and what they could have seen."""
+"""Shares and gaps of shares for answers in clusters (questions): estimates, tests, and detectable differences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .resample import MIN_CLUSTERS, student, wilson_ends
 from .types import NEAR, Floats, Interval, Plain
 
 BETS = (1.0, 2.0, 4.0, 8.0, 16.0)
-"""How boldly the sequential test bets on a move; it does so in equal parts, to either side."""
+"""The stakes of the sequential test; its capital is split equally among them and between both directions."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class ClusteredShare(Plain):
     """A share, or a gap of shares, with its standard error over clusters.
 
     Attributes:
-        n: Answers behind it.
-        clusters: Questions behind it.
+        n: The number of answers.
+        clusters: The number of clusters (questions).
     """
 
     value: float | None
@@ -31,14 +31,14 @@ class ClusteredShare(Plain):
     clusters: int
 
     def interval(self, low: float = 0.0, high: float = 1.0) -> Interval:
-        """Return the 95% interval, cut to possible values; fewer than `MIN_CLUSTERS` clusters have none."""
+        """Return the 95% interval, clipped to possible values; there is none for fewer than `MIN_CLUSTERS` clusters."""
         if self.value is None or self.error is None or self.clusters < MIN_CLUSTERS:
             return Interval(self.value, n=self.clusters)
         half = student(self.clusters) * self.error
         return Interval(self.value, max(low, self.value - half), min(high, self.value + half), self.clusters)
 
     def share(self) -> Interval:
-        """Return the 95% interval of a plain share, by Wilson, for as many answers as its clusters are worth."""
+        """Return Wilson's 95% interval of a plain share, for the effective number of answers given the clusters."""
         if self.value is None or self.error is None or self.clusters < MIN_CLUSTERS:
             return Interval(self.value, n=self.clusters)
         worth = self.value * (1 - self.value) / self.error**2
@@ -47,7 +47,7 @@ class ClusteredShare(Plain):
         return Interval(self.value, *ends, self.clusters)
 
     def p(self, null: float = 0.0, side: Literal["above", "both"] = "both") -> float | None:
-        """Return the p of the t-test over clusters against a value; None where there is nothing to test."""
+        """Return the p-value of a t-test over clusters against `null`; None if there is nothing to test."""
         from scipy.special import stdtr
 
         if self.value is None or self.error is None:
@@ -56,7 +56,7 @@ class ClusteredShare(Plain):
         return float(stdtr(self.clusters - 1, -t) if side == "above" else 2 * stdtr(self.clusters - 1, -abs(t)))
 
     def detectable(self, alpha: float, power: float = 0.8) -> float | None:
-        """Return about the smallest difference from the null that such a test finds with this power."""
+        """Return approximately the smallest difference from the null that the test detects with this power."""
         if self.error is None:
             return None
         difference = (student(self.clusters, 1 - alpha) + student(self.clusters, power)) * self.error
@@ -64,7 +64,7 @@ class ClusteredShare(Plain):
 
 
 def clustered_share(hits: Iterable[tuple[Hashable, float]]) -> ClusteredShare:
-    """Return the mean of answers, each with its cluster.
+    """Return the mean of answers, each given with its cluster.
 
     >>> found = clustered_share([("a", 1), ("a", 0), ("b", 1), ("b", 1)])
     >>> found.value, found.clusters
@@ -76,7 +76,10 @@ def clustered_share(hits: Iterable[tuple[Hashable, float]]) -> ClusteredShare:
 def clustered_gap(
     one: Iterable[tuple[Hashable, float]], other: Iterable[tuple[Hashable, float]], scale: float = 1.0
 ) -> ClusteredShare:
-    """Return the first mean minus the second, by `scale`; clusters may answer both. An empty second counts as 0."""
+    """Return the first mean minus the second, times `scale`.
+
+    The two may share clusters. If the second is empty, its mean counts as 0.
+    """
     first, second = list(one), list(other)
     places = {cluster: n for n, cluster in enumerate(dict.fromkeys(cluster for cluster, _ in (*first, *second)))}
     if not first:
@@ -91,7 +94,7 @@ def clustered_gap(
         return ClusteredShare(scale * value, None, len(first) + len(second), count)
     error = sqrt(count / (count - 1) * float(spread @ spread))
     if error <= NEAR:
-        # Where all say the same, as if one cluster more said half of the other.
+        # If all answers agree, assume one more cluster in which half of them differ.
         error = 0.5 / count
     return ClusteredShare(scale * value, abs(scale) * error, len(first) + len(second), count)
 
@@ -106,11 +109,11 @@ def _spread(answers: list[tuple[Hashable, float]], places: dict[Hashable, int]) 
 
 
 def sequential_moves(differences: Iterable[float]) -> Iterator[float]:
-    """Return after each difference the evidence that they are not centred on zero; at 1/alpha it is called a move.
+    """Yield, after each difference, the evidence that they are not centred on zero; at 1/alpha, it counts as a move.
 
-    Were old and new alike, each difference could as well have the other sign, whatever came before. A bet on the sign
-    then wins nothing on average, however often one looks (a test martingale): its capital reaches 1/alpha with a
-    probability of at most alpha.
+    If old and new do not differ, each difference is equally likely to have the opposite sign, whatever came before. A
+    bet on the sign then wins nothing on average, however often one looks (a test martingale): its capital reaches
+    1/alpha with a probability of at most alpha.
 
     >>> [round(value, 2) for value in sequential_moves([0.0, 0.0])]
     [1.0, 1.0]

@@ -1,4 +1,4 @@
-"""Correlations of two evaluators' numbers, with weights, intervals from leaving questions out, and p by exchange."""
+"""Correlations of two evaluators' numbers, with weights, jackknife intervals and permutation p-values."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .resample import LARGEST, MIN_CLUSTERS, interval, student
 from .types import NEAR, RESAMPLES, SEED, Floats, Measure, Plain, known
 
 GROUPS = 200
-"""More clusters than this are left out in so many groups, chosen by a seed."""
+"""The number of groups that the jackknife leaves out if there are more clusters than this, formed by a seed."""
 MAX_CORRELATION = 1 - 1e-6
-"""A correlation nearer to 1 counts as this in Fisher's z, which has no end."""
+"""The largest correlation used in Fisher's z, which is infinite at 1."""
 SMALL = 60
-"""Up to so many points, p is by exchange; above it, from the standard error of Fisher's z."""
+"""The largest number of points for which p comes from permutation; above it, from the error of Fisher's z."""
 MEASURES = ("pearson", "spearman", "kendall")
 NO_VARIATION = "one of the two has the same number everywhere"
 TOO_FEW_POINTS = "a correlation needs two points"
@@ -27,7 +27,7 @@ TOO_FEW_POINTS = "a correlation needs two points"
 
 @dataclass(frozen=True)
 class Correlation(Plain):
-    """A correlation with its 95% interval, its two-sided p, and how many points it rests on."""
+    """A correlation with its 95% interval, its two-sided p-value, and the number of points."""
 
     value: float | None
     low: float | None = None
@@ -38,23 +38,26 @@ class Correlation(Plain):
 
 
 Statistic = Callable[[Floats, Floats, Floats | None], Floats]
-"""Two sets of numbers and weights, each one per point or a row per resample -> the statistic of every resample."""
+"""Two arrays of numbers, and weights -> the statistic of every resample.
+
+Each array has one value per point, or one row per resample.
+"""
 
 
 def pearson(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
-    """Return Pearson's r of every row; NaN where one of the two does not differ.
+    """Return Pearson's r of every row; NaN if all of either side's numbers are equal.
 
     Args:
-        x: The first numbers: one per point, or a row for every resample.
-        y: The second ones.
-        weights: What the points count, likewise; all the same by default.
+        x: The first numbers: one per point, or one row per resample.
+        y: The second numbers, in the same form.
+        weights: The weights of the points, in the same form; equal by default.
 
     >>> pearson(np.array([1.0, 2, 3]), np.array([1.0, 3, 2])).round(3).tolist()
     [0.5]
     """
     weights = _weight_rows(x, weights)
     total = weights.sum(axis=1)
-    # Near their middle, squares lose no digits.
+    # Centred first, because squares of large numbers lose digits.
     x, y = (side - side.mean(axis=-1, keepdims=True) for side in (x, y))
     mean_x, mean_y = _sums(weights, x) / total, _sums(weights, y) / total
     both = _sums(weights, x * y) / total - mean_x * mean_y
@@ -76,7 +79,7 @@ def _sums(weights: Floats, values: Floats) -> Floats:
 
 
 def ranks(values: Floats, weights: Floats | None = None) -> Floats:
-    """Return the middle rank of every point in every row, equals sharing theirs; NaN in a row that lacks a value.
+    """Return the mid-rank of every point in every row; equal values share a rank, a row with a NaN is all NaN.
 
     >>> ranks(np.array([5.0, 7.0, 7.0]), np.array([1.0, 2.0, 1.0])).tolist()
     [[0.5, 2.5, 2.5]]
@@ -86,7 +89,7 @@ def ranks(values: Floats, weights: Floats | None = None) -> Floats:
 
 
 def _weights_below(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return for every point the weight of all smaller values, and the same with that of its equals."""
+    """Return for every point the total weight of all smaller values, and of all smaller or equal values."""
     table = np.atleast_2d(values.round(12))
     shape = np.broadcast_shapes(table.shape, weights.shape)
     order = np.argsort(table, axis=1, kind="stable")
@@ -104,7 +107,7 @@ def _weights_below(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def spearman(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
-    """Return Spearman's rho of every row: Pearson's r of the ranks, computed in each resample; see `pearson`."""
+    """Return Spearman's rho of every row: Pearson's r of the ranks within each resample; see `pearson`."""
     tables = [np.atleast_2d(x), np.atleast_2d(y), _weight_rows(x, weights)]
     step = max(1, LARGEST // max(1, x.shape[-1]))
     values = []
@@ -115,7 +118,7 @@ def spearman(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
 
 
 def kendall(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
-    """Return Kendall's tau-b of every row; two points count as the product of their weights; see `pearson`.
+    """Return Kendall's tau-b of every row; a pair of points has the product of their weights; see `pearson`.
 
     >>> kendall(np.array([1.0, 2, 3]), np.array([1.0, 3, 2])).round(3).tolist()
     [0.333]
@@ -133,7 +136,7 @@ def kendall(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
 
 
 def _concordance(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Add up the weights of all ordered pairs: for those in the same order, against those in the opposite one."""
+    """Return the total weight of concordant ordered pairs minus that of discordant ones."""
     x, y = x.round(12), y.round(12)
     total = np.zeros(1)
     step = max(1, LARGEST // max(x.size, y.size))
@@ -156,13 +159,13 @@ def correlate(
     weights: Sequence[float] | None = None,
     keys: Sequence[Hashable] | None = None,
 ) -> dict[str, Correlation]:
-    """Return Pearson, Spearman and Kendall of two evaluators over the same drawings.
+    """Return the Pearson, Spearman and Kendall correlations of two evaluators over the same drawings.
 
     Args:
-        first: The first evaluator's number of each drawing.
-        second: The second's.
-        clusters: The question of each, which is resampled and exchanged as a whole.
-        weights: What each drawing counts; by the inverse of the probability with which a study took it.
+        first: The first evaluator's number for each drawing.
+        second: The second evaluator's number for each drawing.
+        clusters: The question of each drawing; questions are left out and exchanged as a whole.
+        weights: The weight of each drawing: the inverse of the probability that a study sampled it.
         keys: The key of each drawing within its question, such as the painter; see `exchangeable_blocks`.
 
     >>> found = correlate([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 6, 5], list("abcdef"))
@@ -188,14 +191,14 @@ def _one(name: str, x: Floats, y: Floats, w: Floats, names: Sequence[str], block
     rows = jackknife_weights(names) * w
     error = z_error(value, statistic(x, y, rows))
     low, high = z_interval(value, error, len(set(names)))
-    # Questions that lack some painters can replace few others: exchanging these alone would say little.
+    # Questions that lack some painters can be exchanged with few others, which makes a weak test.
     exchanged = error is None or (n <= SMALL and len(blocks) == 1)
     p = exchange_p(name, x, y, w, blocks) if exchanged or error is None else _student_p(value, error, len(rows))
     return Correlation(round(value, 12), low, high, p, n)
 
 
 def jackknife_weights(names: Sequence[str]) -> Floats:
-    """Return weights for the jackknife: in every row one cluster is left out, or one of `GROUPS` groups of them.
+    """Return weights for the jackknife: every row leaves out one cluster, or one of `GROUPS` groups of clusters.
 
     >>> jackknife_weights(["a", "a", "b"]).tolist()
     [[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
@@ -207,11 +210,11 @@ def jackknife_weights(names: Sequence[str]) -> Floats:
 
 
 def z_error(value: float, without: Floats) -> float | None:
-    """Return the standard error of Fisher's z by the jackknife; None where it has none.
+    """Return the standard error of Fisher's z by the jackknife; None if undefined.
 
     Args:
         value: The correlation.
-        without: The same with each cluster left out.
+        without: The correlation with each cluster left out.
     """
     defined = without[~np.isnan(without)]
     n = len(defined)
@@ -222,7 +225,7 @@ def z_error(value: float, without: Floats) -> float | None:
 
 
 def z_interval(value: float, error: float | None, n: int) -> tuple[float | None, float | None]:
-    """Return a correlation's 95% interval (Fisher's z, Student's t), none for fewer than `MIN_CLUSTERS` clusters."""
+    """Return a correlation's 95% interval (Fisher's z, Student's t); None for fewer than `MIN_CLUSTERS` clusters."""
     if error is None or n < MIN_CLUSTERS:
         return None, None
     half, middle = student(n) * error, float(np.arctanh(value))
@@ -236,20 +239,20 @@ def _student_p(value: float, error: float, n: int) -> float:
 
 
 MAX_EXACT_EXCHANGES = 10_000
-"""Up to so many exchanges all are tried; above it `RANDOM_EXCHANGES` random ones."""
+"""The maximum number of exchanges to try exhaustively; above it, `RANDOM_EXCHANGES` random ones are tried."""
 RANDOM_EXCHANGES = 1_999
 MAX_NUMBERS_IN_MEMORY = 2_000_000
-"""So many numbers are held in memory at a time."""
+"""The maximum number of numbers held in memory at a time."""
 BLOCKS_ALONE: Sequence[Hashable] = ()
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Places that may be exchanged.
+    """Blocks of points that can be exchanged with each other.
 
     Attributes:
-        table: A row for every block, a column for every key.
-        turning: Whether columns may be exchanged too, in all rows alike: painters, beside questions.
+        table: The indices of the points: one row per block (question), one column per key (painter).
+        turning: Whether columns can be exchanged too, in all rows at once.
     """
 
     table: NDArray[np.intp]
@@ -257,21 +260,21 @@ class Shape:
 
     @property
     def count(self) -> int:
-        """Return the number of possible orders; a large number where there are too many to try."""
+        """The number of possible orders; more than `MAX_EXACT_EXCHANGES` if there are too many to try."""
         rows, columns = self.table.shape
         if max(rows, columns if self.turning else 1) > 9:
             return MAX_EXACT_EXCHANGES + 1
         return factorial(rows) * (factorial(columns) if self.turning else 1)
 
     def ways(self) -> Iterator[NDArray[np.intp]]:
-        """Yield the table in every order."""
+        """Yield the table in every possible order."""
         rows, columns = self.table.shape
         for down in permutations(range(rows)):
             for across in permutations(range(columns)) if self.turning else [tuple(range(columns))]:
                 yield self.table[np.ix_(down, across)]
 
     def chances(self, generator: np.random.Generator, count: int) -> NDArray[np.intp]:
-        """Return so many random orders."""
+        """Return the table in `count` random orders."""
         rows, columns = self.table.shape
         down = generator.permuted(np.tile(np.arange(rows), (count, 1)), axis=1)
         if not self.turning:
@@ -286,9 +289,9 @@ Shapes = list[Shape]
 
 
 def exchangeable_blocks(blocks: Sequence[str], keys: Sequence[Hashable] = BLOCKS_ALONE) -> Shapes:
-    """Return blocks (questions with all their drawings) that can replace each other because they have the same keys.
+    """Return the blocks (questions with all their drawings), grouped by their keys; equal keys make them exchangeable.
 
-    Where all blocks have the same keys, each once, keys (painters) can replace each other too.
+    If all blocks have the same keys, each once, the keys (painters) are exchangeable too.
 
     >>> [shape.table.tolist() for shape in exchangeable_blocks(["a", "a", "b", "b", "c"], ["x", "y", "y", "x", "x"])]
     [[[0, 1], [3, 2]], [[4]]]
@@ -309,16 +312,17 @@ def exchangeable_blocks(blocks: Sequence[str], keys: Sequence[Hashable] = BLOCKS
 
 
 def exchange_p(name: str, x: Floats, y: Floats, weights: Floats, blocks: Shapes) -> float | None:
-    """Return the two-sided p: how often exchanged numbers correlate as strongly; None where nothing can be exchanged.
+    """Return the two-sided permutation p-value; None if nothing can be exchanged.
 
-    All exchanges are tried where they are few, else a seeded sample, in which what was seen counts as one.
+    It is the share of exchanges that correlate at least as strongly. If there are few exchanges, all are tried; else a
+    seeded sample, to which the observed order is added.
 
     Args:
         name: ``pearson``, ``spearman`` or ``kendall``.
         x: The first evaluator's numbers.
-        y: The second's, which are exchanged.
-        weights: What each place counts.
-        blocks: See `exchangeable_blocks`.
+        y: The second evaluator's numbers, which are exchanged.
+        weights: The weight of each point.
+        blocks: The exchangeable points; see `exchangeable_blocks`.
 
     >>> order = np.arange(4.0)
     >>> round(exchange_p("spearman", order, order, np.ones(4), exchangeable_blocks(list("abcd"))), 4)
@@ -341,7 +345,7 @@ def exchange_p(name: str, x: Floats, y: Floats, weights: Floats, blocks: Shapes)
 
 
 def _orders(blocks: Shapes, n: int, exact: bool) -> Iterator[NDArray[np.intp]]:
-    """Yield orders of exchange, many at a time."""
+    """Yield exchanged orders of the points, in batches."""
     step = max(1, MAX_NUMBERS_IN_MEMORY // n**2 if n <= 100 else MAX_NUMBERS_IN_MEMORY // n)
     generator = np.random.default_rng(SEED)
     if not exact:
@@ -366,14 +370,14 @@ def _orders(blocks: Shapes, n: int, exact: bool) -> Iterator[NDArray[np.intp]]:
 
 @dataclass(frozen=True)
 class RankInterval:
-    """The best and the worst place that 95% of the resamples leave open."""
+    """A painter's best and worst place in 95% of the resamples."""
 
     low: int
     high: int
 
     @property
     def words(self) -> str:
-        """Such as ``1st`` or ``2nd to 4th``."""
+        """The interval in words, such as ``1st`` or ``2nd to 4th``."""
         return ordinal(self.low) if self.low == self.high else f"{ordinal(self.low)} to {ordinal(self.high)}"
 
     def to_json(self) -> dict[str, int | str]:
@@ -382,7 +386,7 @@ class RankInterval:
 
 
 def ordinal(place: int) -> str:
-    """Return a place in short words.
+    """Return a place as an ordinal number.
 
     >>> [ordinal(place) for place in (1, 2, 3, 4, 11, 12, 21, 113)]
     ['1st', '2nd', '3rd', '4th', '11th', '12th', '21st', '113th']
@@ -392,9 +396,9 @@ def ordinal(place: int) -> str:
 
 
 def rank_intervals(drawn: Mapping[str, Floats]) -> dict[str, RankInterval]:
-    """Return for every painter its best and its worst place, from joint resamples of all of them; highest first.
+    """Return each painter's best and worst place over joint resamples; the highest number has the first place.
 
-    Equals share their places: each could have the best or the worst of them.
+    Painters with equal numbers share a range of places: each could have the best or the worst of them.
 
     >>> found = rank_intervals({"a": np.array([3.0, 4.0]), "b": np.array([1.0, 2.0]), "c": np.array([1.0, 2.0])})
     >>> {name: place.words for name, place in found.items()}
@@ -409,7 +413,7 @@ def rank_intervals(drawn: Mapping[str, Floats]) -> dict[str, RankInterval]:
         return {}
     places = {}
     for name, row in zip(names, table, strict=True):
-        # Sums of the same numbers in another order may differ in their last bits.
+        # Sums of the same numbers in a different order may differ in the last bits.
         near = 1e-9 * np.maximum(1.0, np.abs(row))
         best = 1 + (table > row + near).sum(axis=0)
         worst = (table >= row - near).sum(axis=0)
@@ -420,26 +424,26 @@ def rank_intervals(drawn: Mapping[str, Floats]) -> dict[str, RankInterval]:
 
 
 def spearman_spread(value: float, first: Floats, second: Floats) -> tuple[float | None, float | None]:
-    """Return the 95% interval of a Spearman correlation from resamples: one row each, a column for every painter.
+    """Return the 95% interval of a Spearman correlation from resamples: one row per resample, one column per painter.
 
     >>> spearman_spread(1.0, np.array([[1.0, 2.0, 3.0]] * 4), np.array([[2.0, 4.0, 6.0]] * 4))
     (1.0, 1.0)
     """
-    # How many questions it rests on is not known here: plain percentiles.
+    # The number of questions is unknown here, so plain percentiles are used.
     spread = interval(value, spearman(first.round(9), second.round(9)).round(12), RESAMPLES)
     return spread.low, spread.high
 
 
 def rank_agreement(first: Mapping[str, float | None], second: Mapping[str, float | None]) -> dict[str, Any]:
-    """Compare the order of the painters that two judges (or exams) share.
+    """Compare the order of the painters that two judges (or exams) have in common.
 
     Args:
-        first: Painter -> the first one's score.
-        second: The same of the second one.
+        first: Painter -> the score under the first judge.
+        second: Painter -> the score under the second judge.
 
     Returns:
-        ``painters`` (how many), ``spearman`` and ``kendall`` as `Measure`, and ``shift``: the mean of the second one's
-        scores minus the first's, None without a painter in common.
+        ``painters`` (their number), ``spearman`` and ``kendall`` as `Measure`, and ``shift``: the mean of the second
+        scores minus the mean of the first, or None without a common painter.
 
     >>> found = rank_agreement({"x": 0.5, "y": 0.3}, {"x": 0.6, "y": 0.4})
     >>> found["kendall"].value, round(found["shift"], 2)

@@ -1,4 +1,4 @@
-"""Two painters on the same questions: their difference, whether it is chance, and how many questions would show it."""
+"""Two painters on the same questions: their difference, its significance, and the number of questions needed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .types import ALPHA, NEAR, SEED, Derive, Floats, Interval, Measure, Parts, 
 
 @dataclass(frozen=True)
 class Paired:
-    """Two painters compared on the clusters (questions) both have.
+    """The comparison of two painters on the clusters (questions) that both have.
 
     Attributes:
-        difference: The first one's number minus the second's, with its paired bootstrap interval.
-        p: Two-sided p of the sign-flip test.
+        difference: The first painter's number minus the second's, with its paired bootstrap interval.
+        p: The two-sided p-value of the sign-flip test.
         effect: Cohen's d_z: the difference in standard deviations of the per-cluster differences.
-        differing: How many clusters show any difference.
-        deviation: That standard deviation; None where it is not known.
+        differing: The number of clusters on which the two differ.
+        deviation: The standard deviation of the per-cluster differences; None if unknown.
     """
 
     difference: Interval
@@ -36,7 +36,7 @@ class Paired:
 
     @property
     def swapped(self) -> Paired:
-        """The same two with the second one first."""
+        """The same comparison with the second painter first."""
         difference = self.difference
         turned = Interval(
             _negative(difference.value), _negative(difference.high), _negative(difference.low), difference.n
@@ -53,16 +53,16 @@ def paired(
     tests: int = 1,
     top: float | None = None,
 ) -> Paired:
-    """Return difference, p and effect of one pair.
+    """Return the difference, p-value and effect size of one pair.
 
     Args:
-        first: What the first one's numbers are made of.
-        second: The same for the second, over the same clusters.
-        name: Which number.
+        first: The parts of the first painter's numbers.
+        second: The parts of the second painter's numbers, over the same clusters.
+        name: The number to compare.
         derive: Turns ratios into the final numbers.
-        drawn: The two joint bootstrap spreads, where they are known already.
-        tests: How many tests there are in all; a correction for many needs a finer p.
-        top: The best value the number can have, where it has one: then even equal differences have an interval.
+        drawn: The two joint bootstrap spreads, if already computed.
+        tests: The total number of tests; a correction for many tests needs a finer p-value.
+        top: The best value of the number, if it has one; then the interval has width even if all differences are equal.
 
     >>> from limner.scoring.stats import as_parts
     >>> found = paired(as_parts([3, 5, 4, 6]), as_parts([1, 2, 2, 2]))
@@ -90,9 +90,9 @@ def difference_interval(
     top: float | None = None,
     n: int | None = None,
 ) -> Interval:
-    """Return the first one's number minus the second's with its interval alone, which is faster than `paired`.
+    """Return the first painter's number minus the second's, with its interval; this is faster than `paired`.
 
-    `n` is how many clusters show a difference of their own, where that is known already.
+    `n` is the number of clusters in `spread_of_differences`, if already known.
 
     >>> from limner.scoring.stats import as_parts
     >>> difference_interval(as_parts([3, 5, 4, 6]), as_parts([1, 2, 2, 2]))
@@ -110,7 +110,7 @@ def difference_interval(
 
 
 def _widened(interval: Interval, top: float | None) -> Interval:
-    """Return an interval with width where every question shows the same difference: one more question might not."""
+    """Return the interval, widened if every question shows the same difference, as another question might not."""
     value, low, high = interval.value, interval.low, interval.high
     if top is None or value is None or low is None or high is None or high - low > NEAR * top:
         return interval
@@ -119,10 +119,10 @@ def _widened(interval: Interval, top: float | None) -> Interval:
 
 
 def spread_of_differences(first: Parts, second: Parts, name: str = "value", derive: Derive = dict) -> Floats:
-    """Return each cluster's share in the difference: for plain means simply its own difference.
+    """Return each cluster's contribution to the difference; for plain means, this is the difference on the cluster.
 
-    For ratios these are jackknife pseudo-values: how the difference changes when the cluster is left out, on the scale
-    of a single cluster. Clusters without the number are left out.
+    For ratios these are jackknife pseudo-values: the change in the difference when the cluster is left out, on the
+    scale of a single cluster. Clusters without the number are left out.
 
     >>> from limner.scoring.stats import as_parts
     >>> [round(float(each), 6) for each in spread_of_differences(as_parts([3, 5, None]), as_parts([1, 2, None]))]
@@ -168,13 +168,13 @@ POWER = 0.8
 
 
 def questions_needed(deviation: float | None, gap: float | None, alpha: float = ALPHA, power: float = POWER) -> Measure:
-    """Return about how many questions separate two painters at this gap, given the spread of their differences.
+    """Return the approximate number of questions needed to separate two painters with this gap.
 
     Args:
-        deviation: Standard deviation of the per-question differences.
-        gap: The difference to be found; its sign does not matter.
-        alpha: How often a difference may be seen where there is none.
-        power: How often the gap is to be found where it is there.
+        deviation: The standard deviation of the per-question differences.
+        gap: The difference to detect; its sign does not matter.
+        alpha: The probability of detecting a difference if there is none.
+        power: The probability of detecting the gap if it exists.
 
     >>> questions_needed(40.0, 5.0).value
     505.0
@@ -188,31 +188,31 @@ def questions_needed(deviation: float | None, gap: float | None, alpha: float = 
     if deviation <= NEAR * max(1.0, abs(gap)):
         return Measure(None, 0, "every question shows the same difference, so there is no spread to plan with")
     z, reach = NormalDist().inv_cdf(1 - alpha / 2), NormalDist().inv_cdf(power)
-    # The last term makes up for the spread being estimated from the same questions.
+    # The last term compensates for estimating the deviation from the same questions.
     needed = ((z + reach) * deviation / gap) ** 2 + z * z / 2
-    # With fewer questions than this even the clearest result does not reach alpha: the sign-flip test has no finer p.
+    # With fewer questions, even the clearest result of the sign-flip test does not reach alpha.
     return Measure(float(max(ceil(needed), ceil(1 - log2(alpha)))), 0)
 
 
 MAX_EXACT_CLUSTERS = 14
-"""Up to this many clusters that differ, every exchange is tried; above it `FLIPS` random ones, or more on request."""
+"""The maximum number of differing clusters for which all exchanges are tried; above it, `FLIPS` or more random ones."""
 FLIPS = 10_000
 ENOUGH_HITS = 10
-"""Where so many random exchanges gave as wide a gap, p is known well enough."""
+"""The number of random exchanges with at least as wide a gap at which p is precise enough to stop."""
 NO_SCORE = "one of the two has no such score"
 
 
 def difference(one: Parts, other: Parts, name: str, derive: Derive) -> float | None:
-    """Return the first one's number minus the second's; None where one of them has none."""
+    """Return the first number minus the second; None if either is missing."""
     first, second = (derive(ratios(parts)).get(name) for parts in (one, other))
     return float(first - second) if first is not None and second is not None and known(first - second) else None
 
 
 def sign_flip(first: Parts, second: Parts, name: str = "value", derive: Derive = dict, tests: int = 1) -> Measure:
-    """Return the two-sided p of the sign-flip test: how often exchanging the two within clusters gives as wide a gap.
+    """Return the two-sided p-value of the sign-flip test: how often exchanging painters gives as wide a gap.
 
-    Were the two the same, what they did on a question could as well have been done by the other. All exchanges are
-    tried where few clusters differ, else a seeded sample of them.
+    If the two painters were equal, their results could be exchanged on any cluster. If few clusters differ, all
+    exchanges are tried, else a seeded sample of them.
 
     >>> from limner.scoring.stats import as_parts
     >>> sign_flip(as_parts([1, 1, 1, 1, 1, 1]), as_parts([0, 0, 0, 0, 0, 0]))
@@ -222,11 +222,11 @@ def sign_flip(first: Parts, second: Parts, name: str = "value", derive: Derive =
 
 
 def sign_flip_test(one: Parts, other: Parts, name: str, derive: Derive, tests: int) -> tuple[Measure, int]:
-    """Return the p of the sign-flip test, and how many clusters differ at all."""
+    """Return the p-value of the sign-flip test, and the number of clusters that differ."""
     gap = difference(one, other, name, derive)
     if gap is None:
         return Measure(None, 0, NO_SCORE), 0
-    if gap < 0:  # The better one first: the p of a pair is the same whoever is named first.
+    if gap < 0:  # The better one first, so that p does not depend on the order of the two.
         one, other = other, one
     names = sorted({*one, *other})
     size = len(next(iter({**one, **other}.values()))[0])
@@ -235,7 +235,7 @@ def sign_flip_test(one: Parts, other: Parts, name: str, derive: Derive, tests: i
     mine, theirs = mine[order], theirs[order]
 
     between = theirs - mine
-    # Most scores of an exam have the same denominators for both: what nothing moves is not summed up.
+    # Columns that no exchange changes are skipped: most scores have the same denominators on both sides.
     moves = np.flatnonzero(between.any(axis=0))
 
     def gaps(moving: NDArray[Any], places: NDArray[Any]) -> Floats:
@@ -250,7 +250,7 @@ def sign_flip_test(one: Parts, other: Parts, name: str, derive: Derive, tests: i
 
     near = NEAR * max(1.0, abs(gap))
     everywhere = np.arange(size)
-    changed = after(between) - abs(gap)  # Each cluster exchanged alone.
+    changed = after(between) - abs(gap)  # Exchanging one cluster at a time.
     differs = np.flatnonzero(np.isnan(changed) | (np.abs(changed) > near))
     if not len(differs):
         return Measure(1.0, size), 0
@@ -266,7 +266,7 @@ def sign_flip_test(one: Parts, other: Parts, name: str, derive: Derive, tests: i
             total += int((~np.isnan(widths)).sum())
         if wide >= ENOUGH_HITS:
             break
-    # What was seen is itself one of the ways it could have come.
+    # The observed arrangement counts as one of the random ones.
     return Measure(wide / total if exact else (wide + 1) / (total + 1), size), len(differs)
 
 
@@ -299,7 +299,7 @@ def _random_flips(count: int, batch: int) -> NDArray[np.bool_]:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Return p corrected by Holm's step-down; None stays None and does not count as a test.
+    """Return the p-values corrected by Holm's step-down method; None stays None and does not count as a test.
 
     >>> holm([0.01, None, 0.04, 0.03])
     [0.03, None, 0.06, 0.06]

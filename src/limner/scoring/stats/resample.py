@@ -1,4 +1,4 @@
-"""The seeded bootstrap: whole clusters (questions with all their drawings) are resampled; intervals of scores."""
+"""The seeded bootstrap, which resamples whole clusters (questions with all their drawings), and intervals of scores."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from numpy.typing import NDArray
 from .types import ALPHA, NEAR, RESAMPLES, SEED, Derive, Floats, Interval, Parts
 
 Weights = NDArray[Any]
-"""How often each cluster is drawn, one row for each resample."""
+"""The number of times that each cluster is drawn, one row per resample."""
 MIN_CLUSTERS = 5
-"""Fewer clusters than this have no interval."""
+"""The minimum number of clusters for an interval."""
 MIN_VARIED = 10
-"""A score that differs from its commonest value, 0 or the best, in fewer clusters than this is rare."""
+"""The minimum number of clusters that must differ from the commonest value (0 or the best); with fewer, see `_rare`."""
 HANDFUL = 3
-"""Up to so many hits (or misses), Wilson's interval ends too near to them."""
+"""The number of hits (or misses) up to which Wilson's interval is too short on their side."""
 LARGEST = 4_000_000
-"""How many weights are held in memory at a time."""
+"""The maximum number of weights held in memory at a time."""
 MAX_CACHED_BYTES = 32 * 2**20
-"""So many bytes of weights are kept for the next time."""
+"""The maximum size of the cache of weights, in bytes."""
 FEW_WEIGHTS = 2**18
-"""Up to so many are kept as they are multiplied, with eight bytes each; more of them with one."""
+"""The maximum number of weights cached as eight-byte floats, ready to multiply; more are cached as single bytes."""
 AT_ONCE = LARGEST // 16
-"""So many are drawn at a time."""
+"""The number of weights drawn at a time."""
 NEAR_BY = 2**17
-"""So many stay in a processor's cache while they are multiplied with one column after the other."""
+"""The number of weights that fit in a processor's cache while they are multiplied with all columns."""
 
 
 def ratios(parts: Parts) -> dict[str, float]:
-    """Return the sum of the numerators over the sum of the denominators; NaN where the latter is zero.
+    """Return the sum of the numerators over the sum of the denominators; a sum of zero leaves the number out.
 
     >>> ratios({"x": (np.array([1.0, 2.0]), np.array([1.0, 1.0])), "y": (np.zeros(2), np.zeros(2))})
     {'x': 1.5}
@@ -44,10 +44,10 @@ def ratios(parts: Parts) -> dict[str, float]:
 
 
 def spreads(many: Sequence[Parts], derive: Derive = dict, resamples: int = RESAMPLES) -> list[dict[str, Floats]]:
-    """Return for each of several sets of parts over the same clusters every number in every resample.
+    """Return every number in every resample, for each of several sets of parts over the same clusters.
 
-    All sets get the same resamples, so that their numbers can be compared draw by draw. A resample that misses every
-    cluster with a number has NaN for it.
+    All sets get the same resamples, so that their numbers are paired. A number is NaN in a resample that has none of
+    the clusters with this number.
 
     Raises:
         ValueError: The sets have different numbers of clusters.
@@ -64,7 +64,7 @@ def spreads(many: Sequence[Parts], derive: Derive = dict, resamples: int = RESAM
         for place, parts in enumerate(many):
             if not parts:
                 continue
-            # Most scores of an exam have the same denominators.
+            # Distinct denominators only: most scores of an exam share theirs.
             distinct = {bottoms.tobytes(): bottoms for _, bottoms in parts.values()}
             sums = _products(weights, [*(tops for tops, _ in parts.values()), *distinct.values()])
             under, means = dict(zip(distinct, sums[len(parts) :], strict=True)), {}
@@ -77,9 +77,9 @@ def spreads(many: Sequence[Parts], derive: Derive = dict, resamples: int = RESAM
 
 
 def _products(weights: Weights, columns: Sequence[Floats]) -> list[Floats]:
-    """Return the weights times each column, to the bit: a few rows at a time, so that memory is read only once."""
+    """Return the exact products of the weights with each column, a few rows at a time to read memory only once."""
     products = [np.empty(len(weights)) for _ in columns]
-    # In fours, as the products are computed: other steps would change last bits.
+    # A multiple of four rows, as products are computed in fours; other steps would change the last bits.
     step = 4 * max(1, NEAR_BY // max(1, weights.shape[1]) // 4)
     for at in range(0, len(weights), step):
         rows = weights[at : at + step].astype(np.float64, copy=False)
@@ -89,11 +89,11 @@ def _products(weights: Weights, columns: Sequence[Floats]) -> list[Floats]:
 
 
 _kept: OrderedDict[tuple[int, int], list[Weights]] = OrderedDict()
-"""The weights of some sizes, the last used last: to draw them takes many times longer than to read them."""
+"""The cache of weights by size, least recently used first; drawing them is many times slower than reading them."""
 
 
 def _weights(size: int, resamples: int) -> Iterator[Weights]:
-    """Yield how often each cluster is drawn in each resample: always the same, in bounded blocks."""
+    """Yield how often each cluster is drawn in each resample, in bounded blocks; the seed makes them reproducible."""
     key = size, resamples
     if key in _kept:
         _kept.move_to_end(key)
@@ -119,17 +119,17 @@ def _drawn(size: int, resamples: int) -> Iterator[Weights]:
         block: Weights = np.empty((count, size), dtype=np.float64 if size * resamples <= FEW_WEIGHTS else np.uint8)
         for at in range(0, count, few):
             counts = generator.multinomial(size, chances, size=min(few, count - at))
-            if block.dtype == np.uint8 and counts.max(initial=0) > 255:  # No cluster is ever drawn that often.
+            if block.dtype == np.uint8 and counts.max(initial=0) > 255:  # Practically never happens.
                 block = block.astype(np.float64)
             block[at : at + few] = counts
         yield block
 
 
 def interval(value: float, spread: Floats, n: int) -> Interval:
-    """Return the 95% interval of a spread, around the number it is for; fewer than `MIN_CLUSTERS` clusters have none.
+    """Return a number with its 95% interval from a spread; there is none for fewer than `MIN_CLUSTERS` clusters.
 
-    A percentile interval of few clusters is too narrow; the percentiles are moved outwards as far as Student's t goes
-    beyond the normal (Hesterberg's expanded percentiles), which matters below about 50 clusters.
+    A percentile interval of few clusters is too narrow. The percentiles are moved outwards as far as Student's t
+    exceeds the normal distribution (Hesterberg's expanded percentiles), which matters below about 50 clusters.
 
     >>> found = interval(0.5, np.linspace(0, 1, 100001), 8)
     >>> round(found.low, 3), round(found.high, 3)
@@ -142,26 +142,26 @@ def interval(value: float, spread: Floats, n: int) -> Interval:
         return Interval(value, None, None, n)
     tail = 100 * expanded_tail(n)
     low, high = (float(edge) for edge in np.percentile(spread, [tail, 100 - tail]))
-    # The last bits of a sum depend on its order: an interval must still hold the number it is for.
+    # The last bits of a sum depend on its order, but an interval must always contain its number.
     return Interval(value, min(low, value), max(high, value), n)
 
 
 def score_interval(
     value: float, spread: Floats, top: float | None, part: tuple[Floats, Floats] | None, n: int
 ) -> Interval:
-    """Return the interval of a score between 0 and `top`, which has width even where all clusters agree.
+    """Return the interval of a score between 0 and `top`, which has width even if all clusters agree.
 
-    Shares of yes and no get Wilson's interval, and so does a score that is 0 (or `top`) for most clusters and something
-    else for fewer than `MIN_VARIED`: no resampling shows how rare the rare is. Others get the percentiles of the
-    resamples, and where it reaches further, Wilson's interval of a share that spreads as they do: percentiles of few
-    clusters reach too little towards the far end of a skewed score.
+    Shares of yes and no get Wilson's interval. So does a score that is 0 (or `top`) for all but fewer than
+    `MIN_VARIED` clusters, because resampling does not show how rare the other values are. Other scores get the
+    percentiles of the resamples, extended to Wilson's interval of a share with the same variance if that is wider:
+    percentiles of few clusters do not reach far enough into the long tail of a skewed score.
 
     Args:
         value: The score.
         spread: The score in every resample.
-        top: The best value; None where it is not known.
-        part: Numerators and denominators per cluster, where the score is their plain ratio.
-        n: How many clusters it rests on.
+        top: The best value; None if unknown.
+        part: Numerators and denominators per cluster, if the score is their plain ratio.
+        n: The number of clusters.
 
     >>> none_of_20 = np.zeros(20), np.ones(20)
     >>> round(score_interval(0.0, np.zeros(9), 100, none_of_20, 20).high, 1)
@@ -181,7 +181,7 @@ def score_interval(
 
 
 def _rare(part: tuple[Floats, Floats], top: float, n: int) -> bool:
-    """Return whether clusters are all or nothing, or nearly all of them the same."""
+    """Return whether all clusters have 0 or the best value, or nearly all clusters have 0, or nearly all the best."""
     tops, bottoms = (side[part[1] > 0] for side in part)
     shares = tops / bottoms / top
     away = [int((~np.isclose(shares, end)).sum()) for end in (0, 1)]
@@ -189,7 +189,7 @@ def _rare(part: tuple[Floats, Floats], top: float, n: int) -> bool:
 
 
 def _few_hits(share: float, n: int) -> tuple[float, float]:
-    """Return Wilson's interval; up to `HANDFUL` hits or misses with Poisson's end (Brown, Cai and DasGupta, 2001)."""
+    """Return Wilson's interval, with Poisson's limit up to `HANDFUL` hits or misses (Brown, Cai and DasGupta, 2001)."""
     from scipy.special import gammaincinv
 
     ends = wilson(share * n, n)
@@ -206,13 +206,13 @@ def _few_hits(share: float, n: int) -> tuple[float, float]:
 def bootstrap(
     parts: Parts, derive: Derive = dict, tops: Mapping[str, float] | None = None, resamples: int = RESAMPLES
 ) -> dict[str, Interval]:
-    """Return ratios of sums with intervals from resampling whole clusters (questions), seeded.
+    """Return ratios of sums, with intervals from seeded resampling of whole clusters (questions).
 
     Args:
         parts: Numerators and denominators per cluster; a denominator of 0 leaves the cluster out.
-        derive: Turns the ratios into the final numbers; must work on arrays too.
-        tops: The best values of the numbers that have one: they are scores; see `score_interval`.
-        resamples: How many times the clusters are resampled.
+        derive: Turns the ratios into the final numbers; must also work on arrays.
+        tops: The best values of numbers that have one and are treated as scores; see `score_interval`.
+        resamples: The number of resamples.
 
     >>> bootstrap({"x": (np.ones(5), np.ones(5))})["x"]
     Interval(value=1.0, low=1.0, high=1.0, n=5)
@@ -229,7 +229,7 @@ def bootstrap(
             float(value), drawn[name], (tops or {}).get(name), parts.get(name), counted.get(name, size)
         )
         for name, value in derive(ratios(parts)).items()
-        if not np.isnan(value)  # Derived from a number that is not there.
+        if not np.isnan(value)  # NaN if derived from a missing number.
     }
 
 
@@ -250,12 +250,12 @@ def resampled(values: Floats, statistic: Callable[[Floats], float]) -> Interval:
 
 @lru_cache(maxsize=1024)
 def student(n: float, p: float = 1 - ALPHA / 2) -> float:
-    """Return the quantile p of Student's t for means of n clusters; by default 95% stay within it.
+    """Return the quantile p of Student's t for means of n clusters; by default, that of a 95% interval.
 
     >>> round(student(2), 3), round(student(30), 3)
     (12.706, 2.045)
     """
-    # Only here: commands that need no interval start faster.
+    # Imported here so that commands without intervals start faster.
     from scipy.special import stdtrit
 
     return float(stdtrit(n - 1, p))
@@ -263,7 +263,7 @@ def student(n: float, p: float = 1 - ALPHA / 2) -> float:
 
 @lru_cache(maxsize=1024)
 def expanded_tail(n: int) -> float:
-    """Return the tail beside a percentile interval of n clusters, widened as far as Student's t exceeds the normal.
+    """Return the tail of an expanded percentile interval of n clusters; see `interval`.
 
     >>> round(expanded_tail(10**6), 4), round(expanded_tail(8), 4)
     (0.025, 0.0057)
@@ -272,7 +272,7 @@ def expanded_tail(n: int) -> float:
 
 
 def wilson(hits: float, n: int, level: float = 0.95) -> Interval:
-    """Return a share with its Wilson interval, which has width even where all or none are hits.
+    """Return a share with its Wilson interval, which has width even if all or none are hits.
 
     >>> found = wilson(8, 10)
     >>> [round(number, 3) for number in (found.value, found.low, found.high)]
@@ -283,7 +283,7 @@ def wilson(hits: float, n: int, level: float = 0.95) -> Interval:
     Interval(value=None, low=None, high=None, n=0)
 
     Raises:
-        ValueError: There are fewer than no hits, or more than cases.
+        ValueError: The number of hits is negative or exceeds the number of cases.
     """
     if not 0 <= hits <= n:
         raise ValueError(f"{hits} of {n} is not a share")

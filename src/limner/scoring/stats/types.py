@@ -1,4 +1,4 @@
-"""What the functions of this package take and give: numbers with intervals or reasons, and sums by cluster."""
+"""Types shared by the functions of this package: numbers with intervals or reasons, and sums by cluster."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ RESAMPLES = 2000
 SEED = 20_250_914
 ALPHA = 0.05
 NEAR = 1e-9
-"""Numbers that differ by less are equal: the last bits of a sum depend on its order."""
+"""The tolerance within which numbers count as equal, because the last bits of a sum depend on its order."""
 Floats = NDArray[np.float64]
 Parts = Mapping[str, tuple[Floats, Floats]]
-"""Per name: numerators and denominators, one entry per cluster."""
+"""Name -> numerators and denominators, one of each per cluster."""
 Derive = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Turns ratios into the final numbers; works on numbers and on arrays alike."""
+"""A function that turns ratios into the final numbers; it works on numbers and on arrays."""
 
 
 class Plain:
-    """A result that is plain JSON field by field."""
+    """A result that can be converted to plain JSON field by field."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields by name, each as plain JSON."""
@@ -40,7 +40,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Interval(Plain):
-    """A number with its 95% interval and how many questions it rests on; too few have no interval."""
+    """A number with its 95% interval and the number of questions behind it; with too few, there is no interval."""
 
     value: float | None = None
     low: float | None = None
@@ -50,7 +50,7 @@ class Interval(Plain):
 
 @dataclass(frozen=True)
 class Measure(Plain):
-    """A number and how many cases it rests on; without a number, `reason` says why."""
+    """A number and the number of cases behind it; if there is no number, `reason` says why."""
 
     value: float | None
     n: int
@@ -58,7 +58,7 @@ class Measure(Plain):
 
 
 def known(value: float | None) -> bool:
-    """Return whether there is a number: neither None nor NaN.
+    """Return whether a value is neither None nor NaN.
 
     >>> known(0.0), known(None), known(float("nan"))
     (True, False, False)
@@ -67,7 +67,7 @@ def known(value: float | None) -> bool:
 
 
 def as_parts(values: Iterable[float | None], name: str = "value") -> dict[str, tuple[Floats, Floats]]:
-    """Return one number per cluster as parts of their plain mean; None and NaN leave the cluster out.
+    """Return the parts of the plain mean of one number per cluster; None and NaN leave the cluster out.
 
     >>> tops, bottoms = as_parts([1.0, None, 3.0])["value"]
     >>> tops.tolist(), bottoms.tolist()
