@@ -110,7 +110,7 @@ def buckets(size: int, step: int) -> tuple[tuple[int, int], ...]:
     """Return widths and heights, multiples of `step`, with about but never more than size x size pixels.
 
     >>> buckets(1024, 64)[0], len(buckets(1024, 64))
-    ((768, 1344), 9)
+    ((768, 1344), 11)
     """
     area, sizes = size * size, set()
     for width in range(step, 2 * size + 1, step):

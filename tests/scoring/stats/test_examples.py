@@ -23,6 +23,8 @@ MODULES = [
     "limner.store.records",
     "limner.report.tables.model",
     "limner.report.tables.analyses",
+    "limner.report.site.chunks",
+    "limner.train.settings",
 ]
 
 

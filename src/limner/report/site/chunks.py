@@ -48,7 +48,7 @@ def make_key(*parts: str) -> str:
     It has only letters, digits, ``-`` and ``_``, so it is safe in a URL and on every file system; the hash at its end
     distinguishes names that differ only in case or other characters.
 
-    >>> key("Biology/1"), key("../../etc/passwd")
+    >>> make_key("Biology/1"), make_key("../../etc/passwd")
     ('Biology_1-9939d6df', 'etc_passwd-3754d6cb')
     """
     text = "\n".join(parts)
