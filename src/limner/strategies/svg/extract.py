@@ -47,7 +47,7 @@ def _pictures(parts: list[str]) -> list[str | None]:
 
 
 def _in_part(text: str) -> Iterator[str | None]:
-    """Yield every outermost picture in order; None for one that is never closed, which ends the search."""
+    """Yield every outermost picture in order; finally None if one is never closed, which hides all after it."""
     opened: list[tuple[int, bool]] = []
     whole: list[tuple[int, int]] = []
     endless: set[str] = set()

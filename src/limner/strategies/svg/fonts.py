@@ -80,7 +80,7 @@ def _others() -> tuple[Path, ...]:
 
 @lru_cache(maxsize=4)
 def _find(own: tuple[str, ...]) -> tuple[Path, ...]:
-    """Return font files in the order they are tried: one's own, the preferred ones, then all by name."""
+    """Return font files in the order in which to try them: the user's own, the preferred ones, all others by name."""
     first = sorted(file for place in own for file in _files(Path(place).expanduser()))
     others = {file for place in _FOLDERS for file in _files(Path(place).expanduser())} - set(first)
     return (*first, *sorted(others, key=_rank))
