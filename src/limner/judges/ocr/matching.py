@@ -113,7 +113,7 @@ def _says_something(token: str) -> bool:
 
 
 def allowed_slips(length: int) -> int:
-    """Return how many edits a label of this many characters may differ by."""
+    """Return the number of edits allowed in a label of this many characters."""
     return sum(length >= least for least in SLIP_LENGTHS)
 
 

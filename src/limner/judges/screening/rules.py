@@ -266,7 +266,7 @@ _LOOK_ALIKES = LATIN_LOOKS | str.maketrans(
     | {"l": "i", "ı": "i", "ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "i"}
 )
 _SIGNS = {"@": "a", "$": "s", "€": "e", "!": "i", "|": "i"}
-"""Signs that stand for letters inside a word."""
+"""Signs that can replace letters inside a word."""
 _WIDE = ((0x3040, 0x30FF), (0x3400, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
 
 
