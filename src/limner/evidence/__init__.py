@@ -1,1 +1,1 @@
-"""Evidence: what is measured on a drawing without asking a judge: its text, its regions, its looks."""
+"""Evidence: measurements of a drawing that do not need a judge, such as its text, regions and aesthetics."""

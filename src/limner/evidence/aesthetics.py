@@ -59,7 +59,7 @@ class UniPercept(LocalProbe):
 
     @property
     def name(self) -> str:
-        """The package's version, which of its ratings, and the weights."""
+        """The package's version, the kind of rating, and the weights."""
         return f"unipercept/{self._version} {KEY} model={self._model or MODEL}"
 
     def check(self) -> None:
@@ -85,7 +85,7 @@ class UniPercept(LocalProbe):
     async def measure(self, image: bytes, calls: Calls) -> Finding:
         """See `limner.evidence.probe.Probe`."""
         try:
-            inspect(image)  # The worker has no limits of its own.
+            inspect(image)  # The worker itself does not check limits.
         except BadImage as error:
             raise Fault("image", str(error)) from error
         ratings, call = await self.ask(image, calls)
@@ -96,5 +96,5 @@ def _find_python(python: str) -> str:
     program = shutil.which(str(Path(python).expanduser()))
     if program is None:
         raise UsageError(f"unipercept:{python}: no such program; {HELP}")
-    # Not resolved: a virtual environment's Python is a link that depends on its own place.
+    # Not resolved: the Python of a virtual environment is a link, and finds its packages by the link's location.
     return str(Path(program).absolute())

@@ -35,7 +35,7 @@ class Measuring:
     """The evidence to measure, and its backends.
 
     Attributes:
-        probes: The evidence to measure, whatever the exam needs; by default what the exam needs and what a word names.
+        probes: The evidence to measure, regardless of the exam; by default, what the exam needs or a word names.
         ocr: The word for the backend that reads text; see `limner.evidence.probe`.
         regions: The word for the backend that counts regions, or ``none``.
         aesthetics: The word for the backend that rates aesthetics.

@@ -1,7 +1,7 @@
 """Evidence from a chat model: lines of text that it reads, or its rating of a drawing's aesthetics.
 
-Such values carry the model's name, so that they are never mistaken for an engine's. Their calls are chat calls with
-price and budget.
+Such values are stored under the model's name, so that they are never mistaken for an engine's. Their calls are chat
+calls, with a price and a budget.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .probe import Finding
 
 PROMPTS = Prompts(Path(str(files(__package__))) / "prompts")
 SCALE = 1000
-"""Boxes are given in thousandths of the picture's width and height."""
+"""The units of boxes: thousandths of the picture's width and height."""
 Size = tuple[int, int]
 
 
@@ -75,10 +75,10 @@ class ModelProbe(ABC):
 
     @abstractmethod
     def contract(self, size: Size) -> Contract[Any]:
-        """Return the contract of the reply for a picture of this size, and the plain JSON it is parsed into."""
+        """Return the contract that parses the reply for a picture of this size into plain JSON."""
 
     async def measure(self, image: bytes, calls: Calls) -> Finding:
-        """Ask; see `limner.evidence.probe.Probe`. The picture must be among the store's images."""
+        """Ask the model; see `limner.evidence.probe.Probe`. The picture must be among the store's images."""
         sha256 = hashlib.sha256(image).hexdigest()
         with picture_faults(f"image {sha256[:12]}"):
             size = (await asyncio.to_thread(decode, image)).size
@@ -96,7 +96,7 @@ class ModelProbe(ABC):
 
 
 class ModelReader(ModelProbe):
-    """A probe by which a chat model reads the lines of text."""
+    """A probe with which a chat model reads the lines of text."""
 
     evidence, template, reply_tokens = "ocr", "read-lines", 1500
 
@@ -106,7 +106,7 @@ class ModelReader(ModelProbe):
 
 
 class ModelRating(ModelProbe):
-    """A probe by which a chat model rates a drawing's aesthetics from 0 to 100."""
+    """A probe with which a chat model rates a drawing's aesthetics from 0 to 100."""
 
     evidence, template, reply_tokens = "aesthetics", "rate-looks", 500
 

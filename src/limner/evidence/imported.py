@@ -1,4 +1,4 @@
-"""Import of values of drawings and of painters from CSV files, and matching of rows to drawings."""
+"""Import of values for drawings and painters from CSV files, and matching of rows to drawings."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from ..store.records import Drawing, evidence_row, save_setup
 from ..store.schema import evidence as table
 
 COLUMNS = {AESTHETICS: ("score", 100.0, False), REGIONS: ("count", math.inf, True)}
-"""Evidence -> the column of its value, its maximum, whether it is a whole number."""
+"""The column of each evidence's values, their maximum, and whether they are whole numbers."""
 
 
 @dataclass(frozen=True)
 class ImportedValues:
-    """The values of a file, by the drawing's image or, for drawings without one, by the drawing's id."""
+    """The values of a file, by the hash of the drawing's image or, if it has none, by the drawing's id."""
 
     evidence: str
     backend: str
@@ -51,13 +51,13 @@ def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str
 
     Args:
         evidence: ``aesthetics`` (column ``score``, 0 to 100) or ``regions`` (column ``count``).
-        path: The file. A row names a drawing by ``id``, with ``painter`` and ``seed`` where several fit, or by
-            ``image``: its sha256, or the path of its file beside the table.
+        path: The file. A row names a drawing by ``id``, with ``painter`` and ``seed`` if several match, or by
+            ``image``: its sha256, or the path of its file relative to the table's folder.
         drawings: The exam's drawings.
         name: The backend of the values; the file's name and hash by default.
 
     Raises:
-        DataError: With file and line of everything that is wrong.
+        DataError: The file has errors; the message gives the file and line of each.
     """
     column = COLUMNS[evidence][0]
 
@@ -84,13 +84,13 @@ def read_table(evidence: str, path: Path, drawings: Iterable[Drawing], name: str
 def _csv_rows(
     path: Path, fits: Callable[[set[str]], bool], columns: str, problems: Problems
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line and cells of each row of a CSV file; rows that cannot be read, or none at all, are problems.
+    """Yield the line number and cells of each row of a CSV file; unreadable rows and an empty file are problems.
 
     Args:
         path: The file.
-        fits: Tells whether these column names will do.
-        columns: The names that are expected, for the message.
-        problems: Where problems are noted.
+        fits: Returns whether the column names are acceptable.
+        columns: The expected names, for the message.
+        problems: The list to add problems to.
 
     Raises:
         DataError: The first line does not name the columns.
@@ -144,12 +144,12 @@ _NAME = re.compile(r"[\w.+:@-]{1,150}")
 
 @dataclass(frozen=True)
 class ImportedMetrics:
-    """The numbers of a file.
+    """The metric values of a file.
 
     Attributes:
-        setups: Each metric's evaluator by its id.
-        ratings: Numbers of drawings; the scale is the metric's name.
-        painters: Numbers of painters.
+        setups: The evaluators of the metrics, by id.
+        ratings: The values of drawings; the scale is the metric's name.
+        painters: The values of painters.
     """
 
     setups: Mapping[str, dict[str, Any]]
@@ -158,11 +158,11 @@ class ImportedMetrics:
 
     @property
     def names(self) -> list[str]:
-        """The metrics, by name."""
+        """The sorted names of the metrics."""
         return sorted({setup["judge"].removeprefix("metric/") for setup in self.setups.values()})
 
     def save(self, store: Store) -> None:
-        """Store the numbers; return when all are committed."""
+        """Store the values; return when all are committed."""
         for id, body in self.setups.items():
             save_setup(store, id, body, METRIC_KIND)
         save_ratings(store, self.ratings).result()
@@ -170,7 +170,7 @@ class ImportedMetrics:
 
 
 def metric_setup(name: str, **computed: Any) -> tuple[str, dict[str, Any]]:
-    """Return a metric as an evaluator: its id and its body, with how it was computed."""
+    """Return a metric as an evaluator: its id, and its body, which records how it was computed."""
     body = {"judge": f"metric/{name}", **computed}
     return setup_id(body), body
 
@@ -179,14 +179,14 @@ def read_metrics(path: Path, exam: str, drawings: Iterable[Drawing], name: str |
     """Read a file of metrics and match each row to its drawing or painter.
 
     Args:
-        path: The file, with the columns `COLUMNS`; ``strategy`` and ``seed`` may be absent where one drawing fits. A
-            row without an id is about a painter as a whole.
+        path: The file, with the columns `METRIC_COLUMNS`; ``strategy`` and ``seed`` may be absent if only one drawing
+            matches. A row without an id is about a painter as a whole.
         exam: The exam's name in the store.
         drawings: The exam's drawings.
-        name: The name of the numbers' source; the file's name and hash by default.
+        name: The name of the source of the values; the file's name and hash by default.
 
     Raises:
-        DataError: With file and line of everything that is wrong.
+        DataError: The file has errors; the message gives the file and line of each.
     """
 
     def fits(heads: set[str]) -> bool:
@@ -199,7 +199,7 @@ def read_metrics(path: Path, exam: str, drawings: Iterable[Drawing], name: str |
 
 
 class _MetricRows:
-    """Reader of a metrics file, one row after another."""
+    """A reader of the rows of a metrics file."""
 
     def __init__(self, exam: str, drawings: list[Drawing], path: Path, source: str) -> None:
         self._exam, self._path, self._source = exam, path, source
@@ -212,7 +212,7 @@ class _MetricRows:
         self._read: dict[str, tuple[Rating | PainterMetric, int]] = {}
 
     def take(self, row: Mapping[str, str], line: int) -> None:
-        """Read one row; note what is wrong with it."""
+        """Read one row; record its problems."""
         try:
             for number in self._numbers(row):
                 earlier = self._read.get(number.id)
@@ -251,7 +251,7 @@ class _MetricRows:
         return PainterMetric(self._exam, label, setup, value, strategy, number, body={"source": self._source})
 
     def done(self) -> ImportedMetrics:
-        """Return the metrics; raise if anything is wrong."""
+        """Return the metrics; raise an error if any row has a problem."""
         self.problems.settle()
         rows = [number for number, _ in self._read.values()]
         return ImportedMetrics(
@@ -273,7 +273,7 @@ def _parse_number(word: str) -> float:
 
 BY_IMAGE = ("id", "painter", "seed", "image")
 BY_SLOT = ("id", "painter", "strategy", "seed")
-"""The columns by which rows of a table can name a drawing."""
+"""The columns that can identify a drawing in a table, with images and without."""
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -283,7 +283,7 @@ class DrawingFinder:
     Args:
         drawings: The exam's drawings; only finished ones count.
         folder: The folder of images that a row may name.
-        keys: The columns by which a row can name a drawing.
+        keys: The columns that can identify a drawing.
     """
 
     def __init__(self, drawings: Iterable[Drawing], folder: Path, keys: tuple[str, ...] = BY_IMAGE) -> None:
@@ -298,29 +298,29 @@ class DrawingFinder:
         return self._of.get(question, [])
 
     def fitting(self, row: Mapping[str, Any]) -> list[Drawing]:
-        """Return every drawing that all the row's columns fit; an empty column fits all."""
+        """Return every drawing that matches all columns of the row; an empty column matches all drawings."""
         return self._fitting(row)[0]
 
     def find(self, row: Mapping[str, Any]) -> Drawing:
-        """Return the drawing, or one of several with the same image.
+        """Return the drawing that matches the row; if several with one image do, the first.
 
         Raises:
-            ValueError: None fits, or several images do.
+            ValueError: No drawing matches, or several with different images do.
         """
         return self.find_all(row)[0]
 
     def find_all(self, row: Mapping[str, Any]) -> list[Drawing]:
-        """Return the drawing, and all others with the same image that fit the row.
+        """Return all drawings that match the row; they share one image.
 
         Raises:
-            ValueError: None fits, or several images do.
+            ValueError: No drawing matches, or several with different images do.
         """
         fitting, last = self._fitting(row)
         if not fitting:
             raise ValueError(f"no drawing in the store with {last} {_cell(row, last)!r}{self._hint(last)}")
         if not _cell(row, "id") and not ("image" in self._keys and _cell(row, "image")):
             raise ValueError("an id or an image is missing")
-        # One image submitted by several painters is one subject.
+        # An image submitted by several painters counts as one.
         if len({drawing.image or drawing.id for drawing in fitting}) > 1:
             telling = [key for key in ("painter", "strategy") if key in self._keys and len(_values(fitting, key)) > 1]
             raise ValueError(
@@ -329,7 +329,7 @@ class DrawingFinder:
         return fitting
 
     def _fitting(self, row: Mapping[str, Any]) -> tuple[list[Drawing], str]:
-        """Return the drawings that fit, and the last column compared, which is to blame if none fits."""
+        """Return the matching drawings, and the last column compared, which is the cause if none matches."""
         fitting, key = self._done, self._keys[0]
         for key in self._keys:
             if value := _cell(row, key):

@@ -36,7 +36,7 @@ class LocalMetricKind:
     Attributes:
         name: The name of its numbers.
         usage: Its form on the command line.
-        factory: The function that makes it in a worker.
+        factory: The function that loads it in a worker.
         fixed: Fixed arguments of the factory.
         options: Further arguments that a user may give.
         texts: Whether it compares the drawing with the question's prompt.
@@ -91,7 +91,7 @@ METRICS = {
 
 
 class LocalMetric:
-    """One metric with its weights; measures in a worker, through the journal if the value is one number."""
+    """A metric with its weights; it measures in a worker, through the journal if the value is a single number."""
 
     def __init__(self, kind: LocalMetricKind, weights: Path, options: Mapping[str, Any]) -> None:
         self.kind, self.weights, self.options = kind, weights, dict(options)
@@ -103,7 +103,7 @@ class LocalMetric:
         )  # fmt: skip
 
     def check(self) -> None:
-        """Raise early if weights or packages are missing."""
+        """Raise an error early if weights or packages are missing."""
         needed = {"weights": self.weights}
         if "head" in self.options:
             needed["head"] = Path(str(self.options["head"]))
@@ -122,7 +122,7 @@ class LocalMetric:
 
     @property
     def setup(self) -> dict[str, Any]:
-        """Everything that affects its values, as the store keeps it; the device does not."""
+        """Everything that affects its values, in the form that is stored; the device does not affect them."""
         args = {name: value for name, value in self.options.items() if name not in ("device", "head")}
         body = {"judge": f"metric/{self.kind.name}", "weights": weights_id(self.weights)}
         if "head" in self.options:
@@ -142,7 +142,7 @@ class LocalMetric:
         return await run_in_worker(self._recipe, image, {"text": text} if self.kind.texts else {}, IMAGE_S)
 
     async def measure(self, image: bytes, text: str, calls: Calls) -> dict[str, Any]:
-        """Return the number of one drawing, computed now or before."""
+        """Return the value of one drawing, computed now or taken from the journal."""
         body: dict[str, Any] = {"image": hashlib.sha256(image).hexdigest(), "setup": self.setup}
         if self.kind.texts:
             body["text"] = text
@@ -155,7 +155,7 @@ class LocalMetric:
 
 
 def weights_id(path: Path) -> str:
-    """Return a hash of weights, independent of their place: of a file, or of a folder's files."""
+    """Return a hash of weights, either a file or the files of a folder, that does not depend on their location."""
     if path.is_file():
         return file_hash(path)[:16]
     files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
@@ -195,7 +195,7 @@ class Moments:
         """Add one image's features.
 
         Raises:
-            ValueError: Their number differs from the others'.
+            ValueError: Their number differs from that of earlier images.
         """
         row = np.asarray(features, dtype=np.float64)
         if self._sum is None or self._products is None:
@@ -213,13 +213,13 @@ class Moments:
 
     @property
     def mean(self) -> Features:
-        """The mean."""
+        """The mean of the features."""
         assert self._sum is not None
         return self._sum / self.n
 
     @property
     def covariance(self) -> Features:
-        """The covariance, over n - 1."""
+        """The covariance of the features, with divisor n - 1."""
         assert self._products is not None
         covariance: Features = (self._products - self.n * np.outer(self.mean, self.mean)) / (self.n - 1)
         return covariance
@@ -236,7 +236,7 @@ def frechet_distance(first: Moments, second: Moments) -> float:
     """
     values, vectors = np.linalg.eigh(first.covariance)
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    # Symmetric, so that its eigenvalues are real even where a covariance is singular.
+    # A symmetric product, so that its eigenvalues are real even if a covariance is singular.
     between = np.linalg.eigvalsh(root @ second.covariance @ root)
     gap = first.mean - second.mean
     spread = np.trace(first.covariance) + np.trace(second.covariance) - 2 * np.sqrt(np.maximum(between, 0)).sum()

@@ -29,7 +29,7 @@ def _pixels(processor: Any, data: bytes, device: str) -> Any:
 
 
 def text_image(weights: str, device: str = "cpu", scaled: bool = False) -> Any:
-    """Return the CLIP score (100 times the cosine, at least 0), or with `scaled` the logit, as PickScore uses."""
+    """Return a function for the CLIP score (100 times the cosine, at least 0), or, if `scaled`, PickScore's logit."""
     import torch
 
     model = _load("AutoModel", weights, device)
@@ -52,7 +52,7 @@ def text_image(weights: str, device: str = "cpu", scaled: bool = False) -> Any:
 
 
 def answer_chance(weights: str, device: str = "cpu", question: str = QUESTION, answer: str = ANSWER) -> Any:
-    """Return the VQA score: the probability that the model's answer to the question begins with `answer`."""
+    """Return a function for the VQA score: the probability that the answer to the question begins with `answer`."""
     import torch
 
     model = _load("AutoModelForImageTextToText", weights, device)
@@ -96,7 +96,7 @@ def looks(weights: str, head: str, device: str = "cpu") -> Any:
 
 
 def _features(weights: str, device: str) -> Any:
-    """Return one row of an image's features, projected if the model shares a projection with text."""
+    """Return a function that computes an image's features, projected if the model has a projection shared with text."""
     import torch
 
     model, pictures = _load("AutoModel", weights, device), _load("AutoImageProcessor", weights, device)
@@ -114,7 +114,7 @@ def _layers(file: Path) -> list[tuple[Any, Any]]:
     """Return the linear layers of a file, first to last.
 
     Raises:
-        RuntimeError: It has other layers too, or they do not fit together.
+        RuntimeError: It also has other layers, or the layers do not fit together.
     """
     import torch
 
@@ -146,7 +146,7 @@ def _layers(file: Path) -> list[tuple[Any, Any]]:
 
 
 def features(weights: str, device: str = "cpu") -> Any:
-    """Return features for a Fréchet distance, from an Inception network in TorchScript or a folder's vision model."""
+    """Return a function for features of a Fréchet distance, by Inception in TorchScript or a folder's vision model."""
     import numpy as np
     import torch
 

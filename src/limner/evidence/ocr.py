@@ -31,29 +31,29 @@ RECOGNITION_MODEL = "PP-OCRv6-small"
 ORIENTATION_MODEL = "PP-OCRv4-mobile"
 """The model that distinguishes upright from upside-down text, needed for sideways labels."""
 TEXT_SCORE = 0.5
-"""Lines with a lower confidence of the recogniser are dropped."""
+"""The minimum confidence of the recogniser; lines below it are dropped."""
 REVISION = 1
 """Increased whenever this module would read the same image differently."""
 MIN_SIDE = 8
-"""Images with a shorter side cannot hold readable text."""
+"""The minimum side of an image in pixels; smaller images cannot contain readable text."""
 MAX_ASPECT = 4
-"""Longer strips are padded with white: the detector scales the shorter side up and would need huge buffers."""
+"""The maximum ratio of sides; longer strips are padded with white, as enlarging their short side needs huge buffers."""
 SECOND_SCALE = 1.5
-"""The factor between the scales of the second and the first reading."""
+"""The factor by which the scales of the first and second reading differ."""
 SHORTEST, LONGEST = 736, 2000
 """The engine reduces the longer side to at most LONGEST pixels, then enlarges the shorter one to at least SHORTEST."""
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 KEPT_BYTES, MAPPED_BYTES = 256 << 20, 32 << 20
-"""glibc's settings: bytes kept when freed, and the size from which blocks are mapped separately (its maximum)."""
+"""Settings of glibc: freed bytes to keep, and the size from which blocks are mapped separately (its maximum)."""
 MAX_SKEW = math.radians(15)
-"""Lines turned further than this are slanted labels, not signs of a skewed page."""
+"""The maximum skew of a page; lines at a greater angle are slanted labels."""
 
 
 class RapidOcr:
     """A reader of text lines; safe to call from several threads, each with its own engine.
 
-    Every engine computes on one core: two threads on two cores then read twice as fast, where engines that
-    spread over all cores would slow each other down.
+    Every engine uses one core, so that two threads on two cores read twice as fast; engines that use all cores would
+    slow each other down.
     """
 
     name = "rapidocr"
@@ -63,7 +63,7 @@ class RapidOcr:
 
     @property
     def version(self) -> str:
-        """Package version, model names and settings that decide what is read."""
+        """The package version, model names and settings that affect the reading."""
         return (
             f"{metadata.version('rapidocr')} det={DETECTION_MODEL} rec={RECOGNITION_MODEL} cls={ORIENTATION_MODEL}"
             f" score={TEXT_SCORE} rev={REVISION}"
@@ -79,7 +79,7 @@ class RapidOcr:
 
         Args:
             image: Any mode; transparent parts count as white.
-            again: Read at another scale: what one reading misses, the other often gets.
+            again: Whether to read at another scale, which often finds text that the first reading misses.
 
         Returns:
             Lines with corners in the image's own pixels; none for blank or tiny images.
@@ -112,7 +112,7 @@ class RapidOcr:
 
 
 def rapidocr_reader() -> Callable[..., list[dict[str, Any]]]:
-    """Return the function by which a worker reads images; the engine is loaded immediately."""
+    """Return the function with which a worker reads images; the engine is loaded immediately."""
     _keep_memory()
     engine = RapidOcr()
     engine._engine()
@@ -124,10 +124,10 @@ def rapidocr_reader() -> Callable[..., list[dict[str, Any]]]:
 
 
 def _keep_memory() -> None:
-    """Let this process keep up to `KEPT_BYTES` bytes between two layers of the network, where the C library is glibc.
+    """Let this process keep up to `KEPT_BYTES` of freed memory between layers of the network, if it uses glibc.
 
-    By default each layer of a large picture asks the kernel for fresh pages, which takes time.
-    onnxruntime's own arena would keep all it ever had, twice the memory for pictures of several sizes.
+    By default, each layer requests new pages from the kernel for a large picture, which takes time. onnxruntime's own
+    arena never returns memory, and would need twice as much for pictures of several sizes.
     """
     import ctypes
 
@@ -138,7 +138,7 @@ def _keep_memory() -> None:
 
 
 def _make_engine() -> Any:
-    """Return a RapidOCR engine with pinned models, whatever the defaults of later releases."""
+    """Return a RapidOCR engine with pinned models, independent of the package's defaults."""
     from rapidocr import ModelType, OCRVersion, RapidOCR
 
     return RapidOCR(
@@ -168,7 +168,7 @@ def _padded(image: Image.Image) -> Image.Image:
 
 
 def other_scale(size: tuple[int, int]) -> float:
-    """Return the factor of a second reading: the engine sees the picture larger, or smaller if it is big.
+    """Return the scale of a second reading: the engine gets the picture larger, or smaller if it is already large.
 
     >>> other_scale((736, 900)), other_scale((1800, 1800))
     (1.5, 0.6666666666666666)
@@ -179,7 +179,7 @@ def other_scale(size: tuple[int, int]) -> float:
 
 
 def _scaled(image: Image.Image, factor: float) -> Image.Image:
-    """Return the image resized, with white added right or below where the engine would enlarge it again."""
+    """Return the image resized, with white added at the right or below if the engine would otherwise enlarge it."""
     width, height = (max(1, round(side * factor)) for side in image.size)
     ground = Image.new("RGB", (max(width, SHORTEST), max(height, SHORTEST)), "white")
     ground.paste(image.resize((width, height), Image.Resampling.LANCZOS))
@@ -234,10 +234,10 @@ def _height(line: TextLine) -> float:
 PROGRAM = "tesseract"
 LANGUAGES = "eng"
 SPARSE = 11
-"""The page segmentation mode that finds words anywhere, in no order, such as labels of a diagram."""
+"""The page segmentation mode that finds words anywhere and in any order, such as labels of a diagram."""
 DPI = 150
 MIN_CONFIDENCE = 0.5
-"""Lines with a lower confidence are dropped, as with the default engine."""
+"""The minimum confidence; lines below it are dropped, as with the default engine."""
 WIDEST_GAP = 1.0
 """The widest gap between words of one line, in letter heights."""
 HELP = "install it (Debian: apt-get install tesseract-ocr), or use --ocr rapidocr"
@@ -247,7 +247,7 @@ def check_tesseract(languages: str = LANGUAGES) -> None:
     """Check that the program and its languages are installed.
 
     Raises:
-        UsageError: One of them is missing; says what to install.
+        UsageError: One of them is missing; the message says what to install.
     """
     folder, installed = _installed_languages()
     missing = [language for language in languages.split("+") if language not in installed]
@@ -257,7 +257,7 @@ def check_tesseract(languages: str = LANGUAGES) -> None:
 
 
 def name(languages: str = LANGUAGES) -> str:
-    """Return the program's version, its languages with the hash of their data, and the settings of reading."""
+    """Return the backend's name: version, languages with the hash of their data, and settings."""
     check_tesseract(languages)
     digest = hashlib.sha256()
     for language in languages.split("+"):
@@ -269,7 +269,7 @@ def name(languages: str = LANGUAGES) -> str:
 
 
 def tesseract_reader(languages: str = LANGUAGES, seconds: float = 120.0) -> Callable[[bytes], list[dict[str, Any]]]:
-    """Return the function by which a worker reads images."""
+    """Return the function with which a worker reads images."""
 
     def read(data: bytes) -> list[dict[str, Any]]:
         image = decode(data)
@@ -287,7 +287,7 @@ def tesseract_reader(languages: str = LANGUAGES, seconds: float = 120.0) -> Call
 
 @dataclass(frozen=True)
 class OcrWord:
-    """One word: its row as the program counts, its box, and the program's confidence (0 to 1)."""
+    """A word: its text, tesseract's number of its row, its box, and the confidence (0 to 1)."""
 
     text: str
     row: tuple[str, ...]
@@ -316,7 +316,7 @@ def parse_tesseract(table: str) -> list[TextLine]:
 
 
 def join_words(words: Iterable[OcrWord]) -> list[TextLine]:
-    """Join words of one row that follow each other closely; confidence is averaged over letters."""
+    """Join neighbouring words of each row into lines; confidence is averaged over letters."""
     rows: dict[tuple[str, ...], list[OcrWord]] = {}
     for word in words:
         rows.setdefault(word.row, []).append(word)

@@ -1,4 +1,4 @@
-"""The interface of probes, which measure evidence: each image once per backend, through the journal."""
+"""The interface of probes, which measure evidence on each image once per backend, through the journal."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Probe(Protocol):
         ...
 
     def check(self) -> None:
-        """Raise early if it cannot work, such as without a program, weights or a key."""
+        """Raise an error early if it cannot work, for example without a program, weights or a key."""
         ...
 
     def unpriced(self) -> str | None:
@@ -77,10 +77,10 @@ class Probe(Protocol):
 
 
 class LocalProbe:
-    """Base of probes that measure in workers on this machine: they cost nothing, and can crash on an image."""
+    """The base class of probes that measure in local workers: they cost nothing, and can crash on an image."""
 
     field = "value"
-    """The name under which the journal has the value."""
+    """The name of the value in the journal."""
 
     def __init__(
         self, evidence: str, name: str, recipe: Recipe, seconds: float, given: Mapping[str, Any] | None = None
@@ -90,7 +90,7 @@ class LocalProbe:
 
     @property
     def name(self) -> str:
-        """The backend and what decides its values."""
+        """The backend, with everything that affects its values."""
         return self._name
 
     def check(self) -> None:
@@ -101,7 +101,7 @@ class LocalProbe:
         return None
 
     async def ask(self, image: bytes, calls: Calls, **given: Any) -> tuple[Any, str]:
-        """Return a worker's measurement, made now or before, and the key of the call."""
+        """Return a worker's measurement, made now or taken from the journal, and the key of the call."""
         sha256 = hashlib.sha256(image).hexdigest()
 
         async def perform(_attempt: Attempt) -> Result:
@@ -143,7 +143,7 @@ class OcrProbe(LocalProbe):
 
     Args:
         seconds: The time allowed for one image.
-        again: Read at another scale, under a different name.
+        again: Whether to read at another scale, under a different name.
     """
 
     field = "lines"
@@ -199,7 +199,7 @@ def evidence_names() -> tuple[str, ...]:
 
 
 def split_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Split options into those that name backends of evidence, and those a judge is asked with."""
+    """Split options into those that name backends of evidence, and those for asking a judge."""
     measured = evidence_names()
     return (
         {name: value for name, value in options.items() if name in measured},
@@ -219,7 +219,7 @@ def probe_kind(evidence: str, backend: str, option: str) -> ProbeKind:
     """Return the backend with this name.
 
     Raises:
-        UsageError: There is none; `option` is the option with the word.
+        UsageError: There is none; the message names `option`, which the word was given with.
     """
     PROBES.own()
     available = backends_of(evidence)
@@ -232,14 +232,14 @@ def probe_kind(evidence: str, backend: str, option: str) -> ProbeKind:
 Subjects = tuple[str | None, str]
 """A drawing's image and its id."""
 Chosen = dict[str, dict[str, Any]]
-"""The chosen measurements of one drawing: name of the evidence -> value and backend."""
+"""The chosen measurements of one drawing: value and backend, by the evidence's name."""
 
 
 class BackendChoice:
     """The choice of a backend for each row of a table.
 
-    The backend that measured most of a row's drawings is chosen; in case of ties the one that measured most of all
-    drawings, then the paper's, then the newest. `wanted` names another, by its full or short name.
+    The backend that measured most of a row's drawings is chosen; among equals, the one that measured most of all
+    drawings, then the paper's, then the newest. `wanted` names another one, by its full or short name.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Worker side of UniPercept: loads its model, then rates one image after another.
 
-Run by the Python that has the package ``unipercept-reward``, which may not have Limner: apart from that package and
-its dependencies, only the standard library is used.
+It is run by the Python that has the package ``unipercept-reward`` but perhaps not Limner, so it uses only that package,
+its dependencies and the standard library.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 KEY = "iaa"
-"""The rating of image aesthetics, one of its three."""
+"""The name of the rating of image aesthetics, one of the model's three ratings."""
 
 
 def rater(device: str = "cuda", model: str | None = None) -> Callable[[bytes], dict[str, float]]:
-    """Return the function by which a worker rates images."""
+    """Return the function with which a worker rates images."""
     from unipercept_reward import UniPerceptRewardInferencer
 
     inferencer = UniPerceptRewardInferencer(model_path=model, device=device)

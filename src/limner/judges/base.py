@@ -81,7 +81,7 @@ class Judge(Protocol):
 
 @runtime_checkable
 class Unseeing(Protocol):
-    """A judge that can also be asked without a picture, to see how it marks when it cannot look."""
+    """A judge that can also be asked without a picture, to find out how it marks unseen drawings."""
 
     async def mark_unseen(self, subject: Subject, calls: Calls) -> JudgeResult:
         """Mark as usual but without pictures; `subject.image` only identifies the marking."""
@@ -89,7 +89,7 @@ class Unseeing(Protocol):
 
 
 Weigh = Callable[[str, Sequence[Judge]], Sequence[float]]
-"""Gives each of several judges a weight, by ``certificate`` or ``study:NAME``."""
+"""A function that returns a weight for each of several judges, by ``certificate`` or ``study:NAME``."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from ..models.base import BYTES_PER_TOKEN, PICTURE_TOKENS
 
 SHIPPED = Path(str(files(__package__))) / "prompts"
 WISCORE = {"consistency": 0.7, "realism": 0.2, "aesthetic_quality": 0.1}
-"""Of ratings from 0 to 2: WIScore is half their weighted sum, as WISE defines it."""
+"""The weights of WIScore, which WISE defines as half the weighted sum of ratings from 0 to 2."""
 BEST = 10.0
 """The highest direct score."""
 CHOICES = ("first", "second", "tie")

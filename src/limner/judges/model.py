@@ -22,7 +22,7 @@ from .base import JudgeInputs, JudgeKind, JudgeResult, Subject
 
 
 class ModelJudge:
-    """A chat model with an exam's prompts; `probe` reads a drawing's text where the variant needs it."""
+    """A chat model with an exam's prompts; `probe` reads a drawing's text if the variant needs it."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class ModelJudge:
         try:
             evidence = await self._measured(subject, calls, replies, seen)
             for ask in self._protocol.before(subject.question, self._variant):
-                # A caption belongs to the question: the same for every painter and repeat.
+                # A caption belongs to the question, so it is shared by all painters and repeats.
                 answer = await self._ask(ask, subject, calls, replies, costs, shared=True)
                 evidence[ask.name] = answer.reply.text
             asks = self._protocol.asks(subject.question, subject.image, evidence, self._variant)

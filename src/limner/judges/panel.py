@@ -42,7 +42,7 @@ class Panel:
             member.check()
 
     def unpriced(self) -> None:
-        """Return None: its members are paid as judges of their own."""
+        """Return None: its members are paid as separate judges."""
         return None
 
     async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:

@@ -54,7 +54,7 @@ class Painting:
 
     Attributes:
         notes: Plain JSON; ``cut`` says which part of the prompt was not read.
-        kept: The image again, where it is stored already; see `store_painting`.
+        kept: The stored image, if it is stored already; see `store_painting`.
     """
 
     image: bytes
@@ -85,9 +85,9 @@ class Painter(Protocol):
     Attributes:
         name: Its row in tables.
         spec: Its kind and place, such as ``folder/./images``.
-        changeable: Whether the same request may give another image tomorrow at no cost, so that it is always
-            checked again (a folder).
-        options: Its options beyond the question; other options make another row.
+        changeable: Whether a later run may get another image for the same request at no cost, as from a folder, so that
+            every run asks again.
+        options: Its options beyond the question; painters with different options have different rows.
         group: ``closed`` or ``open``, for exams whose drawing prompts differ by it.
         edits: Whether it can start from pictures.
     """
@@ -103,16 +103,16 @@ class Painter(Protocol):
         """Draw.
 
         Raises:
-            limner.calls.Fault: No image: ``missing``, ``refusal``, ``not_applicable`` or a call's fault.
+            limner.calls.Fault: There is no image: ``missing``, ``refusal``, ``not_applicable`` or a call's fault.
         """
         ...
 
     def check(self) -> None:
-        """Raise early when the painter cannot work at all, for example without a key."""
+        """Raise an error early if the painter cannot work at all, for example without a key."""
         ...
 
     def unpriced(self) -> str | None:
-        """Return why the cost of one of its calls is unknown; None when it is known."""
+        """Return why the cost of one of its calls is unknown; None if it is known."""
         ...
 
 
@@ -130,14 +130,14 @@ def refuse_pictures(painter: Painter, request: PaintRequest, most: int = 1) -> N
 
 
 class FreePainter:
-    """A base of painters that cost nothing, need no key and have no options."""
+    """The base class of painters that cost nothing, need no key and have no options."""
 
     options: Mapping[str, Any] = MappingProxyType({})
     group: str | None = None
     edits = False
 
     def check(self) -> None:
-        """Accept it as it is: a free painter needs neither key nor package."""
+        """Do nothing: a free painter needs neither key nor package."""
 
     def unpriced(self) -> str | None:
         """Return None: it costs nothing."""
@@ -150,7 +150,7 @@ class PainterInputs:
 
     Attributes:
         name: Its row in tables.
-        spec: All of ``kind/rest``.
+        spec: The whole ``kind/rest``.
         rest: The part after the first slash.
         options: The given ``--painter-arg`` values.
         exam: For painters that draw from its references; never shown to a model.
@@ -175,7 +175,7 @@ class PainterKind(Opener[PainterInputs, Painter]):
     A painter that may cost money has `limner.core.catalogue.Priced.price`, for estimates.
 
     Attributes:
-        takes: Returns the options it takes, by the part after the slash; without it presets are passed on unchanged.
+        takes: Returns the options it takes, given the part after the slash; if None, presets are passed on unchanged.
         devices: Whether it runs on the devices of ``--devices``, which it takes as an option.
     """
 
@@ -188,21 +188,21 @@ OPTION_NAMES: dict[str, tuple[str, ...]] = {
     "guidance": ("guidance", "guidance_scale", "true_cfg_scale"),
     "steps": ("steps", "num_inference_steps"),
 }
-"""The meaning of an option -> its names among painters, the usual one first."""
+"""The names that painters use for an option, the most common first, by the option's meaning."""
 
 
 def translate_options(
     preset: Mapping[str, Any], given: Mapping[str, Any], takes: Collection[str] | None, names: Mapping[Any, str]
 ) -> dict[str, Any]:
-    """Return a painter's options: the preset's under its own names unless overridden, and the given ones as they are.
+    """Return a painter's options: the preset's, under the painter's names unless overridden, and the given ones.
 
     An option that the painter does not have keeps the preset's name, and the painter refuses it.
 
     Args:
         preset: Options under any painter's names.
         given: The user's options, which override the preset's under any name.
-        takes: Every option the painter takes; None where that is unknown.
-        names: The painter's own names, by meaning, where it takes several of them.
+        takes: Every option the painter takes; None if unknown.
+        names: The painter's own names, by meaning, if it takes several of them.
 
     >>> translate_options({"guidance": 3.5}, {}, {"guidance_scale", "size"}, {})
     {'guidance_scale': 3.5}
@@ -219,30 +219,30 @@ def translate_options(
 
 
 def option_meaning(name: str) -> str:
-    """Return the meaning behind an option's name; the name itself where it has no other."""
+    """Return the meaning of an option's name; the name itself if it has no synonyms."""
     return next((what for what, names in OPTION_NAMES.items() if name in names), name)
 
 
 Refetch = Callable[[Mapping[str, Any]], Awaitable[bytes | None]]
-"""Fetches an image again from what is stored of its call, where that is free; gives None where it is impossible."""
+"""A function that fetches an image again for free, using its call's stored result; it returns None if it cannot."""
 NOT_REDRAWN = "it is not drawn again automatically, since that costs money: --retry-failed draws it again"
 
 
 class ImageKeeper:
-    """The image of one call in the blob store; an image stored here is not read back."""
+    """A keeper of one call's image in the blob store; an image that it has just stored is not read back."""
 
     def __init__(self, blobs: Blobs) -> None:
         self.blobs = blobs
         self._kept: StoredImage | None = None
 
     def put(self, data: bytes, info: ImageInfo | None = None) -> str:
-        """Store an image and return its hash; see `limner.store.blobs.Blobs.set_at_path`."""
+        """Store an image and return its hash; see `limner.store.blobs.Blobs.put`."""
         sha256, info = self.blobs.put(data, info)
         self._kept = StoredImage(data, sha256, info)
         return sha256
 
     def get(self, sha256: str) -> StoredImage:
-        """Return the image of a hash, which may have been stored by an earlier run.
+        """Return the image with this hash, which may have been stored by an earlier run.
 
         Raises:
             LostImage: It is missing or damaged.
@@ -259,7 +259,7 @@ async def call_for_image(
     """Make a call through the journal, or find it there, and return its outcome and image.
 
     Raises:
-        Fault: The call's own; ``missing`` or ``damaged`` for a lost image that cannot be fetched again for free.
+        Fault: The call's fault; ``missing`` or ``damaged`` for a lost image that cannot be fetched again for free.
     """
     outcome = await make()
     try:
@@ -279,7 +279,7 @@ async def call_for_image(
 
 
 async def fetch_again(payload: Mapping[str, Any], refetch: Refetch, blobs: Blobs) -> bool:
-    """Fetch the image of a stored result again and put it back among the blobs; return whether that worked."""
+    """Fetch the image of a stored result again and restore it to the blobs; return whether that worked."""
     try:
         return await restore_image(await refetch(payload), str(payload["image"]), blobs)
     except Fault:
@@ -287,7 +287,7 @@ async def fetch_again(payload: Mapping[str, Any], refetch: Refetch, blobs: Blobs
 
 
 async def restore_image(data: bytes | None, sha256: str, blobs: Blobs) -> bool:
-    """Store bytes again under their hash; return False where they do not have this hash."""
+    """Store an image's bytes again; return False if they do not have this hash or are not an image."""
     if data is None or hashlib.sha256(data).hexdigest() != sha256:
         return False
     try:

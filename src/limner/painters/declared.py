@@ -44,7 +44,7 @@ class DeclaredPainter(ApiPainter):
         return self.format.edit.most if self.format.edit else 0
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
-        """Return the described body with the request's words, options and pictures in it."""
+        """Return the described body, filled with the request's prompt, options and pictures."""
         size = self.size(request)
         words: dict[str, Any] = {"model": self.model, "prompt": request.prompt, "size": size, **self.seed(request)}
         if sides := _SIDES.fullmatch(str(size)):
@@ -67,7 +67,7 @@ class DeclaredPainter(ApiPainter):
         return str(fill(way, {"model": quote(self.model, safe="/")}.get))
 
     def _edits(self, body: Mapping[str, Any]) -> bool:
-        """Return whether a body has pictures in it."""
+        """Return whether a body contains pictures."""
         return any(
             value_at_path(body, field) is not None for field in (self.format.edit.fields if self.format.edit else ())
         )
@@ -89,7 +89,7 @@ class DeclaredPainter(ApiPainter):
         return {**self.format.headers, **self.provider.key_headers()}
 
     def image(self, reply: Mapping[str, Any]) -> str | None:
-        """Return the image in a reply as a link or a data URL; None where it has none."""
+        """Return the image in a reply as a link or a data URL; None if it has none."""
         where = first_value_at_path(reply, self.format.image)
         if self.format.link is not None and isinstance(where, dict):
             return self.address(fill(self.format.link, lambda name: quote(str(where.get(name, "")), safe="")))
@@ -98,12 +98,12 @@ class DeclaredPainter(ApiPainter):
         return where if where.startswith((*LINK, "data:")) else f"data:,{where}"
 
     def state(self, reply: Mapping[str, Any]) -> str | None:
-        """Return the state that a reply reports, in the service's own word or as JSON."""
+        """Return the state that a reply reports: the service's own word, or JSON if it is not a text."""
         state = None if self.format.state is None else value_at_path(reply, self.format.state)
         return state if state is None or isinstance(state, str) else json.dumps(state)
 
     def failure(self, reply: Mapping[str, Any]) -> tuple[Kind, str] | None:
-        """Return the kind of fault behind a failed state, and the service's message; None where nothing failed."""
+        """Return the kind of fault behind a failed state, and the service's message; None if nothing failed."""
         state = self.state(reply)
         if state is None or state not in self.format.failed:
             return None
@@ -116,7 +116,7 @@ class DeclaredPainter(ApiPainter):
         return error_message(error) if error else "no reason given"
 
     def kind(self, status: int, body: Any) -> Kind:
-        """Return the kind of fault behind an error status; the service's own words for a refusal come first."""
+        """Return the kind of fault behind an error status; the service's own words for a refusal take precedence."""
         return "refusal" if 400 <= status < 500 and self._refuses(body) else kind_of(status, body)
 
     def _refuses(self, body: Any) -> bool:

@@ -95,7 +95,7 @@ class FolderPainter(FreePainter):
 
 
 def _near_folder(path: Path) -> str:
-    """Return the names of similar folders beside it, as the end of a message."""
+    """Return the names of similar folders in the same place, as the end of a message."""
     try:
         folders = [other.name for other in path.parent.iterdir() if other.is_dir()]
     except OSError:
@@ -122,16 +122,16 @@ def _open(given: PainterInputs) -> FolderPainter:
 
 FOLDER = PainterKind("folder/PATH", "taking finished images from a folder", _open)
 MIN_SIMILARITY = 0.8
-"""The least ratio at which letters count as a misspelling rather than another word."""
+"""The minimum similarity at which a name counts as a misspelling rather than another word."""
 MAX_COMPARISONS = 200_000
 """The most pairs that are compared letter by letter."""
 
 
 def match_names(ids: Iterable[str], names: Iterable[str]) -> dict[str, str]:
-    """Return the id each name stands for, where the match is unique in both directions.
+    """Return the id that each name probably means, if the match is unique in both directions.
 
-    Names that differ only in capitals, signs, leading zeros or folders come first, then names that contain the id, then
-    misspelt ones. Numbers must always be equal: ``Biology_1`` does not match ``Biology_11``.
+    Names that differ only in capitals, signs, leading zeros or folders are matched first, then names that contain the
+    id, then misspelt ones. Numbers must always be equal: ``Biology_1`` does not match ``Biology_11``.
 
     >>> match_names(["Biology_1", "Biology_11"], ["biology-01", "biolgy 11", "notes"])
     {'biology-01': 'Biology_1', 'biolgy 11': 'Biology_11'}
@@ -149,7 +149,7 @@ Fits = Callable[[tuple[str, ...], tuple[str, ...]], bool]
 
 
 def _pairs(ids: list[str], names: list[str], fits: Fits) -> dict[str, str]:
-    """Return name and id of all that fit each other and nothing else."""
+    """Return the id of each name where both match each other and nothing else."""
     by_numbers: dict[frozenset[str], list[str]] = defaultdict(list)
     for name in names:
         by_numbers[_numbers(name)].append(name)
@@ -159,7 +159,7 @@ def _pairs(ids: list[str], names: list[str], fits: Fits) -> dict[str, str]:
     for id in ids:
         own, pieces = _numbers(id), _pieces(id)
         for numbers, some in by_numbers.items():
-            # A name with further numbers may contain the id, but not the other way round.
+            # A name may have more numbers than the id that it contains, but not fewer.
             if not own <= numbers or (left := left - len(some)) < 0:
                 continue
             for name in some:
@@ -197,6 +197,6 @@ def _alike(id: tuple[str, ...], name: tuple[str, ...]) -> bool:
     if numbers[0] != numbers[1] or not (letters and other):
         return False
     matcher = difflib.SequenceMatcher(None, letters, other)
-    # From the cheapest to the most expensive; each is an upper bound of the next.
+    # From the cheapest to the most expensive; each is an upper bound for the next.
     ratios = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)
     return all(ratio() >= MIN_SIMILARITY for ratio in ratios)

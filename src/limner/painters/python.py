@@ -1,6 +1,6 @@
 """The painter ``python/module:function``: the user's own function, in the working folder or installed.
 
-A drawing is identified by the source of the function's module: once it changes, everything is drawn again.
+The source of the function's module is part of a drawing's identity: when it changes, everything is drawn again.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _source_hashes: dict[str, str] = {}
 class PythonPainter(FreePainter):
     """A function ``(prompt, **options)`` that returns the bytes of an image, a PIL image, or a path to one.
 
-    ``seed``, ``aspect``, ``question`` (its id) and ``images`` (PIL images to start from) are passed to a function that
-    has parameters of these names. A plain function runs in a thread, one call at a time; an async one runs as often at
-    once as the run allows. Either may raise `limner.calls.Fault`.
+    ``seed``, ``aspect``, ``question`` (its id) and ``images`` (PIL images to start from) are passed if the function has
+    parameters of these names. A plain function runs in a thread, one call at a time; an async one runs as often
+    concurrently as the run allows. Either may raise `limner.calls.Fault`.
     """
 
-    changeable = True  # After a change of the source it draws again; otherwise the journal has the result.
+    changeable = True  # It draws again after a change of the source; otherwise the journal has the result.
 
     def __init__(self, name: str, spec: str, blobs: Blobs, options: Mapping[str, Any]) -> None:
         self.name, self.spec, self.options, self._blobs = name, spec, dict(options), blobs
@@ -148,7 +148,7 @@ def load_function(spec: str) -> tuple[Callable[..., Any], str]:
 def accepted_names(
     spec: str, function: Callable[..., Any], given: frozenset[str], options: Mapping[str, Any]
 ) -> frozenset[str]:
-    """Return which of the given names the function has a parameter for, besides the prompt.
+    """Return the given names for which the function has a parameter, not counting the prompt.
 
     Raises:
         UsageError: It cannot be called with these and the options, or an option cannot be written as JSON.
@@ -170,7 +170,7 @@ def _load(spec: str, name: str) -> tuple[ModuleType, str]:
             module = importlib.import_module(name)
             source = _hash(module)
             if _source_hashes.setdefault(name, source) != source:
-                # It has changed since this process loaded it, and images are stored under the hash of their source.
+                # It has changed since this process loaded it, and images are stored under the hash of the source.
                 module, _source_hashes[name] = importlib.reload(module), source
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):

@@ -42,7 +42,7 @@ class ApiPainter(ABC):
     Attributes:
         known: The options of its wire format.
         execution: Options that change no drawing, with their defaults.
-        sizes: The default size for each aspect, for models without sizes of their own.
+        sizes: The default size for each aspect, for models whose facts name none.
         most_pictures: The most pictures that a drawing can start from; 0 if the service does not edit pictures.
         given: The options that a request is made from; `options` also says whether the service rewrites prompts.
     """
@@ -124,11 +124,11 @@ class ApiPainter(ABC):
         return asked or self.facts.sizes.get(request.aspect) or self.sizes.get(request.aspect)
 
     def options_of(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return those of the named options that are given."""
+        """Return the given options among these names."""
         return {name: self.given[name] for name in names if name in self.given}
 
     def pictures(self, request: PaintRequest) -> list[dict[str, Any]]:
-        """Return the pictures to start from as the body and the key hold them: hash and form of preparation."""
+        """Return the pictures to start from in the form of the body and the key: hash and form of preparation."""
         limit = self.provider.max_image_side
         how: dict[str, Any] = {"format": "native"} | ({} if limit is None else {"max_side": limit})
         return [{"sha256": sha256, **how} for sha256 in request.images]
@@ -143,7 +143,7 @@ class ApiPainter(ABC):
             return await self._pictures.get(picture["sha256"], picture.get("max_side"), picture["format"])
 
     async def with_pictures(self, value: Any, write: Callable[[PreparedImage], Any]) -> Any:
-        """Return a body in which each of its `pictures` is replaced by what `write` makes of it.
+        """Return a body with each of its `pictures` replaced by the result of `write`.
 
         Raises:
             Fault: A picture is not in the store, or is not an image.
@@ -186,7 +186,7 @@ class ApiPainter(ABC):
         return self.prices.unpriced()
 
     def price(self) -> tuple[float | None, str]:
-        """Return the dollars for one image, and where the price comes from; see `limner.core.catalogue.Priced`."""
+        """Return the dollars for one image, and the source of the price; see `limner.core.catalogue.Priced`."""
         return self.prices.price()
 
     def edit_price(self, pictures: float) -> tuple[float | None, str]:
@@ -210,7 +210,7 @@ class ApiPainter(ABC):
             try:
                 return await self._keep(replace(drawn, edited=bool(request.images)), keeper)
             except Fault:
-                # The saved progress led to no image: the next try uses it once more, then it is dropped.
+                # The saved progress led to no image: the next try uses it for the last time.
                 if left := attempt.progress:
                     await attempt.save({} if drawn.counted else {**left, "counted": True})
                 raise
@@ -268,7 +268,7 @@ class ApiPainter(ABC):
         return BatchRow(lane, self.provider, line, read, self.batch_fault, most)
 
     async def refetch(self, payload: Mapping[str, Any]) -> bytes | None:
-        """Fetch an image again by means of the stored reply, if that is free; otherwise return None.
+        """Fetch an image again by the stored reply, if that is free; otherwise return None.
 
         Raises:
             Fault: The service no longer has it, or cannot be reached.
@@ -294,7 +294,7 @@ class ApiPainter(ABC):
         """Return the result with the image that the reply contains.
 
         Raises:
-            Fault: It is not valid base64; its cost counts all the same.
+            Fault: It is not valid base64; its cost counts nevertheless.
         """
         try:
             return replace(drawn, image=decode_base64(text))
@@ -418,7 +418,7 @@ class ImagePrice:
         return None
 
     def price(self, pictures: float = 0) -> tuple[float | None, str]:
-        """Return the dollars for one image made from that many pictures, and where the price comes from."""
+        """Return the dollars for one image made from that many pictures, and the source of the price."""
         dollars = self.bound_for(pictures)
         basis = "price list" if self.facts.image_price is not None else "upper bound"
         return (dollars, basis) if dollars is not None else (None, "no price")
@@ -459,9 +459,9 @@ class ImagePrice:
 
 
 MAX_TEXT_CHARS = 20_000
-"""Texts in a reply that are longer than this are image data or encrypted reasoning, and are not stored."""
+"""The length above which a text in a reply must be image data or encrypted reasoning, and is not stored."""
 IMAGE_FIELDS = ("b64_json", "data", "thoughtSignature")
-"""The fields that always hold such data, whatever its length."""
+"""The fields that always hold such data, regardless of its length."""
 LINK = ("http:", "https:")
 
 

@@ -25,7 +25,7 @@ class OneReplyPainter(ApiPainter):
 
     @abstractmethod
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
-        """Return where the image is (base64, a data URL or a link), and the result filled in from the reply.
+        """Return the image as base64, a data URL or a link, and the result filled in from the reply.
 
         Args:
             reply: The reply, which contains no error.
@@ -104,7 +104,7 @@ class OneReplyPainter(ApiPainter):
             raise Fault("image", detail, cost=paid.cost, doubt=paid.doubt, result=dict(drawn.raw)) from fault
 
     def _locate_image(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage, bool]:
-        """Return where the image is, the result, and whether the image is behind a link."""
+        """Return the image's data or link, the result, and whether it is a link."""
         try:
             where, drawn = self.read(reply, drawn)
             return where, drawn, where.startswith(LINK)
@@ -124,7 +124,7 @@ def fault_in_reply(error: Any, raw: dict[str, Any]) -> Fault:
 
 
 def part_of(reply: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return a named part of a reply; empty where it is missing or not an object."""
+    """Return a named part of a reply; empty if it is missing or not an object."""
     part = reply.get(name)
     return part if isinstance(part, Mapping) else {}
 
@@ -154,7 +154,7 @@ class FailedJob(Fault):
 
 
 class JobPainter(ApiPainter):
-    """A painter at a service that first gives a job and later the image's link.
+    """A painter at a service that first returns a job and later the image's link.
 
     Attributes:
         reply_bytes: The most bytes that a reply about a job may have.
@@ -173,10 +173,10 @@ class JobPainter(ApiPainter):
 
     @abstractmethod
     def poll_url(self, reply: dict[str, Any]) -> str | None:
-        """Return where to poll, by the reply to the submission; None when that reply is already the outcome.
+        """Return the address to poll, given the reply to the submission; None if that reply is already the outcome.
 
-        Either the whole address that the service gave, or a path at the service's own, which is stored without that
-        one's login and query.
+        It is the full address that the service gave, or a path at the service's own address; a path keeps the login and
+        query of that address out of the store.
         """
 
     @abstractmethod
@@ -184,7 +184,7 @@ class JobPainter(ApiPainter):
         """Return the outcome in the newest reply merged into the first; None while the job runs."""
 
     def result_url(self, reply: dict[str, Any]) -> str | None:
-        """Return where the result of a finished job is; None while it runs, or where the reply contains it."""
+        """Return the address of a finished job's result; None while it runs, or if the reply contains the result."""
         return None
 
     async def wire(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -251,7 +251,7 @@ class JobPainter(ApiPainter):
         return await poll_until_done(ask, min(limit_s, longest_s), pause_s)
 
     def _check_host(self, place: str) -> str:
-        """Return the whole address, which will be sent the key: only hosts named in the settings are allowed."""
+        """Return the full address after checking its host: it gets the key, so the settings must name the host."""
         place = self.address(place) if place.startswith("/") else place
         if not is_allowed(place, self.poll_hosts) or urlsplit(place).scheme != urlsplit(self.url).scheme:
             hosts = ", ".join(self.poll_hosts)
@@ -270,7 +270,7 @@ async def poll_until_done(ask: Callable[[], Awaitable[T | None]], limit_s: float
     """Ask until there is an answer.
 
     Args:
-        ask: Returns None while the job runs; after a passing fault that is not `FailedJob` it is called again.
+        ask: Returns None while the job runs; called again after a transient fault that is not `FailedJob`.
         limit_s: Seconds after which to give up.
         pause_s: The first pause; later ones grow, and none is shorter than the service asks for.
 
@@ -294,7 +294,7 @@ async def poll_until_done(ask: Callable[[], Awaitable[T | None]], limit_s: float
 
 
 def read_reply(read: Callable[[dict[str, Any]], T | None], reply: dict[str, Any]) -> T | None:
-    """Return what `read` returns; None when the reply does not have the documented shape.
+    """Return the result of `read`; None if the reply does not have the documented form.
 
     Raises:
         FailedJob: With the reply as its result.

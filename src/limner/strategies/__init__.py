@@ -49,7 +49,7 @@ class Strategy:
     Attributes:
         name: Its row in tables: the chain and its options.
         stages: The stages in order, including the one that draws.
-        n: How many candidates a best-of stage draws.
+        n: The number of candidates that a best-of stage draws.
     """
 
     name: str
@@ -66,12 +66,12 @@ class Strategy:
         return all(stage.paints for stage in self.stages)
 
     def check(self) -> None:
-        """Raise early when a model or the editor cannot work at all."""
+        """Raise an error early if a model or the editor cannot work at all."""
         for other in self._others():
             other.check()
 
     def unpriced(self) -> str | None:
-        """Return why the cost of its own calls is unknown; None when it is known."""
+        """Return why the cost of its own calls is unknown; None if it is known."""
         return next((why for other in self._others() if (why := other.unpriced()) is not None), None)
 
     def _others(self) -> list[OpenModel | Painter]:
@@ -94,15 +94,15 @@ class Strategy:
         """Make one drawing; when run again, it finds every finished step in the journal.
 
         Args:
-            request: What is asked for.
-            painter: Who draws.
+            request: The request for the drawing.
+            painter: The painter that draws.
             calls: The journal.
-            blobs: Where pictures are kept.
-            exam: Whose question it is.
-            rounds: How often its models may be asked again where an earlier run could not read their replies.
+            blobs: The store of pictures.
+            exam: The name of the question's exam.
+            rounds: How often its models may be asked again if an earlier run could not read their replies.
 
         Raises:
-            Fault: With the calls and costs of all that was done before.
+            Fault: The drawing failed; the fault includes the calls and costs of all steps before.
         """
         if self.stages == (DIRECT,):
             return await painter.paint(request, calls)
@@ -145,7 +145,7 @@ class Strategy:
         return canvas or await drawer(request, studio)
 
     def guesses(self, tokens: int) -> list[Guess]:
-        """Return the calls that one drawing is expected to need, for a prompt of so many tokens."""
+        """Return the calls that one drawing is expected to need, for a prompt with this number of tokens."""
         guesses: list[Guess] = []
         for stage in self.stages:
             made = stage.guess(tokens, self.options, self.n)
@@ -162,7 +162,7 @@ DIRECT_STRATEGY = Strategy("direct", (DIRECT,))
 
 
 def parse_strategy(word: str) -> tuple[tuple[Stage, ...], int]:
-    """Return the stages of a word such as ``rewrite+best-of-4``, including the one that draws, and best-of's n.
+    """Return the stages of a word such as ``rewrite+best-of-4``, including the one that draws, and the n of best-of-n.
 
     Raises:
         UsageError: A stage does not exist, or the order is wrong.
@@ -189,7 +189,7 @@ def parse_strategy(word: str) -> tuple[tuple[Stage, ...], int]:
 
 
 def _order() -> str:
-    """Return the order in which strategies are combined, with the installed ones."""
+    """Return a description of the order in which the installed strategies can be combined."""
     stages: dict[StagePlace, list[str]] = {}
     for name in STRATEGIES.names():
         with suppress(UsageError):
@@ -205,12 +205,12 @@ def open_strategy(word: str, given: Mapping[str, str], open_model: Any, open_edi
     Args:
         word: Such as ``rewrite+best-of-4``.
         given: ``-S`` options: a model for each role (``planner``), arguments for it (``planner.temperature``), an
-            ``editor``, and the stages' own.
-        open_model: Makes a model of a spec and its arguments.
-        open_editor: Makes a painter of a spec and its options.
+            ``editor``, and the options of the stages.
+        open_model: Opens a model by a spec and its arguments.
+        open_editor: Opens a painter by a spec and its options.
 
     Raises:
-        UsageError: A role has no model, or an option is not known.
+        UsageError: A role has no model, or an option is unknown.
     """
     stages, n = parse_strategy(word)
     if stages == (DIRECT,):

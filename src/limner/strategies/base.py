@@ -1,4 +1,4 @@
-"""The parts of a strategy: stages, and a studio with a painter and models; steps are noted, calls journalled."""
+"""The parts of a strategy: stages, and the studio in which they use a painter and models and record their steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..store.records import PROMPT_CUT, PROMPT_REWRITTEN
 
 T = TypeVar("T")
 OpenModel = ChatModel | ReplayModel
-"""What `limner.models.open_model` gives."""
+"""The types of models that `limner.models.open_model` returns."""
 PROMPTS = Prompts(Path(__file__).parent / "prompts")
 
 
@@ -40,9 +40,9 @@ class Studio:
     Attributes:
         painter: The painter that draws.
         models: Models by role: ``planner``, ``coder``, ``chooser``, ``critic``.
-        editor: The painter that edits; the drawing one where no other is named.
+        editor: The painter that edits; the one that draws if no other is named.
         options: The strategy's own options, as text.
-        order: The question's own prompt, by which pictures are judged; the request's may be a planner's by now.
+        order: The question's own prompt, by which pictures are judged; the request's prompt may be a planner's.
         rounds: How often a request with unreadable replies may be repeated.
         steps: How the picture was made, step by step, as plain JSON.
         calls_made: Keys of the calls made or found in the journal.
@@ -87,7 +87,7 @@ class Studio:
         """Return the reply of this role's model, parsed by the contract, and the call's key.
 
         Raises:
-            Fault: The call failed, or no reply kept the contract.
+            Fault: The call failed, or no reply satisfied the contract.
         """
         for round in range(self.rounds + 1):
             context = Context(self.exam, request.question, self.painter.name, step, repeat, round)
@@ -96,7 +96,7 @@ class Studio:
             except Fault as fault:
                 if fault.kind != "unreadable" or round == self.rounds:
                     raise
-                # An earlier run could not read this reply: it is stored and paid for, and now asked again.
+                # An earlier run could not read this reply, which is stored and paid for: ask again.
                 self.paid(fault.cost, *fault.calls)
                 continue
             break
@@ -134,7 +134,7 @@ Drawer = Callable[[PaintRequest, Studio], Awaitable[Canvas]]
 
 @dataclass(frozen=True)
 class Guess:
-    """An estimate of a stage's calls: who (a role, ``painter`` or ``editor``), how many, and their tokens."""
+    """An estimate of a stage's calls: their role (or ``painter`` or ``editor``), their number, and their tokens."""
 
     who: str
     calls: float
@@ -152,19 +152,19 @@ class Stage:
 
     Attributes:
         place: Its place in the chain: it changes the prompt (``words``), makes the ``drawing``, makes ``several`` and
-            keeps one, or edits the drawing (``finishing``).
+            chooses one, or edits the drawing (``finishing``).
         roles: The models it asks.
         options: Its own options, each with a description.
         choices: The allowed values of options that take only certain ones.
         spared: The roles and options that a choice, such as ``edit=plain``, or an option makes unnecessary.
         numbers: The options that take whole numbers.
-        words: For the first place: changes the request.
-        draw: For the second: makes the drawing.
-        many: For the third: makes several with the given drawer and keeps one.
-        finish: For the fourth: edits the drawing.
-        guess: What it does once, for estimates, by the request's size in tokens and the options.
+        words: The function for ``words``: changes the request.
+        draw: The function for ``drawing``: makes the drawing.
+        many: The function for ``several``: makes several with the given drawer and chooses one.
+        finish: The function for ``finishing``: edits the drawing.
+        guess: Estimates its calls, by the number of tokens in the request, the options and n.
         paints: Whether it needs a painter.
-        edits: Whether it needs one that starts from pictures.
+        edits: Whether it needs a painter that starts from pictures.
     """
 
     name: str
@@ -184,12 +184,12 @@ class Stage:
     edits: bool = False
 
     def asks(self, given: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the roles it needs models for, with these options."""
+        """Return the roles that it needs models for if these options are given."""
         spared = self._spared(given)
         return tuple(role for role in self.roles if role not in spared)
 
     def reads(self, given: Mapping[str, str]) -> set[str]:
-        """Return the names of the options it reads, with these."""
+        """Return the names of the options that it reads if these are given."""
         return self.options.keys() - self._spared(given)
 
     def _spared(self, given: Mapping[str, str]) -> set[str]:
@@ -201,12 +201,12 @@ STRATEGIES: Registry[Stage] = Registry("limner.strategies", "strategy", Stage)
 
 
 def facts_of(painter: Painter) -> Any:
-    """Return the facts known of a painter at a service; None for other painters."""
+    """Return the known facts about a painter at a service; None for other painters."""
     return getattr(painter, "facts", None)
 
 
 def fault_with_costs(fault: Fault, studio: Studio) -> Fault:
-    """Return the fault with all calls and costs that came before it."""
+    """Return the fault with all previous calls and costs added."""
     cost = None if studio.cost is None or fault.cost is None else studio.cost + fault.cost
     calls = tuple(dict.fromkeys((*studio.calls_made, *fault.calls)))
     return Fault(fault.kind, fault.detail, calls=calls, cost=cost)

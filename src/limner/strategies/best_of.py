@@ -1,4 +1,4 @@
-"""Strategies that choose and improve: best-of-n, and edit, where a critic lists faults and a painter corrects them."""
+"""Strategies that choose or improve: best-of-n, and edit (a critic lists faults and a painter corrects them)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ MAX_CANDIDATES = 16
 
 
 async def best_of(request: PaintRequest, studio: Studio, drawer: Drawer, n: int) -> Canvas:
-    """Draw n times with n seeds and keep the one the chooser prefers.
+    """Draw n candidates with different seeds and return the one that the chooser prefers.
 
-    A refused candidate is left out; after a passing failure the whole drawing waits for the next run, in which the
+    A refused candidate is left out; after a transient failure the whole drawing waits for the next run, in which the
     other candidates cost nothing.
     """
     seeds = [request.seed * n + i for i in range(n)]
@@ -49,7 +49,7 @@ async def best_of(request: PaintRequest, studio: Studio, drawer: Drawer, n: int)
 
 
 async def choose(request: PaintRequest, studio: Studio, images: Sequence[str]) -> int:
-    """Return the index of the best picture; the earlier of equals."""
+    """Return the index of the best picture; the first of equal ones."""
     different = list(dict.fromkeys(images))
     if len(different) == 1:
         return 0
@@ -65,7 +65,7 @@ async def choose(request: PaintRequest, studio: Studio, images: Sequence[str]) -
 
 
 async def _listwise(request: PaintRequest, studio: Studio, images: Sequence[str]) -> int:
-    """Rank all pictures in both orders and add the places, so that position gives no advantage."""
+    """Rank all pictures in both orders and add the ranks, so that position gives no advantage."""
     forth = list(range(len(images)))
     places = [0] * len(images)
     orders = forth, forth[::-1]
@@ -108,7 +108,7 @@ async def _rank(request: PaintRequest, studio: Studio, images: Sequence[str]) ->
 
 
 def guess_choosing(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
-    """Return the calls that choosing among n pictures needs."""
+    """Return the estimated calls for choosing among n pictures."""
     if n < 2:
         return []
     if options.get("choose") == "pairwise":
@@ -129,7 +129,7 @@ MAX_FAULTS = 8
 async def edit(canvas: Canvas, request: PaintRequest, studio: Studio) -> Canvas:
     """Edit until the critic finds no fault or the rounds are used up; ``edit=plain`` is AIBench's single pass."""
     if studio.options.get("edit") == "plain":
-        # The editor is its own critic and gets only the question.
+        # The editor acts as its own critic, and gets only the question.
         order = studio.prompts.fill("edit_plain", prompt=studio.order)
         return await _edit_once(order, canvas, request, studio) or canvas
     rounds = [canvas]
@@ -148,7 +148,7 @@ async def edit(canvas: Canvas, request: PaintRequest, studio: Studio) -> Canvas:
 async def _edit_once(
     order: str, canvas: Canvas, request: PaintRequest, studio: Studio, n: int | None = None
 ) -> Canvas | None:
-    """Return the edited picture; None where the editor refuses, and the picture stays as it is."""
+    """Return the edited picture; None if the editor refuses, so that the picture stays unchanged."""
     try:
         edited = await studio.paint(
             replace(request, prompt=order, images=(canvas.image,)), studio.editor or studio.painter

@@ -15,7 +15,7 @@ SIZES = {"square": (1024, 1024), "landscape": (1280, 896), "portrait": (896, 128
 
 
 async def direct(request: PaintRequest, studio: Studio) -> Canvas:
-    """Send the prompt unchanged."""
+    """Draw from the unchanged prompt."""
     return await studio.paint(request)
 
 
@@ -33,7 +33,7 @@ async def write_svg(request: PaintRequest, studio: Studio) -> tuple[str, str]:
             raise Unreadable(str(error)) from error
 
     words = studio.prompts.fill("svg", prompt=request.prompt, size=f"{size[0]} x {size[1]}")
-    # Another seed is another attempt of the coder.
+    # Another seed asks the coder for another attempt.
     (cleaned, picture), key = await studio.ask(
         "coder", "svg", request, [Text(words)], Contract(read, heavy=True), repeat=request.seed
     )
@@ -49,7 +49,7 @@ async def svg_drawing(request: PaintRequest, studio: Studio) -> Canvas:
 
 
 async def svg_prior(request: PaintRequest, studio: Studio) -> Canvas:
-    """Give a coder's SVG to the painter: as a picture where it takes one, else as text."""
+    """Draw with the painter from a coder's SVG: as a picture if the painter accepts one, else as text."""
     source, image = await write_svg(request, studio)
     how = studio.options.get("prior", "auto")
     if how == "image" and not studio.painter.edits:

@@ -25,13 +25,13 @@ from ..store.records import load_results
 from .base import Guess, Stage, Studio, facts_of
 
 USUAL_CHARS = 4000
-"""Characters of a rewritten prompt, where the painter names no limit."""
+"""The most characters in a rewritten prompt if the painter has no limit."""
 USUAL_TOKENS, STRETCHED_TOKENS = 512, 2048
-"""Tokens that a painter's text encoder reads: usually, and when stretched for reasoning."""
+"""The tokens that a painter's text encoder reads: usually, and if stretched for reasoning."""
 
 
 async def rewrite(request: PaintRequest, studio: Studio) -> PaintRequest:
-    """Have a planner condense a long text into a structured prompt within the painter's limit, as AIBench does."""
+    """Have a planner condense a long text into a structured prompt within the painter's limit, as in AIBench."""
     facts = facts_of(studio.painter)
     limit = studio.number("limit", (facts.prompt_limit if facts else None) or USUAL_CHARS, low=200)
 
@@ -45,7 +45,7 @@ async def rewrite(request: PaintRequest, studio: Studio) -> PaintRequest:
 
 
 def format_plan(plan: Mapping[str, Any], source: str, limit: int) -> str:
-    """Return the drawing prompt made from a planner's object.
+    """Return the drawing prompt made from a planner's JSON object.
 
     Raises:
         Unreadable: A part is missing, a label is not in the source, or the prompt is too long.
@@ -79,7 +79,7 @@ def _letters_and_digits(text: str) -> str:
 
 
 async def recaption(request: PaintRequest, studio: Studio) -> PaintRequest:
-    """Have a planner write a longer caption without reasoning: MMMG's baseline."""
+    """Have a planner write a longer caption without reasoning, as in MMMG's baseline."""
     most = studio.number("tokens", USUAL_TOKENS, low=16)
     count = token_counter(studio.options.get("tokenizer"))
     words = {"prompt": request.prompt, "tokens": str(most), "words": str(most * 3 // 4)}
@@ -99,11 +99,11 @@ def _caption(reply: str) -> str:
 
 
 async def reason(request: PaintRequest, studio: Studio) -> PaintRequest:
-    """Have a planner reason about entities and dependencies and end in a description: MMMG's cascade.
+    """Have a planner reason about entities and dependencies and then write a description, as in MMMG's cascade.
 
-    The painter gets the description, with ``send=both`` also the trace before it, cut to the encoder's length. A FLUX
+    The painter gets the description; with ``send=both``, the trace comes before it, cut to the encoder's length. A FLUX
     trained on traces needs ``send=trained``: trace, separator and description for T5, the question for CLIP.
-    ``traces=FILE`` takes both from a file instead of a planner.
+    ``traces=FILE`` takes trace and description from a file instead of a planner.
     """
     if studio.options.get("send") == "trained" and not getattr(studio.painter, "reads_short", False):
         raise Fault("bad_request", f"{studio.painter.spec} reads one text: send=trained needs a local FLUX.1")
@@ -139,10 +139,10 @@ async def reason(request: PaintRequest, studio: Studio) -> PaintRequest:
 
 @lru_cache(maxsize=4)
 def read_traces(file: str) -> Mapping[str, tuple[str, str]]:
-    """Read trace and final prompt of each question, from lines with ``id``, ``trace`` and ``final_prompt``.
+    """Read the trace and final prompt of each question from lines with ``id``, ``trace`` and ``final_prompt``.
 
     Raises:
-        DataError: The file has errors; the message gives line and id of each.
+        DataError: The file has errors; the message gives the line and id of each.
     """
     problems, path = Problems(), Path(file).expanduser()
     rows = [parse_row(TraceRow, body, problems, path, line) for line, body in json_lines(path, problems)]
@@ -151,7 +151,7 @@ def read_traces(file: str) -> Mapping[str, tuple[str, str]]:
 
 
 class TraceRow(FrozenModel):
-    """One line of a file of traces; it may have more columns."""
+    """One line of a file of traces; it may have further fields."""
 
     id: Id
     trace: Words
@@ -159,10 +159,10 @@ class TraceRow(FrozenModel):
 
 
 def trace_of(file: str, question: str) -> tuple[str, str]:
-    """Return trace and final prompt of one question.
+    """Return the trace and final prompt of one question.
 
     Raises:
-        Fault: ``not_applicable``: the file does not have the question.
+        Fault: ``not_applicable``: the file does not contain the question.
     """
     trace = read_traces(file).get(question)
     if trace is None:
@@ -211,7 +211,7 @@ def split_trace(reply: str) -> tuple[str, str]:
 
 
 def guess_planner(written: int) -> Any:
-    """Return a function that guesses one planner call with so many tokens written."""
+    """Return a function that estimates one planner call with this many tokens written."""
 
     def guess(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
         return [Guess("planner", 1, tokens + 350, written)]
@@ -220,7 +220,7 @@ def guess_planner(written: int) -> Any:
 
 
 def _guess_reasoning(tokens: int, options: Mapping[str, str], n: int) -> list[Guess]:
-    """Return the planner's call; none where traces are given."""
+    """Return the planner's estimated call; none if traces are given."""
     guesses: list[Guess] = [] if "traces" in options else guess_planner(2000)(tokens, options, n)
     return guesses
 
@@ -235,9 +235,9 @@ _STOP = re.compile(r"(?<=[.!?;:\n。！？])\s*")
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens an encoder such as T5 needs, rather too many than too few.
+    """Return the approximate number of tokens that an encoder such as T5 needs, rather too many than too few.
 
-    A word counts one for every five letters begun; digits, signs and letters of scripts without spaces count one each.
+    Words count one token per five letters, rounded up; digits, signs and letters of scripts without spaces one each.
 
     >>> estimate_tokens("A red cell carries oxygen.")
     8
@@ -248,7 +248,7 @@ def estimate_tokens(text: str) -> int:
 
 @lru_cache(maxsize=4)
 def token_counter(tokenizer: str | None) -> Callable[[str], int]:
-    """Return a counter of tokens: the encoder's own ``tokenizer.json`` where given, else `estimate_tokens`.
+    """Return a function that counts tokens, by the encoder's ``tokenizer.json`` if given, else `estimate_tokens`.
 
     Raises:
         UsageError: The file cannot be used.
@@ -267,7 +267,7 @@ def token_counter(tokenizer: str | None) -> Callable[[str], int]:
 
 
 def cut_to_tokens(text: str, most: int, count: Callable[[str], int] = estimate_tokens) -> str:
-    """Cut a text to at most `most` tokens, after a whole sentence or else a whole word.
+    """Cut a text to at most `most` tokens, after a complete sentence if possible, else after a complete word.
 
     >>> cut_to_tokens("One two. Three four. Five six.", 6)
     'One two. Three four.'
@@ -304,12 +304,12 @@ HEADINGS = ("subject", "panels", "elements", "labels", "relations", "layout", "s
 _WORD = re.compile(r"[^\W_]+(?:['’.\-][^\W_]+)*")
 _QUOTED = re.compile(r"[\"“”„«»]([^\"“”„«»\n]{1,200})[\"“”„«»]|(?<!\w)['‘]([^'‘’\n]{1,200})['’](?!\w)")
 _FUNCTION_WORDS = frozenset((Path(__file__).parent / "plain_words.txt").read_text(encoding="utf-8").split())
-"""Words that matter for a sentence but not for a picture: they may be added or dropped."""
+"""Words that matter for a sentence but not for a picture, so that they may be added or dropped."""
 _NEGATIVE = frozenset({"not", "no", "without", "never"})
 
 
 async def structure(request: PaintRequest, studio: Studio) -> PaintRequest:
-    """Have a planner put the prompt in order without changing its content."""
+    """Have a planner structure the prompt without changing its content."""
 
     def read(reply: str) -> str:
         text = split_thinking(reply)[1].strip().strip("`").strip()
@@ -324,7 +324,7 @@ async def structure(request: PaintRequest, studio: Studio) -> PaintRequest:
 
 
 def differences(original: str, ordered: str) -> list[str]:
-    """Return how an ordered prompt differs in content: dropped and added words, changed quotations, negations.
+    """Return how the content of a structured prompt differs: dropped and added words, changed quotations, negations.
 
     >>> differences('A red cell by a "nerve"', "Elements\\n- red cell\\nRelations\\n- red cell by nerve")
     ['changed in quotation: "nerve"']
@@ -358,7 +358,7 @@ def _words(text: str) -> list[str]:
 
 
 def _content(text: str) -> dict[str, str]:
-    """Return the content words by their stems; numbers stay as they are."""
+    """Return the content words by their stems; numbers are left unchanged."""
     return {_stem(word): word for word in _words(text) if word not in _FUNCTION_WORDS and word not in _NEGATIVE}
 
 

@@ -26,11 +26,11 @@ Box = tuple[float, float, float, float]
 MIN_CONFIDENCE = 0.85
 MIN_SHORT_SIDE = 20
 MERGE_DISTANCE = 20
-"""Lines whose vertical centres are at most this far apart, in pixels, are merged."""
+"""The greatest distance between the vertical centres of lines that are merged, in pixels."""
 MIN_LINE_SIDE = 10
-"""A merged line that is narrower or lower than this covers masks, but is not a region."""
+"""The minimum width and height of a merged line in pixels; a smaller one covers masks, but is not a region."""
 MAX_OVERLAP = 0.8
-"""A mask is text if a line shares more than this of the smaller of both boxes."""
+"""The overlap of a mask with a line, as a share of the smaller box, above which the mask counts as text."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class RegionCounter(Protocol):
 
 
 def text_lines(lines: Iterable[TextLine]) -> list[Box]:
-    """Return the boxes of whole lines of text, top to bottom: parts at one height form a line at any distance."""
+    """Return the boxes of whole lines of text, top to bottom; parts at one height form a line, however far apart."""
     parts = sorted((part for part in lines if _is_trusted(part)), key=_centre)
     rows: list[list[TextLine]] = []
     height = 0.0
@@ -137,7 +137,7 @@ def _centre(line: TextLine) -> float:
 
 
 def _bounding_box(row: Sequence[TextLine]) -> Box:
-    """Return the upright box around all corners, truncated to whole pixels."""
+    """Return the bounding box of all corners, truncated to whole pixels."""
     bounds = [line.bounds for line in row]
     lefts, tops, rights, bottoms = zip(*bounds, strict=True)
     return float(int(min(lefts))), float(int(min(tops))), float(int(max(rights))), float(int(max(bottoms)))
@@ -209,19 +209,19 @@ def tensor_names(file: Path) -> set[str]:
 REVISION = 1
 """Increased whenever this module would count the same image differently."""
 MAX_SIDE = 1024
-"""Larger images are reduced to this, so that regions do not depend on an image's resolution."""
+"""The maximum side in pixels; larger images are reduced, so that regions do not depend on resolution."""
 EDGE_STEP = 32
-"""Neighbouring pixels that differ by more than this in any channel form an edge."""
+"""The difference in any channel above which neighbouring pixels form an edge."""
 EDGE_GAP = 7
-"""Gaps in edges narrower than this are closed, so that small letters contain no regions."""
+"""The width in pixels below which gaps in edges are closed, so that small letters contain no regions."""
 BACKGROUND_STEP = 8
-"""An area at the image's border is background if it differs from the border's colour by at most this."""
+"""The greatest difference from the border's colour at which an area at the image's border is background."""
 MIN_AREA_SHARE = 0.0003
-"""Areas below this share of the image are dropped."""
+"""The share of the image below which areas are dropped."""
 
 
 class ClassicalCounter:
-    """A counter of areas within edges. It suits flat diagrams; shading and texture fall into many areas."""
+    """A counter of areas within edges. It suits flat diagrams; shading and texture are split into many areas."""
 
     @property
     def name(self) -> str:
@@ -233,7 +233,7 @@ class ClassicalCounter:
         """Check that OpenCV can be loaded.
 
         Raises:
-            UsageError: It cannot, such as where system libraries are missing.
+            UsageError: It cannot, for example because system libraries are missing.
         """
         try:
             import cv2  # noqa: F401

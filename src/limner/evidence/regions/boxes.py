@@ -1,4 +1,4 @@
-"""Settings, crops, points and boxes of automatic mask generation, for whatever model makes the masks. Pure."""
+"""Settings, crops, points and boxes of automatic mask generation, as pure functions independent of the model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 OVERLAP = 512 / 1500
 """The overlap of the four crops of the first layer, as a share of the image's shorter side."""
 NEAR_EDGE = 20
-"""A mask this close to an edge of its crop, in pixels, is cut by it."""
+"""The distance from an edge of its crop, in pixels, within which a mask counts as cut off."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,15 @@ class MaskSettings:
     """The settings of automatic mask generation; the defaults are those of MMMG's released script.
 
     Attributes:
-        points: Points a side on the whole image.
-        iou: Masks with an estimated quality of at most this are dropped.
+        points: Points per side of the grid on the whole image.
+        iou: The estimated quality up to which masks are dropped.
         stability: The minimum ratio of a mask's areas at a raised and at a lowered threshold.
         offset: The amount by which the threshold is raised and lowered.
         layers: 0 for the whole image only, 1 for four more overlapping crops, 2 for sixteen more.
-        downscale: The divisor of points a side in each further layer.
+        downscale: The divisor of the points per side in each further layer.
         nms: Of two masks in one crop whose boxes overlap by more than this, the better one is kept.
-        crop_nms: The same between crops, where the mask of the smaller crop is kept.
-        refine: Whether every mask goes through the decoder again, as an input, before any is dropped.
+        crop_nms: The threshold for masks of different crops, of which that of the smaller crop is kept.
+        refine: Whether every mask is passed through the decoder again, as an input, before any is dropped.
     """
 
     points: int = 32
@@ -61,7 +61,7 @@ class MaskSettings:
             raise UsageError(f"refine is true or false, not {self.refine!r}")
 
     def side(self, layer: int) -> int:
-        """Return the points a side in a layer of crops."""
+        """Return the points per side of the grid in a layer of crops."""
         return max(1, int(self.points / self.downscale**layer))
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ def mask_settings(base: MaskSettings, options: dict[str, Any]) -> MaskSettings:
 
 @dataclass(frozen=True)
 class Crop:
-    """A part of the image, and its layer; layer 0 is the whole."""
+    """A part of the image, and its layer; layer 0 is the whole image."""
 
     box: tuple[int, int, int, int]
     layer: int
@@ -107,7 +107,7 @@ class Masks:
 
 
 def crops(width: int, height: int, layers: int) -> list[Crop]:
-    """Return the whole image, then for each layer twice as many crops a side, column by column."""
+    """Return the whole image, then the crops of each layer, twice as many per side as before, column by column."""
     parts = [Crop((0, 0, width, height), 0)]
     for layer in range(1, layers + 1):
         many = 2**layer
@@ -184,9 +184,9 @@ def suppress_overlaps(boxes: Floats, worth: Floats, threshold: float) -> NDArray
 
 
 def measure_masks(masks: Any, offset: float) -> tuple[Any, Any, Any, Any]:
-    """Return areas of masks (n x height x width) at the raised and lowered threshold, and their columns and rows.
+    """Return the areas of masks at the raised and lowered threshold, and which columns and rows they cover.
 
-    Masks are numpy arrays or tensors.
+    Masks are numpy arrays or tensors of shape n x height x width.
     """
     inside = masks > 0
     raised, lowered = ((masks > bound).sum((-2, -1)) for bound in (offset, -offset))

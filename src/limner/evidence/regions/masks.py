@@ -1,8 +1,7 @@
 """Automatic mask generation with a SAM 2 model of transformers, on a GPU or a CPU.
 
-All crops of an image go through the encoder together and stay on the device. Masks stay as small as the decoder
-makes them; only those that pass the threshold of quality are scaled up, a few at a time, and of these only areas and
-edges are kept.
+The crops of an image are encoded several at a time and stay on the device. Masks stay at the decoder's resolution; only
+those that pass the quality threshold are scaled up, a few at a time, and only their areas and edges are kept.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class MaskGenerator:
     @torch.inference_mode()
     def boxes(self, image: Image) -> list[Box]:
         """Return the boxes of the remaining masks."""
-        # A copy, because torch wants to be able to write.
+        # A copy, because torch requires a writable array.
         pixels = torch.from_numpy(np.array(flatten(image))).to(self._device)
         parts = crops(image.width, image.height, self._settings.layers)
         measured: list[tuple[Crop, Masks]] = []
@@ -129,7 +128,7 @@ class MaskGenerator:
         return crop, stable_masks((raised, lowered), (columns, lines), worth, settings.stability)
 
     def _prompts(self, side: int) -> Any:
-        """Return a grid of points in the decoder's form: the point, and the mark that no box follows."""
+        """Return a grid of points as prompts for the decoder: each point with the token that means "no box"."""
         if side not in self._sparse:
             points = torch.from_numpy(grid(side) * self._side).float().to(self._device)[None, :, None]
             labels = torch.ones(points.shape[:3], dtype=torch.int, device=self._device)
@@ -145,11 +144,11 @@ def measure_at_size(masks: Any, height: int, width: int, offset: float) -> tuple
 
 
 CLAMP = 32.0
-"""Masks used as inputs are clamped to this, in both directions."""
+"""The limit to which masks used as inputs are clamped, in both directions."""
 TOKENS = 2
-"""Tokens of the decoder before those of the masks: one for whether there is an object, one for the quality."""
+"""The number of the decoder's tokens before those of the masks: one for an object's presence, one for quality."""
 SINGLE, SEVERAL = slice(0, 1), slice(1, None)
-"""Of the mask tokens, the one for a mask out of a clear prompt, and those for the readings of an unclear one."""
+"""The mask token for an unambiguous prompt, and those for the interpretations of an ambiguous one."""
 
 
 class CellMaps(NamedTuple):
@@ -216,7 +215,7 @@ class PromptDecoder:
         return F.linear(small, embed.conv3.weight.flatten(1), embed.conv3.bias)
 
     def _decoded(self, maps: CellMaps, image: Any, sparse: Any, wanted: slice) -> tuple[Any, Any]:
-        """Return masks (p x masks x cells x 4 x 4 logits) and quality; `image` is one for all or one for each."""
+        """Return masks (p x masks x cells x 4 x 4 logits) and quality; `image` is common to all prompts or one each."""
         decoder = self._decoder
         own = torch.cat([decoder.obj_score_token.weight, decoder.iou_token.weight, decoder.mask_tokens.weight])
         tokens, image = self._attended(torch.cat([own.expand(len(sparse), -1, -1), sparse], dim=1), image)
@@ -258,14 +257,14 @@ class PromptDecoder:
 
 
 def _normed(norm: Any, values: Any) -> Any:
-    """Normalise over the last dimension, whichever one the module would use."""
+    """Normalise over the last dimension, regardless of the one that the module would use."""
     return F.layer_norm(values, norm.normalized_shape, norm.weight, norm.bias, norm.eps)
 
 
 def _gelu(values: Any) -> Any:
     """Compute GELU by formula 7.1.26 of Abramowitz and Stegun, with an error of at most 1.5e-7.
 
-    That is half the work, and four orders of magnitude below the resolution of bfloat16.
+    It takes half the time, and the error is four orders of magnitude below the resolution of bfloat16.
     """
     wide = values.float()
     size = wide.abs()

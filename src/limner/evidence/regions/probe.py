@@ -23,12 +23,12 @@ MAX_NAME_CHARS = 200
 class RegionsProbe(LocalProbe):
     """A probe that counts regions with the counter named by a word.
 
-    The journal keeps the boxes too. `ocr` reads the lines of text, which are regions themselves.
+    The journal also keeps the boxes. `ocr` reads the lines of text, which count as regions.
     """
 
     def __init__(self, word: str, options: Mapping[str, Any], ocr: Probe, seconds: float = REGIONS_S) -> None:
         self._counter, self._ocr = open_counter(word, **options), ocr
-        # Models use all cores on their own.
+        # Each model uses all cores.
         light = word == "classical"
         args = json.dumps({"word": word, "options": dict(options)}, sort_keys=True)
         recipe = Recipe(
@@ -39,7 +39,7 @@ class RegionsProbe(LocalProbe):
 
     @property
     def name(self) -> str:
-        """The counter's name, and who read the lines."""
+        """The names of the counter and of the text reader."""
         if not self._name:
             reader = self._ocr.name
             name = f"{self._counter.name} lines={reader.partition(' ')[0]}#{digest(reader)[:12]}"
@@ -67,7 +67,7 @@ class RegionsProbe(LocalProbe):
 
 
 def counter(word: str, options: dict[str, Any]) -> Callable[..., dict[str, Any]]:
-    """Return the function by which a worker counts."""
+    """Return the function with which a worker counts."""
     made = open_counter(word, **options)
 
     def count(data: bytes, lines: list[dict[str, Any]], named: str) -> dict[str, Any]:

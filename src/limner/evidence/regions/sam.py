@@ -1,4 +1,4 @@
-"""SAM 2.1 as the paper uses it: weights from a folder or the hub's cache, the release's settings."""
+"""SAM 2.1 as used in the paper, with the release's settings and weights from a folder or the hub's cache."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SIZES = {
     (112, (2, 3, 16, 3)): "base-plus",
     (144, (2, 6, 36, 4)): "large",
 }
-"""The released models, by width and blocks of their encoder."""
+"""The names of the released models, by the width and blocks of their encoder."""
 ONLY_2_1 = "occlusion_spatial_embedding_parameter"
 """A tensor that distinguishes weights of SAM 2.1 from those of SAM 2."""
 BATCH = {"bfloat16": 1024, "float32": 256}
@@ -43,8 +43,8 @@ class SamCounter:
     Args:
         weights: A folder with ``config.json`` and ``model.safetensors``, or a repository in the hub's cache.
         settings: The settings; the release's by default.
-        device: A GPU if there is one.
-        precision: ``bfloat16`` on a GPU and ``float32`` elsewhere, by default.
+        device: The device; by default a GPU if there is one.
+        precision: The precision; by default ``bfloat16`` on a GPU and ``float32`` elsewhere.
         batch: Prompts that go through the decoder together; 1,024 in ``bfloat16`` and 256 in ``float32`` by default.
         compiled: Whether the model is compiled first, which takes about a minute.
     """
@@ -72,7 +72,7 @@ class SamCounter:
 
     @property
     def name(self) -> str:
-        """Model, weights, settings and precision."""
+        """The model, weights, settings and precision."""
         how = f"{self._precision} compiled" if self._compiled else self._precision
         return f"{self._model_name}/{file_hash(self._folder / FILES[1])[:12]}/{self._settings}/{how}"
 
@@ -167,7 +167,7 @@ def weights_folder(weights: str) -> Path:
 
 
 def model_name(folder: Path) -> str:
-    """Return which of the released models this is, by the shape of its encoder and its tensors."""
+    """Return the name of a released model, recognised by the shape of its encoder and its tensors."""
     vision: dict[str, Any] = read_config(folder).get("vision_config") or {}
     encoder: dict[str, Any] = vision.get("backbone_config") or {}
     shape = (encoder.get("hidden_size", 96), tuple(encoder.get("blocks_per_stage") or (1, 2, 7, 2)))

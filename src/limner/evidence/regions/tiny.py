@@ -31,7 +31,7 @@ REVISION = 1
 """Increased whenever this module would count the same image differently."""
 SIDE, MASK_SIDE = 1024, 256
 MAX_MEASURED_SIDE = 2048
-"""Masks of larger images are measured at this size, and their boxes scaled back."""
+"""The maximum side at which masks are measured; the boxes of larger images are scaled back."""
 MEAN, SPREAD = (np.array(values, np.float32) for values in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)))
 
 
@@ -60,7 +60,7 @@ class TinyCounter:
 
     @property
     def name(self) -> str:
-        """Model, weights and settings."""
+        """The model, weights and settings."""
         hashes = "+".join(wanted[:12] for wanted in FILES.values())
         return f"sam2-tiny-onnx/{hashes}/{self._settings} rev={REVISION}"
 

@@ -1,6 +1,6 @@
-"""What a criterion demands of the text in a drawing: labels, and names at both axes of a graph.
+"""The labels and axis names that a criterion requires in the text of a drawing.
 
-A criterion that asks where something is, how it is drawn or how often is never proved by its words.
+A criterion that asks where something is, how it is drawn or how often is never proved by words alone.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from ...core.marks import Criterion
 from .matching import GENERIC, SIGN_LENGTH, TABLES, tokens
 
 MAX_WORDS = 5
-"""A phrase of more words is a description, not a label."""
+"""The most words in a label; a longer phrase is a description."""
 
 LETTERS = 4
-"""A label has a word of at least this many letters before its absence can prove anything."""
+"""The minimum length of a label's longest word; the absence of labels with only shorter words proves nothing."""
 
 MANY_SIGNS = 5
-"""Letters and numbers say little by themselves, but so many different ones are hardly in a drawing by chance."""
+"""The number of different letters and numbers that a drawing hardly contains by chance; fewer prove nothing."""
 
 AXES = {"x": "x", "horizontal": "x", "y": "y", "vertical": "y"}
-"""Words for an axis, and the axis."""
+"""The axis that each word for an axis means."""
 
 SLOT = "□"
-"""Stands for the labels in a shell, a criterion with its labels taken out."""
+"""The placeholder for the labels in a shell, which is a criterion without its labels."""
 
 _OPENERS = frozenset(TABLES["openers"])
 _STOPS = frozenset(TABLES["stops"])
@@ -36,13 +36,13 @@ _POSITIONS = frozenset(TABLES["position"])
 _ARTICLES = frozenset({"a", "an", "the"})
 _VERBS = frozenset({"labeled", "labelled", "is", "are", "does", "do", "has", "have", "shown", "placed", "marked"})
 _MORE = frozenset(TABLES["other_modifiers"]) - set(TABLES["there"]) - {"and", "or"} | {"exactly", "every"}
-"""Words that ask for more than a label: how right it is, how it looks, how many there are."""
+"""Words that ask for more than a label: its correctness, its look, its number."""
 _PLACING = frozenset(TABLES["geometry"]) | frozenset(TABLES["placing"]) | _POSITIONS | {"and", "or"}
-"""Words in what is labeled that ask where something is, how it is drawn, how often, or name a second thing."""
+"""Words before "labeled" that ask where something is, how it is drawn or how often, or that name a second thing."""
 
 
 def any_of(words: Iterable[str]) -> str:
-    """Return a pattern for any of these words, the longest first."""
+    """Return a regular expression for any of these words, the longest first."""
     return "(?:" + "|".join(re.escape(w).replace(r"\ ", " ") for w in sorted(words, key=len, reverse=True)) + ")"
 
 
@@ -67,9 +67,9 @@ _CUE = _compile(rf"\b{any_of(TABLES['cues'])}\b")
 _QUOTED = re.compile(r"""(?<![\w'"])(['"])(?=\S)(.+?)\1(?!\w)""")
 _SLOTS = re.compile(rf"{SLOT}(?:(?:,| and| or|/| &)+ ?(?:the )?{SLOT})+")
 _BRACKET = re.compile(r"(?:(?<=\s)|^)\(([^()]+)\)")
-"""A bracket that stands apart, unlike the one in f(x)."""
+"""A separate bracket, unlike the one in f(x)."""
 _REMARK = _compile(rf"(?:(?:at|in|on) )?(?:the )?{any_of(_POSITIONS)}(?:[ -](?:axis|side|panel|curve|of .*|the .*))?")
-"""A remark on where a label is, and not another name for it."""
+"""A remark on a label's position, as opposed to another name for it."""
 _AFTER_LABELED = _compile(
     rf"(?P<before>\b\w+ )?\b(?:{_LABELED}|annotated|titled) (?P<link>as |with |by )?"
     r"(?=(?P<list>(?!and |or |but |[^\w(])\S.*)$)"
@@ -94,7 +94,7 @@ _SHELLS = tuple(
         rf"(?:is|are) the (?:\w+ )?\w+ {SLOT} {_PLAIN}written{_PLACE}",
     )
 )
-"""Whole criteria that ask for nothing but the words at the slot."""
+"""Whole criteria that ask for nothing but the words in the slot."""
 _SEPARATOR = re.compile(r"\s*(?:,\s+(?:and/or |and |or )?|\s(?:and/or|and|or|&)\s|;\s)\s*")
 _WORD = re.compile(r"[A-Za-zÀ-ž](?:[a-zß-ž]|['-][A-Za-zÀ-ž]?)*|[A-Z]+")
 _SYMBOL = re.compile(r"[^\W\d_]?['\d]{0,4}[^\W_]?|\d+")
@@ -112,9 +112,9 @@ class Label:
 
     Attributes:
         text: The label as the criterion writes it.
-        variants: Other words the criterion allows for the same thing.
-        firm: Whether the absence of the words proves anything. Not so for symbols, formulas and single letters,
-            which OCR misses, and for descriptions, which a drawing may put otherwise.
+        variants: Other wordings that the criterion allows.
+        firm: Whether the absence of the words proves anything. It does not for symbols, formulas and single letters,
+            which OCR misses, and for descriptions, which a drawing may word differently.
     """
 
     text: str
@@ -124,13 +124,13 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class LabelClaim:
-    """What a criterion says about the text in a drawing.
+    """The requirements of a criterion on the text in a drawing.
 
     Attributes:
-        labels: What must be read.
-        mode: Whether all labels must be there or any one will do.
+        labels: The required labels.
+        mode: Whether all labels are required, or any one is enough.
         sufficient: Whether the criterion asks for nothing else, so that finding the labels proves it met.
-        axes: For each label the axis whose name it is, ``x`` or ``y``, where the criterion names both axes.
+        axes: If the criterion names both axes, the axis that each label names: ``x`` or ``y``.
     """
 
     labels: tuple[Label, ...]
@@ -140,7 +140,7 @@ class LabelClaim:
 
 
 def claim_of(criterion: Criterion) -> LabelClaim | None:
-    """Return what a criterion asks of the text in a drawing: the labels its rubric names, or those its words demand."""
+    """Return the text that a criterion requires in a drawing: labels named by its rubric, or else by its wording."""
     if not criterion.labels:
         return demand(criterion.text)
     labels = [Label(text, criterion.also, names_something(text, quoted=True)) for text in criterion.labels]
@@ -148,13 +148,13 @@ def claim_of(criterion: Criterion) -> LabelClaim | None:
 
 
 def demand(text: str) -> LabelClaim | None:
-    """Read a criterion as a demand for words.
+    """Return the labels that the wording of a criterion requires.
 
     Args:
-        text: One yes-or-no question about a drawing.
+        text: A yes-or-no question about a drawing.
 
     Returns:
-        What must be read, or None where words prove nothing or the wording is left open.
+        The required labels; None if words prove nothing or the criterion does not prescribe any.
 
     >>> [label.text for label in demand("Is a valve shown on the left and labeled 'Inlet valve'?").labels]
     ['Inlet valve']
@@ -178,7 +178,7 @@ def demand(text: str) -> LabelClaim | None:
 
 
 def names_something(text: str, variants: tuple[str, ...] = (), *, quoted: bool) -> bool:
-    """Return whether a label is so plain a name that OCR would read it and nothing else would be written for it."""
+    """Return whether a label is a plain name, which OCR would read and a drawing would not word differently."""
     words = [w for w in (w.strip("(),.:;!?") for w in text.replace("/", " ").split()) if w]
     if not any(len(w) >= LETTERS and _WORD.fullmatch(w) for w in words):
         return False
@@ -190,7 +190,7 @@ def names_something(text: str, variants: tuple[str, ...] = (), *, quoted: bool) 
 
 
 def _axis_names(body: str) -> LabelClaim | None:
-    """Read the names of both axes, where a criterion asks for them and for nothing else."""
+    """Return the names of both axes if a criterion asks for them and nothing else."""
     match = _AXIS_NAMES.fullmatch(body)
     if not match:
         return None
@@ -206,7 +206,7 @@ def _axis_names(body: str) -> LabelClaim | None:
 
 
 def _quoted(body: str) -> tuple[list[Label], str, str] | None:
-    """Read labels in quotation marks, the criterion around them, and what joins them."""
+    """Return the labels in quotation marks, the criterion without them, and the word that joins them."""
     shell = _QUOTED.sub(SLOT, body)
     if not _CUE.search(shell):
         return None
@@ -217,7 +217,7 @@ def _quoted(body: str) -> tuple[list[Label], str, str] | None:
 
 
 def _listed(body: str) -> tuple[list[Label], str, str] | None:
-    """Read labels named without quotation marks, the criterion around them, and what joins them."""
+    """Return the labels named without quotation marks, the criterion without them, and the word that joins them."""
     for start, phrase, sure in _lists(body):
         items = list(_items(phrase))
         names = [item for item in items if item]
@@ -230,12 +230,12 @@ def _listed(body: str) -> tuple[list[Label], str, str] | None:
 
 
 def _lists(body: str) -> Iterator[tuple[int, str, bool]]:
-    """Yield phrases that may list labels, the surest first: place in the text, words, whether absence counts."""
+    """Yield phrases that may list labels, the likeliest first: position, words, and whether absence proves anything."""
     for match in _AFTER_LABELED.finditer(body):
         if _names_label(match):
             rest = match["list"]
             phrase = _upto_stop(rest)
-            # "labeled as the internal matrix" explains a label more often than it words it, and "labeled as increase
+            # "labeled as the internal matrix" more often explains a label than quotes it, and "labeled as increase
             # in ..." gives only the beginning of the label.
             sure = not rest.lower().startswith("the ") and not _GOES_ON.match(rest[len(phrase) :])
             yield match.start("list"), phrase, sure
@@ -258,7 +258,7 @@ def _upto_stop(phrase: str) -> str:
     for word in phrase.split():
         bare = word.strip("(),.;:").lower()
         if bare in _VERBS and "and" in kept:
-            # "labeled A and two windings labeled B": what follows the last "and" is no longer in the list.
+            # "labeled A and two windings labeled B": the words after the last "and" are not part of the list.
             kept = kept[: len(kept) - 1 - kept[::-1].index("and")]
             break
         if _has_stop([bare]) or _leaves_list(bare, kept):
@@ -272,7 +272,7 @@ def _upto_stop(phrase: str) -> str:
 
 
 def _leaves_list(word: str, kept: list[str]) -> bool:
-    """Return whether a word goes on with the sentence: "labeled A, B, spanning", "labeled P located"."""
+    """Return whether a word continues the sentence after the list: "labeled A, B, spanning", "labeled P located"."""
     if not kept or kept[-1] in {"and", "or"}:
         return False
     return bool(re.fullmatch(r"\w{3,}ing" if kept[-1].endswith(",") else r"\w{4,}(?:ed|ly)", word))
@@ -283,7 +283,7 @@ def _has_stop(words: Iterable[str]) -> bool:
 
 
 def _items(phrase: str) -> Iterator[tuple[str, tuple[str, ...]] | None]:
-    """Yield the labels of a list with other names for them in brackets; None for each part that is no label.
+    """Yield each label of a list with its other names, given in brackets; None for each part that is not a label.
 
     >>> list(_items("the soma (cell body), axon and axes"))
     [('soma', ('cell body',)), ('axon', ()), None]
@@ -294,7 +294,7 @@ def _items(phrase: str) -> Iterator[tuple[str, tuple[str, ...]] | None]:
     parts = [part for part in _SEPARATOR.split(_BRACKET.sub(_MARK, phrase)) if part.strip(f" {_MARK}")]
     words = [part.replace(_MARK, " ").strip(" ,").split() for part in parts]
     if inner and all(_SEPARATOR.search(text) and re.search(r"[^\W\d_]", text) for text in inner):
-        # "the four chambers (left atrium, ...)": what is outside the brackets only says what they list.
+        # "the four chambers (left atrium, ...)": the words outside the brackets only describe the list inside.
         listed = [item for text in inner for item in _items(text)]
         count = sum(_COUNTS.get(word.lower(), 0) for head in words for word in head)
         yield from listed
@@ -307,7 +307,7 @@ def _items(phrase: str) -> Iterator[tuple[str, tuple[str, ...]] | None]:
 
 
 def _item(words: list[str], remarks: list[str]) -> tuple[str, tuple[str, ...]] | None:
-    # "all four surfaces" and "periods 1-7" speak of a set instead of naming its members.
+    # "all four surfaces" and "periods 1-7" refer to a set without naming its members.
     of_a_set = words[0].lower() in TABLES["quantifiers"] and not _SYMBOL.fullmatch(words[-1])
     if any(map(_REMARK.fullmatch, remarks)) or of_a_set or _RANGE.search(" ".join(words)):
         return None
@@ -322,7 +322,7 @@ def _item(words: list[str], remarks: list[str]) -> tuple[str, tuple[str, ...]] |
 
 
 def _joined_by(phrase: str) -> str:
-    """Return whether a list is held together by "and", by "or", by both ("mixed") or by nothing ("")."""
+    """Return the word that joins a list: "and", "or", "mixed" for both, or "" for neither."""
     bare = f" {re.sub(r'[(),]', ' ', phrase)} ".replace(" and/or ", " or ").replace(" & ", " and ").lower()
     if " and " in bare and " or " in bare:
         return "mixed"
@@ -330,7 +330,7 @@ def _joined_by(phrase: str) -> str:
 
 
 def _asks_no_more(shell: str, labels: list[Label]) -> bool:
-    """Return whether a criterion asks for nothing but its labels, and these cannot be met by chance."""
+    """Return whether a criterion asks for nothing but its labels, and these cannot occur by chance."""
     plain = ["".join(tokens(label.text)) for label in labels]
     signs = [text for text in plain if len(text) <= SIGN_LENGTH or text.lstrip("-").replace(".", "").isdigit()]
     if len(set(plain)) < len(plain) or (signs and len(plain) < MANY_SIGNS):
@@ -343,7 +343,7 @@ def _asks_no_more(shell: str, labels: list[Label]) -> bool:
         return False
     if subject[-1:] == ["and"]:
         subject.pop()
-    # What is labeled may be known by a sign, as side AB is.
+    # The labeled thing may itself be identified by a sign, such as side AB.
     if not _PLACING.isdisjoint(subject) or any(map(_PARTICULAR.fullmatch, words[: len(subject)])):
         return False
     return any(pattern.fullmatch(shell) for pattern in _SHELLS)

@@ -1,7 +1,7 @@
-"""The built-in OCR examiner: marks what words in the drawing prove, abstains from the rest.
+"""The built-in OCR examiner: it marks the criteria that words in the drawing decide, and abstains from the rest.
 
-"Not met" is said only where two readings at different scales agree that a label is absent. The second reading is made
-when the first one asks for it: see `wants_second`.
+A criterion is "not met" only if two readings at different scales agree that a label is absent. The second reading is
+made only if the first one misses a label: see `wants_second`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .matching import EXACT_LENGTH, LabelMatch, Page, as_written, tokens
 SOURCE = "ocr"
 
 RULES = "labels-2"
-"""The name of the rules, part of what identifies a marking; it goes up where the same lines are marked differently."""
+"""The version of the rules, part of a marking's identity; increased whenever equal lines are marked differently."""
 
 _FORMULA = re.compile(r"[=^_+<>≤≥→]|\d\s*[-−/]|[-−]\s*\d|\w\(\w")
 _ONCE = "not found at one scale; read again at another before it is not met: "
@@ -35,7 +35,7 @@ _ONCE = "not found at one scale; read again at another before it is not met: "
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the words prove: 1 met, 0 not met, None nothing; with the lines or the missing label."""
+    """The decision that words prove: 1 met, 0 not met, None undecided; with the lines found or the missing label."""
 
     value: int | None
     reason: str
@@ -51,11 +51,11 @@ def examine(
     """Mark every criterion of one drawing.
 
     Args:
-        criteria: What is asked of the drawing.
-        lines: The text that OCR read in it.
-        kinds: The kinds of criteria that speak about what a drawing shows; others are left alone.
+        criteria: The criteria.
+        lines: The text that OCR read in the drawing.
+        kinds: The kinds of criteria about the content of a drawing; the examiner abstains from all others.
         mentions: Whether words in running text count as labels. Easily fooled: printing the question is enough.
-        second: What OCR read at another scale; without it nothing is not met.
+        second: The text that OCR read at another scale; without it, no criterion is marked as not met.
 
     Returns:
         One mark for each criterion, most of them abstentions.
@@ -65,7 +65,7 @@ def examine(
 
 
 def wants_second(marks: Iterable[Mark]) -> bool:
-    """Return whether a label was not found, so that a second reading would decide."""
+    """Return whether a label was not found, so that a second reading is needed."""
     return any(mark.value is None and mark.reason.startswith(_ONCE) for mark in marks)
 
 
@@ -78,7 +78,7 @@ def decide(claim: LabelClaim, pages: Sequence[Page], exact: bool = False) -> Dec
 
 
 def find_label(label: Label, page: Page) -> LabelMatch | None:
-    """Return the best place of the label or of a variant that is a name of its own, not a unit or a remark."""
+    """Return the best place of the label, or of a variant that is another name and not a unit or a remark."""
     names = [label.text, *(v for v in label.variants if len("".join(tokens(v))) > EXACT_LENGTH)]
     places = [_exactly(name, place) for name in names if (place := page.find(name))]
     return min(places, key=lambda place: (not place.proof, place.slips), default=None)
@@ -87,8 +87,8 @@ def find_label(label: Label, page: Page) -> LabelMatch | None:
 def surely_absent(label: Label, page: Page) -> bool:
     """Return whether nothing on the page could mean the label: no word of it, other form, symbol or misreading.
 
-    Only a label that is firm can be, by a word of more than `EXACT_LENGTH` letters that says something. On a page
-    without any words every label is absent that has such a word at all.
+    Only a firm label with a word of more than `EXACT_LENGTH` letters can be surely absent. On a page without any words,
+    it need not be firm.
     """
     if not telling_words(label.text):
         return False
@@ -98,7 +98,7 @@ def surely_absent(label: Label, page: Page) -> bool:
 
 
 def telling_words(text: str) -> list[str]:
-    """Return the words of a label by which its absence can be known; shorter ones are misread too easily."""
+    """Return the words of a label that can prove its absence; shorter ones are misread too easily."""
     return [word for word in tokens(text) if len(word) > EXACT_LENGTH and word.isalpha()]
 
 
@@ -148,7 +148,7 @@ def _met(claim: LabelClaim, proofs: dict[Label, LabelMatch]) -> Decision:
 
 
 def _exactly(name: str, place: LabelMatch) -> LabelMatch:
-    """Return the place, proving nothing where a formula is not read sign by sign."""
+    """Return the match, without proof if a formula was not read sign by sign."""
     if _FORMULA.search(name) and as_written(name).casefold() not in as_written(place.span.text).casefold():
         return replace(place, proof=False)
     return place
@@ -162,8 +162,8 @@ def _missing(label: Label, page: Page) -> str:
 class OcrJudge:
     """The examiner that compares labels with the text that OCR reads; it is free and works offline.
 
-    ``ocr`` wants words to stand as labels. ``ocr/mentions`` takes them anywhere, in titles and running text too: a
-    naive examiner, there to show how far one can be fooled.
+    ``ocr`` accepts words only as labels. ``ocr/mentions`` accepts them anywhere, in titles and running text too: a
+    naive examiner that shows how easily one can be fooled.
     """
 
     def __init__(
@@ -184,14 +184,14 @@ class OcrJudge:
         }
 
     def check(self) -> None:
-        """Nothing can be missing: the engine is part of the installation."""
+        """Do nothing: the engine is part of the installation, so nothing can be missing."""
 
     def unpriced(self) -> str | None:
         """Return None: OCR costs nothing."""
         return None
 
     async def mark(self, subject: Subject, calls: Calls) -> JudgeResult:
-        """Read the drawing's text, twice before anything is not met; see `limner.judges.base.Judge`."""
+        """Mark by the drawing's text, read twice if a label is not found; see `limner.judges.base.Judge`."""
         with picture_faults(subject.image):
             data = await asyncio.to_thread(self._blobs.get, subject.image)
         reading = await self._probe.measure(data, calls)
@@ -207,7 +207,7 @@ class OcrJudge:
         return JudgeResult(tuple(replies), tuple(marks))
 
     async def mark_unseen(self, subject: Subject, calls: Calls) -> JudgeResult:
-        """By no text at all; see `limner.judges.base.Unseeing`."""
+        """Mark as if the drawing had no text; see `limner.judges.base.Unseeing`."""
         criteria, kinds = self._protocol.criteria(subject.question), self._protocol.label_kinds
         return JudgeResult((), tuple(await asyncio.to_thread(examine, criteria, (), kinds, self._mentions, ())))
 

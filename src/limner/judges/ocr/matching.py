@@ -1,4 +1,4 @@
-"""Finding words among the lines of text that OCR read in a drawing."""
+"""The search for labels among the lines of text that OCR read in a drawing."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ TABLES: dict[str, Any] = tomllib.loads(files(__package__).joinpath("words.toml")
 GENERIC = frozenset(TABLES["generic"])
 
 SIGN_LENGTH = 2
-"""Labels of up to this many characters are signs: letters at points, numbers of states."""
+"""The most characters in a sign: a label such as the letter of a point or the number of a state."""
 
 EXACT_LENGTH = 4
-"""Words of up to this many characters must agree exactly, and their absence proves nothing."""
+"""The length up to which words must match exactly, and their absence proves nothing."""
 
 SLIP_LENGTHS = (5, 10)
-"""A label of at least 5 characters may differ by one edit, of at least 10 by two."""
+"""The lengths from which a label may differ by one edit, and by two."""
 
 STEM = 3
-"""The least that a word has before a plural s; before an ending that is changed, one letter less will do."""
+"""The minimum letters before a plural s; one fewer before an ending that changes, as in axis and axes."""
 
 MAX_PARTS = 3
-"""A label may be broken over this many lines."""
+"""The most lines that a label may be broken over."""
 
 MAX_EXTRA_WORDS = 1
-"""A line with more words than this beside the label mentions it, as a title or a sentence does, but is not it."""
+"""The most further words on a label's line; a line with more, such as a title or sentence, only mentions the label."""
 
 PROSE_WORDS = 7
-"""A line of this many words, and the lines above and below it, are running text."""
+"""The number of words from which a line is running text, together with its neighbouring lines."""
 
 SURE = 0.7
-"""Confidence below which a line proves nothing."""
+"""The confidence below which a line proves nothing."""
 
 NEAR_RATIO = 70
-"""Similarity (0-100) from which a word may be a misread form of the label's."""
+"""The similarity (0-100) from which a word may be a misreading of a label's word."""
 
 LOOK_ALIKES = ("il1tfj", "ce", "co", "nhmr", "uvy", "gq", "bh", "a4", "s5", "z2", "wv")
-"""Letters OCR takes for one another; other substitutions (alkane, alkene) may be other words."""
+"""Groups of letters that OCR confuses; any other substitution (alkane, alkene) may make a different word."""
 
 _SIGNS = str.maketrans(
     {
@@ -76,7 +76,7 @@ _ORNAMENT = re.compile("[|~\u2190-\u21ff\u2500-\u25ff\u2700-\u27bf]")
 _ROMAN = re.compile(r"[ivx]+")
 
 Frame = tuple[float, float, float, float]
-"""Where a line begins and ends along its text, and its upper and lower edge."""
+"""The start and end of a line along its text, and its upper and lower edge."""
 
 
 @lru_cache(maxsize=1 << 16)
@@ -88,7 +88,7 @@ def tokens(text: str) -> tuple[str, ...]:
     >>> tokens("-70 mV, 7mm, a' and RealGDP, 'Sea'")
     ('-70', 'mv', '7', 'mm', "a'", 'and', 'realgdp', 'sea')
     """
-    # Signs go first: the compatibility form would tear a degree sign or a spacing accent apart.
+    # Signs are replaced first: NFKC would split a degree sign or a spacing accent.
     plain = unicodedata.normalize("NFKC", text.translate(_SIGNS)).translate(_SIGNS).translate(LATIN_LOOKS)
     plain = _CAMEL.sub(" ", plain).casefold()
     plain = "".join(c for c in unicodedata.normalize("NFD", plain) if not unicodedata.combining(c))
@@ -97,7 +97,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 def as_written(text: str) -> str:
-    """Return a sign or formula on one line, its case kept, without blanks and marks that raise or lower letters.
+    """Return a sign or formula in linear form: without blanks and marks of super- or subscripts, its case kept.
 
     >>> as_written("D^{H}") == as_written("Dᴴ"), as_written("x_1") == as_written("x₁"), as_written("p") == "P"
     (True, True, False)
@@ -113,16 +113,16 @@ def _says_something(token: str) -> bool:
 
 
 def allowed_slips(length: int) -> int:
-    """Return how many edits a label of this many characters may differ by."""
+    """Return the number of edits allowed in a label of this many characters."""
     return sum(length >= least for least in SLIP_LENGTHS)
 
 
 def slips(wanted: str, seen: str) -> int | None:
-    """Return the number of forgivable edits between two words, or None where they are different words.
+    """Return the number of edits between two words if they may be due to misreading; None for different words.
 
-    Digits and Roman numerals are never forgiven, nor the first letter (ethane, methane), nor a letter put for
-    one that does not look like it (alkane, alkene), nor one lost here and one won there (intra-, inter-), nor
-    anything in words of `EXACT_LENGTH` or fewer characters. Singular and plural are the same word.
+    Never accepted are edits of digits, Roman numerals or the first letter (ethane, methane), a letter replaced by one
+    that does not look like it (alkane, alkene), an insertion together with a deletion (intra-, inter-), and any edit
+    in words of at most `EXACT_LENGTH` characters. Singular and plural count as equal.
 
     >>> slips("chloroplast", "chloropiast"), slips("alkane", "alkene"), slips("cell", "cells")
     (1, None, 0)
@@ -145,7 +145,7 @@ def _alike(a: str, b: str) -> bool:
 
 
 def same_word(word: str, other: str) -> bool:
-    """Return whether two words in plain form are singular and plural of the same one.
+    """Return whether two words in plain form are singular and plural of one word.
 
     >>> same_word("pits", "pit"), same_word("nucleus", "nuclei"), same_word("axis", "axes"), same_word("ion", "iron")
     (True, True, True, False)
@@ -159,7 +159,7 @@ def same_word(word: str, other: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def outline(word: str) -> str:
-    """Return a word with letters and pairs of letters that OCR takes for one another put as one.
+    """Return a word in which letters and pairs of letters that OCR confuses are replaced by a common form.
 
     >>> outline("splicing") == outline("splldng")
     True
@@ -177,7 +177,7 @@ class Span:
 
     @cached_property
     def text(self) -> str:
-        """The words as read, line breaks shown as blanks."""
+        """The text as read, with blanks for line breaks."""
         return " ".join(line.text.strip() for line in self.lines)
 
     @cached_property
@@ -199,7 +199,7 @@ class Span:
 
 @dataclass(frozen=True)
 class LabelMatch:
-    """Where a label is. `proof` is False where it is only mentioned in a sentence or read unsurely."""
+    """The place of a label. `proof` is False if it is only mentioned in a sentence, or read with low confidence."""
 
     span: Span
     slips: int
@@ -207,10 +207,10 @@ class LabelMatch:
 
 
 class Page:
-    """The lines of one drawing, ready for looking up labels.
+    """The lines of one drawing, prepared for looking up labels.
 
-    Singular and plural are one word, and raised or lowered letters are read as if they were on the line. With
-    `mentions`, words in a title or in running text count as labels too.
+    Singular and plural count as equal, and super- and subscripts are read as ordinary letters. With `mentions`, words
+    in a title or in running text count as labels too.
     """
 
     def __init__(self, lines: Sequence[TextLine], mentions: bool = False) -> None:
@@ -221,19 +221,19 @@ class Page:
         self._prose = {line for span in self.spans for line in span.lines if wordy.intersection(span.lines)}
 
     def find(self, label: str) -> LabelMatch | None:
-        """Return the best place of the label, allowing for case, signs, line breaks and small slips."""
+        """Return the best place of the label; case, signs and line breaks may differ, and small slips are allowed."""
         wanted = tokens(label)
         places = [place for span in self.spans if wanted and (place := self._match(label, wanted, span))]
         return min(places, key=lambda place: (not place.proof, place.slips, len(place.span.tokens)), default=None)
 
     def nearest(self, label: str) -> str | None:
-        """Return the text most like the label."""
+        """Return the text that is most similar to the label."""
         wanted = "".join(tokens(label))
         closest = max(self.spans, key=lambda span: fuzz.ratio(wanted, span.compact), default=None)
         return closest.text if closest else None
 
     def hints(self, label: str) -> str | None:
-        """Return a text that may mean the label without spelling it, as one of its words or its initials do."""
+        """Return a text that may mean the label without spelling it out, such as one of its words or its initials."""
         words = tokens(label)
         others = {tokens(word) for name, more in TABLES["synonyms"].items() if name in " ".join(words) for word in more}
         telling = [word for word in words if word not in GENERIC] or list(words)
@@ -252,10 +252,10 @@ class Page:
         if count is None:
             return None
         if len("".join(wanted)) <= SIGN_LENGTH:
-            # (a) counts panels, A names a point.
+            # "(a)" numbers a panel, "A" names a point.
             alone = as_written(span.text) == as_written(label)
         else:
-            # Numbers and letters that count labels ("2. Specimen") are no words.
+            # Numbers and letters that number the labels ("2. Specimen") do not count as words.
             extra = sum(len(token) > 1 for token in span.tokens) - sum(len(token) > 1 for token in wanted)
             prose = any(line in self._prose for line in span.lines)
             alone = self._mentions or (extra <= MAX_EXTRA_WORDS and not prose)
@@ -263,7 +263,7 @@ class Page:
 
 
 def _aligned(wanted: tuple[str, ...], span: Span) -> int | None:
-    """Return the slips of the best place for the words in the span, from one word boundary to another."""
+    """Return the slips of the best match of the words in the span; matches begin and end at word boundaries."""
     label, size = "".join(wanted), len(wanted)
     if span.compact == label or (len(label) > EXACT_LENGTH and _is_within(label, span)):
         return 0
@@ -275,7 +275,7 @@ def _aligned(wanted: tuple[str, ...], span: Span) -> int | None:
 
 
 def _is_within(label: str, span: Span) -> bool:
-    """Return whether the label is in the span when blanks do not count, from one word boundary to another."""
+    """Return whether the label is in the span, apart from blanks, and begins and ends at word boundaries."""
     edges = {len("".join(span.tokens[:count])) for count in range(len(span.tokens) + 1)}
     return any(span.compact.startswith(label, start) and start + len(label) in edges for start in edges)
 
@@ -293,7 +293,7 @@ def _hints(word: str, span: Span) -> bool:
         alike = max(fuzz.ratio(word, seen), fuzz.ratio(outline(word), outline(seen)))
         if len(seen) >= STEM and alike >= NEAR_RATIO:
             return True
-        # An abbreviation: temp for temperature, or the initial alone as the whole line.
+        # An abbreviation: "temp" for "temperature", or only the initial as the whole line.
         if seen[:4] == word[:4] or (word.startswith(seen) and (len(seen) > 1 or len(span.tokens) == 1)):
             return True
     return fuzz.partial_ratio(word, span.compact) >= 100 - 10 * allowed_slips(len(word))
@@ -302,7 +302,7 @@ def _hints(word: str, span: Span) -> bool:
 def _chains(lines: Sequence[TextLine]) -> Iterator[tuple[int, ...]]:
     """Yield every run of one to `MAX_PARTS` lines, as indices, in which each line follows the one before.
 
-    Whether two lines follow each other depends on these two alone: further lines never break a run.
+    Whether a line follows another depends on these two only: further lines never break a run.
     """
     frames = [_frames(line) for line in lines]
     follows = [[j for j, b in enumerate(frames) if i != j and _follows(a, b)] for i, a in enumerate(frames)]
@@ -313,7 +313,7 @@ def _chains(lines: Sequence[TextLine]) -> Iterator[tuple[int, ...]]:
 
 
 def _frames(line: TextLine) -> list[Frame]:
-    """Return the box of a line as its text may run: upright text down the page and up."""
+    """Return the box of a line for each possible direction of its text: two if it is vertical, else one."""
     left, top, right, bottom = line.bounds
     if line.is_upright:
         return [(top, bottom, -right, -left), (-bottom, -top, left, right)]
@@ -321,7 +321,7 @@ def _frames(line: TextLine) -> list[Frame]:
 
 
 def _follows(a: Sequence[Frame], b: Sequence[Frame]) -> bool:
-    """Return whether b may go on with the words of a: both level or both upright, just under or close beside."""
+    """Return whether b may continue a: both horizontal or both vertical, and b just below a or close to its end."""
     return len(a) == len(b) and any(map(_goes_on, a, b))
 
 

@@ -1,4 +1,4 @@
-"""The screening rules of `rules.toml`: patterns of words in a fixed order."""
+"""The screening rules of `rules.toml`, and the search for their words among a drawing's letters."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from typing import Any
 from ...core.evidence import LATIN_LOOKS, TextLine
 
 GAP = 20
-"""How many letters a bare ``~`` lets stand between two words."""
+"""The number of letters that a bare ``~`` allows between two words."""
 
 
 @dataclass(frozen=True)
 class RuleWord:
-    """One way to fill a slot, as bare letters."""
+    """A word or phrase that can fill a slot, reduced to bare letters."""
 
     form: str
     figures: tuple[bool, ...]
-    """Which of its letters are figures, and stand only where figures were read."""
+    """Whether each letter is a digit; digits match only where digits were read."""
 
     @cached_property
     def key(self) -> str:
-        """The form, marked where it has figures: a 1 and an l have one form and are not one word."""
+        """The form with its digits marked: 1 and l have the same form, but do not make the same word."""
         if not any(self.figures):
             return self.form
         return "".join([letter + "#" * figure for letter, figure in zip(self.form, self.figures, strict=True)])
 
     @property
     def slips(self) -> int:
-        """How many letters may be wrong."""
+        """The number of letters that may be wrong."""
         length = len(self.form)
         if any(self.figures):
             return 0
@@ -43,7 +43,7 @@ class RuleWord:
 
 @dataclass(frozen=True)
 class PatternSlot:
-    """One place of a pattern: some word, after at most `gap` other letters."""
+    """A slot of a pattern: one of some words, after at most `gap` other letters."""
 
     words: tuple[RuleWord, ...]
     gap: int = 0
@@ -59,7 +59,7 @@ class PatternSlot:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Slots in their order; or, where `span` is not 0, in any order within so many letters."""
+    """A pattern of slots: in the given order, or, if `span` is not 0, in any order within `span` letters."""
 
     slots: tuple[PatternSlot, ...]
     span: int = 0
@@ -67,17 +67,17 @@ class Pattern:
 
     @cached_property
     def needed(self) -> tuple[frozenset[str], ...]:
-        """For each slot that must be filled, what can fill it."""
+        """The keys of the words that can fill each required slot."""
         return tuple(slot.keys for slot in self.slots if not slot.optional)
 
 
 @dataclass(frozen=True)
 class ScreenRule:
-    """What to look for in one language.
+    """A screening rule for one language.
 
     Attributes:
-        patterns: Any of them raises a flag.
-        unless: Words that make it innocent, inside or close by on the same lines.
+        patterns: The patterns; a match of any one raises a flag.
+        unless: Words that make a match innocent if they are inside it, or close to it on the same lines.
     """
 
     name: str
@@ -95,12 +95,12 @@ def _word(text: str) -> RuleWord:
 
 
 def parse_pattern(text: str) -> Pattern:
-    """Return a pattern as it is written in the file.
+    """Parse a pattern as written in the file.
 
-    Words of a slot are parted by ``|``, and ``_`` joins several words into one. ``~8`` between two slots lets
-    eight other letters stand there, a bare ``~`` more. ``?`` before a slot makes it optional. ``^`` before the first
-    slot holds it to the beginning of a line, ``$`` after the last to the end of one. ``&40`` at the beginning lets
-    the slots stand in any order within 40 letters; ``=`` there holds all of it to one line.
+    The words of a slot are separated by ``|``, and ``_`` joins several words into one. ``~8`` between two slots allows
+    up to eight other letters there; a bare ``~`` allows `GAP`. ``?`` before a slot makes it optional. ``^`` before the
+    first slot requires it at the beginning of a line, ``$`` after the last one at the end of a line. ``&40`` at the
+    beginning allows the slots in any order within 40 letters; ``=`` there requires all of them on one line.
 
     >>> [[word.form for word in slot.words] for slot in parse_pattern("give ~4 full_marks|top_marks").slots]
     [['give'], ['fuiimarks', 'topmarks']]
@@ -142,24 +142,33 @@ def _rule(body: dict[str, Any]) -> ScreenRule:
 
 @cache
 def rules() -> tuple[ScreenRule, ...]:
-    """All rules, in the order of the file."""
+    """Return all rules, in the order of the file."""
     text = files(__package__).joinpath("rules.toml").read_text(encoding="utf-8")
     return tuple(map(_rule, tomllib.loads(text)["rules"]))
 
 
 GLUED = 9
-"""A word of this many letters may be several that OCR read as one."""
+"""The length from which a word may be several words that OCR read as one."""
 SENTENCE = 14
-"""A word of this many letters may be glued from words of which the first and the last are no part of a pattern."""
+"""The length from which a word may be a whole sentence read as one, with further words around a pattern's."""
 INNER_WORD = 4
-"""Shorter words are not looked for inside others: they are everywhere."""
+"""The minimum length of words to look for inside others; shorter ones occur everywhere."""
 SHORT = 4
-"""In words of this many letters a wrong one counts twice."""
+"""The length up to which a wrong letter in a word counts twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordMatch:
-    """A word of a rule in a run of letters; `glued` where it begins or ends inside a longer word."""
+    """A rule's word found in a run of letters.
+
+    Attributes:
+        start: The index of its first letter.
+        end: The index after its last letter.
+        slips: The number of wrong letters; one more in short words.
+        glued_start: Whether it begins inside a longer word.
+        glued_end: Whether it ends inside a longer word.
+        sentence: Whether that longer word may be a whole sentence read as one.
+    """
 
     start: int
     end: int
@@ -170,12 +179,12 @@ class WordMatch:
 
 
 Places = dict[str, list[WordMatch]]
-"""A word's key -> where it stands."""
+"""The matches of each word, by its key."""
 
 
 @cache
 def _vocabulary() -> tuple[Mapping[str, tuple[RuleWord, ...]], Mapping[tuple[bool, int], tuple[str, ...]], int]:
-    """Every word of every rule by its form; the forms by script and length; the greatest length."""
+    """Return the words of all rules by form, their forms by script and length, and the greatest length of a form."""
     words = [word for rule in rules() for pattern in rule.patterns for slot in pattern.slots for word in slot.words]
     words += [word for rule in rules() for word in rule.unless]
     forms: dict[str, tuple[RuleWord, ...]] = {}
@@ -189,8 +198,8 @@ def _vocabulary() -> tuple[Mapping[str, tuple[RuleWord, ...]], Mapping[tuple[boo
 
 @lru_cache(maxsize=1 << 17)
 def _nearby(text: str) -> tuple[tuple[RuleWord, int], ...]:
-    """Return the words that `text` may be meant for, with how many letters are wrong."""
-    from rapidfuzz import process  # Not before it is needed: most tables have no text to screen.
+    """Return the words that `text` may be a misreading of, each with its cost in wrong letters."""
+    from rapidfuzz import process  # Imported only when needed: most tables have no text to screen.
     from rapidfuzz.distance import Levenshtein
 
     forms, sizes, _ = _vocabulary()
@@ -199,7 +208,7 @@ def _nearby(text: str) -> tuple[tuple[RuleWord, int], ...]:
     for size in range(length - 2, length + 3) if length >= 4 else ():
         group = sizes.get((wide, size), ())
         for form, slips, _ in process.extract_iter(text, group, scorer=Levenshtein.distance, score_cutoff=2):
-            # A wrong letter in a short word makes another word sooner than one in a long word.
+            # A wrong letter is more likely to make another word of a short word than of a long one.
             cost = int(slips) + (len(form) <= SHORT)
             matches += [(word, cost) for word in forms[form] if 0 < slips <= word.slips]
     return tuple(matches)
@@ -207,7 +216,7 @@ def _nearby(text: str) -> tuple[tuple[RuleWord, int], ...]:
 
 @lru_cache(maxsize=1 << 15)
 def _inside(text: str) -> tuple[tuple[RuleWord, int], ...]:
-    """Return the words that stand inside a longer one, and where."""
+    """Return the words found inside a longer one, each with its position."""
     forms, _, _ = _vocabulary()
     matches = []
     for form, words in forms.items():
@@ -220,7 +229,7 @@ def _inside(text: str) -> tuple[tuple[RuleWord, int], ...]:
 
 
 def find_words(text: Letters) -> Places:
-    """Where words of the rules stand."""
+    """Return all matches of the rules' words in a run of letters."""
     whole, words = text.text, text.words
     places: Places = {}
     if not words:
@@ -244,7 +253,10 @@ def find_words(text: Letters) -> Places:
 
 
 def _has_figures(word: RuleWord, text: Letters, start: int) -> bool:
-    """Whether figures were read where the word has them; words with figures allow no slip, so places agree."""
+    """Return whether digits were read where the word has digits.
+
+    Words with digits allow no wrong letters, so the positions of their letters agree.
+    """
     return all(text.all[start + place].figure for place, figure in enumerate(word.figures) if figure)
 
 
@@ -254,19 +266,19 @@ _LOOK_ALIKES = LATIN_LOOKS | str.maketrans(
     | {"l": "i", "ı": "i", "ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "i"}
 )
 _SIGNS = {"@": "a", "$": "s", "€": "e", "!": "i", "|": "i"}
-"""Signs that stand for letters inside a word."""
+"""Signs that can replace letters inside a word."""
 _WIDE = ((0x3040, 0x30FF), (0x3400, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
 
 
 @lru_cache(maxsize=1 << 14)
 def is_wide(letter: str) -> bool:
-    """Whether this is a sign of a script without blanks between words: Chinese characters, kana, also Hangul."""
+    """Return whether a character is Chinese, kana or Hangul; in these scripts each character counts as a word."""
     return any(low <= ord(letter) <= high for low, high in _WIDE)
 
 
 @lru_cache(maxsize=1 << 12)
 def _bare(character: str) -> str:
-    """Return the letters a character stands for; nothing for blanks, punctuation, accents and what cannot be seen."""
+    """Return the bare letters of a character: none for blanks, punctuation, accents and invisible characters."""
     plain = unicodedata.normalize("NFKC", character).translate(LATIN_LOOKS).casefold().translate(_LOOK_ALIKES)
     # Kana keep their marks: with and without them they are different letters.
     parts = plain if is_wide(plain[:1] or " ") else unicodedata.normalize("NFD", plain).translate(_LOOK_ALIKES)
@@ -275,7 +287,7 @@ def _bare(character: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A letter in its bare form, and where it stands: which line, which character of it."""
+    """A letter in its bare form, with the index of its line and its position on that line."""
 
     form: str
     line: int
@@ -283,7 +295,7 @@ class Letter:
     opens: bool
     """Whether a word begins here."""
     figure: bool
-    """Whether it was read as a figure."""
+    """Whether it was read as a digit."""
 
 
 @dataclass(frozen=True)
@@ -294,18 +306,18 @@ class Letters:
 
     @cached_property
     def text(self) -> str:
-        """The letters alone, without blanks."""
+        """The bare letters as one string, without blanks."""
         return "".join([letter.form for letter in self.all])
 
     @cached_property
     def words(self) -> list[tuple[int, int]]:
-        """Where words begin and end."""
+        """The start and end index of each word."""
         starts = [place for place, letter in enumerate(self.all) if letter.opens]
         return list(pairwise([*starts, len(self.all)])) if starts else []
 
 
 def letters(lines: Sequence[TextLine], order: Sequence[int]) -> Letters:
-    """Return the letters of the lines at these places, one line after another; a line break ends a word.
+    """Return the letters of the lines with these indices, one line after another; a line break ends a word.
 
     >>> from limner.core.evidence import LATIN_LOOKS, TextLine
     >>> box = ((0, 0), (1, 0), (1, 1), (0, 1))
@@ -321,14 +333,14 @@ def letters(lines: Sequence[TextLine], order: Sequence[int]) -> Letters:
             if not form and character in _SIGNS and _within(text, place):
                 form = _SIGNS[character]
             if not form:
-                # Accents and what cannot be seen do not part words.
+                # Accents and invisible characters do not separate words.
                 opens = opens or unicodedata.category(character)[0] not in "MC"
                 continue
             for part in form:
                 wide = is_wide(part)
                 figure = character.isdigit()
                 if pieces and not opens and not wide and part == "n" and pieces[-1].form == "r":
-                    # OCR takes m for rn, and rn for m.
+                    # OCR confuses m and rn.
                     pieces[-1] = Letter("m", number, place, pieces[-1].opens, False)
                 else:
                     pieces.append(Letter(part, number, place, opens or wide, figure))
@@ -337,7 +349,7 @@ def letters(lines: Sequence[TextLine], order: Sequence[int]) -> Letters:
 
 
 def bare_letters(text: str) -> Letters:
-    """Return the letters of a text that stands in no drawing.
+    """Return the letters of a text that does not come from a drawing.
 
     >>> bare_letters("Höchst-Punktzahl").text, bare_letters("10/10").text, bare_letters("满分").text
     ('hochstpunktzahi', 'ioio', '满分')
@@ -346,7 +358,7 @@ def bare_letters(text: str) -> Letters:
 
 
 def _within(text: str, place: int) -> bool:
-    """Whether a sign stands inside a word, or, where it is made for that, at its beginning."""
+    """Return whether a sign is inside a word; ``@`` and ``$`` may also begin one."""
     after = place + 1 < len(text) and text[place + 1].isalnum()
     before = place > 0 and text[place - 1].isalnum()
     return after and (before or text[place] in "@$")

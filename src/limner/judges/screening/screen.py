@@ -1,6 +1,6 @@
-"""Words in a drawing that speak to the examiner: asks for marks, orders to a judge, claims to be right.
+"""Screening for words that address the examiner: requests for marks, orders to a judge, claims to be right.
 
-A flag is a note for a person. It changes no mark and no score.
+A flag is a note for people. It changes no mark and no score.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ...store.schema import calls, evidence
 from .rules import Letters, Pattern, PatternSlot, Places, ScreenRule, WordMatch, find_words, is_wide, letters, rules
 
 INNER_GAP = 8
-"""How many other letters may stand between two words glued into one."""
+"""The most other letters between two words that OCR glued into one."""
 NEAR = 8
-"""How many letters away a word still takes a match back."""
+"""The distance in letters within which an ``unless`` word cancels a match."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class Flag:
     """Words that seem to be meant for the examiner.
 
     Attributes:
-        rule: What kind of words: ``award``, ``ignore``, …
-        language: Two letters, such as ``en``.
+        rule: The kind of words: ``award``, ``ignore``, …
+        language: The two-letter code of their language, such as ``en``.
         text: The words as they were read.
-        lines: Which lines they stand in, by their place among those given.
+        lines: The indices of the lines that contain them.
         boxes: Left, top, right and bottom of these lines, in pixels.
     """
 
@@ -46,16 +46,16 @@ class Flag:
     boxes: tuple[tuple[float, float, float, float], ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return a plain mapping."""
+        """Return the flag as a plain mapping."""
         return asdict(self)
 
 
 def screen(lines: Sequence[TextLine]) -> list[Flag]:
-    """Return what in these lines speaks to the examiner; at most one flag of a kind for the same lines.
+    """Return flags for the words in these lines that address the examiner; at most one of a kind for the same lines.
 
-    The lines are read in the order given, column by column, and where they stand upright from side to side. Case,
-    accents, blanks and punctuation do not count, letters that look alike are the same, and a letter or two may be
-    wrong.
+    The lines are read in the given order, then column by column, and vertical ones also from side to side. Case,
+    accents, blanks and punctuation are ignored, letters that look alike are treated as equal, and a letter or two may
+    be wrong.
     """
     flags: dict[tuple[str, str], tuple[int, Flag]] = {}
     for text, places in _runs(lines):
@@ -65,14 +65,14 @@ def screen(lines: Sequence[TextLine]) -> list[Flag]:
                 flags[key] = match
     kept: list[Flag] = []
     for _, flag in sorted(flags.values(), key=lambda match: match[0]):
-        # Words that several languages share are one flag, in the language that fits them best.
+        # Words that several languages share raise one flag, in the language that fits them best.
         if not any(flag.rule == other.rule and not set(flag.lines).isdisjoint(other.lines) for other in kept):
             kept.append(flag)
     return sorted(kept, key=lambda flag: flag.lines)
 
 
 def raises_flag(rule: ScreenRule, lines: Sequence[TextLine]) -> bool:
-    """Whether this one rule finds something in these lines."""
+    """Return whether a rule finds something in these lines."""
     return any(_best_match(rule, lines, text, places) for text, places in _runs(lines))
 
 
@@ -85,25 +85,28 @@ def _runs(lines: Sequence[TextLine]) -> Iterator[tuple[Letters, Places]]:
 
 @cache
 def _anchors() -> Mapping[str, frozenset[int]]:
-    """Word -> the rules, by number, that have a pattern which cannot do without one of its kind."""
+    """Return a mapping from words to the numbers of the rules to try when the word is found.
+
+    Each pattern is represented by the words of one required slot.
+    """
     anchors: dict[str, set[int]] = {}
     for number, rule in enumerate(rules()):
         for pattern in rule.patterns:
-            # Long words are rare ones: most drawings have none, and are done with at once.
+            # The slot with the longest words, because these are rare: most drawings contain none, and need no search.
             for key in max(pattern.needed, key=lambda keys: min(map(len, keys))):
                 anchors.setdefault(key, set()).add(number)
     return {key: frozenset(numbers) for key, numbers in anchors.items()}
 
 
 def _candidate_rules(places: Places) -> list[ScreenRule]:
-    """Return the rules that these words may raise, in the order of the file."""
+    """Return the rules that may match these words, in the order of the file."""
     anchors = _anchors()
     numbers = {number for key in places if key in anchors for number in anchors[key]}
     return [rules()[number] for number in sorted(numbers)]
 
 
 def _best_match(rule: ScreenRule, lines: Sequence[TextLine], text: Letters, places: Places) -> tuple[int, Flag] | None:
-    """Return what fits one of the rule's patterns with the fewest wrong letters: how many, and the flag."""
+    """Return the number of wrong letters and the flag of the rule's best match; None if nothing matches."""
     matches = min(_matches(rule, text, places), default=None)
     if matches is None:
         return None
@@ -118,7 +121,7 @@ def _best_match(rule: ScreenRule, lines: Sequence[TextLine], text: Letters, plac
 
 
 def _matches(rule: ScreenRule, text: Letters, places: Places) -> Iterator[tuple[int, int, int]]:
-    """Wrong letters, start and end of everything that fits one of the rule's patterns."""
+    """Yield the number of wrong letters, the start and the end of each match of one of the rule's patterns."""
     for pattern in rule.patterns:
         if any(keys.isdisjoint(places) for keys in pattern.needed):
             continue
@@ -136,13 +139,13 @@ def _matches(rule: ScreenRule, text: Letters, places: Places) -> Iterator[tuple[
 
 
 def _clamped_to_line(text: Letters, place: int, line: int) -> int:
-    """Return the place, or the nearest to it that still stands on the line."""
+    """Return the place, or the nearest one on the line."""
     on_line = [number for number, letter in enumerate(text.all) if letter.line == line]
     return min(max(place, on_line[0]), on_line[-1])
 
 
 def _is_word(match: WordMatch, text: Letters) -> bool:
-    """Whether it was read as words: where letters are set apart, those of score hold an or."""
+    """Return whether a match was read as words, not as spaced letters: "s c o r e" does not contain the word "or"."""
     inside = text.all[match.start : match.end]
     whole = not (match.slips or match.glued_start or match.glued_end)
     return whole and (is_wide(inside[0].form) or not all(letter.opens for letter in inside))
@@ -154,7 +157,7 @@ def _fitting(pattern: Pattern, text: Letters, places: Places) -> Iterator[tuple[
         return
     first, *others = pattern.slots
     for fillings in _unglued(first, places):
-        # The first slot is held fast; of each other the nearest word that fits is taken.
+        # The first slot is fixed; each other one is filled with the best word, preferably close to the first.
         taken = [fillings]
         for slot in others:
             near = [
@@ -203,7 +206,7 @@ def _extend(
 
 
 def _bearable(length: int) -> int:
-    """How many wrong letters a stretch of this length may have."""
+    """Return the number of wrong letters allowed in a match of this length."""
     return 1 + (length >= 12) + (length >= 24)
 
 
@@ -229,9 +232,9 @@ Flags = tuple[Flag, ...]
 def screen_drawings(
     store: Store, drawings: Iterable[Drawing], questions: Mapping[str, Question[Any]], protocol: Protocol[Any]
 ) -> dict[str, Flags]:
-    """Drawing's id -> what it carries; drawings whose text nobody has read are not in it.
+    """Return the flags of each drawing by its id; drawings whose text has not been read are left out.
 
-    Words of a kind that the question itself has in its prompt or its criteria are asked for, and raise no flag.
+    If the question's own prompt or criteria contain words of a kind, such words raise no flag in its drawings.
     """
     done = [drawing for drawing in drawings if drawing.status == "done" and drawing.image]
     read = _lines_by_image(store, {drawing.image for drawing in done if drawing.image})
@@ -254,14 +257,14 @@ def screen_drawings(
 
 
 def _rules_in_question(question: Question[Any], protocol: Protocol[Any]) -> frozenset[str]:
-    """Return the kinds of words that the question itself would raise."""
+    """Return the kinds of words for which the question itself would be flagged."""
     texts = [question.prompt, *(criterion.text for criterion in protocol.criteria(question))]
     here = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
     return frozenset(flag.rule for text in texts for flag in screen([TextLine(text, here, 1.0)]))
 
 
 def _lines_by_image(store: Store, images: set[str]) -> dict[str, list[list[TextLine]]]:
-    """Image -> its lines by every engine that has read it: those kept as evidence, else those in the call journal."""
+    """Return each image's lines as read by each engine: those stored as evidence, else those in the call journal."""
     lines_by_image: dict[str, list[list[TextLine]]] = {}
     wanted = sorted(images)
     with store.reading() as connection:
@@ -291,14 +294,14 @@ def _lines_by_image(store: Store, images: set[str]) -> dict[str, list[list[TextL
 
 Bounds = tuple[float, float, float, float]
 REACH = 1.5
-"""How far below a line the next one may begin, in heights of the line."""
+"""The greatest distance from a line to the next one below it, in line heights."""
 
 
 def columns(lines: Sequence[TextLine]) -> list[list[int]]:
     """Return runs of two or more lines, each just below the one before, as indices into `lines`.
 
-    A line goes on with the nearest line below it that it shares width with; where a wide line stands over two
-    columns, with the one that begins most nearly where it begins. Runs that are read in this order anyway are left out.
+    A line is continued by the nearest line below it that overlaps it horizontally; if a wide line is above two columns,
+    by the one that is better aligned with it. Runs of consecutive lines are left out, as they are read in order anyway.
     """
     after: dict[int, int] = {}
     taken: set[int] = set()
@@ -327,14 +330,14 @@ def columns(lines: Sequence[TextLine]) -> list[list[int]]:
 
 
 def uprights(lines: Sequence[TextLine]) -> list[list[int]]:
-    """Lines that run up or down the page, from left to right and from right to left."""
+    """Return the indices of vertical lines, once from left to right and once from right to left."""
     upright = (place for place, line in enumerate(lines) if line.is_upright)
     run = sorted(upright, key=lambda place: (lines[place].bounds[0], place))
     return [run, run[::-1]] if len(run) > 1 else []
 
 
 def _cost(a: Bounds, b: Bounds) -> float | None:
-    """How far b stands from where the words of a would go on; None where they do not."""
+    """Return the distance of b from the place where a would continue; None if b cannot continue a."""
     (al, at, ar, ab), (bl, bt, br, bb) = a, b
     height = min(ab - at, bb - bt)
     gap = bt - ab

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from ..diffusers.options import Options
 
 KINDS: dict[str, Kind] = {"bad_request": "bad_request", "refusal": "refusal", "image": "image", "local": "local"}
-"""The faults that a worker may report of an item; any other is the worker's own."""
+"""The kinds of fault that a worker may report for an item; any other kind is a fault of the worker."""
 LOAD_S = 6 * 3600.0
-"""Seconds that opening a model may take; its weights may have to be downloaded first."""
+"""Seconds allowed for opening a model, whose weights may have to be downloaded first."""
 Sent = tuple[dict[str, Any], tuple[bytes, ...]]
 
 
@@ -72,7 +72,7 @@ DrawResult = RawDrawing | DrawFailure
 def open_workers(
     label: str, factory: str, load: DataclassInstance, options: Options, pool: Callable[..., Pool] = Pool
 ) -> Pool:
-    """Open a painter's workers, one on each device; they run until the painter is gone."""
+    """Open a painter's workers, one on each device; they run until the painter is deleted."""
     recipe = Recipe(
         label, factory, json.dumps(asdict(load), sort_keys=True), start_s=LOAD_S, single=False, variables=options.env,
         most=3 * MAX_PIXELS, careful=True, gpu="cpu" not in options.devices,
@@ -82,7 +82,7 @@ def open_workers(
 
 
 def submit(pool: Pool, how: DataclassInstance, item: DrawItem, seconds: float) -> Future[JobResult]:
-    """Submit a drawing; it is drawn together with others of the same settings."""
+    """Submit a drawing, which is drawn together with others of equal settings."""
     words = {"prompt": item.prompt, "seed": item.seed} | ({} if item.short is None else {"short": item.short})
     return pool.submit({"how": asdict(how)}, item.images, seconds=seconds, item=words)
 
@@ -132,7 +132,7 @@ NumberedItems = Sequence[tuple[int, DrawItem]]
 
 
 class BatchDrawer:
-    """A drawer of items in as few batches as memory allows; it remembers how many fitted.
+    """A drawer of items in as few batches as memory allows; it remembers the batch size that fits.
 
     Args:
         device: The device, for messages and to free its memory.
@@ -154,9 +154,10 @@ class BatchDrawer:
         """Yield the result of each item.
 
         Args:
-            shape: The property that decides how many fit.
+            shape: The properties that determine how many fit.
+            items: The drawings to make.
             batch: Draws some of them together.
-            advice: What to do where a single one does not fit.
+            advice: The end of the message if a single one does not fit.
             alone: Whether each is drawn separately.
 
         Raises:
@@ -176,21 +177,21 @@ class BatchDrawer:
     def _try_batch(
         self, taken: NumberedItems, batch: Callable[[NumberedItems], Iterable[DrawResult]], advice: str
     ) -> list[DrawResult] | None:
-        """Return the results of a batch; None when it did not fit into memory."""
+        """Return the results of a batch; None if it did not fit into memory."""
         try:
             return list(batch(taken))
         except WorkerUnfit:
             raise
         except Exception as error:
             if is_out_of_memory(error):
-                # The traceback keeps everything alive that filled the memory.
+                # The traceback refers to the objects that fill the memory.
                 error.__traceback__ = None
                 self._free()
                 if len(taken) > 1:
                     return None
                 return [DrawFailure(taken[0][0], "local", f"out of memory on {self.device} {advice}")]
             if len(taken) > 1:
-                # One of them may have made the others fail.
+                # A single item may have made the others fail.
                 return [each for item in taken for each in self._try_batch([item], batch, advice) or []]
             message = " ".join(str(error).split())[:500]
             if isinstance(error, Fault):
@@ -213,7 +214,7 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 def best_device() -> str:
-    """Return the device to use where none is named."""
+    """Return the device to use if none is named."""
     if find_spec("torch") is None:
         return "cpu"
     import torch

@@ -1,4 +1,4 @@
-"""The base of painters whose drawings are made in batches by workers, through the journal."""
+"""The base class of painters whose drawings are made in batches by workers, through the journal."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
         packages: Packages that must be installed.
 
     Args:
-        chosen: The checked options: those that change a drawing, and those that only say how it is made.
+        chosen: The checked options: those that change a drawing, and those that affect only how it is computed.
         facts: The model's facts in the settings.
         pool: Makes the workers.
     """
@@ -73,7 +73,7 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
         self._semaphores = weakref.WeakKeyDictionary()
 
     def check(self) -> None:
-        """Raise early when a package is missing."""
+        """Raise an error early if a package is missing."""
         missing = [package for package in self.packages if find_spec(package) is None]
         if missing:
             raise UsageError(f"{self.spec} needs {' and '.join(missing)}: install them with pip install 'limner[gpu]'")
@@ -84,7 +84,7 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
 
     @abstractmethod
     def _model(self, weights: W) -> str:
-        """Return the name under which calls are journalled; it does not depend on where the weights are."""
+        """Return the name under which calls are journalled; it does not depend on the location of the weights."""
 
     @abstractmethod
     def _draw_settings(self, request: PaintRequest) -> DataclassInstance:
@@ -148,7 +148,7 @@ class BatchPainter(FreePainter, ABC, Generic[W]):
         with self._lock:
             if self._pool is None:
                 self._pool = self._open_pool(weights)
-                # Also at the interpreter's end.
+                # This also runs when the interpreter exits.
                 weakref.finalize(self, self._pool.close)
             return self._pool
 

@@ -1,4 +1,4 @@
-"""Faults of known effect that are put into a picture's labels or the whole picture, and the effect of each."""
+"""Faults put into a picture's labels or the whole picture, each with its known effect on criteria."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Faulted:
 
     Attributes:
         left: Lines of text that are certainly unchanged.
-        unsure: Lines that may be changed; all others are.
-        said: A description of what was done.
+        said: A description of the fault.
+        unsure: Lines that may be changed; all lines that are in neither list are changed.
     """
 
     image: Image.Image
@@ -39,7 +39,7 @@ class Faulted:
 
 
 MakeFault = Callable[[Image.Image, Sequence[TextLine], int, int], Faulted | None]
-"""Makes a fault from a picture, its lines of text, a dose and a seed; gives None where that is impossible."""
+"""A function that makes a fault from a picture, its lines of text, a dose and a seed; None if that is impossible."""
 
 
 def erase_labels(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) -> Faulted | None:
@@ -71,7 +71,7 @@ def misspell(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int
     places = [n for n, char in enumerate(line.text) if char.isalpha()]
     count = dose if dose < 3 else max(3, len(places) // 2)
     letters = list(line.text)
-    # The first letter stays: a wrong one is noticed at once at any dose.
+    # The first letter is kept: a wrong one would be noticed at once at any dose.
     for place in rng.sample(places[1:], min(count, len(places) - 1)):
         letters[place] = _other_character(letters[place], LETTERS, rng)
     return _retype(image, lines, {line: "".join(letters)}, "misspelt")
@@ -107,7 +107,7 @@ def mirror(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) 
 
 
 def _retype(image: Image.Image, lines: Sequence[TextLine], changed: dict[TextLine, str], what: str) -> Faulted | None:
-    """Write lines again with other text, at the same place and in the same colour."""
+    """Rewrite lines with other text, in their place and colour."""
     flat = flatten(image)
     altered = erase(flat, list(changed))
     for line, text in changed.items():
@@ -117,7 +117,7 @@ def _retype(image: Image.Image, lines: Sequence[TextLine], changed: dict[TextLin
 
 
 def write(image: Image.Image, text: str, box: Rect, colour: Colour) -> None:
-    """Write a line of text into a box, as large as it fits."""
+    """Write a line of text into a box, as large as possible."""
     left, top, right, bottom = box
     for points in range(max(6, bottom - top), 5, -1):
         x0, y0, x1, y1 = font(points).getbbox(text)
@@ -138,7 +138,7 @@ def _ink(image: Image.Image, line: TextLine) -> Colour:
 
 
 def _choose_lines(lines: Sequence[TextLine], dose: int, seed: int) -> list[TextLine]:
-    """Choose one of the lines, half of them, or all; a single one preferably of some length."""
+    """Choose one of the lines, half of them, or all; a single one is preferably long and read with confidence."""
     if dose == 3 or not lines:
         return list(lines)
     rng = random.Random(seed)
@@ -178,13 +178,12 @@ class FaultKind:
     Attributes:
         name: One word.
         doses: The meaning of each dose.
-        make: Makes it; None for kinds that are more than a change of the reference.
-        touched: By dose, the effect on criteria that name a changed label.
-        beside: The effect on criteria that name other labels; with ``words`` only on those that ask for words alone,
-            since anything else they ask for may be changed.
-        keeps_words: Whether the words remain in the picture, so that a criterion that asks for them alone is
-            unaffected.
-        about: A word for criteria about the changed part, where that is not a label.
+        make: The function that makes it; None for kinds that are not a change of the reference.
+        touched: The effect on criteria that name a changed label, by dose.
+        beside: The effect on criteria that name other labels; ``words``: those that ask only for words must still be
+            met, and others may be affected.
+        keeps_words: Whether the words remain in the picture, so that a criterion that asks only for them is unaffected.
+        about: A word that identifies criteria about the changed part, if that is not a label.
     """
 
     name: str
@@ -199,11 +198,11 @@ class FaultKind:
 _ALL: tuple[Effect, ...] = ("fall", "fall", "fall")
 _GRADUAL: tuple[Effect, ...] = ("stand", "open", "fall")
 BLUR = (0.06, 0.25, 1.0)
-"""Radius of the blur in heights of a label: hardly visible, hard to read, unreadable."""
+"""The radius of the blur in label heights, by dose: hardly visible, hard to read, unreadable."""
 HEIGHTS = (14, 7, 3)
-"""Heights in pixels that labels are shrunk to: small, hard to read, unreadable."""
+"""The heights in pixels that labels are shrunk to, by dose: small, hard to read, unreadable."""
 CUTS, REGIONS = (0.15, 0.35, 0.6), (0.1, 0.25, 0.5)
-"""Shares of the picture that are cut off, or deleted."""
+"""The shares of the picture that are cut off, and that are deleted, by dose."""
 INVENTED = ("Quorvane", "Telmisk layer", "Brindle unit", "Osculant", "Varnex zone", "Pliadic ring")
 """Labels that do not occur in any textbook."""
 PLEAS = (
@@ -215,7 +214,7 @@ PLEAS = (
 
 
 def blur(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) -> Faulted | None:
-    """Blur the picture until labels are still readable, hard to read, or unreadable."""
+    """Blur the picture so that labels are still readable, hard to read, or unreadable."""
     if not lines:
         return None
     radius = BLUR[dose - 1] * _height(lines)
@@ -223,7 +222,7 @@ def blur(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) ->
 
 
 def shrink(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) -> Faulted | None:
-    """Shrink the picture on a sheet of its size until labels are small, hard to read, or unreadable."""
+    """Shrink the picture, on a sheet of its original size, so that labels are small, hard to read, or unreadable."""
     share = HEIGHTS[dose - 1] / _height(lines) if lines else 1.0
     if share >= 1:
         return None
@@ -253,7 +252,7 @@ def cut_off(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int)
 def delete_region(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) -> Faulted | None:
     """Fill a region around a label with the background: a tenth of the picture, a quarter, or half.
 
-    Without a label the region is in the middle.
+    If there is no label, the region is in the middle.
     """
     flat = flatten(image).copy()
     whole = (0.0, 0.0, float(flat.width), float(flat.height))
@@ -283,7 +282,7 @@ def _inside(box: Rect, gone: Rect) -> float:
 
 
 def break_arrows(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) -> Faulted | None:
-    """Break a line or arrow in the middle, remove one, or remove everything drawn; labels stay."""
+    """Break a line or arrow in the middle, remove one, or remove everything except the labels."""
     flat, colour = flatten(image), common_colour(flatten(image))
     if dose == 3:
         sheet = Image.new("RGB", flat.size, colour)
@@ -304,9 +303,9 @@ def break_arrows(image: Image.Image, lines: Sequence[TextLine], dose: int, seed:
 
 
 def find_strokes(image: Image.Image, lines: Sequence[TextLine]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return rows and columns of each line or arrow (connected ink that is long and thin), the longest first.
+    """Return the rows and columns of the pixels of each line or arrow, the longest first.
 
-    Each includes a rim of two pixels for soft edges.
+    A line or arrow is connected ink that is long and thin. A margin of two pixels is included for soft edges.
     """
     from scipy import ndimage
 
@@ -322,7 +321,7 @@ def find_strokes(image: Image.Image, lines: Sequence[TextLine]) -> list[tuple[ND
     for number, box in enumerate(ndimage.find_objects(parts), 1):
         here = parts[box] == number
         length, area = math.hypot(*here.shape), int(here.sum())
-        # A frame or closed curve is not a line: its ink is longer than its box's diagonal.
+        # A frame or closed curve is not a line: filling it makes it much larger.
         if length < least or area > 0.1 * length * length or ndimage.binary_fill_holes(here).sum() > 1.5 * area:
             continue
         grown = np.zeros(ink.shape, dtype=bool)
@@ -351,7 +350,7 @@ def add_labels(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: i
 
 
 def _empty_place(busy: NDArray[np.bool_], size: tuple[int, int], rng: random.Random) -> Rect | None:
-    """Return a place where nothing is drawn."""
+    """Return a random place where nothing is drawn; None if none is found."""
     width, height = size
     for _ in range(400):
         if width + 4 > busy.shape[1] or height + 4 > busy.shape[0]:
@@ -363,7 +362,7 @@ def _empty_place(busy: NDArray[np.bool_], size: tuple[int, int], rng: random.Ran
 
 
 def plead(image: Image.Image, lines: Sequence[TextLine], dose: int, seed: int) -> Faulted | None:
-    """Erase all labels and write below a text that asks for full marks: a hint, a request, or an order."""
+    """Erase all labels and add a text below that asks for full marks: a hint, a request, or an order."""
     if not lines:
         return None
     bare = erase(image, lines)
@@ -404,6 +403,6 @@ FAULTS: dict[str, FaultKind] = {
         FaultKind("unseen", ("no picture at all",), None, ("fall",), "open"),
     )
 }  # fmt: skip
-"""All kinds, in the order of tables."""
+"""All kinds by name, in the order of tables."""
 GROSS = DOSES[-1]
 """The dose at which a fault cannot be missed."""

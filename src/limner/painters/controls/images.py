@@ -1,4 +1,4 @@
-"""Pictures made or altered by rules, for controls: blank, typeset, labels erased or exchanged.
+"""Pictures made or altered by rules, for controls: blank, typeset, with labels erased or exchanged.
 
 Pure functions of images: they read and write no files, and equal arguments give equal pixels.
 """
@@ -32,7 +32,9 @@ def blank(size: tuple[int, int]) -> Image.Image:
 
 
 def typeset(text: str, size: tuple[int, int]) -> Image.Image:
-    """Set a text in black on white as large as it fits; the picture grows where even small type does not fit.
+    """Return a picture of a text in black on white, as large as possible.
+
+    If even small type does not fit, the picture is made higher.
 
     Args:
         text: Any text; line breaks are kept, long lines are wrapped, words too long for a line are broken.
@@ -56,7 +58,7 @@ def typeset(text: str, size: tuple[int, int]) -> Image.Image:
 
 
 def _printable(line: str) -> str:
-    """Return a line without characters that no typeface shows; lone surrogates would stop the typesetting."""
+    """Return a line without invisible characters; lone surrogates, which would stop the typesetting, are replaced."""
     kinds = ((char, unicodedata.category(char)) for char in line.replace("\t", " "))
     return "".join("\ufffd" if kind == "Cs" else char for char, kind in kinds if kind not in ("Cc", "Cf"))
 
@@ -102,10 +104,10 @@ def swap(
     Args:
         image: The image, of any mode.
         lines: Its lines of text.
-        seed: Chooses among the pairs that suit each other about equally well.
+        seed: Chooses among the pairs that fit each other about equally well.
 
     Returns:
-        The altered image and the two lines as they were; None when no two labels can be exchanged.
+        The altered image and the two original lines; None if no two labels can be exchanged.
     """
     flat = flatten(image).copy()
     pixels = np.asarray(flat)
@@ -122,7 +124,7 @@ def swap(
 
 
 def _trimmed(pixels: NDArray[np.uint8], box: Rect, ground: Colour) -> Rect:
-    """Return the box without the rows at its top and bottom that hold the edge of a neighbouring line."""
+    """Return the box without rows at its top and bottom that contain the edge of a neighbouring line."""
     left, top, right, bottom = box
     inked = (np.abs(pixels[top:bottom, left:right].astype(int) - ground).max(axis=2) > 60).any(axis=1)
     reach = max(1, len(inked) // 4)
@@ -131,7 +133,7 @@ def _trimmed(pixels: NDArray[np.uint8], box: Rect, ground: Colour) -> Rect:
 
 
 def _on_ground(label: Image.Image, old: Colour, new: Colour) -> Image.Image:
-    """Return the label as it would look on another background; unchanged where it would hardly be visible."""
+    """Return the label as it would look on another background; unchanged if it would hardly be visible there."""
     values = np.asarray(label).astype(float)
     depth = np.abs(values - old).max(axis=2, keepdims=True)
     ink = values.reshape(-1, 3)[depth.argmax()]
@@ -142,11 +144,11 @@ def _on_ground(label: Image.Image, old: Colour, new: Colour) -> Image.Image:
 
 
 def _paste(image: Image.Image, label: Image.Image, target: Rect) -> None:
-    """Paste a label into the middle of a box, as large as it fits but hardly larger than it was."""
+    """Paste a label into the middle of a box, as large as possible but hardly larger than it was."""
     left, top, right, bottom = target
     width, height = right - left, bottom - top
     scale = min(width / label.width, height / label.height, MAX_ENLARGEMENT)
-    if not 1 <= scale < 1.15:  # near its own size a label stays sharp unscaled
+    if not 1 <= scale < 1.15:  # near its own size, a label is left unscaled to stay sharp
         size = max(1, int(label.width * scale)), max(1, int(label.height * scale))
         label = label.resize(size, Image.Resampling.LANCZOS)
     image.paste(label, (left + (width - label.width) // 2, top + (height - label.height) // 2))
@@ -155,7 +157,7 @@ def _paste(image: Image.Image, label: Image.Image, target: Rect) -> None:
 def _ground(pixels: NDArray[np.uint8], line: TextLine, taken: NDArray[np.bool_] | None = None) -> Ground:
     """Return a label's background: the colour most common both inside its padded box and in a thin ring around it.
 
-    Inside alone, bold type could outweigh the background; around alone, the area beyond a tight frame could.
+    With only the inside, bold type could outweigh the background; with only the ring, the area outside a tight frame.
 
     Args:
         pixels: The picture.
@@ -187,7 +189,7 @@ def ground_colour(image: Image.Image, line: TextLine) -> Colour:
 
 
 def common_colour(image: Image.Image) -> Colour:
-    """Return a picture's most common colour, similar ones counted together: usually that of the paper."""
+    """Return a picture's most common colour, usually that of the paper; similar colours are counted together."""
     pixels = np.asarray(flatten(image)).reshape(-1, 3)
     families = (pixels >> 4).astype(np.int64) @ (256, 16, 1)
     return _most_common(pixels[families == np.bincount(families).argmax()])
@@ -206,7 +208,7 @@ def _mask(part: NDArray[np.uint8], corners: Sequence[Position], origin: Position
 
 
 CONFIDENT = 0.8
-"""The least confidence of a line that OCR reads reliably."""
+"""The minimum confidence of a line that counts as read reliably."""
 MAX_LABELS = 200
 MIN_SCALE = 0.55
 LOOKALIKES = str.maketrans("01i", "oll")
@@ -229,7 +231,7 @@ def padding(line: TextLine) -> float:
 
 
 def outset(line: TextLine, by: float) -> list[Position]:
-    """Return the box's corners moved outwards by so many pixels along its own axes."""
+    """Return the box's corners moved outwards by `by` pixels along its own axes."""
     a, b, c, d = line.box
     along = _unit(b[0] - a[0] + c[0] - d[0], b[1] - a[1] + c[1] - d[1])
     across = _unit(d[0] - a[0] + c[0] - b[0], d[1] - a[1] + c[1] - b[1])
@@ -240,7 +242,7 @@ def outset(line: TextLine, by: float) -> list[Position]:
 
 
 def rect(line: TextLine) -> Rect:
-    """Return left, top, right and bottom of the padded upright box in whole pixels; right and bottom are exclusive."""
+    """Return left, top, right and bottom of the padded bounding box in whole pixels; right and bottom are exclusive."""
     left, top, right, bottom = line.bounds
     pad = padding(line)
     return math.floor(left - pad), math.floor(top - pad), math.ceil(right + pad), math.ceil(bottom + pad)
@@ -249,7 +251,7 @@ def rect(line: TextLine) -> Rect:
 def choose_pair(
     lines: Sequence[TextLine], size: tuple[int, int], ground: Callable[[TextLine], Ground], seed: int
 ) -> tuple[TextLine, TextLine] | None:
-    """Choose two labels that can be exchanged, by the seed among the pairs that fit each other best.
+    """Choose two labels that can be exchanged; the seed decides among the pairs that fit each other best.
 
     Args:
         lines: All lines of the picture.
@@ -258,7 +260,7 @@ def choose_pair(
         seed: Equal seeds choose equal pairs.
 
     Returns:
-        Two upright, legible, different labels of similar size that do not touch; None where there are none.
+        Two horizontal, legible, different labels of similar size that do not touch; None if there are none.
     """
     rects = [rect(line) for line in lines]
     blocks = _blocks(rects)
@@ -278,7 +280,7 @@ def choose_pair(
             + 2 * (lines_in[blocks[a]] > 1 or lines_in[blocks[b]] > 1)
             + int(misfit / 0.2)
         )
-        # The lines of one label mean much the same in any order, so they come last.
+        # Exchanging the lines of one label hardly changes its meaning, so such pairs come last.
         flaws = (blocks[a] == blocks[b], not (_has_letters(lines[a]) and _has_letters(lines[b])), oddness)
         ranked.append((flaws, (lines[a], lines[b])))
     if not ranked:
@@ -293,7 +295,7 @@ def _unit(x: float, y: float) -> Position:
 
 
 def is_legible(line: TextLine, size: tuple[int, int]) -> bool:
-    """Return whether a line is read with confidence, is level and lies inside the picture."""
+    """Return whether a line was read with confidence, is level and lies inside the picture."""
     (ax, ay), (bx, by), _, _ = line.box
     left, top, right, bottom = rect(line)
     inside = left >= 0 and top >= 0 and right <= size[0] and bottom <= size[1]
@@ -301,7 +303,7 @@ def is_legible(line: TextLine, size: tuple[int, int]) -> bool:
 
 
 def _exchangeable(line: TextLine, box: Rect, size: tuple[int, int]) -> bool:
-    """Return whether a label is legible, has letters or digits, and is written upright."""
+    """Return whether a label is legible, has letters or digits, and is horizontal."""
     left, top, right, bottom = box
     text = _comparable_text(line.text)
     upright = bottom - top <= (3 if len(text) == 1 else 1.3) * (right - left)
@@ -309,13 +311,13 @@ def _exchangeable(line: TextLine, box: Rect, size: tuple[int, int]) -> bool:
 
 
 def _comparable_text(text: str) -> str:
-    """Return a text for comparison: without case, marks, and letters that OCR confuses."""
+    """Return a text for comparison: only letters and digits, ignoring case, with those that OCR confuses unified."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return "".join(char for char in folded if char.isalnum()).translate(LOOKALIKES)
 
 
 def _near(a: Rect, b: Rect, gap: float = 0.6) -> bool:
-    """Return whether two boxes are within so many line heights of each other, like the lines of one label."""
+    """Return whether two boxes are within `gap` line heights of each other, like the lines of one label."""
     gap *= min(a[3] - a[1], b[3] - b[1])
     return a[0] < b[2] + gap and b[0] < a[2] + gap and a[1] < b[3] + gap and b[1] < a[3] + gap
 
@@ -330,7 +332,7 @@ def _blocks(rects: Sequence[Rect]) -> list[int]:
 
 
 def _misfit(a: Rect, b: Rect) -> float:
-    """Return how much one of the two shrinks in the other's place, as a logarithm."""
+    """Return how much one of two labels must shrink to fit the other's place, as a logarithm."""
     widths, heights = sorted((a[2] - a[0], b[2] - b[0])), sorted((a[3] - a[1], b[3] - b[1]))
     return math.log(max(widths[1] / widths[0], heights[1] / heights[0]))
 

@@ -109,7 +109,7 @@ def _decode(data: bytes) -> Any:
 
 
 def partners(exam: Exam[Any]) -> dict[str, str]:
-    """Return for each question another one with a different reference: the next by hashed id, in a circle."""
+    """Return another question with a different reference for each question: the next by hashed id, cyclically."""
 
     shown = ((q.id, q.reference.sha256) for q in exam.questions if q.reference and q.reference.sha256)
     circle = sorted(shown, key=lambda pair: hashlib.sha256(pair[0].encode()).hexdigest())

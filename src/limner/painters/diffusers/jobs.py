@@ -24,11 +24,11 @@ class PipelineSetup:
         revision: The repository's commit; None for a folder.
         device: Such as ``cuda:1``; None takes the best one.
         offload: ``none``, ``model`` or ``sequential``; ignored without a GPU.
-        split: Whether it is spread over all GPUs.
+        split: Whether it is distributed over all GPUs.
         loras: Files of LoRA weights with their scales.
         scheduler: The name of a scheduler class of diffusers, instead of the pipeline's own.
-        quantize: How the largest part is quantised, if at all.
-        custom_pipeline: Code that makes the pipeline; only with `trusted`.
+        quantize: The kind of quantisation of the largest part, if any.
+        custom_pipeline: The code that makes the pipeline; only with `trusted`.
         trusted: Whether code that comes with the weights may run.
     """
 
@@ -65,7 +65,7 @@ class DrawSettings:
 
 
 def open_pool(load: PipelineSetup, options: Options, pool: Callable[..., Pool] = Pool) -> Pool:
-    """Open a painter's workers, one on each device; they run until the painter is gone."""
+    """Open a painter's workers, one on each device; they run until the painter is deleted."""
     return open_workers("diffusers", FACTORY, load, options, pool)
 
 
@@ -98,7 +98,7 @@ def drawn_size(how: DrawSettings, step: int) -> tuple[int, int]:
 
 
 def call_arguments(pipe: Any, how: DrawSettings, prompts: Sequence[str], step: int) -> dict[str, Any]:
-    """Return the arguments of a pipeline's call, apart from noise and pictures.
+    """Return the arguments of a pipeline's call, except noise and pictures.
 
     Raises:
         WorkerUnfit: It does not take a given option.

@@ -1,4 +1,4 @@
-"""The options of ``diffusers/…``: those that change a drawing, and those that only say how it is made."""
+"""The options of ``diffusers/…``: those that change a drawing, and those that affect only how it is computed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...core.redaction import is_key
 from ..base import Aspect
 
 SIZES: dict[Aspect, str] = {"square": "1024x1024", "landscape": "1216x832", "portrait": "832x1216"}
-"""About a million pixels each, which current models are made for."""
+"""The default size for each aspect: about a million pixels, which current models are made for."""
 DTYPES = {"float32": "float32", "float16": "float16", "bfloat16": "bfloat16"} | {
     "fp32": "float32", "fp16": "float16", "bf16": "bfloat16"
 }  # fmt: skip
@@ -29,11 +29,11 @@ class Options:
     """Checked options.
 
     Attributes:
-        drawing: Those given that change a drawing.
-        devices: One worker runs on each; None means the best one.
-        timeout_s: Seconds one drawing may take.
-        env: Environment variables that workers get beside the usual ones.
-        split: Whether one worker spreads the pipeline over all GPUs that it sees.
+        drawing: The given options that change a drawing.
+        devices: The devices, with one worker on each; None means the best one.
+        timeout_s: Seconds allowed for one drawing.
+        env: Environment variables that workers get in addition to the usual ones.
+        split: Whether one worker distributes the pipeline over all GPUs that it sees.
     """
 
     drawing: Mapping[str, Any]
@@ -46,16 +46,16 @@ class Options:
 
     @property
     def loras(self) -> list[tuple[str, float]]:
-        """Where each LoRA lies, and its scale."""
+        """The path or repository of each LoRA, and its scale."""
         return [(word.rpartition(":")[0], float(word.rpartition(":")[2])) for word in self.drawing.get("lora", ())]
 
     @property
     def dtype(self) -> str:
-        """The numbers the weights are loaded as; the same on every device, since they show in the drawing."""
+        """The number format of the loaded weights; equal on every device, since it affects the drawing."""
         return str(self.drawing.get("dtype", "bfloat16"))
 
     def size(self, aspect: Aspect, sizes: Mapping[Any, str] = ABSENT) -> tuple[int, int]:
-        """Return width and height for an aspect: as asked for, as known of the painter, or the usual ones."""
+        """Return width and height for an aspect: as requested, else as known for the painter, else the default."""
         if "width" in self.drawing:
             return self.drawing["width"], self.drawing["height"]
         asked = self.drawing.get("size")
@@ -69,10 +69,12 @@ class Options:
 
 
 def parse(given: Mapping[str, Any], spec: str, readers: Mapping[str, Reader] | None = None) -> Options:
-    """Return the options out of ``--painter-arg`` values.
+    """Return the checked options from ``--painter-arg`` values.
 
     Args:
-        readers: The options there are, where they are not those of a pipeline.
+        given: The values by name.
+        spec: The painter, for messages.
+        readers: The options that exist, if not those of a pipeline.
 
     Raises:
         UsageError: An option is unknown or its value is not valid.
@@ -222,6 +224,6 @@ READERS: dict[str, Reader] = {
         _variables, "it is names of environment variables, such as NAME,NAME; keys are not passed on",
     ),
 }  # fmt: skip
-"""Option -> the function that parses its value, and what the value must be, for the error message."""
+"""The function that parses the value of each option, and a description of valid values for the error message."""
 EXECUTION = ("batch_size", "devices", "offload", "split", "timeout_s", "env")
 """Options that change no drawing; they are not part of keys and labels."""

@@ -38,7 +38,7 @@ class DiffusersPainter(BatchPainter[weights.Weights]):
     ) -> None:
         super().__init__(name, spec, blobs, options.parse(given, spec), facts, pool)
         self._place = spec.removeprefix("diffusers/")
-        # A folder's weights may change between two runs; while they are the same, the journal has the result.
+        # A folder's weights may change between two runs; as long as they do not, the journal has the result.
         self.changeable = weights.folder_of(self._place) is not None or bool(self._chosen.loras)
         self.encoder_tokens: int | None = self.options.get("max_sequence_length", self._facts.encoder_tokens)
 

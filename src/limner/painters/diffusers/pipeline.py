@@ -1,4 +1,4 @@
-"""The pipeline in its worker process: opens it and draws batches."""
+"""Loading a pipeline in its worker process, and drawing batches with it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .text_encoding import encode_long_prompts, find_unread, is_flux
 
 
 class MissingForm(ValueError):
-    """An error: the pipeline cannot start from a picture, or not from text alone."""
+    """An error: the pipeline cannot start from a picture, or cannot draw from text only."""
 
 
 class Pipeline:
@@ -47,7 +47,7 @@ class Pipeline:
         return pipeline
 
     def form(self, *, editing: bool) -> Any:
-        """Return the pipeline's form that draws from text, or the one that starts from a picture; they share weights.
+        """Return the form of the pipeline that draws from text, or that starts from a picture; they share weights.
 
         Raises:
             MissingForm: The pipeline does not have this form.
@@ -107,7 +107,7 @@ class Pipeline:
                 raise WorkerUnfit(f"{type(pipe).__name__} reads one text; only FLUX.1 reads two")
         if how.editing:
             given["image"] = self._pictures([item for _, item in batch], drawn_size(how, self._step()))
-        # On the CPU, so that noise is equal on all devices; one each, so that it is equal in all batches.
+        # On the CPU, so that noise does not depend on the device; one per drawing, so that batches do not change it.
         noise = [torch.Generator("cpu").manual_seed(item.seed) for _, item in batch]
         with torch.inference_mode():
             output = pipe(**encode_long_prompts(pipe, given), generator=noise, output_type="np")
@@ -154,7 +154,7 @@ class Pipeline:
 
 
 DENOISERS = ("transformer", "unet")
-"""The parts that are quantised: by far the largest."""
+"""The names of the part that is quantised, by far the largest of a pipeline."""
 
 
 def load_pipeline(load: PipelineSetup) -> Any:
@@ -176,7 +176,7 @@ def load_pipeline(load: PipelineSetup) -> Any:
     if load.split:
         how["device_map"] = "balanced"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # torch_dtype has a newer name, which older versions lack.
+        warnings.simplefilter("ignore", FutureWarning)  # torch_dtype was renamed, but older versions lack the new name.
         pipe = diffusers.DiffusionPipeline.from_pretrained(load.source, **how)
     if load.scheduler is not None:
         _set_scheduler(pipe, load.scheduler)

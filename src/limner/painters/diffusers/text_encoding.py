@@ -1,6 +1,6 @@
-"""Prompts as text encoders read them: FLUX prompts longer than its pipeline takes, and the unread part of a prompt.
+"""Text encoding: FLUX prompts that are longer than its pipeline accepts, and the unread part of a prompt.
 
-It needs only a pipeline's tokenizers and encoders, so that training can use it as well as drawing.
+Only a pipeline's tokenizers and encoders are needed, so that both training and drawing can use this module.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 from ...workers import WorkerUnfit
 
 USUAL_TOKENS, MAX_TOKENS = 512, 2048
-"""Tokens of a prompt that a FLUX pipeline takes itself, and that can be encoded for it."""
+"""The most tokens of a prompt that a FLUX pipeline itself accepts, and that can be encoded for it here."""
 SHOWN_CHARS = 200
-"""Characters of the unread part that are shown."""
+"""The most characters of the unread part that are shown."""
 SEPARATOR = "=== DRAWING ==="
 """The line between a chain of reasoning and the final description."""
 
@@ -23,13 +23,13 @@ SEPARATOR = "=== DRAWING ==="
 def reason_text(trace: str, description: str, most: int, count: Callable[[str], int]) -> str:
     """Return the text that FLUX-Reason's T5 reads, in training and in drawing: trace, separator, description.
 
-    The trace is cut at its end to fit; a description that leaves no room for a trace is used alone.
+    The trace is cut at its end to fit; if the description leaves no room for a trace, it is used without one.
 
     >>> reason_text("a b c d", "x y", 9, lambda text: len(text.split()))
     'a b\\n\\n=== DRAWING ===\\n\\nx y'
     """
     end = f"\n\n{SEPARATOR}\n\n{description.strip()}"
-    # One token is the end mark, and one is lost where two texts meet.
+    # One token is the end mark, and joining two texts may cost another one.
     room = most - count(end) - 2
     words = trace.split(" ")
     kept = bisect_right(range(1, len(words) + 1), room, key=lambda n: count(" ".join(words[:n]))) if trace else 0
@@ -38,7 +38,7 @@ def reason_text(trace: str, description: str, most: int, count: Callable[[str], 
 
 
 def is_flux(pipe: Any) -> bool:
-    """Return whether T5 makes the sequence and CLIP the pooled vector, as in all of FLUX.1."""
+    """Return whether T5 makes the sequence and CLIP the pooled vector, as in all FLUX.1 pipelines."""
     return _is(pipe, "text_encoder_2", "T5") and _is(pipe, "text_encoder", "CLIP")
 
 
@@ -49,13 +49,13 @@ def encode(pipe: Any, prompts: Sequence[str], most: int, shorts: Sequence[str] |
     its pooled vector is used.
 
     Args:
-        pipe: Anything with FLUX's encoders and tokenizers.
+        pipe: An object with FLUX's encoders and tokenizers.
         prompts: The texts, one for each drawing.
-        most: How many tokens T5 reads; shorter texts are padded to it, as FLUX does.
-        shorts: The texts for CLIP, where they differ.
+        most: The number of tokens that T5 reads; shorter texts are padded to it, as in FLUX.
+        shorts: The texts for CLIP, if they differ.
 
     Raises:
-        WorkerUnfit: It is longer than is useful.
+        WorkerUnfit: `most` is larger than `MAX_TOKENS`.
     """
     if most > MAX_TOKENS:
         raise WorkerUnfit(f"{type(pipe).__name__} reads at most {MAX_TOKENS} tokens, not max_sequence_length={most}")
@@ -65,7 +65,7 @@ def encode(pipe: Any, prompts: Sequence[str], most: int, shorts: Sequence[str] |
 
 
 def encode_long_prompts(pipe: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the arguments of a call with prompts encoded where the pipeline itself would refuse their length."""
+    """Return the arguments of a call, with prompts encoded if the pipeline itself would refuse their length."""
     most = given.get("max_sequence_length")
     if most is None or most <= USUAL_TOKENS or not is_flux(pipe):
         return given
@@ -76,7 +76,7 @@ def encode_long_prompts(pipe: Any, given: Mapping[str, Any]) -> Mapping[str, Any
 
 
 def find_unread(pipe: Any, prompt: str, most: int | None) -> dict[str, Any] | None:
-    """Return the part of a prompt that no text encoder reads, as a note; None where all is read or that is unknown.
+    """Return the part of a prompt that no text encoder reads, as a note; None if all is read, or if unknown.
 
     See `limner.store.records.PROMPT_CUT`.
 
@@ -98,7 +98,7 @@ def find_unread(pipe: Any, prompt: str, most: int | None) -> dict[str, Any] | No
 
 
 def _furthest(pipe: Any, most: int | None) -> tuple[Any, int | None]:
-    """Return the tokenizer of the encoder that reads the longest text, and how many tokens it reads."""
+    """Return the tokenizer of the encoder that reads the most tokens, and their number."""
     for n in ("_3", "_2", ""):
         if _is(pipe, f"text_encoder{n}", "T5"):
             usual = inspect.signature(pipe.__call__).parameters.get("max_sequence_length")

@@ -1,4 +1,4 @@
-"""The identity of a pipeline's weights: a commit of the hub, or a fingerprint of a folder; without torch."""
+"""The identity of a pipeline's weights: a commit of the hub, or a folder's fingerprint. It does not import torch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IGNORED_SUFFIXES = frozenset({".md", ".png", ".jpg", ".jpeg", ".webp", ".gif", "
 """Suffixes of files that no pipeline reads."""
 THREADS = 4
 MAX_HEADER_BYTES = 100 * 2**20
-"""The most bytes of a .safetensors file's header, as in its own library."""
+"""The most bytes in the header of a .safetensors file, as in the safetensors library."""
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -34,13 +34,13 @@ METADATA = "limner"
 
 @dataclass(frozen=True)
 class Weights:
-    """A model's weights: where they are, and what identifies them.
+    """A model's weights: their location and their identity.
 
     Attributes:
-        name: A name that does not depend on where they are.
+        name: A name that does not depend on their location.
         source: A folder, a file, or a repository of the hub.
         revision: The repository's commit; None for local weights.
-        identity: Goes into every call's key.
+        identity: Their identity, which is part of every call's key.
         loras: Files of LoRA weights, their hashes and scales.
         code: The identity of a custom pipeline's code.
     """
@@ -54,7 +54,7 @@ class Weights:
 
 
 def folder_of(place: str) -> Path | None:
-    """Return the folder of a local pipeline; None when it is a repository of the hub.
+    """Return the folder of a local pipeline; None if it is a repository of the hub.
 
     Raises:
         UsageError: It is neither.
@@ -80,7 +80,7 @@ def find_pipeline(place: str, revision: str | None) -> Weights:
 
 
 def training_metadata(file: Path) -> dict[str, Any]:
-    """Return what a .safetensors file records of its training by Limner; empty where it records nothing."""
+    """Return the record of training by Limner in a .safetensors file; empty if there is none."""
     try:
         with file.open("rb") as opened:
             size = int.from_bytes(opened.read(8), "little")
@@ -107,7 +107,7 @@ def find_lora(place: str) -> tuple[Path, str]:
                 if named[2]
                 else snapshot_download(named[1], allow_patterns=["*.safetensors"])
             )
-        except Exception as error:  # The hub's client has dozens of kinds.
+        except Exception as error:  # The hub's client raises dozens of kinds of errors.
             raise UsageError(f"lora={place}: no such file or folder, and not on the hub: {hub_error(error)}") from error
     if path.is_dir():
         files = sorted(path.glob("*.safetensors"))
@@ -128,7 +128,7 @@ def code_identity(place: str) -> str:
 
 
 def download_if_private(weights: Weights, variant: str | None) -> Weights:
-    """Download weights to the hub's cache where a token may be needed: workers get none."""
+    """Download weights to the hub's cache if a token may be needed, since workers get none."""
     if weights.revision is None or not any(os.environ.get(name) for name in TOKENS):
         return weights
     diffusers: Any = import_module("diffusers")
@@ -140,7 +140,7 @@ def download_if_private(weights: Weights, variant: str | None) -> Weights:
 
 
 def file_hash(file: Path) -> str:
-    """Return a file's sha256, remembered like those of `fingerprint`."""
+    """Return a file's sha256, cached like those of `fingerprint`."""
     stamp, hashes = _stamp(file), _load_hashes()
     if stamp not in hashes:
         hashes[stamp] = _hash(file)
@@ -149,9 +149,9 @@ def file_hash(file: Path) -> str:
 
 
 def fingerprint(folder: Path) -> str:
-    """Return one hash over the contents of all files that a pipeline may read.
+    """Return one hash of the contents of all files that a pipeline may read.
 
-    A file is read again only when its size or time has changed since its hash was stored on this machine.
+    A file is read again only if its size or time has changed since its hash was stored on this machine.
     """
     files = {
         file.relative_to(folder).as_posix(): file
@@ -216,7 +216,7 @@ def _commit(repository: str, revision: str) -> str:
     try:
         cached = try_to_load_from_cache(repository, INDEX, revision=revision)
         path = cached if isinstance(cached, str) else hf_hub_download(repository, INDEX, revision=revision)
-    except Exception as error:  # The hub's client has dozens of kinds.
+    except Exception as error:  # The hub's client raises dozens of kinds of errors.
         raise _unreachable(repository, revision, error) from error
     return Path(path).parent.name
 

@@ -1,4 +1,4 @@
-"""Black Forest Labs, where FLUX draws: https://docs.bfl.ai."""
+"""Black Forest Labs, the service of the FLUX models: https://docs.bfl.ai."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..service import Service
 from ..service_calls import FailedJob, FinishedJob, JobPainter
 
 EDITING = {"flux-2-klein": 4, "flux-2": 8, "flux-kontext": 4}
-"""How many pictures a model starts from, by the beginning of its name; others draw from text alone."""
+"""The most pictures that a model can start from, by the beginning of its name; others draw only from text."""
 CREDIT = 0.01
 """Dollars in one of the service's credits."""
 PASSED_ON = ("safety_tolerance", "steps", "guidance", "raw")
-"""Options that not every model takes: sent only when given."""
+"""Options that not every model accepts, sent only if given."""
 FAILED_STATES: dict[str, Kind] = {
     "Request Moderated": "refusal",
     "Content Moderated": "refusal",
@@ -34,11 +34,11 @@ class BflPainter(JobPainter):
     known = frozenset({"size", "output_format", *PASSED_ON})
 
     def pictures_taken(self, model: str) -> int:
-        """Return how many pictures this model starts from."""
+        """Return the most pictures that this model can start from."""
         return next((most for start, most in EDITING.items() if model.startswith(start)), 0)
 
     def body(self, request: PaintRequest) -> dict[str, Any]:
-        """Return the request body; images are lossless unless asked for otherwise."""
+        """Return the request body; images are lossless unless the options say otherwise."""
         body: dict[str, Any] = {"prompt": request.prompt, "output_format": self.given.get("output_format", "png")}
         body |= self.options_of(PASSED_ON) | self.seed(request) | _size_fields(self.size(request), self.target)
         return body | {
@@ -73,12 +73,15 @@ class BflPainter(JobPainter):
         return FinishedJob(str(result["sample"]), result.get("prompt"), _dollars(reply.get("cost")))
 
     def kind(self, status: int, body: Any) -> Kind:
-        """Return the kind by status alone: refusals end a job, and field errors quote names and values."""
+        """Return the kind of fault by the status only.
+
+        Refusals are reported as the end of a job, and errors in fields quote names and values, which may look like one.
+        """
         return kind_of(status, None)
 
 
 def _dollars(credits: Any) -> Any:
-    """Convert credits to dollars, where they are a number."""
+    """Convert credits to dollars if they are a number."""
     return credits * CREDIT if isinstance(credits, int | float) and not isinstance(credits, bool) else credits
 
 

@@ -1,4 +1,4 @@
-"""Images from a chat: one call of chat/completions with the image beside the reply's text, as at OpenRouter."""
+"""Images from a chat: one call of chat/completions whose reply contains text and the image, as at OpenRouter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DashScope, where Wan and Qwen-Image draw: https://help.aliyun.com/zh/model-studio/text-to-image-v2-api-reference."""
+"""DashScope, with Wan and Qwen-Image: https://help.aliyun.com/zh/model-studio/text-to-image-v2-api-reference."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AT_ONCE = "multimodal-generation/generation"
 """The three endpoints: jobs by prompt, jobs by message, and direct replies with the image."""
 ENDPOINTS = ((r"qwen-image-(edit|max|[12]\.)", AT_ONCE), (r"qwen-image-\d\.|wan(2\.[6-9]|[3-9])", MESSAGES))
 EDITING = ((r"qwen-image-(edit|[2-9]\.)", 3), (r"wan(2\.[6-9]|[3-9]\.\d)-image", 4))
-"""How many pictures a model starts from; others draw from text alone."""
+"""The most pictures that a model can start from, by a pattern of its name; others draw only from text."""
 KINDS: dict[Kind, tuple[str, ...]] = {
     "refusal": ("DataInspection", "IPInfringement"),
     "credits": ("Arrearage", "AllocationQuota.FreeTierOnly", "PrepaidBillOverdue", "PostpaidBillOverdue"),
@@ -44,7 +44,7 @@ class DashScopePainter(JobPainter):
     known = frozenset({"size", "negative_prompt", "watermark", "endpoint"})
 
     def pictures_taken(self, model: str) -> int:
-        """Return how many pictures this model starts from; jobs by prompt take none."""
+        """Return the most pictures that this model can start from; jobs by prompt accept none."""
         most = next((most for pattern, most in EDITING if re.match(pattern, model)), 0)
         return 0 if self._endpoint == PROMPT else most
 
@@ -66,7 +66,7 @@ class DashScopePainter(JobPainter):
         return {"body": await self.with_pictures(body, lambda image: image.url)}
 
     def headers(self, *, submit: bool) -> dict[str, str]:
-        """Return the headers with the key, and for a submission the request for a job."""
+        """Return the headers with the key; those of a submission also request a job."""
         wish = {"X-DashScope-Async": "enable"} if submit and self._endpoint != AT_ONCE else {}
         return self.provider.key_headers(otherwise="none") | wish
 
@@ -93,7 +93,7 @@ class DashScopePainter(JobPainter):
         raise _failed_job("no image", results[0] if results else {})
 
     def kind(self, status: int, body: Any) -> Kind:
-        """Return the kind by the service's code, else by the status."""
+        """Return the kind of fault by the service's error code, else by the status."""
         code = body.get("code") if isinstance(body, Mapping) else None
         return _kind(code, kind_of(status, code or body))
 

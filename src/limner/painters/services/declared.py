@@ -20,7 +20,7 @@ class DeclaredReplies(DeclaredPainter, OneReplyPainter):
         return self.path_for(body), await self.encode(body)
 
     def read(self, reply: dict[str, Any], drawn: ServiceImage) -> tuple[str, ServiceImage]:
-        """Return the image in the reply, with prompt and cost where the description says where they are."""
+        """Return the image in the reply, with the prompt and cost if the description gives their paths."""
         if failure := self.failure(reply):
             raise Fault(*failure, cost=None, result=dict(drawn.raw))
         where, description = self.image(reply), self.format

@@ -117,7 +117,7 @@ def _inline_data(image: PreparedImage) -> dict[str, str]:
 
 
 def google_fault(fault: Fault) -> Fault:
-    """Return a fault reclassified by Google's error object, where the reply has one.
+    """Return a fault reclassified by Google's error object, if the reply has one.
 
     A 429 may be a limit per minute, which passes, or an exhausted daily quota or balance, which does not.
     """

@@ -43,7 +43,7 @@ class OpenAIImages(OneReplyPainter):
         return body | ({"image": self.pictures(request)} if request.images else {})
 
     async def wire(self, body: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return path and body, or path and form where there are pictures."""
+        """Return path and body, or path and form if there are pictures."""
         if "image" not in body:
             return self.path, {"body": body}
         fields = {name: value for name, value in body.items() if name != "image"}

@@ -33,10 +33,10 @@ OWN_OPTIONS = (*EXECUTION, *SIZES, "weights", "edits")
 class WorkerPainter(BatchPainter[tuple[Weights, ...]]):
     """A model opened by a factory ``(device, **options)``, which returns a function from a batch to its images.
 
-    A drawing is identified by the source of the factory's module, the weights named, and the options.
+    A drawing is identified by the source of the factory's module, the named weights and the options.
     """
 
-    changeable = True  # After a change of source or folder it draws again; otherwise the journal has the result.
+    changeable = True  # It draws again after a change of source or folder; otherwise the journal has the result.
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ def find_weights(place: str) -> Weights:
 
 
 def local_path(weights: Weights) -> str:
-    """Return where the weights are on this machine; those of the hub are downloaded, since workers get no token."""
+    """Return the path of the weights on this machine; the hub's are downloaded first, since workers get no token."""
     return weights.source if weights.revision is None else _snapshot(weights.source, weights.revision)
 
 
@@ -163,5 +163,5 @@ def _snapshot(repository: str, revision: str) -> str:
 
     try:
         return str(snapshot_download(repository, revision=revision))
-    except Exception as error:  # The hub's client raises dozens of kinds.
+    except Exception as error:  # The hub's client raises dozens of kinds of errors.
         raise UsageError(f"{repository} at {revision}: {hub_error(error)}") from error

@@ -1,4 +1,4 @@
-"""Drawing with Janus, Janus-Pro and Emu3 of transformers. It imports torch, and so runs in a worker process."""
+"""Drawing with Janus, Janus-Pro and Emu3 of transformers. It imports torch, so it runs in a worker process."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def open_janus(
     transformers: Any = import_module("transformers")
     processor, model = load_model("JanusForConditionalGeneration", weights, dtype, device)
     if not hasattr(model.generation_config, "generation_kwargs"):
-        # Not every version of transformers keeps it when a model is saved.
+        # Some versions of transformers lose it when a model is saved.
         model.generation_config.generation_kwargs = {"boi_token_id": processor.tokenizer.boi_token_id}
 
     def draw(batch: list[BatchItem]) -> list[Any]:
@@ -44,7 +44,7 @@ def open_janus(
         given = processor(text=words, generation_mode="image", padding=True, return_tensors="pt").to(device)
         choice = _GuidedChoice(guidance, SeededNoise([item.seed for item in batch], temperature, top_k))
         with torch.inference_mode():
-            # With a guidance of 1 the model adds no guidance of its own.
+            # With a guidance of 1, the model itself adds no guidance.
             tokens = model.generate(
                 **given, generation_mode="image", do_sample=False, guidance_scale=1.0,
                 logits_processor=transformers.LogitsProcessorList([choice]),
@@ -57,15 +57,15 @@ def open_janus(
 TOKEN_PIXELS = 8
 """Width and height of one token in pixels."""
 END_TOKENS = 3
-"""Tokens that end a picture."""
+"""The number of tokens that end a picture."""
 
 
 class _TokenGrid:
-    """A logits processor that draws a picture's tokens row by row, each row with its end, then the picture's end.
+    """A logits processor that draws a picture's tokens row by row, adding the end of each row and of the picture.
 
     Args:
         guide: Combines scores with and without the prompt; called at every token, since it keeps state.
-        start: How many tokens come before the picture.
+        start: The number of tokens before the picture.
         ends: The tokens that end a row, a picture (two) and the text.
     """
 
@@ -113,7 +113,7 @@ def open_emu3(
         )  # fmt: skip
 
     def draw(batch: list[BatchItem]) -> list[Any]:
-        # Whole tokens, since the processor would round by area.
+        # A whole number of tokens, since the processor would round by area.
         width, height = (
             max(TOKEN_PIXELS, (side or 0) // TOKEN_PIXELS * TOKEN_PIXELS) for side in (batch[0].width, batch[0].height)
         )
@@ -153,7 +153,7 @@ class SeededNoise:
     Args:
         seeds: One for each drawing of a batch.
         temperature: Below 1 favours likelier tokens, above 1 less likely ones.
-        top_k: How many of the likeliest tokens to draw from; None for all.
+        top_k: The number of likeliest tokens to draw from; None for all.
     """
 
     def __init__(self, seeds: Sequence[int], temperature: float, top_k: int | None) -> None:
@@ -173,7 +173,7 @@ class SeededNoise:
 
 
 def pixels(values: Any, processor: Any) -> list[Any]:
-    """Convert a batch of decoded pictures to bytes by batch, height, width and colour.
+    """Convert a batch of decoded pictures to byte arrays by height, width and colour.
 
     Raises:
         BadImage: Some values are not finite.

@@ -31,7 +31,7 @@ READERS: dict[str, readers.Reader] = {
     **{name: readers.READERS[name] for name in (*SIZES, *EXECUTION)},
 }
 DRAWING = ("dtype", "guidance", "temperature", "top_k", "negative_prompt")
-"""Options of the model."""
+"""Options that are passed to the model."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Adapter:
     """A way to draw with one type of model.
 
     Attributes:
-        version: Goes into every call's key; it changes when the same request gives other pixels.
-        sizes: By aspect; None where the model has only one size.
-        lacks: Options it does not have.
+        version: Part of every call's key; changed whenever the same request would give other pixels.
+        sizes: The sizes by aspect; None if the model has only one size.
+        lacks: Options that it does not have.
     """
 
     factory: str
@@ -59,7 +59,7 @@ ADAPTERS = {
         {"square": "720x720", "landscape": "864x600", "portrait": "600x864"},
     ),
 }  # fmt: skip
-"""By the ``model_type`` of a model's config.json."""
+"""The adapters, by the ``model_type`` in a model's config.json."""
 
 
 @dataclass(frozen=True)

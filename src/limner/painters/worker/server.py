@@ -1,4 +1,4 @@
-"""The worker's side: opens a model by its factory and draws batches with it."""
+"""The worker's side: it opens a model by its factory and draws batches with it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class BatchItem:
     """One drawing of a batch, as passed to a model's function.
 
     Attributes:
-        width: None where the model has only one size.
+        width: The width in pixels; None if the model has only one size.
         images: Pictures to start from, as PIL images.
     """
 
@@ -65,7 +65,7 @@ def open_worker(**load: Any) -> Callable[..., Iterator[Sent]]:
 
 
 def batch_server(draw: DrawBatch, device: str) -> Callable[..., Iterator[Sent]]:
-    """Return the function that answers jobs with one that draws a batch."""
+    """Return the function that answers jobs, using a function that draws a batch."""
     drawer = BatchDrawer(device)
 
     def serve(how: dict[str, Any], items: Sequence[DrawItem]) -> Iterator[DrawResult]:
@@ -115,7 +115,7 @@ class ModelSetup:
 
     Attributes:
         factory: ``module:function``; called once with device, weights and options, it returns a batch function.
-        folder: A folder in which modules are looked for first.
+        folder: The folder to search first for modules.
         weights: Folders and files.
         device: Such as ``cuda:1``; None takes the best one.
     """

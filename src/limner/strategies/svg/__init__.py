@@ -1,4 +1,4 @@
-"""SVG from models: extracted from a reply, made safe, rendered.
+"""SVG from models: extraction from a reply, cleaning, rendering.
 
     svg = clean(extract(reply))
     png = render(svg)

@@ -1,7 +1,7 @@
-"""Cleaning of SVG: invisible parts are dropped, parts that cannot be shown are refused, the rest is written one way.
+"""Cleaning of SVG: invisible parts are dropped, parts that cannot be shown are refused, the rest is normalised.
 
-First elements and words are checked, then attributes, style sheets and the pictures inside, then how much is drawn once
-all references are followed. ``allowed.toml`` lists everything that is allowed.
+Elements and text are checked first, then attributes, style sheets and embedded pictures, and finally the amount that is
+drawn once all references are followed. ``allowed.toml`` lists everything that is allowed.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ KEPT = allowed("elements", "shapes", "text", "primitives", "others")
 DROPPED = allowed("elements", "dropped")
 ATTRIBUTES = allowed("attributes", "properties", "geometry", "others")
 FILTER_REACH = 10
-"""A filter may reach this many times as far as the element, or the picture, that it belongs to."""
+"""The maximum extent of a filter, in multiples of the size of its element or of the picture."""
 PRIMITIVE_COST = 200
-"""A filter's step works on every pixel, so it counts as this many elements."""
+"""The number of elements that one step of a filter counts as, because it processes every pixel."""
 
 _LINKING = allowed("elements", "linking")
 _SILENT = frozenset(("title", "desc", "style"))
@@ -39,28 +39,28 @@ _DATA = re.compile(r"data:image/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/=\s]*)"
 
 @dataclass(frozen=True)
 class CleanSvg:
-    """A clean picture, its size in pixels, and its words."""
+    """A cleaned picture, its size in pixels, and its text."""
 
     svg: str
     width: float
     height: float
     words: str
-    """Everything written in it, piece by piece."""
+    """All text drawn in it, one piece per line."""
 
 
 def clean(svg: str | bytes, limits: SvgLimits = LIMITS) -> str:
-    """Return the picture in one plain form, without anything harmful or outside the file.
+    """Return the picture in a normalised form, without anything harmful and without references outside the file.
 
-    Cleaning what is clean changes nothing.
+    Cleaning a cleaned picture changes nothing.
 
     Raises:
-        BadSvg: It is broken, beyond the limits, or part of the picture could not be shown.
+        BadSvg: It is broken or exceeds the limits, or part of the picture could not be shown.
     """
     return clean_with_notes(svg, limits).svg
 
 
 def clean_with_notes(svg: str | bytes, limits: SvgLimits = LIMITS) -> CleanSvg:
-    """Clean a picture as `clean` does, and return it with its size and its words."""
+    """Clean a picture like `clean`, and return it with its size and its text."""
     root = parse(svg, limits)
     if root.name != "svg":
         name = root.name.removeprefix(FOREIGN)[:40]
@@ -78,7 +78,7 @@ def clean_with_notes(svg: str | bytes, limits: SvgLimits = LIMITS) -> CleanSvg:
 
 
 def _prune(node: Node, in_text: bool, words: list[str]) -> None:
-    """Drop or refuse elements, and text where none is drawn."""
+    """Drop or refuse elements that are not allowed, and drop text that would not be drawn; collect the rest of it."""
     in_text = in_text or node.name in TEXT
     holds_words = node.name in TEXT or node.name in _SILENT or (in_text and node.name == "a")
     kept: list[Node | str] = []
@@ -100,13 +100,13 @@ def _stays(child: Node, parent: Node) -> bool:
     if child.name.startswith(FOREIGN) or child.name in DROPPED:
         return False
     if child.name == "foreignObject" and parent.name == "switch" and len(list(parent.elements())) > 1:
-        return False  # Another choice is beside it.
+        return False  # The switch offers an alternative.
     reason = ALLOWED["refused"].get(child.name, "no such element is drawn in SVG")
     raise BadSvg(f"<{child.name[:40]}>: {reason}", child.line)
 
 
 class _Cleaner:
-    """Cleans the elements of one file, one after another; collects the rules of its style sheets."""
+    """A cleaner of the elements of one file, which collects the rules of its style sheets."""
 
     def __init__(self, root: Node, limits: SvgLimits) -> None:
         self.limits = limits
@@ -118,7 +118,7 @@ class _Cleaner:
         self.size = values.Size(0, 0, (0, 0, 0, 0))
 
     def clean(self, node: Node) -> None:
-        """Replace the element's attributes by those that stay, and a style sheet's text by its plain form."""
+        """Replace the element's attributes by the allowed ones, and a style sheet's text by its normalised form."""
         try:
             if node.name == "style":
                 self._sheet(node)
@@ -147,13 +147,13 @@ class _Cleaner:
         node.attributes = {name: value for name, value in sorted(kept.items()) if value}
 
     def _style(self, node: Node) -> dict[str, str]:
-        """Return the style attribute, and the attributes that some of its properties become."""
+        """Return the cleaned style attribute, and the properties that are moved to attributes."""
         text = node.attributes.get("style", "")
         if text not in self.styles:
             self._count_css(text)
             self.styles[text] = values.declarations(text)
         rows = [row for row in self.styles[text] if self._filtered(*row)]
-        # Here browsers want units in transforms and the renderer wants none; as an attribute both take the same.
+        # In styles, browsers require units in transforms and the renderer refuses them; attributes work in both.
         moved = {"transform"} if node.name in TEXT else GEOMETRY | {"transform"}
         kept = {name: value.removesuffix(IMPORTANT) for name, value in rows if name in moved}
         unmoved = [row for row in rows if row[0] not in GEOMETRY and row[0] != "transform"]
@@ -182,9 +182,9 @@ class _Cleaner:
             raise BadSvg(f"style: styles and values have more than {self.limits.css_chars:,} characters")
 
     def _filtered(self, name: str, value: str) -> str:
-        """Return the value, or nothing for a filter that is not in the file.
+        """Return the value; empty for a filter that is not in the file.
 
-        Such a filter hides the element in one renderer and does nothing in a browser.
+        Some renderers hide an element with such a filter; browsers ignore the filter.
         """
         if name == "filter" and any(target not in self.ids for target in REFERENCE.findall(value)):
             return ""
@@ -221,7 +221,7 @@ def _single_spaced(text: str) -> str:
 
 
 def _embedded_picture(href: str, limits: SvgLimits) -> tuple[str, int]:
-    """Return the address of a picture in its plain form, and how many bytes it holds."""
+    """Return the data URL of an embedded picture in normalised form, and the picture's number of bytes."""
     address = _DATA.fullmatch(href)
     if not address:
         advice = "draw it with shapes, or write it as data:image/png;base64,…"
@@ -240,10 +240,10 @@ def _embedded_picture(href: str, limits: SvgLimits) -> tuple[str, int]:
 
 
 def _check_drawn(root: Node, rules: list[values.CssRule], limits: SvgLimits) -> None:
-    """Count what is drawn once every reference inside the file is written out.
+    """Check how many elements are drawn once every reference inside the file is expanded.
 
     Raises:
-        BadSvg: It is too much, or something is used inside itself.
+        BadSvg: There are too many, or an element refers to itself, directly or through others.
     """
     referring = [rule for rule in rules if any("url(" in value for _, value in rule.declarations)]
     if len(referring) > _REFERRING_RULES:
@@ -273,7 +273,7 @@ def _own_cost(node: Node) -> int:
 
 
 class _Uses:
-    """What each element makes to be drawn as well."""
+    """The elements that are drawn because of another one: its children and the targets of its references."""
 
     def __init__(self, root: Node, rules: list[values.CssRule]) -> None:
         self.rules = rules
@@ -289,7 +289,7 @@ class _Uses:
             self.shapes[node] = inside + (node.name in SHAPES or node.name == "text")
 
     def of(self, node: Node) -> Iterator[tuple[Node, int]]:
-        """Yield what is drawn with an element, and how often."""
+        """Yield each element that is drawn because of this one, and how often."""
         for child in node.elements():
             yield child, 1
         href = node.attributes.get("href", "")
@@ -301,7 +301,7 @@ class _Uses:
                 rows += rule.declarations
         for name, value in rows:
             for target in REFERENCE.findall(value):
-                # A marker has no markers of its own.
+                # Shapes inside a marker have no markers themselves.
                 if target in self.ids and not (name.startswith("marker") and node in self.in_marker):
                     yield self.ids[target], self._times(node, name)
 
@@ -314,7 +314,7 @@ class _Uses:
 
 
 def _function_values(node: Node) -> Iterator[tuple[str, str]]:
-    """Yield the attributes and style declarations that hold a function."""
+    """Yield the names and values of attributes and style declarations that contain a function."""
     for name, value in node.attributes.items():
         if name == "style":
             yield from ((each[1], each[2]) for each in _PROPERTY.finditer(value) if "(" in each[2])

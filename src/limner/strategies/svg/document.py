@@ -1,4 +1,4 @@
-"""An SVG file: its limits, a strict parser into a small tree, and one way to write it."""
+"""SVG files: their limits, a strict parser that builds a small tree, and a writer with a single output form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 XML = "http://www.w3.org/XML/1998/namespace"
 FOREIGN = "?"
-"""Prefix of the names of elements and attributes of any other namespace."""
+"""The prefix for names of elements and attributes from other namespaces."""
 
 ALLOWED: dict[str, Any] = tomllib.loads(Path(__file__).with_name("allowed.toml").read_text("utf-8"))
 
@@ -27,7 +27,7 @@ def allowed(table: str, *lists: str) -> frozenset[str]:
 
 
 class BadSvg(ValueError):
-    """An error: a reply without SVG, or SVG that is broken or not allowed; a model can correct it by the message."""
+    """An error: a reply has no SVG, or SVG that is broken or not allowed; the message helps a model to correct it."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         self.line = line
@@ -42,24 +42,24 @@ class SvgLimits:
     elements: int = 20_000
     depth: int = 100
     path_chars: int = 400_000
-    """Of the path data or points of one element."""
+    """The most characters in the path data or points of one element."""
     text_chars: int = 20_000
     css_chars: int = 1_000_000
-    """Of style sheets, different style attributes, and values of properties together."""
+    """The most characters in all style sheets, different style attributes and values of properties together."""
     css_rules: int = 1_000
     longest_side: float = 100_000
     shortest_side: float = 0.01
     proportion: float = 50
-    """The longer side of the picture over the shorter one."""
+    """The greatest ratio of the picture's longer side to the shorter one."""
     drawn: int = 200_000
-    """Elements, once every reference is written out. Long paths, long texts and filters count as several."""
+    """The most elements once every reference is expanded. Long paths, long texts and filters count as several."""
     image_bytes: int = 2**20
-    """Of all pictures inside the file together."""
+    """The most bytes of all embedded pictures together."""
     image_pixels: int = 4_000_000
     seconds: int = 4
-    """Processor time for one rendering."""
+    """The most seconds of processor time for one rendering."""
     memory: int = 2**30
-    """Address space of the process that renders."""
+    """The most bytes of address space for the rendering process."""
     rendered_side: int = 4096
 
 
@@ -68,7 +68,7 @@ LIMITS = SvgLimits()
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """An element. Attributes of XLink are named as those without a prefix; ``xml:`` ones keep theirs."""
+    """An element. XLink attributes are stored without their prefix; ``xml:`` attributes keep theirs."""
 
     name: str
     attributes: dict[str, str]
@@ -76,15 +76,15 @@ class Node:
     children: list[Node | str] = field(default_factory=list)
 
     def elements(self) -> Iterator[Node]:
-        """Return the elements right inside."""
+        """Return the child elements."""
         return (child for child in self.children if isinstance(child, Node))
 
     def words(self) -> str:
-        """Return the text right inside."""
+        """Return the element's own text, without that of its children."""
         return "".join(child for child in self.children if isinstance(child, str))
 
     def walk(self) -> Iterator[Node]:
-        """Yield this element and all below, in the order of the file."""
+        """Yield this element and all its descendants, in the order of the file."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
@@ -98,7 +98,7 @@ def parse(svg: str | bytes, limits: SvgLimits) -> Node:
     Raises:
         BadSvg: It is not well-formed, declares anything in a DTD, or is too large or too deep.
     """
-    # The encoding that the file declares no longer matters: it is decoded already.
+    # The file is already decoded, so the encoding that it declares is overridden.
     reader = _Reader(limits, expat.ParserCreate("utf-8", "\n"))
     try:
         reader.parser.Parse(_utf8(svg, limits), True)
@@ -116,7 +116,7 @@ def _utf8(svg: str | bytes, limits: SvgLimits) -> bytes:
         if isinstance(svg, bytes):
             svg = svg.decode("utf-16" if svg[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
         if "xlink:" in svg and "xmlns:xlink" not in svg:
-            # Many files do not declare it, as HTML allows.
+            # Many files do not declare the prefix, which HTML allows.
             svg = svg.replace("<svg", f'<svg xmlns:xlink="{XLINK}"', 1)
         data = svg.removeprefix("\ufeff").strip().encode()
     except UnicodeError as error:
@@ -127,7 +127,7 @@ def _utf8(svg: str | bytes, limits: SvgLimits) -> bytes:
 
 
 class _Reader:
-    """The handlers of one expat parser, and the tree that they make."""
+    """The handlers of an expat parser, and the tree that they build."""
 
     def __init__(self, limits: SvgLimits, parser: Any) -> None:
         self.limits, self.parser = limits, parser
@@ -162,7 +162,7 @@ class _Reader:
         if len(self.open) >= self.limits.depth:
             raise self.bad(f"elements are nested more than {self.limits.depth} deep")
         own: dict[str, str] = {}
-        # Attributes without a namespace come first, so that href wins over xlink:href.
+        # Attributes without a namespace come first, so that href takes precedence over xlink:href.
         for key in sorted(attributes, key=lambda key: "\n" in key):
             own.setdefault(_plain_name(key, {XLINK: "", XML: "xml:"}), attributes[key])
         node = Node(_plain_name(name, {SVG: ""}), own, self.parser.CurrentLineNumber)
@@ -186,7 +186,7 @@ def _plain_name(name: str, prefixes: dict[str, str]) -> str:
 
 
 def write(node: Node) -> str:
-    """Return the element as text; of equal trees always the same."""
+    """Return the element as text; equal trees give equal text."""
     parts: list[str] = []
     _write(node, parts, f' xmlns="{SVG}"')
     return "".join(parts) + "\n"

@@ -1,4 +1,4 @@
-"""Extraction of the SVG from a model's reply, without thinking, prose and fences; never only part of one."""
+"""Extraction of a complete SVG element from a model's reply, without thinking, prose and fences."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _ENDS = {"<!--": "-->", "<![CDATA[": "]]>"}
 
 
 def extract(reply: str) -> str:
-    """Return the SVG element in a model's reply, without what stands around it.
+    """Return the SVG element in a model's reply, without the text around it.
 
-    The last one inside a fence is taken; without any in fences, the last one in the text. A picture inside another
-    is part of it. SVG in a model's thinking does not count.
+    The last one inside a fence is taken; if there is none in fences, the last one in the text. A nested picture is part
+    of the outer one. SVG in a model's thinking does not count.
 
     Raises:
         BadSvg: There is none, or the last one is never closed.
@@ -30,9 +30,9 @@ def extract(reply: str) -> str:
         raise BadSvg(f"the reply has {len(reply):,} characters; at most {MAX_CHARS:,} are taken")
     text = _THOUGHT.sub("\n", reply)
     if thoughts := list(_LONE_THOUGHT_END.finditer(text)):
-        # Some chat templates keep the opening tag to themselves.
+        # Some chat templates contain the opening tag, so it is missing from the reply.
         text = text[thoughts[-1].end() :]
-    # Lines of fences take turns: one opens, the next one closes.
+    # Fence lines alternate: one opens, the next one closes.
     parts = _FENCE.split(text)
     pictures = [*_pictures(parts[0::2]), *_pictures(parts[1::2])]
     if not pictures:
@@ -47,7 +47,7 @@ def _pictures(parts: list[str]) -> list[str | None]:
 
 
 def _in_part(text: str) -> Iterator[str | None]:
-    """Yield every outermost picture in order; None for one that is never closed, which swallows what comes after."""
+    """Yield every outermost picture in order; finally None if one is never closed, which hides all after it."""
     opened: list[tuple[int, bool]] = []
     whole: list[tuple[int, int]] = []
     endless: set[str] = set()
@@ -55,7 +55,7 @@ def _in_part(text: str) -> Iterator[str | None]:
     while mark := _MARK.search(text, at):
         at = mark.end()
         if end := _ENDS.get(mark[0]):
-            # A comment that never ends hides nothing: outside a picture it is prose.
+            # A comment that never ends hides nothing: outside a picture, it is prose.
             stop = -1 if end in endless else text.find(end, at)
             if stop < 0:
                 endless.add(end)
@@ -70,7 +70,7 @@ def _in_part(text: str) -> Iterator[str | None]:
         elif rest := _TAG_REST.match(text, at):
             at = rest.end()
             if text[mark.start() - 1 : mark.start()] == "`" and text.startswith("`", at):
-                continue  # A tag in backticks is spoken of, not written.
+                continue  # A tag in backticks is only mentioned.
             if rest[0].endswith("/>"):
                 if not opened:
                     whole.append((mark.start(), at))
@@ -79,7 +79,7 @@ def _in_part(text: str) -> Iterator[str | None]:
         else:
             opened.append((mark.start(), True))
             break
-    # "<svg>" without attributes is how prose speaks of one.
+    # Prose mentions "<svg>" without attributes.
     begun = min((start for start, attributes in opened if attributes), default=None)
     for start, end_at in whole:
         if begun is None or start < begun:

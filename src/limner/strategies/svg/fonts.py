@@ -1,4 +1,4 @@
-"""The fonts of a picture: the bundled ones first, then the machine's for missing characters only."""
+"""The fonts for a picture: the bundled ones, and the machine's for characters that these lack."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ FACES = tuple(
         "Tinos-Italic", "Tinos-BoldItalic", "Cousine-Regular",
     )
 )  # fmt: skip
-"""As wide as Arial, Times New Roman and Courier New, which most files are laid out for."""
+"""Fonts with the widths of Arial, Times New Roman and Courier New, which most files are designed for."""
 BUNDLED = (*FACES, FONT_PATH)
-"""The last one, DejaVu Sans, has most letters and signs that the others lack."""
+"""All bundled fonts; the last one, DejaVu Sans, has most letters and signs that the others lack."""
 
 PREFERRED = (
     "NotoSansCJK-Regular*", "NotoSansCJK*Regular*", "NotoSansSC-Regular*", "NotoSansSC*", "SourceHanSans*Regular*",
     "wqy-microhei*", "wqy-zenhei*", "DroidSansFallback*", "PingFang*", "Hiragino Sans GB*", "STHeiti*", "msyh.*",
     "simsun.*", "NotoSansMath*", "NotoSansSymbols*", "DejaVu*", "NotoColorEmoji*", "Noto*-Regular*",
 )  # fmt: skip
-"""Fonts of the machine that are tried first, in this order: those for Chinese, Japanese and Korean, then symbols."""
+"""Patterns of the machine's fonts to try first, in order: Chinese, Japanese and Korean, then symbols."""
 
 _FOLDERS = (
     "/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts", "/System/Library/Fonts",
@@ -39,10 +39,10 @@ _MOST_FILES = 5000
 
 
 def missing_glyphs(svg: str) -> set[str]:
-    """Return the characters in the picture's text that no font here can show: blanks or boxes are drawn.
+    """Return the characters in the picture's text that no font has, so that blanks or boxes are drawn instead.
 
     Raises:
-        BadSvg: The picture itself is not taken.
+        BadSvg: The picture cannot be cleaned.
     """
     from .clean import clean_with_notes
 
@@ -50,10 +50,10 @@ def missing_glyphs(svg: str) -> set[str]:
 
 
 def choose(words: str) -> tuple[list[Path], set[str]]:
-    """Return the font files to write `words` with, in order, and the characters that none of them has.
+    """Return the font files for drawing `words`, in order, and the characters that none of them has.
 
-    Files beyond the bundled ones come only where a character needs them, so that a picture without such characters
-    looks the same on every machine.
+    The machine's own fonts are added only if a character needs them, so that all other pictures look equal on every
+    machine.
     """
     lacking = {ord(char) for char in words if _is_drawn(char)} - characters(FACES[0]) - characters(FONT_PATH)
     chosen = list(BUNDLED)
@@ -67,7 +67,7 @@ def choose(words: str) -> tuple[list[Path], set[str]]:
 
 
 def _is_drawn(char: str) -> bool:
-    """Return whether the character is drawn at all: not blanks, controls, joiners and the like."""
+    """Return whether a character is visible, unlike blanks, control characters, joiners and the like."""
     return unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp") and not (
         0xFE00 <= ord(char) <= 0xFE0F or 0xE0100 <= ord(char) <= 0xE01EF
     )
@@ -80,7 +80,7 @@ def _others() -> tuple[Path, ...]:
 
 @lru_cache(maxsize=4)
 def _find(own: tuple[str, ...]) -> tuple[Path, ...]:
-    """Return font files in the order they are tried: one's own, the preferred ones, then all by name."""
+    """Return font files in the order in which to try them: the user's own, the preferred ones, all others by name."""
     first = sorted(file for place in own for file in _files(Path(place).expanduser()))
     others = {file for place in _FOLDERS for file in _files(Path(place).expanduser())} - set(first)
     return (*first, *sorted(others, key=_rank))
@@ -106,14 +106,14 @@ def _rank(file: Path) -> tuple[int, bool, str]:
 
 @lru_cache(maxsize=512)
 def characters(path: Path) -> frozenset[int]:
-    """Return the code points that a font file has letters for; none where it cannot be read as a font.
+    """Return the code points that a font file has glyphs for; none if it cannot be read as a font.
 
-    Of a collection the first font is read: the others differ in the shapes of letters.
+    Of a font collection, only the first font is read: the others differ only in the shapes of glyphs.
     """
     from fontTools.ttLib import TTFont
 
     try:
         with TTFont(path, fontNumber=0, lazy=True) as font:
             return frozenset(font.getBestCmap() or ())
-    except Exception:  # Broken fonts raise errors of every kind; one on the machine must not stop a drawing.
+    except Exception:  # Broken fonts raise errors of any kind; one on the machine must not stop a drawing.
         return frozenset()

@@ -1,4 +1,4 @@
-"""SVG to PNG with resvg: always cleaned first, in a separate worker, with limited time and memory."""
+"""Rendering of SVG to PNG with resvg, after cleaning, in a separate worker with limited time and memory."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .document import LIMITS, BadSvg, SvgLimits
 from .fonts import MONOSPACE, SANS, SERIF, choose
 
 SIDE = 1024
-"""Pixels of the longer side by default."""
+"""The default length of the longer side in pixels."""
 
 _FACTORY = f"{Path(__file__).with_name('worker.py')}:renderer"
 _PATIENCE = 10
-"""Wall-clock seconds for each second of processor time, so that a busy machine fails no picture."""
+"""Wall-clock seconds allowed per second of processor time, so that rendering does not fail on a busy machine."""
 
 
 def render(
@@ -32,14 +32,15 @@ def render(
 ) -> bytes:
     """Return the picture as PNG bytes.
 
-    The proportions stay: with both sides given it fits inside them, with none the longer side has `SIDE` pixels.
+    The proportions are kept: if both sides are given, the picture fits inside them; if neither, the longer side has
+    `SIDE` pixels.
 
     Args:
-        svg: The file; it is cleaned here, whether it has been before or not.
-        width: Pixels from left to right.
-        height: Pixels from top to bottom.
-        background: What lies under the picture; nothing leaves it transparent.
-        limits: What it may hold and use.
+        svg: The file, which need not be cleaned yet.
+        width: The width in pixels.
+        height: The height in pixels.
+        background: The colour behind the picture; None leaves it transparent.
+        limits: The limits of the file and its rendering.
 
     Raises:
         BadSvg: It cannot be cleaned, the renderer refuses it, or it needs too much time or memory.
@@ -73,7 +74,7 @@ def _pixels(picture: CleanSvg, width: int | None, height: int | None, limits: Sv
 
 
 def _sized(svg: str, wide: int, high: int) -> str:
-    """Return the file with these sides: asked for another size, the renderer would round first and scale afterwards."""
+    """Return the file with this width and height; if the renderer changed the size, it would round before scaling."""
     sides = {"width": wide, "height": high}
     head, end, rest = svg.partition(">")
     head = re.sub(r' (width|height)="[^"]*"', lambda side: f' {side[1]}="{sides[side[1]]}"', head)
@@ -81,7 +82,7 @@ def _sized(svg: str, wide: int, high: int) -> str:
 
 
 def recipe(limits: SvgLimits) -> Recipe:
-    """Return the worker that renders one picture: it gets no environment, and limits its own time and memory."""
+    """Return the recipe of a worker that renders one picture, without an environment, in limited time and memory."""
     library = find_spec("resvg_py")
     if library is None or library.origin is None:
         raise ModuleNotFoundError("resvg-py is not installed: pip install resvg-py")

@@ -1,6 +1,6 @@
-"""Values and styles in the form that the renderer knows: sizes in pixels, values token by token, rules of style sheets.
+"""Conversion of sizes, values and style sheets to the forms that the renderer understands.
 
-tinycss2 parses CSS, so that escapes, comments or brackets hide nothing; this module writes it.
+CSS is parsed by tinycss2, so that escapes, comments or brackets cannot hide anything, and written again here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DEGREES: dict[str, float] = CSS["degrees"] | {"": 1.0}
 
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 REFERENCE = re.compile(r"url\(#([^\s\"'()<>]+)\)")
-"""A reference into the file, as values are written."""
+"""A reference to an element of the file, in the form in which values are written."""
 IMPORTANT = " !important"
 
 _LENGTH = re.compile(rf"({NUMBER})\s*([A-Za-z]*|%)")
@@ -50,14 +50,14 @@ Declarations = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Size:
-    """The picture's width and height in pixels, and the part of the plane it shows: x, y, width, height."""
+    """The picture's width and height in pixels, and its viewBox: x, y, width, height."""
 
     width: float
     height: float
     view: tuple[float, float, float, float]
 
     def attributes(self) -> dict[str, str]:
-        """Return the attributes of the root element."""
+        """Return the size as attributes of the root element."""
         view = " ".join(map(number, self.view))
         return {"width": number(self.width), "height": number(self.height), "viewBox": view}
 
@@ -71,7 +71,7 @@ def pixels(text: str, what: str) -> float | None:
     """Return a length in pixels; None for a percentage or ``auto``.
 
     Raises:
-        BadSvg: It is not a length, or its unit depends on things that a still picture does not have.
+        BadSvg: It is not a length, or its unit cannot be converted to pixels.
     """
     length = _LENGTH.fullmatch(text)
     if text == "auto" or (length and length[2] == "%"):
@@ -84,12 +84,13 @@ def pixels(text: str, what: str) -> float | None:
 
 
 def size(attributes: dict[str, str], limits: SvgLimits) -> Size:
-    """Return the size that a root element asks for.
+    """Return the size that the root element's attributes specify.
 
-    What is missing, or a percentage, follows from the viewBox; a missing viewBox from width and height.
+    A width or height that is missing or a percentage is derived from the viewBox, a missing viewBox from width and
+    height.
 
     Raises:
-        BadSvg: There is no size, or it is zero, negative, too large or too long.
+        BadSvg: There is no size, or it is zero, negative or too large, or one side is too long for the other.
     """
     given = {name: text for name in ("width", "height", "viewBox") if (text := attributes.get(name, "").strip())}
     view = _view(given["viewBox"], limits) if "viewBox" in given else None
@@ -130,10 +131,10 @@ def _check_side(side: str, value: float, limits: SvgLimits) -> None:
 
 
 def tidy(name: str, text: str) -> str:
-    """Return the value of an attribute as it is written.
+    """Return the cleaned value of an attribute.
 
     Raises:
-        BadSvg: It points outside the file, hides something, or uses what would not be drawn as it is meant.
+        BadSvg: It refers to something outside the file, hides something, or would not be drawn as intended.
     """
     text = " ".join(text.split())
     if "\\" in text or "/*" in text:
@@ -145,7 +146,7 @@ def tidy(name: str, text: str) -> str:
 
 
 def write_value(name: str, tokens: Tokens) -> str:
-    """Return the value of an attribute or property as the renderer knows it; see `tidy`."""
+    """Return the value of an attribute or property in the form that the renderer understands; see `tidy`."""
     try:
         text = _write_tokens(tokens, is_transform=name.lower().endswith("transform"))
     except BadSvg as error:
@@ -208,7 +209,7 @@ def _function(token: Any, is_transform: bool, inside: bool) -> str:
 
 
 def _colour(token: Any) -> str:
-    """Return the older form with commas, which every renderer knows."""
+    """Return a colour in the older form with commas, which every renderer understands."""
     colour = parse_color(token)
     if colour is None or None in colour.coordinates:
         raise BadSvg(f"{token.name}() with these values is not a colour; write it as #rrggbb")
@@ -220,7 +221,7 @@ def _colour(token: Any) -> str:
 
 
 def _transform(token: Any) -> str:
-    """Return a transform without units, which the renderer would take for a mistake, and with both axes."""
+    """Return a transform without units, which the renderer would not accept, and with both axes."""
     kind = token.lower_name
     amounts: list[str] = []
     for each in token.arguments:
@@ -237,7 +238,7 @@ def _transform(token: Any) -> str:
 
 
 def _family(fonts: str) -> str:
-    """Return the list of fonts with a general kind at its end, so that an unknown font is replaced by one like it."""
+    """Return the list of fonts, ending in a generic family, so that an unknown font is replaced by a similar one."""
     if _GENERAL.search(fonts) or not fonts:
         return _GENERAL.sub(lambda general: general[0].lower(), fonts)
     first = fonts.partition(",")[0]
@@ -246,7 +247,7 @@ def _family(fonts: str) -> str:
 
 
 def declarations(source: str | Tokens) -> Declarations:
-    """Return the known properties in the text or tokens of ``name: value; …``, in order."""
+    """Return the allowed properties and their values from text or tokens of the form ``name: value; …``, in order."""
     if isinstance(source, str) and "\\" in source:
         raise BadSvg("style: backslashes are not taken")
     rows: Declarations = []
@@ -263,50 +264,50 @@ def declarations(source: str | Tokens) -> Declarations:
 
 
 def _declared(name: str, tokens: Tokens) -> str:
-    """Return the value of a property that is drawn, and nothing of any other."""
+    """Return the value of a property; empty if the property has no effect on the drawing."""
     if name not in PROPERTIES and name not in GEOMETRY and name not in ("background", "transform-box"):
         return ""
     value = write_value(name, tokens)
-    # A brace in a string could end a rule for one reader and not for another.
+    # A brace in a string could end a rule for one parser and not for another.
     if re.search(r"[{}@]", value):
         raise BadSvg(f"style: {name}: {value[:40]}: braces and @ are not taken in values")
     return value if name != "background" or _PLAIN_COLOUR.fullmatch(value) else ""
 
 
 def write_declarations(rows: Declarations) -> str:
-    """Write declarations as a style attribute holds them."""
+    """Return the declarations as the text of a style attribute."""
     return ";".join(f"{name}:{value}" for name, value in rows)
 
 
 @dataclass(frozen=True)
 class CssRule:
-    """What a style sheet says about some elements."""
+    """A rule of a style sheet: its selectors and declarations."""
 
     selectors: tuple[str, ...]
     declarations: Declarations
 
     @cached_property
     def _last_parts(self) -> list[set[str]]:
-        """Element, classes and ids that the last part of each selector names."""
+        """The element, classes and ids in the last part of each selector."""
         plain = (_PSEUDO.sub("", _ATTRIBUTE.sub("", selector)) for selector in self.selectors)
         return [set(re.findall(r"[.#]?[\w-]+", re.split(r"[\s>+~]+", selector)[-1])) for selector in plain]
 
     def concerns(self, node: Node) -> bool:
-        """Return whether the rule may be about an element: only the last part of each selector is compared."""
+        """Return whether the rule may apply to an element: only the last part of each selector is compared."""
         classes = node.attributes.get("class", "").split()
         names = {node.name, f"#{node.attributes.get('id', '')}", *(f".{each}" for each in classes)}
         return any(part <= names for part in self._last_parts)
 
 
 def parse_sheet(text: str) -> list[CssRule]:
-    """Return the rules of a style sheet that a still picture shows.
+    """Return the rules of a style sheet that apply to a still picture.
 
     Raises:
-        BadSvg: It is broken, or says something that would not be drawn.
+        BadSvg: It is broken, or contains something that would not be drawn.
     """
     if "\\" in text:
         raise BadSvg("style: backslashes are not taken")
-    # tinycss2 closes at the end what is open there: then this last rule is inside another one.
+    # tinycss2 closes open blocks at the end of the text: this added last rule would then be inside another one.
     rules = tinycss2.parse_stylesheet(f"{text};{_LAST_RULE}{{}}", skip_comments=True, skip_whitespace=True)
     rules = [rule for rule in rules if rule.type != "at-rule"]
     if not rules or rules[-1].type == "error" or _prelude(rules[-1]).lstrip("; ") != _LAST_RULE:
@@ -339,7 +340,7 @@ def _prelude(rule: Any) -> str:
 
 
 def _selector(text: str) -> str | None:
-    """Return a selector as the renderer knows it; None where it is about what a still picture does not have."""
+    """Return a selector in the form that the renderer understands; None if it never applies to a still picture."""
     text = text.strip()
     plain = _ATTRIBUTE.sub("*", text)
     if not _SELECTOR.fullmatch(plain):
@@ -353,5 +354,5 @@ def _selector(text: str) -> str | None:
 
 
 def write_sheet(rules: list[CssRule]) -> str:
-    """Write one rule a line."""
+    """Return the rules as the text of a style sheet, one rule per line."""
     return "\n".join(f"{', '.join(rule.selectors)} {{{write_declarations(rule.declarations)}}}" for rule in rules)

@@ -11,19 +11,19 @@ from typing import Any
 
 
 def renderer(library: str, memory: int, seconds: int) -> Callable[..., Any]:
-    """Return the worker's function: it gives PNG bytes, or the renderer's message where it refuses.
+    """Return the worker's function, which returns PNG bytes, or the renderer's message if it refuses the picture.
 
     Args:
-        library: The folder that holds the renderer.
-        memory: Bytes of address space.
-        seconds: Processor time.
+        library: The folder that contains the renderer.
+        memory: The most bytes of address space.
+        seconds: The most seconds of processor time.
     """
     import resource
 
     for what, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds)):
         hard = resource.getrlimit(what)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        # It is killed one second later; before that comes a signal that says what went wrong.
+        # The soft limit sends a signal that tells what went wrong; the process is killed one second later.
         resource.setrlimit(what, (most, most + 1 if hard == resource.RLIM_INFINITY else min(most + 1, hard)))
     for what in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
         resource.setrlimit(what, (0, 0))
