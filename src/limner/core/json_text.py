@@ -90,7 +90,7 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class TextEnded(Unreadable):
-    """The text ends inside a value."""
+    """An error for a text that ends inside a value."""
 
     def __init__(self) -> None:
         super().__init__("the object ends before it is closed")

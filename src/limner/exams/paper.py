@@ -25,7 +25,7 @@ from . import kind
 COLUMNS = (
     "benchmark", "table", "model", "model_group", "breakdown", "category", "metric", "value", "unit", "judge", "note",
 )  # fmt: skip
-"""The columns of files with figures; README.md beside this file explains them."""
+"""The columns of files with figures; README.md in this folder explains them."""
 PUBLISHED, BOARD = "published", "release_board"
 """Files with figures: the paper's, and those of the release's own leaderboard."""
 
